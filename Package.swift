@@ -11,6 +11,12 @@ let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 /// The programs that `plugboard up` starts. Each is a folder of `plugins/`.
 let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker"]
 
+/// What they use beside the client library, for files and for the time.
+let furtherModules: [String: [Target.Dependency]] = [
+    "logger": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
+    "review-tracker": ["PlugboardMemory", "PlugboardPosix"],
+]
+
 let package = Package(
     name: "plugboard",
     platforms: [.macOS(.v15)],
@@ -21,14 +27,14 @@ let package = Package(
     ],
     dependencies: [],
     targets: [
-        .target(name: "Observables", swiftSettings: strict),
+        .target(name: "Observables", swiftSettings: safe),
         .target(name: "PlugboardMemory", swiftSettings: safe),
         .target(name: "PlugboardWire", dependencies: ["PlugboardMemory"], swiftSettings: safe),
         .systemLibrary(name: "CPlatform"),
         .target(
             name: "PlugboardPosix",
             dependencies: ["CPlatform", "PlugboardMemory"],
-            swiftSettings: strict
+            swiftSettings: safe
         ),
         .target(
             name: "PlugboardJournal",
@@ -50,7 +56,7 @@ let package = Package(
         .executableTarget(
             name: "plugboard-bench",
             dependencies: ["PlugboardMemory", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
-            swiftSettings: strict
+            swiftSettings: safe
         ),
         .executableTarget(
             name: "plugboard",
@@ -65,11 +71,10 @@ let package = Package(
         + plugins.map { name in
             .executableTarget(
                 name: name,
-                dependencies: ["PlugboardClient"],
+                dependencies: ["PlugboardClient"] + (furtherModules[name] ?? []),
                 path: "plugins/\(name)",
                 exclude: ["plugin.json"] + (name == "review-tracker" ? ["demo"] : []),
-                // These two call the C library for files and for the time.
-                swiftSettings: ["logger", "review-tracker"].contains(name) ? strict : safe
+                swiftSettings: safe
             )
         }
         + [
@@ -82,7 +87,7 @@ let package = Package(
                 path: "Tests/TestSupport",
                 swiftSettings: strict
             ),
-            .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
+            .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: safe),
             .testTarget(
                 name: "PlugboardWireTests",
                 dependencies: ["PlugboardMemory", "PlugboardWire", "TestSupport"],
@@ -98,7 +103,7 @@ let package = Package(
                 dependencies: [
                     "PlugboardMemory", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
                 ],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(
                 name: "PlugboardBrokerTests",
@@ -132,9 +137,10 @@ let package = Package(
             .testTarget(
                 name: "BenchTests",
                 dependencies: [
-                    "plugboard-bench", "plugboard", "PlugboardPosix", "PlugboardWire", "TestSupport",
+                    "plugboard-bench", "plugboard", "PlugboardMemory", "PlugboardPosix", "PlugboardWire",
+                    "TestSupport",
                 ],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(
                 name: "CommandTests",
@@ -149,7 +155,7 @@ let package = Package(
                     "plugboard", "PlugboardClient", "PlugboardPosix",
                     "Observables", "TestSupport",
                 ],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(
                 name: "FuzzTests",
@@ -158,7 +164,7 @@ let package = Package(
                     "PlugboardPosix", "TestSupport",
                 ],
                 exclude: ["Corpus"],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(name: "TidyTests", swiftSettings: strict),
         ]

@@ -1,4 +1,7 @@
 // A thread of the system, on Apple's platforms. All calls of pthreads are here.
+//
+// Why its pointers are safe: the object behind the one that a thread gets is retained for it, and
+// released once, by the thread or where there is none.
 
 #if canImport(Darwin)
     import Darwin
@@ -7,18 +10,18 @@
         /// Told apart from every thread.
         static let noIdentity: UInt = 0
 
-        static var currentIdentity: UInt { UInt(bitPattern: pthread_self()) }
+        static var currentIdentity: UInt { unsafe UInt(bitPattern: pthread_self()) }
 
         /// Runs `body` on a new thread, which ends with it.
         static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadStartFailure) {
-            let start = Unmanaged.passRetained(Start(body))
+            let start = unsafe Unmanaged.passRetained(Start(body))
             var thread: pthread_t?
-            let code = pthread_create(&thread, nil, entry, start.toOpaque())
-            guard code == 0, let thread else {
-                start.release()
+            let code = unsafe pthread_create(&thread, nil, entry, start.toOpaque())
+            guard code == 0, let thread = unsafe thread else {
+                unsafe start.release()
                 throw ThreadStartFailure(code: code)
             }
-            pthread_detach(thread)
+            unsafe pthread_detach(thread)
         }
 
         private final class Start: Sendable {
@@ -31,7 +34,7 @@
 
         private static let entry: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = {
             argument in
-            Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
+            unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
             return nil
         }
     }

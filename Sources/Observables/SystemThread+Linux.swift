@@ -1,4 +1,7 @@
 // A thread of the system, on Linux. All calls of pthreads are here.
+//
+// Why its pointers are safe: the object behind the one that a thread gets is retained for it, and
+// released once, by the thread or where there is none.
 
 #if os(Linux)
     import Glibc
@@ -11,11 +14,11 @@
 
         /// Runs `body` on a new thread, which ends with it.
         static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadStartFailure) {
-            let start = Unmanaged.passRetained(Start(body))
+            let start = unsafe Unmanaged.passRetained(Start(body))
             var thread = pthread_t()
-            let code = pthread_create(&thread, nil, entry, start.toOpaque())
+            let code = unsafe pthread_create(&thread, nil, entry, start.toOpaque())
             guard code == 0 else {
-                start.release()
+                unsafe start.release()
                 throw ThreadStartFailure(code: code)
             }
             pthread_detach(thread)
@@ -31,7 +34,8 @@
 
         private static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = {
             argument in
-            if let argument { Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body() }
+            guard let argument = unsafe argument else { return nil }
+            unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
             return nil
         }
     }

@@ -234,6 +234,8 @@ public final class JournalWriter {
                 return
             } catch let error as SystemError where error.isNoRoom {
                 size /= 4
+            } catch let error as SystemError {
+                throw JournalError.failed(error)
             }
         }
     }

@@ -62,6 +62,47 @@ extension Span where Element == UInt8 {
     @inlinable
     public func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }
 
+    /// How often a byte is among them, counted eight bytes at a time in a loop that the compiler
+    /// vectorizes. With a check for each word, it takes more than twice the time.
+    public func count(of byte: UInt8) -> Int {
+        unsafe withUnsafeBytes { bytes in
+            var total = 0
+            var start = 0
+            while bytes.count &- start >= 8 {
+                // After so many words, a lane may have reached the largest number of a byte.
+                let words = min((bytes.count &- start) / 8, 255)
+                total &+= unsafe Self.count(of: byte, in: bytes, from: start, words: words)
+                start &+= words &* 8
+            }
+            while start < bytes.count {
+                if unsafe bytes[start] == byte { total &+= 1 }
+                start &+= 1
+            }
+            return total
+        }
+    }
+
+    /// Each lane of `counts` counts the matches at its place in the words.
+    @inline(__always)
+    private static func count(
+        of byte: UInt8,
+        in bytes: UnsafeRawBufferPointer,
+        from start: Int,
+        words: Int
+    ) -> Int {
+        let (lows, sevens): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x7F7F_7F7F_7F7F_7F7F)
+        guard let first = bytes.baseAddress else { return 0 }
+        var counts: UInt64 = 0
+        for word in 0..<words {
+            let value = unsafe first.loadUnaligned(fromByteOffset: start &+ word &* 8, as: UInt64.self)
+            let difference = value ^ (lows &* UInt64(byte))
+            let isOther = ((difference & sevens) &+ sevens) | difference
+            counts &+= (~isOther >> 7) & lows
+        }
+        let pairs = (counts & 0x00FF_00FF_00FF_00FF) &+ ((counts >> 8) & 0x00FF_00FF_00FF_00FF)
+        return Int((pairs &* 0x0001_0001_0001_0001) >> 48)
+    }
+
     @inlinable
     @inline(__always)
     public func isEqual(to other: Span<UInt8>) -> Bool {
@@ -154,5 +195,11 @@ extension Array where Element == UInt8 {
     @inlinable
     public init(_ bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    /// Adds a copy of bytes.
+    @inlinable
+    public mutating func append(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 }

@@ -1,5 +1,8 @@
 // What macOS spells its own way. Written to the documented calls; not yet tried
 // on a Mac.
+//
+// Why its pointers are safe: a new thread gets one to an object that is kept for it, the environment
+// is the C library's, and the others are to local variables, for the length of one call.
 
 #if canImport(Darwin)
     /// macOS has SO_NOSIGPIPE per socket instead of a flag per call.
@@ -7,6 +10,7 @@
 
     let streamSocketType = SOCK_STREAM
     let datagramSocketType = SOCK_DGRAM
+    let openFilesLimit = RLIMIT_NOFILE
 
     func makeStreamSocket() -> Int32 {
         prepareStream(socket(AF_UNIX, streamSocketType, 0))
@@ -23,8 +27,7 @@
 
     private func prepareStream(_ fd: Int32) -> Int32 {
         guard fd >= 0 else { return fd }
-        var on: Int32 = 1
-        setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+        SocketCalls.setOption(fd, SOL_SOCKET, SO_NOSIGPIPE, 1)
         _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
         _ = fcntl(fd, F_SETFL, O_NONBLOCK)
         return fd
@@ -34,30 +37,31 @@
         static func current() -> String? {
             var length = UInt32(PATH_MAX)
             var buffer = [CChar](repeating: 0, count: Int(length))
-            guard _NSGetExecutablePath(&buffer, &length) == 0 else { return nil }
-            return buffer.withUnsafeBufferPointer {
-                $0.baseAddress.flatMap { ProgramPath.resolved(String(cString: $0)) }
-            }
+            guard unsafe _NSGetExecutablePath(&buffer, &length) == 0 else { return nil }
+            let path = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            return ProgramPath.resolved(String(decoding: path, as: UTF8.self))
         }
     }
 
     enum EnvironmentBlock {
-        static func first() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? { _NSGetEnviron().pointee }
+        static func first() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+            unsafe _NSGetEnviron().pointee
+        }
     }
 
     enum PlatformThread {
         static func start(_ work: UnsafeMutableRawPointer) -> Int32 {
             var thread: pthread_t?
-            let code = pthread_create(
+            let code = unsafe pthread_create(
                 &thread,
                 nil,
                 { pointer in
-                    Work.run(pointer)
+                    unsafe Work.run(pointer)
                     return nil
                 },
-                work
+                unsafe work
             )
-            if code == 0, let thread { pthread_detach(thread) }
+            if code == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
             return code
         }
 

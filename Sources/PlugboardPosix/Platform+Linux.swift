@@ -1,4 +1,7 @@
 // What Linux spells its own way.
+//
+// Why its pointers are safe: a new thread gets one to an object that is kept for it, the environment
+// is the C library's, and the others are to local variables, for the length of one call.
 
 #if os(Linux)
     /// Asks `send` to report a vanished peer instead of raising SIGPIPE.
@@ -6,6 +9,7 @@
 
     let streamSocketType = Int32(SOCK_STREAM.rawValue)
     let datagramSocketType = Int32(SOCK_DGRAM.rawValue)
+    let openFilesLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
     /// A socket of the process's own: non-blocking, not inherited by children.
     func makeStreamSocket() -> Int32 {
@@ -26,20 +30,20 @@
     }
 
     enum EnvironmentBlock {
-        static func first() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? { environ }
+        static func first() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? { unsafe environ }
     }
 
     enum PlatformThread {
         static func start(_ work: UnsafeMutableRawPointer) -> Int32 {
             var thread = pthread_t()
-            let code = pthread_create(
+            let code = unsafe pthread_create(
                 &thread,
                 nil,
                 { pointer in
-                    if let pointer { Work.run(pointer) }
+                    if let pointer = unsafe pointer { unsafe Work.run(pointer) }
                     return nil
                 },
-                work
+                unsafe work
             )
             if code == 0 { pthread_detach(thread) }
             return code
@@ -51,7 +55,7 @@
         static func yieldToOthers() {
             var parameters = sched_param()
             parameters.sched_priority = 0
-            _ = sched_setscheduler(0, 3, &parameters)
+            _ = unsafe sched_setscheduler(0, 3, &parameters)
             _ = setpriority(.init(PRIO_PROCESS.rawValue), 0, 10)
         }
     }

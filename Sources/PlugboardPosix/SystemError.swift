@@ -1,5 +1,7 @@
 // A refusal by the operating system, as a value. It is thrown upward unchanged, and never becomes a
 // reply to a peer.
+//
+// Why its pointer is safe: the C library's text for a code ends with NUL, and is copied at once.
 
 /// A system call that failed: which one, on what, and the `errno` it left.
 public struct SystemError: Error, Equatable, CustomStringConvertible {
@@ -22,7 +24,7 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
     }
 
     /// The system's words for the code.
-    public var reason: String { String(cString: strerror(code)) }
+    public var reason: String { unsafe String(cString: strerror(code)) }
 
     public var description: String {
         return subject.isEmpty ? "\(operation): \(reason)" : "\(operation) \(subject): \(reason)"

@@ -2,6 +2,7 @@
 // writes once for each connection and turn, and copies every byte of every publisher to every observer
 // without looking at it. Each row shows it beside the broker.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// The server that copies. Only one thread uses it.
@@ -16,8 +17,7 @@ struct LimitServer: ~Copyable {
     /// Publishers that must be told that batches arrived.
     private var owed: [LimitPeer] = []
     /// The bytes that were read in this turn, in order.
-    private var turn: UnsafeMutableRawBufferPointer
-    private var turnBytes = 0
+    private var turn = ByteBuffer()
 
     init(path: String) throws {
         let listener = try UnixSocket.listen(path: path)
@@ -25,11 +25,7 @@ struct LimitServer: ~Copyable {
         try poller.add(listener.raw, token: Self.listenerToken, interest: .read)
         self.listener = listener
         self.poller = poller
-        turn = .allocate(byteCount: Self.readBytes * 2, alignment: 64)
-    }
-
-    deinit {
-        turn.deallocate()
+        turn.reserve(Self.readBytes * 2)
     }
 
     /// Serves until a signal ends the process. Throws `SystemError`.
@@ -41,9 +37,8 @@ struct LimitServer: ~Copyable {
                 do { try handle(ready) } catch { failure = error }
             }
             if let failure { throw failure }
-            let bytes = UnsafeRawBufferPointer(rebasing: turn[..<turnBytes])
-            if turnBytes > 0 { for peer in observers { try peer.send(bytes, poller) } }
-            turnBytes = 0
+            if !turn.isEmpty { for peer in observers { try peer.send(turn.bytes, poller) } }
+            turn.removeAll()
             for peer in owed { peer.tellBatches() }
             owed.removeAll(keepingCapacity: true)
         }
@@ -66,10 +61,15 @@ struct LimitServer: ~Copyable {
     }
 
     private mutating func receive(_ peer: LimitPeer) {
-        reserveTurn()
-        let target = UnsafeMutableRawBufferPointer(rebasing: turn[turnBytes..<(turnBytes + Self.readBytes)])
-        switch DescriptorCalls.read(peer.fd, into: target) {
-        case .bytes(let count): take(count, from: peer)
+        let before = turn.count
+        var transfer = Transfer.wouldBlock
+        turn.append(upTo: Self.readBytes) { room in
+            transfer = DescriptorCalls.read(peer.fd, into: &room)
+            guard case .bytes(let count) = transfer else { return 0 }
+            return count
+        }
+        switch transfer {
+        case .bytes(let count): take(count, from: peer, at: before)
         case .wouldBlock: return
         case .ended, .failed:
             poller.remove(peer.fd)
@@ -78,28 +78,18 @@ struct LimitServer: ~Copyable {
         }
     }
 
-    private mutating func take(_ count: Int, from peer: LimitPeer) {
+    private mutating func take(_ count: Int, from peer: LimitPeer, at place: Int) {
         switch peer.role {
         case .publisher(let batchBytes):
-            turnBytes += count
             peer.takenBytes += count
             if batchBytes > 0, peer.takenBytes >= batchBytes { owed.append(peer) }
         case .unknown:
-            let line = UnsafeRawBufferPointer(rebasing: turn[turnBytes..<(turnBytes + count)])
-            peer.role = LimitPeer.Role(line: line)
+            peer.role = LimitPeer.Role(line: turn.bytes[place...])
             if peer.role == .observer { observers.append(peer) }
-            _ = DescriptorCalls.send(peer.fd, UnsafeRawBufferPointer(rebasing: line.suffix(1)))
-        case .observer, .resting: return
+            _ = DescriptorCalls.send(peer.fd, turn.bytes[(turn.count - 1)...])
+            turn.truncate(to: place)
+        case .observer, .resting: turn.truncate(to: place)
         }
-    }
-
-    /// Makes room for one more read. A turn with many publishers needs much.
-    private mutating func reserveTurn() {
-        guard turn.count - turnBytes < Self.readBytes else { return }
-        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: turn.count * 2, alignment: 64)
-        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: turn[..<turnBytes]))
-        turn.deallocate()
-        turn = larger
     }
 }
 
@@ -113,10 +103,10 @@ final class LimitPeer {
         case publisher(batchBytes: Int)
 
         /// Reads the role from the first line of a connection: `O`, `R` or `P 1234`.
-        init(line: UnsafeRawBufferPointer) {
+        init(line: Span<UInt8>) {
             switch line.first {
             case UInt8(ascii: "P"):
-                let digits = line.filter { (0x30...0x39).contains($0) }
+                let digits = Array(line).filter { (0x30...0x39).contains($0) }
                 self = .publisher(batchBytes: Int(String(decoding: digits, as: UTF8.self)) ?? 0)
             case UInt8(ascii: "R"): self = .resting
             default: self = .observer
@@ -129,7 +119,7 @@ final class LimitPeer {
     /// Bytes that were read since the last batch of which it was told.
     var takenBytes = 0
     /// Bytes that couldn't be sent yet.
-    private var kept: [UInt8] = []
+    private var kept = ByteBuffer()
 
     init(_ descriptor: consuming Descriptor) {
         self.descriptor = descriptor
@@ -137,17 +127,16 @@ final class LimitPeer {
 
     var fd: Int32 { descriptor.raw }
 
-    func send(_ bytes: UnsafeRawBufferPointer, _ poller: any Poller) throws {
+    func send(_ bytes: Span<UInt8>, _ poller: any Poller) throws {
         var sent = 0
         if kept.isEmpty, case .bytes(let count) = DescriptorCalls.send(fd, bytes) { sent = count }
         guard sent < bytes.count else { return }
-        kept += bytes[sent...]
+        kept.append(bytes[sent...])
         try poller.change(fd, token: UInt64(fd), interest: [.read, .write])
     }
 
     func sendKept(_ poller: any Poller) throws {
-        guard !kept.isEmpty, case .bytes(let count) = kept.withUnsafeBytes({ DescriptorCalls.send(fd, $0) })
-        else { return }
+        guard !kept.isEmpty, case .bytes(let count) = DescriptorCalls.send(fd, kept.bytes) else { return }
         kept.removeFirst(count)
         if kept.isEmpty { try poller.change(fd, token: UInt64(fd), interest: .read) }
     }
@@ -157,9 +146,8 @@ final class LimitPeer {
         guard case .publisher(let batchBytes) = role else { return }
         let batches = takenBytes / batchBytes
         takenBytes -= batches * batchBytes
-        withUnsafeTemporaryAllocation(byteCount: batches, alignment: 1) { buffer in
-            buffer.initializeMemory(as: UInt8.self, repeating: 0x0A)
-            _ = DescriptorCalls.send(fd, UnsafeRawBufferPointer(buffer))
+        withTemporarySpan(of: UInt8(ascii: "\n"), count: batches) { feeds in
+            _ = DescriptorCalls.send(fd, feeds.span)
         }
     }
 }

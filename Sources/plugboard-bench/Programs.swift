@@ -37,10 +37,10 @@ struct Programs: Sendable {
         var process = try ChildProcess(starting: start(program, arguments))
         guard let fd = process.outputFD else { return "" }
         var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
         reading: while bytes.count < Self.outputBytesMax {
-            switch chunk.withUnsafeMutableBytes({ PipeCalls.read(fd, into: $0) }) {
-            case .bytes(let count): bytes += chunk[..<count]
+            let (transfer, piece) = PipeCalls.read(fd, upTo: 4096)
+            switch transfer {
+            case .bytes: bytes += piece
             case .wouldBlock: PipeCalls.waitReadable(fd)
             case .ended, .failed: break reading
             }

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardPosix
 import TestSupport
 import Testing
@@ -70,7 +71,8 @@ struct DialectTests {
             $0.isAcknowledged = true
             $0.batch = 1
         }
-        let line = Script(workload, publisher: 0, dialect: dialect).withBatch(0, from: 0) { Array($0) }
+        let script = Script(workload, publisher: 0, dialect: dialect)
+        let line = Array(script.batch(0))
         #expect(
             text(line).hasPrefix(#"{"op":"publish","id":1,"durable":true,"key":"bench.k000000","value":"#)
         )
@@ -157,7 +159,8 @@ struct DialectTests {
         ]
     )
     func limitRoles(line: String, role: LimitPeer.Role) {
-        #expect(Array(line.utf8).withUnsafeBytes { LimitPeer.Role(line: $0) } == role)
+        let line = Array(line.utf8)
+        #expect(LimitPeer.Role(line: line.span) == role)
     }
 
     // MARK: redis

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @Suite("What the generator counts", .someAtATime)
 struct MarkTests {
     private func lineFeeds(_ bytes: [UInt8]) -> Int {
-        bytes.withUnsafeBytes { LineCount.lineFeeds(in: $0) }
+        bytes.span.count(of: 0x0A)
     }
 
     @Test("an observer that answers counts its answers, even if a line comes in pieces")
@@ -16,7 +17,7 @@ struct MarkTests {
             line.first == UInt8(ascii: "a") ? Array(line) : nil
         }
         let take = { (text: String) in
-            let answer = Array(text.utf8).withUnsafeBytes { observer.take($0) }
+            let answer = text.withBytes { observer.take($0) }
             return String(decoding: answer, as: UTF8.self)
         }
         #expect(take("b\na1\na") == "a1")
@@ -48,7 +49,7 @@ struct MarkTests {
             link: try Conversation(answers: "").link,
             batchMark: Mark.lines(2).times(3)
         )
-        let take = { (text: String) in _ = Array(text.utf8).withUnsafeBytes { observer.take($0) } }
+        let take = { (text: String) in _ = text.withBytes { observer.take($0) } }
         take("MSG\r\n1\r\nMSG\r\n2\r\nMSG\r\n")
         #expect(observer.batches == 0)
         take("3\r\n")
@@ -76,11 +77,10 @@ struct MarkTests {
         let script = Script(workload, publisher: 0, dialect: RedisDialect(work: .tell))
         var text = ""
         for batch in 0..<3 {
-            text += script.withBatch(batch, from: 0) { String(decoding: $0, as: UTF8.self) }
+            text += String(script.batch(batch))
         }
         for key in 0..<5 { #expect(text.contains("bench.k00000\(key)")) }
-        let fourth = script.withBatch(0, from: 0) { Array($0) }
-        #expect(script.withBatch(script.batches, from: 0) { Array($0) } == fourth)
-        #expect(script.withBatch(0, from: 5) { Array($0) } == Array(fourth.dropFirst(5)))
+        let fourth = Array(script.batch(0))
+        #expect(Array(script.batch(script.batches)) == fourth)
     }
 }

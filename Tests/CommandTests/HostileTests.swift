@@ -49,7 +49,7 @@
 
         private func expectHarmless(_ text: String, _ what: String) {
             #expect(!text.isEmpty, "\(what) shows something")
-            let harmful = text.unicodeScalars.filter { $0 != "\n" && $0 != "\r" && Printable.isUnsafe($0) }
+            let harmful = text.unicodeScalars.filter { $0 != "\n" && $0 != "\r" && Printable.needsEscape($0) }
             #expect(harmful.isEmpty, "\(what): \(harmful.map { String($0.value, radix: 16) })")
         }
 

@@ -248,7 +248,8 @@ final class ReconnectTests: FolderSuite {
             return peer >= 0
         }
         defer { DescriptorCalls.close(peer) }
-        _ = Array("SSH-2.0-x\r\n".utf8).withUnsafeBytes { DescriptorCalls.send(peer, $0) }
+        let greeting = Array("SSH-2.0-x\r\n".utf8)
+        _ = DescriptorCalls.send(peer, greeting.span)
         let finished = try watcher.finished()
         #expect(finished.end == .exited(69) && finished.messages.contains("is not a Plugboard broker"))
     }

@@ -90,7 +90,8 @@ struct NoBrokerTests {
                 }
             }
             defer { for fd in accepted { DescriptorCalls.close(fd) } }
-            _ = Array(greeting.utf8).withUnsafeBytes { DescriptorCalls.send(accepted[0], $0) }
+            let bytes = Array(greeting.utf8)
+            _ = DescriptorCalls.send(accepted[0], bytes.span)
             let finished = try run.finished()
             #expect(finished.end == .exited(69))
             let isOther = greeting.contains("99")

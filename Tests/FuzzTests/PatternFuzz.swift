@@ -49,9 +49,9 @@ enum PatternFuzz {
     }
 
     private static func checkTree(_ patterns: [[UInt8]], _ key: [UInt8]) {
-        let tree = PatternTree()
+        let tree = PatternTree<SubscriptionHandle>()
         let wild = patterns.filter { Pattern.hasWildcard($0.span) }.prefix(16)
-        var places: [(SubscriptionHandle, PatternNode, Int)] = []
+        var places: [(SubscriptionHandle, PatternNode<SubscriptionHandle>, Int)] = []
         for (index, pattern) in wild.enumerated() {
             let reference = SubscriptionHandle(word: UInt64(index))
             let (node, place) = tree.insert(pattern.span, reference)

@@ -59,13 +59,9 @@ struct PlainJSON {
         return true
     }
 
-    private mutating func take(word: StaticString) -> Bool {
-        for index in 0..<word.utf8CodeUnitCount {
-            guard place + index < bytes.count, bytes[place + index] == word.utf8Start[index] else {
-                return false
-            }
-        }
-        place += word.utf8CodeUnitCount
+    private mutating func take(word: String) -> Bool {
+        guard bytes[place...].starts(with: word.utf8) else { return false }
+        place += word.utf8.count
         return true
     }
 

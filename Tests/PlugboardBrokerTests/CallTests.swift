@@ -146,16 +146,12 @@ struct CallTests {
 }
 
 @Suite("The most specific server", .computing)
-struct ServiceTreeTests {
+struct MostSpecificServerTests {
     /// Which of the patterns serves a key.
     private func found(_ key: String, among patterns: [String]) -> String? {
-        let tree = ServiceTree()
-        let session = SessionHandle.none
-        var services: [Service] = []
-        for pattern in patterns { services.append(lend(pattern) { tree.insert($0, session) }) }
-        defer { services.forEach(tree.remove) }
-        let server = lend(key) { tree.server(of: $0) }
-        return server.map { String($0.pattern) }
+        let tree = PatternTree<String>()
+        for pattern in patterns { _ = lend(pattern) { tree.insert($0, pattern) } }
+        return lend(key) { tree.first(matching: $0) }
     }
 
     private func lend<Result>(_ text: String, _ body: (Span<UInt8>) -> Result) -> Result {
@@ -190,18 +186,17 @@ struct ServiceTreeTests {
 
     @Test("what is removed is found no longer, what is left still is")
     func removal() {
-        let tree = ServiceTree()
-        let session = SessionHandle.none
-        func insert(_ pattern: String) -> Service { lend(pattern) { tree.insert($0, session) } }
-        func find(_ key: String) -> Service? { lend(key) { tree.server(of: $0) } }
+        let tree = PatternTree<String>()
+        func insert(_ pattern: String) -> PatternNode<String> {
+            lend(pattern) { tree.insert($0, pattern).node }
+        }
+        func find(_ key: String) -> String? { lend(key) { tree.first(matching: $0) } }
         let (deep, any, exact) = (insert("a.**"), insert("a.*"), insert("a.b"))
-        #expect(find("a.b") === exact)
-        tree.remove(exact)
-        #expect(find("a.b") === any)
-        tree.remove(any)
-        #expect(find("a.b") === deep)
-        tree.remove(deep)
+        for (node, pattern) in [(exact, "a.b"), (any, "a.*"), (deep, "a.**")] {
+            #expect(find("a.b") == pattern)
+            tree.remove(at: 0, from: node)
+        }
         #expect(find("a.b") == nil)
-        #expect(lend("a.*") { tree.find(pattern: $0) } == nil)
+        #expect(lend("a.*") { tree.node(of: $0) } == nil)
     }
 }

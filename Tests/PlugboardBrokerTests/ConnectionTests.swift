@@ -74,6 +74,19 @@ struct ConnectionTests {
         }
     }
 
+    @Test("after half a close a server that serves no more goes on until its last call is over")
+    func halfCloseWithCall() throws {
+        let broker = try TestBroker()
+        let (server, caller) = (try broker.client(), try broker.client())
+        _ = try server.ask("serve a")
+        try caller.send(#"{"op":"call","key":"a","timeout":500}"#)
+        #expect(try server.line().contains(#""event":"call""#))
+        _ = try server.ask("unserve a")
+        server.halfClose()
+        #expect(try caller.line().hasPrefix(#"{"error":"timeout""#))
+        #expect(try server.lineOrEnd() == nil)
+    }
+
     @Test("a client that vanishes in the middle of a line leaves no trace of it")
     func vanishing() throws {
         let broker = try TestBroker()

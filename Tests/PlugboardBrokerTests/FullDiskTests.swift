@@ -2,6 +2,7 @@
 // would not know after it was killed.
 
 import PlugboardJournal
+import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
@@ -61,6 +62,29 @@ struct FullDiskTests {
             #expect(try endTurn(), "told of what isn't kept")
         }
         return told
+    }
+
+    @Test("a disk that fails while room is made is the end: nothing is written behind half a record")
+    func fails() throws {
+        let value = String(repeating: "x", count: 300_000)
+        let line = #"{"op":"publish","id":1,"key":"a","value":"\#(value)"}"#
+        var refused: Set<String> = []
+        for number in 0..<8 {
+            let tests = try FullDiskTests()
+            let (disk, client) = (tests.disk, tests.test.client())
+            func isRefused() -> Bool {
+                tests.test.send(line, from: client).contains { $0.contains("storage") }
+            }
+            #expect(!isRefused())
+            let operation = disk.operations + number
+            disk.refusals[operation] = EIO
+            disk.tearsRefusedWrites = true
+            guard isRefused() else { continue }
+            refused.insert(disk.kinds[operation])
+            #expect(isRefused() && disk.operations == operation + 1)
+            #expect(throws: JournalError.self) { try tests.endTurn() }
+        }
+        #expect(refused == ["write", "reserve"])
     }
 
     @Test(

@@ -46,9 +46,9 @@ struct ModelTests {
 
     @Test("the tree finds exactly the patterns that match, and is empty again at the end")
     func tree() {
-        let tree = PatternTree()
+        let tree = PatternTree<SubscriptionHandle>()
         let tokens = ["a", "b", "c", "$x", "*"]
-        var patterns: [(String, SubscriptionHandle, PatternNode)] = []
+        var patterns: [(String, SubscriptionHandle, PatternNode<SubscriptionHandle>)] = []
         var places: [SubscriptionHandle: Int] = [:]
         for index in 0..<400 {
             var parts = (0..<Int.random(in: 1...4)).map { _ in tokens.randomElement() ?? "a" }

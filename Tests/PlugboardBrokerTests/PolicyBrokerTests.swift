@@ -65,6 +65,16 @@ struct PolicyBrokerTests {
         }
     }
 
+    @Test("who has closed half, and may not serve any more what it served, is done with")
+    func nothingToServe() throws {
+        let broker = try TestBroker(policy: policy(all))
+        let server = try broker.client()
+        _ = try server.ask("serve a")
+        server.halfClose()
+        try broker.follow(policy(little))
+        #expect(try server.lineOrEnd() == nil)
+    }
+
     @Test("who has not read what it may not see any more is told bye, and what it has not got is dropped")
     func unread() throws {
         let reports = Reports()

@@ -104,9 +104,11 @@ extension StateMistake {
             look()
             bus.bare.hub.matching[plain].keys[0].index -= 1
         case .staleSession:
-            bus.bare.hub.touched.append(bus.stale)
+            let gone = bus.bare.client()
+            bus.bare.hub.touch(gone)
+            bus.bare.hub.forgetButInDelivery(gone)
             look()
-            bus.bare.hub.touched.removeAll()
+            bus.bare.hub.delivery.forgetDirty(1)
         case .lostRhythm:
             bus.bare.hub.windowed[bus.bare.hub.matching[rhythm].serial] = plain
             look()
@@ -128,18 +130,20 @@ extension StateMistake {
         switch self {
         case .touchedTwice:
             bus.bare.hub.touch(bus.writer)
-            bus.bare.hub.touched.append(bus.writer)
+            bus.bare.hub.sessions[bus.writer].isTouched = false
+            bus.bare.hub.touch(bus.writer)
             look()
-            bus.bare.hub.touched.removeAll()
+            bus.bare.hub.delivery.forgetDirty(2)
             bus.bare.hub.sessions[bus.writer].isTouched = false
         case .touchedUnlisted:
             bus.bare.hub.sessions[bus.writer].isTouched = true
             look()
             bus.bare.hub.sessions[bus.writer].isTouched = false
         default:
-            bus.bare.hub.slow.append(bus.writer)
+            bus.bare.hub.setAside(bus.writer, .slow)
+            bus.bare.hub.sessions[bus.writer].farewell = nil
             look()
-            bus.bare.hub.slow.removeAll()
+            bus.bare.hub.delivery.forgetDismissed()
         }
     }
 

@@ -55,8 +55,8 @@ final class BusyBus {
 
     /// Ends a turn in which all clients that read have read.
     func endTurn() {
-        for index in 0..<bare.hub.touched.count {
-            let session = bare.hub.touched[index]
+        for index in 0..<bare.hub.delivery.dirty.count {
+            let session = bare.hub.delivery.dirty[index]
             bare.hub.openOwn(of: session)
             if session != slow, bare.hub.sessions[session].isBehind { bare.hub.settle(session) }
         }
@@ -145,14 +145,14 @@ enum StateMistake: CaseIterable {
         case .authorTooOften: ("Author", "it counts who refers to it")
         case .wrongPlace: ("SubscriptionSet", "a subscription knows its place")
         case .wrongIndex: ("Subscription", "it observes its keys where it says")
-        case .staleSession: ("Hub", "who is touched is there")
+        case .staleSession: ("Delivery", "who is touched is there")
         case .lostRhythm: ("Window", "a rhythm is found by its serial")
         case .lostTracer: ("Tracing", "it knows all who trace")
         case .lostDemand: ("Supervision", "who reports is there")
-        case .touchedTwice: ("Hub", "nobody is touched twice")
-        case .touchedUnlisted: ("Hub", "who is touched is listed")
+        case .touchedTwice: ("Delivery", "nobody is touched twice")
+        case .touchedUnlisted: ("Delivery", "who is touched is listed")
         case .dismissedForNothing:
-            ("Hub", "who is to be dismissed is there, and has been told why")
+            ("Delivery", "who is to be dismissed is there, and has been told why")
         case .lostGateDeadline: ("GateTable", "the deadline of a gate is there")
         case .lostGateSerial: ("GateTable", "gates are found by their serials")
         case .lostAcknowledgement: ("GateTable", "a gate waits for who was told")
@@ -163,8 +163,8 @@ enum StateMistake: CaseIterable {
         case .lostReply: ("Session", "it is held while a reply waits")
         case .lostReason: ("Session", "it is behind while something is to come first")
         case .lostPause: ("Backlog", "what is owed waits for something")
-        case .wrongCallPlace: ("CallTable", "its caller knows it")
-        case .lostCallDeadline: ("CallTable", "a call ends in time")
+        case .wrongCallPlace: ("Calls", "its caller knows it")
+        case .lostCallDeadline: ("Calls", "a call ends in time")
         case .heldTooMany: ("HeldCalls", "a plugin counts its calls")
         case .durableTooMany: ("DurableReplies", "a session counts its replies")
         case .chargedTooMuch: ("UserAccount", "it counts the keys")

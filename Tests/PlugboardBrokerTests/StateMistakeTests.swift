@@ -19,7 +19,7 @@ struct StateMistakeTests {
         let (isHeld, bound) = (bus.bare.hub.sessions[bus.slow].isHeld, bus.bare.hub.keyspace.boundCount)
         #expect(owed > 1 && isHeld && bound == 3)
         let waiting = (bus.bare.hub.gates.isEmpty, bus.bare.hub.durability.waitingCount == 0)
-        #expect(waiting == (false, false) && !bus.bare.hub.supervision.heldCalls.isEmpty)
+        #expect(waiting == (false, false) && !bus.bare.hub.calls.held.isEmpty)
     }
 
     @Test("each mistake is found in the turn in which it is made", arguments: StateMistake.allCases)
@@ -73,7 +73,7 @@ struct StateMistakeTests {
         bare.take("resume 1", from: observer)
         let isBehind = bare.hub.sessions[observer].isBehind
         #expect(!wasBehind && isBehind)
-        for session in bare.hub.touched.all { bare.hub.openOwn(of: session) }
+        for session in bare.hub.delivery.dirty.all { bare.hub.openOwn(of: session) }
         bare.endTurn()
         #expect(bare.brokenInvariant() == nil)
     }

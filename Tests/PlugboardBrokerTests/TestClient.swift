@@ -11,7 +11,6 @@ struct TestFailure: Error, CustomStringConvertible {
 final class TestClient {
     private let descriptor: Descriptor
     private var unread: [UInt8] = []
-    private var buffer = [UInt8](repeating: 0, count: 262_144)
     private var position = 0
     /// The bytes of the unread ones that certainly have no line feed.
     private var searched = 0
@@ -35,7 +34,7 @@ final class TestClient {
     func send(bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
-            switch rest.withUnsafeBytes({ descriptor.write($0) }) {
+            switch descriptor.write(rest.span) {
             case .bytes(let count): rest = rest.dropFirst(count)
             case .wouldBlock: try wait(Int16(POLLOUT))
             default: throw TestFailure(description: "the broker closed while it was written to")
@@ -45,7 +44,7 @@ final class TestClient {
 
     /// Sends what can be sent at once. Returns how many bytes that were.
     func sendSome(_ bytes: [UInt8]) -> Int {
-        if case .bytes(let count) = bytes.withUnsafeBytes({ descriptor.write($0) }) { return count }
+        if case .bytes(let count) = descriptor.write(bytes.span) { return count }
         return 0
     }
 
@@ -90,9 +89,10 @@ final class TestClient {
 
     private func readMore() throws -> Bool {
         while true {
-            switch buffer.withUnsafeMutableBytes({ descriptor.read(into: $0) }) {
-            case .bytes(let count):
-                buffer.withUnsafeBytes { unread.append(contentsOf: $0[..<count]) }
+            let (transfer, bytes) = PipeCalls.read(descriptor.raw, upTo: 65_536)
+            switch transfer {
+            case .bytes:
+                unread.append(contentsOf: bytes)
                 return true
             case .wouldBlock: try wait(Int16(POLLIN))
             default: return false

@@ -119,18 +119,18 @@ final class TestHub {
         hub.touch(sessions[client])
         hub.setAside(sessions[client], .slow)
         hub.forget(sessions[client])
-        return hub.touched.count + hub.slow.count
+        return hub.delivery.dirty.count + hub.delivery.dismissed.count
     }
 
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
-        if !box.hub.touched.isEmpty { hasChanged = true }
-        for session in box.hub.touched.all {
+        if !box.hub.delivery.dirty.isEmpty { hasChanged = true }
+        for session in box.hub.delivery.dirty.all {
             box.hub.sessions[session].isTouched = false
             box.hub.openOwn(of: session)
             box.hub.sessions[session].isTouched = false
         }
-        box.hub.touched.removeAll()
+        box.hub.delivery.forgetDirty(box.hub.delivery.dirty.count)
         box.hub.endTurn()
         checkNowAndThen()
     }

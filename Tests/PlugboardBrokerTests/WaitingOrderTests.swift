@@ -129,6 +129,20 @@ struct WaitingOrderTests {
         #expect(values() == ["3"])
     }
 
+    @Test("every: what waits behind a key that is written again folds nothing of another subscription")
+    func heldBehind() {
+        subscribe(#","every":1000"#)
+        hub.send("publish a 1", from: writer)
+        hub.send(#"{"op":"subscribe","key":"c","initial":false}"#, from: observer)
+        _ = hub.read(observer)
+        hub.send("publish a 2\npublish b 3\npublish a 4\npublish c 5\npublish c 6", from: writer)
+        #expect(values() == ["5", "6"])
+        hub.expireAll(after: 999)
+        #expect(values().isEmpty)
+        hub.expireAll(after: 1_001)
+        #expect(values() == ["3", "4", "6"])
+    }
+
     @Test("every, with all: what is held comes together when the time is over")
     func heldLines() {
         subscribe(#","every":1000,"delivery":"all""#)

@@ -80,12 +80,6 @@ struct ExampleTests {
     }
 
     private static func read(_ path: String) throws -> String {
-        let file = try InputFile(path: path)
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while case let count = try buffer.withUnsafeMutableBytes({ try file.read(into: $0) }), count > 0 {
-            bytes += buffer[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        String(decoding: try InputFile.contents(path: path, limit: 1 << 20), as: UTF8.self)
     }
 }

@@ -149,9 +149,8 @@ final class Program: Sendable {
     }
 
     private func read(_ fd: Int32) {
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        while case .bytes(let count) = buffer.withUnsafeMutableBytes({ PipeCalls.read(fd, into: $0) }) {
-            printed.withLock { $0 += buffer[..<count] }
+        while case (.bytes, let piece) = PipeCalls.read(fd, upTo: 4_096) {
+            printed.withLock { $0 += piece }
         }
     }
 }

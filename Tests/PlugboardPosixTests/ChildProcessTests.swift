@@ -34,11 +34,7 @@ struct ChildProcessTests {
     private func output(_ fd: Int32?) -> [UInt8] {
         guard let fd else { return [] }
         var bytes: [UInt8] = []
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            while case .bytes(let count) = PipeCalls.read(fd, into: buffer) {
-                bytes.append(contentsOf: buffer[..<count])
-            }
-        }
+        while case (.bytes, let piece) = PipeCalls.read(fd, upTo: 4096) { bytes += piece }
         return bytes
     }
 

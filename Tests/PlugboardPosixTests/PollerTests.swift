@@ -14,7 +14,8 @@ struct PollerTests {
     }
 
     private func send(_ text: String, to socket: borrowing Descriptor) {
-        let sent = Array(text.utf8).withUnsafeBytes { socket.write($0) }
+        let bytes = Array(text.utf8)
+        let sent = socket.write(bytes.span)
         #expect(sent == .bytes(text.utf8.count))
     }
 
@@ -38,8 +39,8 @@ struct PollerTests {
             #expect(told.first?.canRead == true)
             #expect(told.first?.canWrite == false)
         }
-        var buffer = [UInt8](repeating: 0, count: 16)
-        #expect(buffer.withUnsafeMutableBytes { pair.first.read(into: $0) } == .bytes(5))
+        let transfer = PipeCalls.read(pair.first.raw, upTo: 16).transfer
+        #expect(transfer == .bytes(5))
         #expect(try ready(poller).isEmpty)
     }
 
@@ -54,7 +55,7 @@ struct PollerTests {
         #expect(told.map(\.token) == [2])
         #expect(told.first?.canWrite == true)
         let chunk = [UInt8](repeating: 0, count: 65_536)
-        while case .bytes = chunk.withUnsafeBytes({ pair.first.write($0) }) {}
+        while case .bytes = pair.first.write(chunk.span) {}
         #expect(try ready(poller).isEmpty)
     }
 
@@ -115,7 +116,8 @@ struct PollerTests {
             try poller.add(end.near, token: UInt64(token), interest: .read)
         }
         for index in stride(from: 0, to: 100, by: 3) { poller.remove(ends[index].near) }
-        for end in ends { _ = [UInt8(1)].withUnsafeBytes { DescriptorCalls.send(end.far, $0) } }
+        let byte: [UInt8] = [1]
+        for end in ends { _ = DescriptorCalls.send(end.far, byte.span) }
         #expect(try ready(poller).map(\.token) == (0..<100).filter { $0 % 3 != 0 }.map(UInt64.init))
     }
 

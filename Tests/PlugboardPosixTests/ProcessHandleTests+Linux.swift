@@ -28,11 +28,7 @@
             #expect(handle.isExact == (dlsym(nil, "pidfd_open") != nil))
             var text: [UInt8] = []
             try waitUntil {
-                withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
-                    guard let fd = child.outputFD, case .bytes(let count) = PipeCalls.read(fd, into: buffer)
-                    else { return }
-                    text.append(contentsOf: buffer[..<count])
-                }
+                if let fd = child.outputFD { text += PipeCalls.read(fd, upTo: 64).bytes }
                 return text.last == 0x0A
             }
             let grandchild = try #require(Int32(String(decoding: text.dropLast(), as: UTF8.self)))

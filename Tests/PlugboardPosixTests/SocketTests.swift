@@ -71,7 +71,7 @@ struct SocketTests {
         let folder = try TemporaryFolder()
         #expect(mkdir(folder("real"), 0o700) == 0)
         #expect(symlink(folder("real"), folder("link")) == 0)
-        let expected = SocketPathError.unsafeFolder(path: folder("link"), reason: "is not a folder")
+        let expected = SocketPathError.untrustedFolder(path: folder("link"), reason: "is not a folder")
         #expect(throws: expected) {
             try SocketPath.prepareFolder(of: folder("link") + "/bus.sock", mustBePrivate: true)
         }
@@ -193,18 +193,23 @@ struct SocketTests {
     func vanishedPeer() throws {
         let pair = try UnixSocket.pair()
         #expect(shutdown(pair.second.raw, Int32(SHUT_RDWR)) == 0)
-        #expect([UInt8(1)].withUnsafeBytes { pair.first.write($0) } == .ended)
-        var byte: UInt8 = 0
-        #expect(withUnsafeMutableBytes(of: &byte) { pair.first.read(into: $0) } == .ended)
+        var buffer: [UInt8] = [1]
+        let written = pair.first.write(buffer.span)
+        #expect(written == .ended)
+        var room = buffer.mutableSpan
+        let read = pair.first.read(into: &room)
+        #expect(read == .ended)
     }
 
     @Test("nothing to read and no room to write are reported, and nothing waits")
     func wouldBlock() throws {
         let pair = try UnixSocket.pair()
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        #expect(buffer.withUnsafeMutableBytes { pair.first.read(into: $0) } == .wouldBlock)
-        var last = Transfer.bytes(1)
-        while case .bytes = last { last = buffer.withUnsafeBytes { pair.first.write($0) } }
+        var room = buffer.mutableSpan
+        var last = pair.first.read(into: &room)
+        #expect(last == .wouldBlock)
+        last = .bytes(1)
+        while case .bytes = last { last = pair.first.write(buffer.span) }
         #expect(last == .wouldBlock)
     }
 

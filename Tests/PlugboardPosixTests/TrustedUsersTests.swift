@@ -88,7 +88,8 @@ struct TrustedUsersTests {
         let users = TrustedUsers(allowed: Stranger.user)
         do {
             let connection = try UnixSocket.connect(path: friend.path, trusting: users)
-            _ = Array("hello\n".utf8).withUnsafeBytes { connection.write($0) }
+            let hello = Array("hello\n".utf8)
+            _ = connection.write(hello.span)
         }
         #expect(try friend.heard() == "hello\n")
     }

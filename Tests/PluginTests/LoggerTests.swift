@@ -9,29 +9,7 @@ import Testing
 @Suite("What the log says of an event", .someAtATime)
 struct LogLineTests {
     private func line(_ text: String) throws -> LogLine {
-        LogLine(try event(text), at: TimeStamp(seconds: 1_000_000_000, milliseconds: 7))
-    }
-
-    @Test(
-        "a time stamp is ISO 8601 in UTC with milliseconds",
-        arguments: [
-            (0, 0, "1970-01-01T00:00:00.000Z"), (951_782_400, 5, "2000-02-29T00:00:00.005Z"),
-            (1_000_000_000, 120, "2001-09-09T01:46:40.120Z"),
-            (1_735_689_599, 999, "2024-12-31T23:59:59.999Z"),
-        ]
-    )
-    func timeStamp(_ seconds: Int, _ milliseconds: Int, _ text: String) {
-        let time = TimeStamp(seconds: seconds, milliseconds: milliseconds)
-        #expect(time.text == text)
-        #expect(time.clock == text.dropFirst(11))
-    }
-
-    @Test("the present time is right")
-    func now() throws {
-        let formatter = ISO8601DateFormatter()
-        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-        let date = try #require(formatter.date(from: TimeStamp.now().text))
-        #expect(abs(date.timeIntervalSinceNow) < 60)
+        LogLine(try event(text), at: 1_000_000_000_007)
     }
 
     @Test("an update is written with all its fields, its value byte for byte")

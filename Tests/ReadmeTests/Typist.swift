@@ -68,11 +68,9 @@ final class Typist {
     }
 
     private func receive() throws {
-        var entry = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 0) > 0 else { return }
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        let count = read(output.fileDescriptor, &chunk, chunk.count)
-        guard count > 0 else { throw Missing("a line: the broker closed") }
-        pending += chunk[..<count]
+        guard PipeCalls.isReadable(output.fileDescriptor) else { return }
+        let (transfer, bytes) = PipeCalls.read(output.fileDescriptor, upTo: 65_536)
+        guard case .bytes = transfer else { throw Missing("a line: the broker closed") }
+        pending += bytes
     }
 }

@@ -56,11 +56,7 @@ public final class TestTerminal {
 
     /// Everything that was written to it so far, unchanged.
     public func written() -> String {
-        withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
-            while case .bytes(let count) = PipeCalls.read(screen.raw, into: buffer) {
-                bytes.append(contentsOf: buffer[..<count])
-            }
-        }
+        while case (.bytes, let piece) = PipeCalls.read(screen.raw, upTo: 65_536) { bytes += piece }
         return String(decoding: bytes, as: UTF8.self)
     }
 

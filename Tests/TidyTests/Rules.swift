@@ -39,9 +39,9 @@ enum Rules {
         return []
     }
 
-    /// Whether something in a file is marked as unsafe.
+    /// Whether something in a file is marked as unsafe, or has to do with addresses.
     static func isUnsafe(_ file: SourceFile) -> Bool {
-        file.code.contains { $0.contains(/\bunsafe\b/) }
+        file.code.contains { $0.contains(/\bunsafe\b|Unsafe|\.pointee/) }
     }
 
     /// A file that uses unsafe memory says at its top why it may.

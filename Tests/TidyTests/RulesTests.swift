@@ -36,6 +36,8 @@ struct RulesTests {
     func unsafeMemory() {
         let used = "let a = unsafe b[unchecked: 1]"
         #expect(Rules.isUnsafe(file("// A file.\n\(used)\n")))
+        #expect(Rules.isUnsafe(file("let a: UnsafePointer<UInt8>\n")))
+        #expect(Rules.isUnsafe(file("let a = b.pointee.c\n")))
         #expect(!Rules.isUnsafe(file("// It is unsafe to go.\nlet a = unsafeBytes(\"unsafe b\")\n")))
         #expect(Rules.argument(file("// A file of\n// bytes.\n\(used)\n")) != [])
         #expect(Rules.argument(file("// A file.\n//\n// Why it may: it was checked.\n\(used)\n")) == [])

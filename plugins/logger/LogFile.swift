@@ -2,8 +2,8 @@
 // are beside it: `path.1` is the newest of those. Invariant: every line is
 // complete in one file.
 
-import Foundation
 import PlugboardClient
+import PlugboardPosix
 
 /// Lines in a file that is rotated when it is full.
 struct LogFile: ~Copyable {
@@ -51,15 +51,24 @@ struct LogFile: ~Copyable {
 
     private mutating func moveFiles() throws(LogFailure) {
         for number in stride(from: keep, through: 2, by: -1) {
-            let moved = rename(name(number - 1), name(number)) == 0 || errno == ENOENT
-            guard moved else { throw LogFailure("\(name(number - 1)) can't be renamed") }
+            try move(name(number - 1), to: name(number), mayBeMissing: true)
         }
-        guard rename(path, name(1)) == 0 else { throw LogFailure("\(path) can't be renamed") }
+        try move(path, to: name(1))
         do throws(LogFailure) {
             current = try AppendedFile(path: path)
         } catch {
-            rename(name(1), path)
+            // Why there is no new file matters more than whether the old one has its name again.
+            try? move(name(1), to: path)
             throw error
+        }
+    }
+
+    private func move(_ from: String, to: String, mayBeMissing: Bool = false) throws(LogFailure) {
+        do throws(SystemError) {
+            try FileCopy.move(from, to: to)
+        } catch {
+            if mayBeMissing, error.code == ENOENT { return }
+            throw LogFailure("\(from) can't be renamed", error)
         }
     }
 

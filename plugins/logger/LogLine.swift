@@ -3,6 +3,7 @@
 // cut if it is long.
 
 import PlugboardClient
+import PlugboardWire
 
 /// An event with the time of its arrival.
 struct LogLine {
@@ -10,9 +11,10 @@ struct LogLine {
     static let shownMax = 160
 
     private let event: Event
-    private let time: TimeStamp
+    /// Milliseconds since 1970.
+    private let time: UInt64
 
-    init(_ event: Event, at time: TimeStamp) {
+    init(_ event: Event, at time: UInt64) {
         self.event = event
         self.time = time
     }
@@ -20,7 +22,7 @@ struct LogLine {
     /// The line for the file. The value is as it was on the bus, byte for byte.
     var json: JSON {
         var members: [(name: String, value: JSON)] = [
-            ("time", .string(time.text)), ("event", .string(word)),
+            ("time", .string(UTCTime.text(time))), ("event", .string(word)),
         ]
         if !event.key.isEmpty { members.append(("key", .string(event.key))) }
         members.append(("revision", .integer(event.revision)))
@@ -43,7 +45,9 @@ struct LogLine {
     /// The line for the terminal, such as
     /// `12:30:00.120Z #813 update cart.summary {"items":3,"total":129.85} by price-indicator`.
     var text: String {
-        var words = [time.clock, "#\(event.revision)", event.isInitial ? "initial \(word)" : word]
+        var words = [
+            UTCTime.timeOfDay(time), "#\(event.revision)", event.isInitial ? "initial \(word)" : word,
+        ]
         if !event.key.isEmpty { words.append(event.key) }
         if let value = event.value { words.append(Self.shortened(value.text)) }
         if let by = event.by { words.append("by \(by)") }

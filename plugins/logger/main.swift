@@ -6,6 +6,7 @@
 
 import Foundation
 import PlugboardClient
+import PlugboardPosix
 
 let file = PluginOption.text(
     "file",
@@ -51,7 +52,7 @@ await Plugin.run(arguments) { bus in
     // It gets everything, in the last phase.
     let options = SubscribeOptions(values: !arguments.has(withoutValues), delivery: .all, phase: 9)
     for try await event in try await bus.subscribe("**", options: options) {
-        let line = LogLine(event, at: .now())
+        let line = LogLine(event, at: WallClock.millisecondsSince1970())
         try log.append(line.json)
         if isVerbose { Console.say(line.text) }
     }

@@ -3,6 +3,8 @@
 // needs little memory.
 
 import Foundation
+import PlugboardMemory
+import PlugboardPosix
 
 /// A numbered line.
 struct InputLine: Equatable, Sendable {
@@ -32,9 +34,12 @@ struct InputLines: AsyncSequence, Sendable {
                 if case .terminated = input.yield(line) { return false }
                 return true
             }
-            let fd = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-            let isRead = fd >= 0 && splitter.readAll(fd)
-            input.finish(throwing: isRead ? nil : InputFailure(path: path))
+            do {
+                try splitter.readAll(path == "-" ? .standardInput() : InputFile(path: path))
+                input.finish()
+            } catch {
+                input.finish(throwing: InputFailure(path: path, error))
+            }
         }
         self.lines = lines
     }
@@ -67,18 +72,16 @@ struct LineSplitter {
         self.take = take
     }
 
-    /// Reads to the end. The last line needs no line feed. Returns false if reading failed.
-    mutating func readAll(_ fd: Int32) -> Bool {
+    /// Reads to the end. The last line needs no line feed.
+    mutating func readAll(_ file: consuming InputFile) throws {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let count = read(fd, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            if count < 0 { return false }
+            var room = chunk.mutableSpan
+            let count = try file.read(into: &room)
             if count == 0 { break }
-            guard add(chunk[..<count]) else { return true }
+            guard add(chunk[..<count]) else { return }
         }
         if !line.isEmpty || isTooLong { _ = finishLine() }
-        return true
     }
 
     /// Returns false when no more lines are wanted.
@@ -110,7 +113,7 @@ struct LineSplitter {
 struct InputFailure: Error, CustomStringConvertible {
     let description: String
 
-    init(path: String) {
-        description = "\(path) can't be read: \(String(cString: strerror(errno)))"
+    init(path: String, _ error: any Error) {
+        description = "\(path) can't be read: \((error as? SystemError)?.reason ?? "\(error)")"
     }
 }

@@ -97,6 +97,6 @@ extension Hub {
     /// Counts anew what a client is owed. One whose user is owed too much by that is closed.
     @inline(never)
     mutating func recountOwed(_ session: SessionHandle) {
-        if access.recountOwed(sessions[session]) { setAside(session, .quota) }
+        if access.recountOwed(sessions[session]) { delivery.setAside(session, .quota, &sessions) }
     }
 }

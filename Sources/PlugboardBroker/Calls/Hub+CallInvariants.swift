@@ -4,9 +4,7 @@
 extension Hub {
     /// Looks at all calls and services.
     func checkCalls(_ living: borrowing Living) throws(BrokenInvariant) {
-        try services.checkInvariants(living, sessions)
         try calls.checkInvariants(living, deadlines, sessions)
-        try supervision.heldCalls.checkInvariants(calls, sessions)
         let always = Invariants(of: "Supervision")
         if let reporter = supervision.reporter {
             try always.hold("who reports is there", living.sessions.contains(reporter))

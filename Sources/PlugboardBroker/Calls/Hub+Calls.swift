@@ -13,7 +13,7 @@ extension Hub {
         try Self.checkKey(request.key, line)
         let key = request.key.bytes(of: line)
         try access.check(.call, request, line, sessions[session])
-        guard let server = services.server(of: key)?.session, sessions[server].isOpen else {
+        guard let server = calls.server(of: key)?.session, sessions[server].isOpen else {
             if try hold(request, line, session) { return }
             throw Self.noProvider(request, line)
         }
@@ -62,7 +62,7 @@ extension Hub {
         let call = calls.find(number)
         if let call { passOn(call, request, line) }
         guard request.wantsReply else { return }
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         CallEncoder.appendReturned(
             id: request.id.bytes(of: line),
             call: number,
@@ -75,7 +75,7 @@ extension Hub {
     mutating func timeOut(call number: UInt64) {
         guard let call = calls.find(number) else { return }
         call.deadline = nil
-        let plugin = supervision.heldCalls.plugin(of: number)
+        let plugin = calls.held.plugin(of: number)
         let what = plugin.map { "the plugin \"\($0.name)\" didn't serve it" } ?? "no answer came"
         fail(call, Refusal(.timeout, "\(what) within \(call.timeout) ms"))
     }
@@ -134,23 +134,20 @@ extension Hub {
 
     private mutating func finish(_ call: Call) {
         if let deadline = call.deadline { deadlines.cancel(deadline) }
-        if !supervision.heldCalls.isEmpty { forgetHeld(call) }
+        if !calls.held.isEmpty { forgetHeld(call) }
         calls.remove(call, &sessions)
+        judgeAgain(call.server)
     }
 
-    /// Adds a line that is no reply to the line being executed. A client that is behind gets
-    /// it after what it is owed by now.
+    /// Has the loop look at a client whose connection may have stayed open only for a call or a service
+    /// that has just ended.
+    mutating func judgeAgain(_ session: SessionHandle) {
+        if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
+    }
+
+    /// Adds `scratch` to what a client is sent; one that is behind gets it after what it is owed by now.
     mutating func appendScratch(to session: SessionHandle) {
-        guard sessions[session].isOpen else { return }
-        touch(session)
-        guard sessions[session].isBehind else {
-            openOwn(of: session)
-            return sessions[session].outbox.own.append(contentsOf: scratch)
-        }
-        sessions[session].makeCatchup()
-        guard let catchup = sessions[session].catchup else { return }
-        catchup.deferred.append(contentsOf: scratch)
-        catchup.deferredUntil = revision
-        sessions[session].isHeld = true
+        let revision = revision
+        delivery.append(scratch, to: session, at: revision, &sessions)
     }
 }

@@ -15,16 +15,15 @@ extension Hub {
         guard sessions[session].authorizeAll(.serve, pattern) else {
             throw Access.forbidden(.serve, request.key, line, sessions[session])
         }
-        if let other = services.find(pattern: pattern) { throw served(other, request, line, session) }
+        if let other = calls.service(at: pattern) { throw served(other, request, line, session) }
         try access.checkSubscriptions(of: sessions[session], patterns: 1)
-        let duties = sessions[session].makeDuties()
-        guard duties.services.count < Limits.servicesMax else {
+        guard sessions[session].duties?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
-        duties.add(services.insert(pattern, session))
+        calls.serve(pattern, session, &sessions)
         sessions[session].clearance?.account?.subscriptions += 1
         replyWithKey(request, line, session)
-        if !supervision.heldCalls.isEmpty { askHeld() }
+        if !calls.held.isEmpty { askHeld() }
     }
 
     mutating func unserve(
@@ -33,7 +32,7 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         try Self.checkPattern(request.key, line)
-        guard let service = services.find(pattern: request.key.bytes(of: line)),
+        guard let service = calls.service(at: request.key.bytes(of: line)),
             service.session == session
         else { throw notServed(request, line, session) }
         end(service)
@@ -42,16 +41,14 @@ extension Hub {
 
     /// Takes a service out of the bus. Calls that came by it may still be answered.
     mutating func end(_ service: Service) {
-        let session = service.session
-        sessions[session].duties?.remove(service)
-        sessions[session].clearance?.account?.subscriptions -= 1
-        services.remove(service)
-        sessions[session].dropEmptyDuties()
+        sessions[service.session].clearance?.account?.subscriptions -= 1
+        calls.end(service, &sessions)
+        judgeAgain(service.session)
     }
 
     /// Adds who would answer a call of a key, if anybody serves it, for `who`.
     func appendServer(of key: Span<UInt8>, _ buffer: inout ByteBuffer) {
-        guard let service = services.server(of: key) else { return }
+        guard let service = calls.server(of: key) else { return }
         let session = service.session
         buffer.append(#","server":{"client":"#)
         buffer.append(decimal: sessions[session].client)
@@ -73,7 +70,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) {
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         CallEncoder.appendServed(
             request.operation,
             id: request.id.bytes(of: line),

@@ -111,6 +111,28 @@ struct Session: ~Copyable {
         catchup = Catchup()
     }
 
+    /// Has a reply wait for all that is owed up to a revision.
+    mutating func putOff(_ reply: Span<UInt8>, until revision: UInt64) {
+        makeCatchup()
+        catchup?.deferred.append(reply)
+        catchup?.deferredUntil = revision
+        isHeld = true
+    }
+
+    /// The same for a reply that was written to its own bytes, from `start` on.
+    mutating func putOffOwn(from start: Int, until revision: UInt64) {
+        let reply = outbox.own.bytes[start...].kept
+        putOff(reply, until: revision)
+        outbox.own.truncate(to: start)
+    }
+
+    /// With too much unread it is behind: from now on it is owed.
+    @inline(never)
+    mutating func noteUnread() {
+        let hasLeftOver = outbox.own.count > Limits.highWaterBytes
+        if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
+    }
+
     /// Gives that place up when nothing is owed.
     mutating func dropEmptyCatchup() {
         if catchup?.isEmpty == true { catchup = nil }

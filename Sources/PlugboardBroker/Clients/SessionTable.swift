@@ -41,6 +41,19 @@ struct SessionTable: ~Copyable {
         return session
     }
 
+    /// Takes a session's own bytes out, to be added to while the hub is asked; `giveBack` follows.
+    @inline(__always)
+    mutating func takeOwn(of session: SessionHandle) -> ByteBuffer {
+        var own = ByteBuffer()
+        swap(&own, &all[session].outbox.own)
+        return own
+    }
+
+    @inline(__always)
+    mutating func giveBack(_ own: consuming ByteBuffer, to session: SessionHandle) {
+        all[session].outbox.own = own
+    }
+
     mutating func insert(_ session: consuming Session) -> SessionHandle {
         let slot = session.slot
         while row.count <= slot { row.append(.none) }

@@ -74,7 +74,7 @@ extension Hub {
         _ tail: borrowing EventTail,
         of observable: ObservableHandle
     ) {
-        log.beginEvent()
+        delivery.beginEvent()
         // Lent meanwhile: nobody else asks for the observers of a key while they are told of it.
         var observers = List<Recipient>()
         swap(&observers, &keyspace[observable].observers)
@@ -99,7 +99,7 @@ extension Hub {
         _ latest: inout LatestLine
     ) {
         guard sessions[observer.session].keepsUp else { return }
-        let line = log.line(event, tail, observer.kind, for: &matching[observer.text])
+        let line = delivery.line(event, tail, observer.kind, for: &matching[observer.text])
         latest = LatestLine(observer, line)
     }
 
@@ -114,25 +114,11 @@ extension Hub {
         _ latest: inout LatestLine
     ) {
         if sessions[observer.session].keepsUp {
-            log.append(latest.line, to: &sessions[observer.session].outbox)
-            touch(observer.session)
-            if sessions[observer.session].outbox.count > Limits.highWaterBytes {
-                noteUnread(observer.session)
-            }
+            delivery.append(latest.line, to: observer.session, &sessions)
         } else if event != .update || !renewOwed(observable, tail.revision, to: observer.subscription) {
             tellOrOwe(event, tail, of: observable, to: observer.subscription)
         }
-        guard log.count > TurnLog.bytesMax else { return }
-        copyOutLog()
-        latest = LatestLine()
-    }
-
-    /// Gives every session its share of the log, in the middle of an event if need be.
-    @inline(never)
-    mutating func copyOutLog() {
-        for place in touched.indices { takeOverLog(touched[place]) }
-        log.removeAll()
-        log.beginEvent()
+        if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
     }
 }
 

@@ -14,7 +14,9 @@ extension Hub {
         behind barrier: AckBarrier?,
         for subscription: SubscriptionHandle
     ) -> Outcome {
-        guard isConcerned(subscription, event, from: old, to: value) else { return .filtered }
+        guard judge.concerns(event, from: old, to: value, matching[subscription].filter) else {
+            return .filtered
+        }
         if matching[subscription].backlog?.isPaused == true { return .paused }
         if let barrier, barrier.holds(matching[subscription]) { return .waiting(barrier) }
         let hash = keyspace.hash(key)

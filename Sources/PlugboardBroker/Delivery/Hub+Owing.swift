@@ -20,9 +20,7 @@ extension Hub {
             return owe(event, tail, of: observable, to: subscription)
         }
         guard let line = line(event, tail, of: observable, for: subscription) else { return }
-        touch(session)
-        log.append(line, to: &sessions[session].outbox)
-        if sessions[session].outbox.count > Limits.highWaterBytes { noteUnread(session) }
+        delivery.append(line, to: session, &sessions)
         noteWindow(of: subscription, hash)
     }
 
@@ -38,7 +36,7 @@ extension Hub {
             let owed = place(of: observable, in: backlog), backlog.keys[owed].isPlain
         else { return false }
         backlog.keys[owed].countSkipped()
-        backlog.keys.renew(owed, revision: revision, event: log.eventNumber)
+        backlog.keys.renew(owed, revision: revision, event: delivery.eventNumber)
         return true
     }
 
@@ -49,15 +47,6 @@ extension Hub {
         guard let place = backlog.keys.find(observable, hint: hint) else { return nil }
         if place != hint { keyspace[observable].owedPlace = place }
         return place
-    }
-
-    /// A session with too much unread is behind: from now on it is owed.
-    @inline(never)
-    mutating func noteUnread(_ session: SessionHandle) {
-        let hasLeftOver = sessions[session].outbox.own.count > Limits.highWaterBytes
-        if hasLeftOver || sessions[session].outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax {
-            sessions[session].isBehind = true
-        }
     }
 
     /// Notes an event for later: a key by name, anything else as a line.
@@ -98,13 +87,13 @@ extension Hub {
         guard let owed = place(of: observable, in: backlog) else {
             let needsOld =
                 matching[subscription].kind.hasOld || matching[subscription].filter != nil
-            let held = needsOld ? holdOld(tail) : nil
+            let held = needsOld ? delivery.hold(tail.old) : nil
             let hash = keyspace[observable].hash
             var owed = OwedKey(
                 observable,
                 hash,
                 revision: tail.revision,
-                event: log.eventNumber,
+                event: delivery.eventNumber,
                 held: held
             )
             owed.isGated = isGated
@@ -116,7 +105,7 @@ extension Hub {
         if !backlog.keys[owed].isInitial { backlog.keys[owed].countSkipped() }
         backlog.keys[owed].isGated = isGated
         backlog.keys[owed].unacknowledged = nil
-        backlog.keys.renew(owed, revision: tail.revision, event: log.eventNumber)
+        backlog.renew(owed, revision: tail.revision, event: delivery.eventNumber)
     }
 
     /// Owes one key more. A session that is owed too many is given up.
@@ -129,7 +118,7 @@ extension Hub {
         if owed.isAwaited { backlog.awaitedCount += 1 }
         catchup.owedCount += 1
         if catchup.owedCount > Limits.owedKeysMax {
-            setAside(matching[subscription].session, .slow)
+            delivery.setAside(matching[subscription].session, .slow, &sessions)
         } else if access.counts, catchup.owedCount % Self.owedKeysPerCount == 0 {
             recountOwed(matching[subscription].session)
         }
@@ -183,23 +172,13 @@ extension Hub {
     ) {
         let before = journalPlace(of: event, observable)
         if before == nil {
-            backlog.keys.renew(owed, revision: revision, event: log.eventNumber)
+            backlog.keys.renew(owed, revision: revision, event: delivery.eventNumber)
         } else {
             backlog.awaitsGap = true
             forgetOwed(owed, of: subscription)
         }
-        backlog.lines.drop(revision: revision, event: log.eventNumber, before: before)
+        backlog.lines.drop(revision: revision, event: delivery.eventNumber, before: before)
         matching[subscription].filter?.unsentRevision = self.revision
-    }
-
-    /// The value before this event, kept once for all who are to be told of it later.
-    private mutating func holdOld(_ tail: borrowing EventTail) -> HeldBytes? {
-        let old = tail.old
-        guard !old.isEmpty else { return nil }
-        if let held = heldOld, held.event == log.eventNumber { return held.value }
-        let held = HeldBytes(old)
-        heldOld = (log.eventNumber, held)
-        return held
     }
 
     private mutating func queueLine(
@@ -213,10 +192,10 @@ extension Hub {
             let catchup = sessions[matching[subscription].session].catchup
         else { return }
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
-        let line = log.bytes(of: place).kept
+        let line = delivery.log.bytes(of: place).kept
         let header = LineQueue.Header(
             revision: tail.revision,
-            event: log.eventNumber,
+            event: delivery.eventNumber,
             keyHash: keyHash(observable, tail),
             observable: isGated ? observable : nil,
             count: line.count
@@ -267,10 +246,10 @@ extension Hub {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         if matching[subscription].isDirect, !sessions[session].isBehind {
-            touch(session)
-            openOwn(of: session)
+            delivery.touch(session, &sessions)
+            delivery.openOwn(of: session, &sessions)
             sessions[session].outbox.own.append(line)
-            if sessions[session].outbox.count > Limits.highWaterBytes { noteUnread(session) }
+            if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
             return
         }
         makeBacklog(of: subscription)
@@ -281,7 +260,7 @@ extension Hub {
         }
         let header = LineQueue.Header(
             revision: revision,
-            event: log.eventNumber,
+            event: delivery.eventNumber,
             keyHash: 0,
             observable: nil,
             count: line.count
@@ -305,7 +284,7 @@ extension Hub {
         backlog.beginReady(isPlain: isPlain)
         sessions[session].catchup?.ready.append(subscription)
         sessions[session].isBehind = true
-        touch(session)
+        delivery.touch(session, &sessions)
     }
 
     private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
@@ -338,11 +317,4 @@ extension Hub {
 
     /// Keys that a client is owed in addition before that is counted, where it doesn't read.
     private static let owedKeysPerCount = 1_024
-
-    /// A client that is owed more than can be kept is closed at the end of the turn.
-    mutating func setAside(_ session: SessionHandle, _ farewell: Farewell) {
-        guard sessions[session].isOpen else { return }
-        sessions[session].farewell = farewell
-        slow.append(session)
-    }
 }

@@ -12,7 +12,7 @@ extension Hub {
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
         let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: tail.old, to: tail.value)
-        log.beginEvent()
+        delivery.beginEvent()
         own.events &+= UInt64(observers.count)
         var isHeld = false
         for subscription in observers where sessions[matching[subscription].session].isOpen {
@@ -22,7 +22,7 @@ extension Hub {
             } else {
                 tellOrOwe(event, tail, of: observable, to: subscription)
             }
-            if log.count > TurnLog.bytesMax { copyOutLog() }
+            _ = delivery.hasCopiedOut(&sessions)
         }
         if let barrier, isHeld { close(observable, revision: tail.revision, barrier) }
     }
@@ -43,7 +43,7 @@ extension Hub {
         let gate = observable.flatMap { gates.gates[$0] }
         var acknowledging: [SubscriptionHandle] = []
         for subscription in acknowledgers(among: observers) {
-            if isConcerned(subscription, event, from: old, to: value) {
+            if judge.concerns(event, from: old, to: value, matching[subscription].filter) {
                 acknowledging.append(subscription)
             } else if gate != nil, let observable, isToBeTold(of: observable, subscription) {
                 acknowledging.append(subscription)

@@ -48,7 +48,7 @@ extension Hub {
         )
         sessions[session].catchup?.replaying.append(subscription)
         sessions[session].isBehind = true
-        touch(session)
+        delivery.touch(session, &sessions)
     }
 
     /// Takes a piece of the journal for who asked, if it is still there.
@@ -64,7 +64,7 @@ extension Hub {
             goOn(replay, of: subscription)
         }
         dropEmptyBacklog(of: subscription)
-        touch(matching[subscription].session)
+        delivery.touch(matching[subscription].session, &sessions)
         readyIfFree(subscription)
     }
 
@@ -101,7 +101,7 @@ extension Hub {
     mutating func waitForReplay(of subscription: SubscriptionHandle) {
         guard matching[subscription].backlog?.replay?.isReading == true else { return }
         sessions[matching[subscription].session].isBehind = true
-        touch(matching[subscription].session)
+        delivery.touch(matching[subscription].session, &sessions)
     }
 
     /// A session has nothing to be told before more of the journal is read.
@@ -154,16 +154,16 @@ extension Hub {
             cause: record.cause,
             reason: record.reason
         )
-        let telling = tellingMissed(kind, tail, subscription)
+        let telling = judge.tellingMissed(kind, tail.value, matching[subscription].filter)
         let hash = keyspace.hash(key)
         guard replay.isNews(telling, kind, of: hash, matching[subscription].filter) else { return }
-        openOwn(of: session)
+        delivery.openOwn(of: session, &sessions)
         let (text, form) = (matching[subscription].text, matching[subscription].kind)
         TurnLog.append(
             kind,
             tail,
             telling,
-            change,
+            judge.change,
             form,
             for: matching[text],
             to: &sessions[session].outbox.own
@@ -234,7 +234,9 @@ extension Hub {
         swap(&backlog.keys, &replay.gathered)
         catchup.owedCount += backlog.keys.count - owedBefore
         backlog.awaitedCount = awaitedCount
-        if catchup.owedCount > Limits.owedKeysMax { setAside(matching[subscription].session, .slow) }
+        if catchup.owedCount > Limits.owedKeysMax {
+            delivery.setAside(matching[subscription].session, .slow, &sessions)
+        }
     }
 
     // MARK: What can't be read
@@ -244,7 +246,7 @@ extension Hub {
     private mutating func noteUnreadable(_ replay: Replay, of subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
-        openOwn(of: session)
+        delivery.openOwn(of: session, &sessions)
         EventEncoder.appendLagged(
             sub: matching.sub(of: subscription),
             dropped: replay.upTo - min(replay.upTo, first) + 1,

@@ -5,12 +5,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Values that are held against filters in one go, and told to nobody: in bytes, as some
-    /// are long. About a millisecond.
-    static let examinedBytesMax = 1_048_576
-    /// What looking at a value costs at least, in the same measure.
-    private static let examinedBytesMin = 256
-
     /// Adds what a session is owed to its outbox until that is filled or nothing is left.
     /// The end of a turn calls it, for sessions whose outbox has drained.
     mutating func settle(_ session: SessionHandle) {
@@ -18,14 +12,14 @@ extension Hub {
             sessions[session].isBehind = false
             return
         }
-        examinedBytes = 0
+        judge.beginExamining()
         while !catchup.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
-            examinedBytes < Self.examinedBytesMax
+            !judge.hasExaminedEnough
         {
             if catchup.turn >= catchup.ready.count { catchup.turn = 0 }
             let place = catchup.turn
             let subscription = catchup.ready[place]
-            openOwn(of: session)
+            delivery.openOwn(of: session, &sessions)
             settle(subscription)
             if isDone(subscription) {
                 catchup.ready.removeSwapping(at: place)
@@ -47,7 +41,7 @@ extension Hub {
         let session = matching[subscription].session
         let end = sessions[session].outbox.count + Limits.lowWaterBytes / 4
         while !isBlocked(subscription, backlog), sessions[session].outbox.count < end,
-            examinedBytes < Self.examinedBytesMax
+            !judge.hasExaminedEnough
         {
             guard appendNext(subscription, backlog) else { return }
         }
@@ -65,20 +59,16 @@ extension Hub {
             return true
         case .replayed: appendReplayed(subscription, backlog)
         case .key(let owed):
-            let examined = examinedBytes(of: backlog.keys[owed].observable)
+            let examined = Judge.cost(of: keyspace[backlog.keys[owed].observable].value)
             // A key of which there is nothing to tell any more is no step.
             guard appendOwedLine(owed, subscription, backlog) else {
-                examinedBytes += examined
+                judge.noteExamined(examined)
                 return true
             }
         case .line: appendQueuedLine(subscription, backlog)
         }
         if backlog.isPaused, backlog.steps > 0 { backlog.steps -= 1 }
         return true
-    }
-
-    func examinedBytes(of observable: ObservableHandle) -> Int {
-        keyspace[observable].value.count + Self.examinedBytesMin
     }
 
     /// Tells an owed key as it is now; false where the observer has nothing to be told of it.
@@ -98,9 +88,9 @@ extension Hub {
         if owed.isWritten {
             if let line = owed.held { sessions[session].outbox.own.append(line.bytes) }
         } else {
-            var buffer = takeOwn(of: session)
+            var buffer = sessions.takeOwn(of: session)
             appendLine(of: owed, subscription, to: &buffer)
-            giveBack(buffer, to: session)
+            sessions.giveBack(buffer, to: session)
         }
         guard sessions[session].outbox.own.count > before else { return false }
         backlog.lastRevision = owed.revision
@@ -124,11 +114,11 @@ extension Hub {
         if event == .delete, owed.isInitial { return }
         let telling =
             owed.isMissed
-            ? tellingMissed(event, tail, subscription)
-            : self.telling(event, tail, wasSent: owed.wasSent, subscription)
+            ? judge.tellingMissed(event, tail.value, matching[subscription].filter)
+            : judge.telling(event, tail, wasSent: owed.wasSent, matching[subscription].filter)
         if case .nothing = telling { return }
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
-        TurnLog.append(event, tail, telling, change, kind, for: matching[text], to: &buffer)
+        TurnLog.append(event, tail, telling, judge.change, kind, for: matching[text], to: &buffer)
     }
 
     private mutating func appendQueuedLine(
@@ -204,7 +194,7 @@ extension Hub {
         for subscription in catchup.ready.all {
             if let front = matching[subscription].backlog?.frontRevision, front <= until { return }
         }
-        openOwn(of: session)
+        delivery.openOwn(of: session, &sessions)
         sessions[session].outbox.own.append(catchup.deferred.bytes)
         catchup.deferred.releaseMemory()
         sessions[session].isHeld = false

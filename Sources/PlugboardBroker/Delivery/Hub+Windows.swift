@@ -19,7 +19,7 @@ extension Hub {
         let now = clock()
         backlog.window?.note(keyHash, at: now)
         guard backlog.window?.isTicking == false else { return }
-        backlog.window?.open(event: log.eventNumber)
+        backlog.window?.open(event: delivery.eventNumber)
         tick(subscription, backlog, at: now + span)
     }
 

@@ -14,6 +14,8 @@ struct Durability: ~Copyable {
     private var records = RecordBuffer()
     private var journal: JournalWriter?
     private var replies = DurableReplies()
+    /// Why the journal can't go on, found in the middle of a request: half a record may be in its file.
+    private var failure: (any Error)?
 
     init() {
         records.liveBytes = 0
@@ -39,8 +41,14 @@ struct Durability: ~Copyable {
     @inline(never)
     mutating func makeRoom(for bytes: Int, isBatch: Bool, revision: UInt64) throws(Refusal) {
         let needed = isBatch ? RecordBuffer.needed(for: bytes) : RecordBuffer.neededAlone(for: bytes)
-        if let journal, (try? journal.makeRoom(&records, needed: needed, revision: revision)) ?? false {
-            return
+        do {
+            if failure == nil, let journal,
+                try journal.makeRoom(&records, needed: needed, revision: revision)
+            {
+                return
+            }
+        } catch {
+            failure = error
         }
         throw Refusal(
             .storage,
@@ -134,8 +142,8 @@ struct Durability: ~Copyable {
     // MARK: The journal
 
     var hasJournal: Bool { journal != nil }
-    /// Whether nothing waits to be written.
-    @inline(__always) var isWritten: Bool { records.isEmpty }
+    /// Whether nothing waits to be written and the disk has not failed.
+    @inline(__always) var isWritten: Bool { records.isEmpty && failure == nil }
 
     /// Records from now on.
     mutating func begin(_ records: consuming RecordBuffer) {
@@ -154,6 +162,7 @@ struct Durability: ~Copyable {
     /// Writes the records. Returns whether a file has ended, so that it is time for a snapshot.
     mutating func write(revision: UInt64) throws -> Bool {
         guard let journal else { return false }
+        if let failure { throw failure }
         try journal.flush(&records, revision: revision)
         return journal.hasEndedSegment
     }
@@ -212,6 +221,7 @@ struct Durability: ~Copyable {
     mutating func loseJournal() {
         journal?.noteFailure()
         journal = nil
+        failure = nil
         begin(RecordBuffer())
     }
 

@@ -107,7 +107,7 @@ extension Hub {
             guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
             sessions[session].awaitedWrites -= 1
             guard reply.isTold else {
-                touch(session)
+                delivery.touch(session, &sessions)
                 continue
             }
             scratch.removeAll()

@@ -20,7 +20,6 @@ extension Hub {
         try access.checkInvariants(foundUse(living))
         try keyspace.checkAuthors(living, signatures(living))
         try durability.checkInvariants(living, sessions)
-        try bufferMemory.checkInvariants()
         try checkTurn(living)
     }
 
@@ -104,32 +103,9 @@ extension Hub {
     /// Nothing is left of the turn before.
     private func checkTurn(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
-        try log.checkInvariants()
-        for session in living.sessions {
-            try sessions[session].outbox.checkInvariants(sessions[session].client)
-        }
         try always.hold("no publish waits to be made", group.isEmpty)
         try always.hold("no batch is being written", durability.eventsOfBatch == 0)
-        try always.hold("no old value is held", heldOld == nil)
-        try touchedAreThere(living)
-        for session in slow.all {
-            let isThere = living.sessions.contains(session) && !sessions[session].isOpen
-            try always.hold("who is to be dismissed is there, and has been told why", isThere)
-        }
-        try always.agree("nobody is dismissed twice", slow.count, Set(slow.all).count)
-    }
-
-    private func touchedAreThere(_ living: borrowing Living) throws(BrokenInvariant) {
-        let always = Invariants(of: "Hub")
-        let listed = Set(touched.all)
-        try always.agree("nobody is touched twice", touched.count, listed.count)
-        for session in listed {
-            try always.hold("who is touched is there", living.sessions.contains(session))
-        }
-        for session in living.sessions {
-            let isListed = listed.contains(session) == sessions[session].isTouched
-            try always.hold("who is touched is listed", isListed, of: "client \(sessions[session].client)")
-        }
+        try delivery.checkInvariants(living, sessions)
     }
 }
 

@@ -7,16 +7,14 @@ import PlugboardPosix
 import PlugboardWire
 
 extension Hub {
-    /// A turn whose events have come to so many bytes is to be ended.
-    static let logBytesPerTurn = 524_288
     /// How long what ends by itself waits for room in the journal before it is tried again.
     static let roomPatienceNanoseconds: UInt64 = 100_000_000
 
     /// Does what has fallen due by `now`, as much as fits one turn: the rest is for the next.
     mutating func expire(now: UInt64) {
-        lastMoment = max(lastMoment, now)
+        deadlines.begin(at: now)
         var fired = 0
-        while fired < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn,
+        while fired < Deadlines.firedPerTurnMax, delivery.log.count <= Delivery.logBytesPerTurn,
             let deadline = deadlines.popDue(at: now)
         {
             fired += 1
@@ -26,7 +24,7 @@ extension Hub {
 
     /// The time now, in monotonic nanoseconds; never before what fell due last.
     func clock() -> UInt64 {
-        max(time.nanoseconds(), lastMoment)
+        max(time.nanoseconds(), deadlines.lastMoment)
     }
 
     private mutating func fire(_ deadline: Deadline, _ now: UInt64) {
@@ -161,7 +159,8 @@ extension Hub {
         var deleted = 0
         while let observable = keyspace.nextEnded() {
             let hasRoom = durability.hasOwnRoom
-            guard hasRoom, deleted < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn else {
+            guard hasRoom, deleted < Deadlines.firedPerTurnMax, delivery.log.count <= Delivery.logBytesPerTurn
+            else {
                 let next = hasRoom ? time : clock() &+ Self.roomPatienceNanoseconds
                 if !keyspace.isEnding { deadlines.add(at: next, .ended) }
                 keyspace.isEnding = true

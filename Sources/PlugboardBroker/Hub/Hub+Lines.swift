@@ -87,7 +87,7 @@ extension Hub {
                 sum &+= keyspace[observable].touch()
             }
         }
-        fetched = sum
+        group.fetched = sum
     }
 
     @inline(__always)

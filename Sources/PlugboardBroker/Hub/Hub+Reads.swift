@@ -18,7 +18,7 @@ extension Hub {
             try Self.checkKey(request.key, line)
             throw notFound(request, line, session)
         }
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
         var tail = keyspace.tail(of: observable, isInitial: false)
         tail.live = keyspace.isLive(observable)
@@ -33,7 +33,7 @@ extension Hub {
         if request.has(.key) { try Self.checkPattern(request.key, line) }
         if request.has(.after) { try Self.checkKey(decoder.options.after, line) }
         if request.has(.key) { refreshOwnState(matching: request.key.bytes(of: line)) }
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","keys":["#)
         let hasMore = appendPage(request, line, session)

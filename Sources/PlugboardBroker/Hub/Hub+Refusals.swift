@@ -72,15 +72,7 @@ extension Hub {
         _ session: SessionHandle
     ) -> Refusal {
         let message = "\"\(Self.excerpt(request.key, line))\" has no value"
-        var hint: String?
-        if searches < NearestKeys.searchesPerTurn {
-            searches += 1
-            hint = NearestKeys.hint(
-                for: request.key.bytes(of: line),
-                in: keyspace,
-                to: sessions[session].clearance
-            )
-        }
+        let hint = keyspace.hint(for: request.key.bytes(of: line), to: sessions[session].clearance)
         return Refusal(.notFound, message, hint: hint ?? "keys lists what there is", at: request.key.start)
     }
 

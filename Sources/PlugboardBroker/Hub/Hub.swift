@@ -25,49 +25,28 @@ struct Hub: ~Copyable {
     var decoder = RequestDecoder()
     /// Publishes that were read and not yet made.
     var group = PublishGroup()
-    /// Something of each observable that was last looked for, so that they are really read.
-    var fetched: UInt64 = 0
-    /// The events of this turn.
-    var log = TurnLog()
-    /// Memory for the outboxes of this turn.
-    var bufferMemory = BufferPool()
-    /// Sessions that have something to be sent.
-    var touched = List<SessionHandle>(reserving: 64)
-    /// Sessions that were found to be too slow: the loop says goodbye.
-    var slow = List<SessionHandle>()
+    /// What is sent in this turn.
+    var delivery = Delivery()
     var sessions = SessionTable()
     /// Throttled subscriptions by serial.
     var windowed: [UInt64: SubscriptionHandle] = [:]
     /// Keys that have not reached all of their observers yet.
     var gates = GateTable()
-    let services = ServiceTree()
-    var calls = CallTable()
+    /// Who answers what.
+    var calls = Calls()
     /// What is to be done later.
     var deadlines = Deadlines()
-    /// The time by which things fell due last, in monotonic nanoseconds.
-    var lastMoment: UInt64 = 0
     /// Who may do what, and what users take up.
     var access = Access()
     /// Who looks after plugins, and what they are.
     var supervision = Supervision()
     /// The broker ends: nothing is written any more.
     var isStopping = false
-    /// The value before the event under way, where somebody is owed it; which event that was.
-    var heldOld: (event: UInt64, value: HeldBytes)?
-    /// Whose line is executed, and where in its own bytes a reply began that has to wait.
-    private var executing: SessionHandle?
-    private var replyStart: Int?
-    /// Searches for the nearest keys in this turn.
-    var searches = 0
     /// Work space, kept from request to request.
     var scratch = ByteBuffer()
     var batch = PlannedBatch()
-    /// Compares values for observers with a filter; the parts or the patch that one is told.
-    var comparer = JSONComparer()
-    var change = ByteBuffer()
-    var judgement = Judgement()
-    /// What was held against filters since a session's turn to be told began.
-    var examinedBytes = 0
+    /// Holds values against observers' filters.
+    var judge = Judge()
 
     init(time: TimeSource = .system) {
         self.time = time
@@ -82,7 +61,7 @@ struct Hub: ~Copyable {
 
     /// Greets a new client; the first thing it is ever sent.
     mutating func greet(_ session: SessionHandle) {
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         EventEncoder.appendHello(
             epoch: keyspace.epoch,
             revision: revision,
@@ -95,15 +74,11 @@ struct Hub: ~Copyable {
 
     /// Before a request is executed: its replies are this client's.
     @inline(__always)
-    mutating func begin(_ session: SessionHandle) {
-        executing = session
-    }
+    mutating func begin(_ session: SessionHandle) { delivery.begin(session) }
 
     /// After a request: a client that is behind gets the reply later.
     @inline(__always)
-    mutating func end(_ session: SessionHandle) {
-        if replyStart != nil { deferReply(of: session) }
-    }
+    mutating func end(_ session: SessionHandle) { delivery.end(session, at: revision, &sessions) }
 
     /// Answers that a line was too long to be read.
     mutating func refuseOverlong(from session: SessionHandle) {
@@ -130,7 +105,7 @@ struct Hub: ~Copyable {
     /// Queues the last line of a client that is being closed.
     mutating func appendBye(to session: SessionHandle) {
         guard let farewell = sessions[session].farewell else { return }
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         EventEncoder.appendBye(
             reason: farewell.reason,
             message: farewell.message,
@@ -146,89 +121,13 @@ struct Hub: ~Copyable {
         access.closeAccount(of: sessions[session])
         if supervision.reporter == session { supervision.reporter = nil }
         noteOwnDeparture(of: session)
-        strike(session)
+        delivery.strike(session, &sessions)
         sessions.remove(session, &keyspace)
-    }
-
-    /// Takes a session that ends out of what the turn still has to do. What it waited for may have
-    /// come in the very moment in which its connection was found to be gone.
-    private mutating func strike(_ session: SessionHandle) {
-        if sessions[session].isTouched, let place = touched.firstIndex(of: session) {
-            touched.removeSwapping(at: place)
-            sessions[session].isTouched = false
-        }
-        if let place = slow.firstIndex(of: session) { slow.removeSwapping(at: place) }
-    }
-
-    /// Notes that a session has something to be sent.
-    @inline(__always)
-    mutating func touch(_ session: SessionHandle) {
-        if sessions[session].isTouched { return }
-        sessions[session].isTouched = true
-        touched.append(session)
-    }
-
-    /// Makes a session's own bytes the end of what it is sent, for a reply to be added there.
-    @inline(__always)
-    mutating func openReply(to session: SessionHandle) {
-        if !sessions[session].takesReplies { prepareReply(to: session) }
-    }
-
-    @inline(never)
-    private mutating func prepareReply(to session: SessionHandle) {
-        touch(session)
-        openOwn(of: session)
-        if sessions[session].isBehind, replyStart == nil, session == executing {
-            replyStart = sessions[session].outbox.own.count
-        }
-    }
-
-    /// Makes a session's own bytes the end of what it is sent.
-    @inline(__always)
-    mutating func openOwn(of session: SessionHandle) {
-        if sessions[session].outbox.own.allocatedBytes == 0 {
-            bufferMemory.lend(to: &sessions[session].outbox.own)
-        }
-        if sessions[session].outbox.sharedBytes > 0 { takeOverLog(session) }
-    }
-
-    /// Takes a session's own bytes out, to be added to while the hub is asked; `giveBack` follows.
-    @inline(__always)
-    mutating func takeOwn(of session: SessionHandle) -> ByteBuffer {
-        var own = ByteBuffer()
-        swap(&own, &sessions[session].outbox.own)
-        return own
-    }
-
-    @inline(__always)
-    mutating func giveBack(_ own: consuming ByteBuffer, to session: SessionHandle) {
-        sessions[session].outbox.own = own
-    }
-
-    /// Makes a session's share of the log its own but for its first bytes.
-    mutating func takeOverLog(_ session: SessionHandle, skipping: Int = 0) {
-        bufferMemory.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
-        sessions[session].outbox.takeOver(log, skipping: skipping)
-    }
-
-    /// Takes a reply back out: a client that is behind gets it after what it is owed by now.
-    private mutating func deferReply(of session: SessionHandle) {
-        guard let start = replyStart else { return }
-        replyStart = nil
-        guard sessions[session].isBehind else { return }
-        sessions[session].makeCatchup()
-        guard let catchup = sessions[session].catchup else { return }
-        catchup.deferred.append(sessions[session].outbox.own.bytes[start...])
-        catchup.deferredUntil = revision
-        sessions[session].outbox.own.truncate(to: start)
-        sessions[session].isHeld = true
     }
 
     /// The turn is over: what was shared by its events is not needed any more.
     mutating func endTurn() {
-        log.removeAll()
-        heldOld = nil
-        searches = 0
+        delivery.endTurn()
         durability.endTurn()
         keyspace.endTurn()
     }
@@ -270,7 +169,7 @@ struct Hub: ~Copyable {
     @inline(__always)
     mutating func replyDone(_ request: Request, _ line: Span<UInt8>, _ session: SessionHandle) {
         let id = request.id.bytes(of: line)
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendDone(
             request.operation,
             id: id,
@@ -281,7 +180,7 @@ struct Hub: ~Copyable {
 
     mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionHandle) {
         let number = sessions[session].line
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &sessions[session].outbox.own)
     }
 
@@ -295,7 +194,7 @@ struct Hub: ~Copyable {
         sessions[session].rename(name, &keyspace)
         noteSupervisor(name, session)
         noteName(name, of: session)
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","client":"#)
         sessions[session].outbox.own.append(decimal: sessions[session].client)
@@ -316,7 +215,7 @@ struct Hub: ~Copyable {
             operation = Operation(about.bytes(of: line))
             if operation == nil { throw Self.noSuchHelp(about, line) }
         }
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendHelp(
             about: operation,
             id: request.id.bytes(of: line),

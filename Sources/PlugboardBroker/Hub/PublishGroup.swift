@@ -23,6 +23,8 @@ struct PublishGroup: ~Copyable {
     static let publishesMax = 64
     private var publishes = List(repeating: WaitingPublish(), count: publishesMax)
     private(set) var count = 0
+    /// Something of each key that was looked for last, so that they are really read.
+    var fetched: UInt64 = 0
     /// Who sent them.
     private(set) var session: SessionHandle?
 

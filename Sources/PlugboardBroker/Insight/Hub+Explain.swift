@@ -23,8 +23,8 @@ extension Hub {
             matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
             if !isSeen { matching.forgetFound() }
         }
-        openReply(to: session)
-        var reply = takeOwn(of: session)
+        delivery.openReply(to: session, &sessions)
+        var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.explain, id: request.id.bytes(of: line), to: &reply)
         reply.append(#","op":""#)
         reply.append(write.operation.name)
@@ -40,7 +40,7 @@ extension Hub {
             appendEffect(of: write, line, isSeen: isSeen, to: &reply)
         }
         reply.append("}\n")
-        giveBack(reply, to: session)
+        sessions.giveBack(reply, to: session)
     }
 
     /// Why a write would be refused; nil where it would not. A patch's result is left in `scratch`.

@@ -17,8 +17,8 @@ extension Hub {
         let isSeen = sessions[session].authorize(.subscribe, key)
         matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
         if !isSeen { matching.forgetFound() }
-        openReply(to: session)
-        var reply = takeOwn(of: session)
+        delivery.openReply(to: session, &sessions)
+        var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.who, id: request.id.bytes(of: line), to: &reply)
         reply.append(#","key":""#)
         reply.append(key)
@@ -35,7 +35,7 @@ extension Hub {
         if isSeen, let observable { appendWriter(of: observable, &reply) }
         if isSeen || sessions[session].authorize(.call, key) { appendServer(of: key, &reply) }
         reply.append("}\n")
-        giveBack(reply, to: session)
+        sessions.giveBack(reply, to: session)
     }
 
     /// Of those who were found as many as one reply names. Where those are not all, the ones that are

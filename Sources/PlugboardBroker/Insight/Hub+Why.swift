@@ -19,8 +19,8 @@ extension Hub {
             throw notFound(request, line, session)
         }
         let limit = request.has(.limit) ? decoder.options.limit : Limits.chainStepsDefault
-        openReply(to: session)
-        var reply = takeOwn(of: session)
+        delivery.openReply(to: session, &sessions)
+        var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.why, id: request.id.bytes(of: line), to: &reply)
         reply.append(#","key":""#)
         reply.append(key)
@@ -29,7 +29,7 @@ extension Hub {
         reply.append("]")
         reply.append(end.member)
         reply.append("}\n")
-        giveBack(reply, to: session)
+        sessions.giveBack(reply, to: session)
     }
 
     /// Adds the steps, newest first. A step that the client may not see is as good as forgotten.

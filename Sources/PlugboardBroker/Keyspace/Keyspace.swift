@@ -22,6 +22,8 @@ struct Keyspace: ~Copyable {
     private(set) var authors = Authors()
     private var observables = ObservableTable()
     private var lifetimes = Lifetimes()
+    /// Searches for the nearest keys in this turn.
+    private var searches = 0
 
     init(time: TimeSource) {
         history = History(time: time)
@@ -57,7 +59,9 @@ struct Keyspace: ~Copyable {
     var hash: KeyHash { observables.hash }
 
     @inline(__always)
-    func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableHandle? { observables.find(key, hash: hash) }
+    func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableHandle? {
+        observables.find(key, hash: hash)
+    }
 
     func find(_ key: Span<UInt8>) -> ObservableHandle? { find(key, hash: hash(key)) }
 
@@ -93,6 +97,14 @@ struct Keyspace: ~Copyable {
             if !body(observable) { return true }
         }
         return false
+    }
+
+    /// A hint that names keys like one that isn't there, for somebody who may see them. Past the first
+    /// misses of a turn there is none.
+    mutating func hint(for key: Span<UInt8>, to clearance: Clearance?) -> String? {
+        guard searches < NearestKeys.searchesPerTurn else { return nil }
+        searches += 1
+        return NearestKeys.hint(for: key, in: self, to: clearance)
     }
 
     /// Whether one was written before another. Keys of one batch share a revision.
@@ -229,7 +241,10 @@ struct Keyspace: ~Copyable {
     }
 
     /// Ends a turn. Keys that nothing needs any more go, a few at a time so that no turn is long.
-    mutating func endTurn() { history.endTurn(removingFrom: &observables, &authors) }
+    mutating func endTurn() {
+        history.endTurn(removingFrom: &observables, &authors)
+        searches = 0
+    }
 
     // MARK: Lifetimes
 

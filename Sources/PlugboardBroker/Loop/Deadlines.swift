@@ -55,6 +55,8 @@ struct Deadlines: ~Copyable {
     private var slots = List<Slot>()
     private var free = List<Int32>()
     private var lastOrder: UInt64 = 0
+    /// The time by which things fell due last.
+    private(set) var lastMoment: UInt64 = 0
 
     init() {}
 
@@ -91,6 +93,9 @@ struct Deadlines: ~Copyable {
         guard place >= 0, heap[place].order == ticket.order else { return nil }
         return heap[place].at
     }
+
+    /// Things fall due by `now`.
+    mutating func begin(at now: UInt64) { lastMoment = max(lastMoment, now) }
 
     /// Takes out the earliest deadline if its time has come.
     mutating func popDue(at now: UInt64) -> Deadline? {

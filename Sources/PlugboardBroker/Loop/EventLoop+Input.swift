@@ -139,7 +139,7 @@ extension EventLoop {
     /// Keeps half a line, or lines that must wait, until there is more to do with them.
     private mutating func keep(_ rest: Span<UInt8>, for connection: Connection) {
         if rest.isEmpty || connection.isDiscarding { return }
-        hub.bufferMemory.lend(rest.count, to: &connection.inbox)
+        hub.delivery.lend(rest.count, to: &connection.inbox)
         connection.inbox.append(rest)
         noteHalfLine(connection)
     }
@@ -159,7 +159,7 @@ extension EventLoop {
         }
         if connection.isDiscarding || count == 0 {
             connection.inbox.removeAll()
-            hub.bufferMemory.takeBack(from: &connection.inbox)
+            hub.delivery.takeBack(from: &connection.inbox)
         }
         connection.searchedBytes = connection.inbox.count
     }
@@ -181,7 +181,7 @@ extension EventLoop {
             guard let connection = connections.find(token: token) else { continue }
             connection.isReleased = false
             if connection.isHeldBack || !hub.sessions[connection.session].isOpen { continue }
-            hub.touch(connection.session)
+            hub.delivery.touch(connection.session, &hub.sessions)
             executeInbox(connection)
         }
         released.removeAll()

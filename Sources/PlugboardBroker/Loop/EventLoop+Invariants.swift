@@ -21,7 +21,10 @@ extension EventLoop {
             "what was written is kept before it is told",
             !hub.durability.hasJournal || hub.durability.isWritten
         )
-        try always.hold("nobody is left to be served", hub.touched.isEmpty && hub.slow.isEmpty)
+        try always.hold(
+            "nobody is left to be served",
+            hub.delivery.dirty.isEmpty && hub.delivery.dismissed.isEmpty
+        )
         let goOn = Set(unsettled.all)
         let released = Set(self.released.all)
         for connection in connections.all() {

@@ -25,7 +25,7 @@ extension EventLoop {
             if !hub.tracing.isEmpty { hub.tellTraces() }
             try keepRecords()
             // The journal may have had news for somebody by then, and nothing else may wake the loop.
-        } while !hub.touched.isEmpty || !hub.slow.isEmpty || !hub.tracing.isEmpty
+        } while !hub.delivery.dirty.isEmpty || !hub.delivery.dismissed.isEmpty || !hub.tracing.isEmpty
         if hub.replays.hasRequests { readAgain() }
         hub.endTurn()
         if hub.own.isActive { hub.own.turns.end() }
@@ -35,9 +35,9 @@ extension EventLoop {
     private mutating func serveTouched() throws {
         var index = 0
         // Also where the journal fails in between: of those who were served some are gone by then.
-        defer { hub.touched.removeFirst(index) }
-        while index < hub.touched.count {
-            let session = hub.touched[index]
+        defer { hub.delivery.forgetDirty(index) }
+        while index < hub.delivery.dirty.count {
+            let session = hub.delivery.dirty[index]
             index += 1
             hub.sessions[session].isTouched = false
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
@@ -45,24 +45,24 @@ extension EventLoop {
             try keepRecords()
             serve(connection)
             // Who is given up is told so before it is closed.
-            if !hub.slow.isEmpty { dismissSlow() }
+            if !hub.delivery.dismissed.isEmpty { dismissSlow() }
             try judge(connection)
             // The end of one connection may be too much for another, which is known here alone.
-            if !hub.slow.isEmpty { dismissSlow() }
+            if !hub.delivery.dismissed.isEmpty { dismissSlow() }
         }
     }
 
     /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of them.
     private mutating func dismissSlow() {
         var index = 0
-        while index < hub.slow.count {
-            let session = hub.slow[index]
+        while index < hub.delivery.dismissed.count {
+            let session = hub.delivery.dismissed[index]
             index += 1
             if let connection = connections.find(slot: hub.sessions[session].slot) {
                 dismiss(connection, hub.sessions[session].farewell ?? .slow, keepingUnread: false)
             }
         }
-        hub.slow.removeAll()
+        hub.delivery.forgetDismissed()
     }
 
     /// Sends what is there and, while the peer takes all of it, what it is owed; for so long
@@ -90,7 +90,9 @@ extension EventLoop {
     /// Goes on with clients that are owed more than one turn gave them.
     mutating func goOnWithUnsettled() {
         for token in unsettled.all {
-            if let connection = connections.find(token: token) { hub.touch(connection.session) }
+            if let connection = connections.find(token: token) {
+                hub.delivery.touch(connection.session, &hub.sessions)
+            }
         }
         unsettled.removeAll()
     }
@@ -132,10 +134,10 @@ extension EventLoop {
 
     private mutating func keepUnsent(_ session: SessionHandle) {
         if hub.sessions[session].outbox.sharedBytes > 0 {
-            hub.takeOverLog(session)
+            hub.delivery.takeOverLog(session, &hub.sessions)
         }
         if hub.sessions[session].outbox.own.isEmpty {
-            hub.bufferMemory.takeBack(from: &hub.sessions[session].outbox.own)
+            hub.delivery.takeBack(from: &hub.sessions[session].outbox.own)
         }
     }
 
@@ -166,7 +168,7 @@ extension EventLoop {
     private mutating func writeOnce(_ connection: Connection) -> Transfer {
         let session = connection.session
         if hub.sessions[session].outbox.runs > Self.gatheredRunsMax {
-            hub.takeOverLog(session)
+            hub.delivery.takeOverLog(session, &hub.sessions)
         }
         if hub.sessions[session].outbox.sharedBytes == 0 {
             return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
@@ -174,7 +176,7 @@ extension EventLoop {
         if hub.sessions[session].outbox.own.isEmpty, hub.sessions[session].outbox.runs == 1 {
             var next = TurnLog.newestRun
             return network.write(
-                hub.log.run(&next, of: hub.sessions[session].outbox),
+                hub.delivery.log.run(&next, of: hub.sessions[session].outbox),
                 to: connection.descriptor
             )
         }
@@ -184,7 +186,7 @@ extension EventLoop {
         }
         var next = TurnLog.firstRun(of: hub.sessions[session].outbox)
         while next != TurnLog.noRun {
-            pieces.append(hub.log.run(&next, of: hub.sessions[session].outbox).kept)
+            pieces.append(hub.delivery.log.run(&next, of: hub.sessions[session].outbox).kept)
         }
         let transfer = network.write(gathering: pieces, to: connection.descriptor)
         returnGathering(pieces.finish())
@@ -207,7 +209,7 @@ extension EventLoop {
         if isAll {
             hub.sessions[session].outbox.dropShared()
         } else {
-            hub.takeOverLog(session, skipping: sentShared)
+            hub.delivery.takeOverLog(session, skipping: sentShared, &hub.sessions)
         }
     }
 
@@ -217,7 +219,7 @@ extension EventLoop {
         var left = count
         var next = TurnLog.firstRun(of: hub.sessions[session].outbox)
         while next != TurnLog.noRun {
-            let run = hub.log.run(&next, of: hub.sessions[session].outbox)
+            let run = hub.delivery.log.run(&next, of: hub.sessions[session].outbox)
             if left <= run.count { return run[left - 1] == 0x0A }
             left -= run.count
         }

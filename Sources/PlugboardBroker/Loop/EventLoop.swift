@@ -169,12 +169,12 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if let policyInbox { try takePolicy(from: policyInbox) }
         default:
             guard let connection = connections.find(token: ready.token) else { return }
-            hub.touch(connection.session)
+            hub.delivery.touch(connection.session, &hub.sessions)
             if ready.isGone { noteGone(connection) }
             if ready.canRead || ready.isGone { receive(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             // A turn that grew large is ended early, while its log is still in the cache.
-            if hub.log.count > Hub.logBytesPerTurn { try finishTurn() }
+            if hub.delivery.log.count > Delivery.logBytesPerTurn { try finishTurn() }
         }
     }
 

@@ -10,7 +10,9 @@ import PlugboardWire
 
 /// All subscriptions of a bus, and what they match. Used by the loop's thread alone.
 struct Matching: ~Copyable {
-    private let patterns = PatternTree()
+    private let patterns = PatternTree<SubscriptionHandle>()
+    /// Grows whenever a list of observers may have become out of date.
+    private(set) var generation: UInt64 = 1
     private var subscriptions = Slab<Subscription>()
     private var texts = SubscriptionTexts()
     /// Of the subscription that came last.
@@ -19,10 +21,6 @@ struct Matching: ~Copyable {
     private(set) var found = List<SubscriptionHandle>()
 
     init() {}
-
-    /// Grows whenever a list of observers may have become out of date.
-    @inline(__always)
-    var generation: UInt64 { patterns.generation }
 
     subscript(subscription: SubscriptionHandle) -> Subscription {
         @inline(__always)
@@ -54,7 +52,7 @@ struct Matching: ~Copyable {
     func hasBranch(_ token: String) -> Bool { patterns.hasBranch(token) }
 
     /// Each list of observers is to be made anew: rights have changed.
-    func outdate() { patterns.outdate() }
+    mutating func outdate() { generation += 1 }
 
     // MARK: Coming and going
 
@@ -85,6 +83,7 @@ struct Matching: ~Copyable {
     ) {
         if Pattern.hasWildcard(pattern) {
             let (node, index) = patterns.insert(pattern, subscription)
+            generation += 1
             let place = PatternPlace(node: node, index: Int32(index))
             return subscriptions[subscription].patterns.append(place)
         }
@@ -99,6 +98,7 @@ struct Matching: ~Copyable {
     mutating func detach(_ subscription: SubscriptionHandle, _ keyspace: inout Keyspace) {
         for place in subscriptions[subscription].keys.all { leave(place, &keyspace) }
         for place in subscriptions[subscription].patterns {
+            generation += 1
             if let moved = patterns.remove(at: Int(place.index), from: place.node) {
                 subscriptions[moved].noteMoved(in: place.node, to: Int(place.index))
             }
@@ -225,9 +225,8 @@ extension Matching {
         _ sessions: borrowing SessionTable,
         isSelective: Bool
     ) throws(BrokenInvariant) {
-        try patterns.checkInvariants(living, self)
         try texts.checkInvariants(living, self)
-        try exactObserversAreWhereTheySay(living, keyspace)
+        try observersAreWhereTheySay(living, keyspace)
         var list = List<SubscriptionHandle>()
         for observable in living.observables where keyspace[observable].observersGeneration == generation {
             let key = keyspace[observable].key
@@ -236,13 +235,19 @@ extension Matching {
         }
     }
 
-    private func exactObserversAreWhereTheySay(
+    private func observersAreWhereTheySay(
         _ living: borrowing Living,
         _ keyspace: borrowing Keyspace
     ) throws(BrokenInvariant) {
-        var (places, observers) = (0, 0)
+        var (places, observers, ends) = (0, 0, 0)
         for subscription in living.subscriptions {
             try self[subscription].checkInvariants()
+            for place in self[subscription].patterns {
+                ends += 1
+                let (there, index) = (place.node.entries, Int(place.index))
+                let isThere = there.indices.contains(index) && there[index] == subscription
+                try Self.always.hold("it stands at the end of its patterns", isThere)
+            }
             for place in self[subscription].keys.all {
                 places += 1
                 try Self.always.hold("its keys are there", living.observables.contains(place.observable))
@@ -254,6 +259,7 @@ extension Matching {
         }
         for observable in living.observables { observers += keyspace[observable].exactObservers.count }
         try Self.always.agree("keys have no observers that are gone", places, observers)
+        try patterns.checkInvariants(standing: ends)
     }
 
     private func observersAreThoseWhoMatch(

@@ -1,23 +1,27 @@
-// Patterns by their tokens, so that a key finds those that match by walking its own
-// tokens: the cost grows with the key, not with the number of subscriptions.
+// Patterns by their tokens. A key finds the patterns that match it by walking its own tokens, so the
+// cost grows with the key, not with the number of patterns. Subscriptions and services each have one.
+//
+// What always holds: each node but the root is found from its parent by its token, and something ends
+// at it or below it.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// A token's node: where patterns pass through or end.
-final class PatternNode {
+final class PatternNode<Entry> {
     fileprivate let token: [UInt8]
     fileprivate unowned let parent: PatternNode?
-    fileprivate var children: [[UInt8]: PatternNode] = [:]
+    /// Those with a token of their own, by its hash.
+    private var children: [UInt64: [PatternNode]] = [:]
     /// The child for `*`.
     fileprivate var anyToken: PatternNode?
     /// The child for a last `**`.
     fileprivate var anyTail: PatternNode?
-    /// The subscriptions whose pattern ends here.
-    fileprivate var subscriptions: [SubscriptionHandle] = []
+    /// What has the pattern that ends here.
+    fileprivate(set) var entries: [Entry] = []
 
-    fileprivate init(token: [UInt8], parent: PatternNode?) {
-        self.token = token
+    fileprivate init(token: Span<UInt8>, parent: PatternNode?) {
+        self.token = Array(token)
         self.parent = parent
     }
 
@@ -32,36 +36,54 @@ final class PatternNode {
         buffer.append(token.span)
     }
 
+    fileprivate func child(_ token: Span<UInt8>) -> PatternNode? {
+        children[token.seededHash]?.first { token.isEqual(to: $0.token) }
+    }
+
+    fileprivate func add(_ child: PatternNode) {
+        children[child.token.seededHash, default: []].append(child)
+    }
+
+    fileprivate func remove(_ child: PatternNode) {
+        let hash = child.token.seededHash
+        children[hash]?.removeAll { $0 === child }
+        if children[hash]?.isEmpty == true { children[hash] = nil }
+    }
+
+    fileprivate var all: [PatternNode] {
+        children.values.flatMap { $0 } + [anyToken, anyTail].compactMap { $0 }
+    }
+
+    fileprivate var hasChildren: Bool { !children.isEmpty }
+
     fileprivate var isUnused: Bool {
-        subscriptions.isEmpty && children.isEmpty && anyToken == nil && anyTail == nil
+        entries.isEmpty && children.isEmpty && anyToken == nil && anyTail == nil
     }
 }
 
-/// All patterns with wildcards.
-final class PatternTree {
-    private let root = PatternNode(token: [], parent: nil)
-    /// Grows with each change: what was found before is then out of date.
-    private(set) var generation: UInt64 = 1
+/// Patterns, each with those who have it.
+final class PatternTree<Entry> {
+    private typealias Node = PatternNode<Entry>
+    private let root = Node(token: Span(), parent: nil)
 
-    /// Adds a subscription at a well-formed pattern; returns where, for `remove`.
-    func insert(_ pattern: Span<UInt8>, _ subscription: SubscriptionHandle)
-        -> (node: PatternNode, index: Int)
-    {
+    /// Adds somebody at a well-formed pattern; returns where, for `remove`.
+    func insert(_ pattern: Span<UInt8>, _ entry: Entry) -> (node: PatternNode<Entry>, index: Int) {
         var node = root
         var tokens = Tokens(pattern)
-        while let token = tokens.next() { node = child(of: node, Array(token)) }
-        node.subscriptions.append(subscription)
-        generation += 1
-        return (node, node.subscriptions.count - 1)
+        while let token = tokens.next() {
+            node = existingChild(of: node, token) ?? makeChild(of: node, token)
+        }
+        node.entries.append(entry)
+        return (node, node.entries.count - 1)
     }
 
-    /// Removes the subscription at `index` of a node, and nodes that nothing needs.
-    /// Returns the one that took its place, if any: it has to be told.
-    func remove(at index: Int, from node: PatternNode) -> SubscriptionHandle? {
-        generation += 1
-        let last = node.subscriptions.removeLast()
-        let isMoved = index < node.subscriptions.count
-        if isMoved { node.subscriptions[index] = last }
+    /// Removes the entry at `index` of a node, and nodes that nothing needs. Returns the one that took
+    /// its place, if any: it has to be told.
+    @discardableResult
+    func remove(at index: Int, from node: PatternNode<Entry>) -> Entry? {
+        let last = node.entries.removeLast()
+        let isMoved = index < node.entries.count
+        if isMoved { node.entries[index] = last }
         var unused = node
         while unused.isUnused, let parent = unused.parent {
             detach(unused, from: parent)
@@ -70,33 +92,52 @@ final class PatternTree {
         return isMoved ? last : nil
     }
 
-    /// What was found before is out of date, though no pattern came or went.
-    func outdate() {
-        generation += 1
+    /// Where just this pattern ends.
+    func node(of pattern: Span<UInt8>) -> PatternNode<Entry>? {
+        var node: Node? = root
+        var tokens = Tokens(pattern)
+        while let token = tokens.next(), let parent = node { node = existingChild(of: parent, token) }
+        return node
     }
 
     /// Whether a pattern begins with this token.
-    func hasBranch(_ token: String) -> Bool {
-        root.children[Array(token.utf8)] != nil
+    func hasBranch(_ token: String) -> Bool { root.child(Array(token.utf8).span) != nil }
+
+    /// Adds everybody with a matching pattern to `found`; whoever has several that match may be added
+    /// more than once.
+    func match(_ key: Span<UInt8>, into found: inout List<Entry>) where Entry: BitwiseCopyable {
+        if root.isUnused { return }
+        _ = visit(root, Tokens(key)) { node in
+            for entry in node.entries { found.append(entry) }
+            return false
+        }
     }
 
-    /// Adds every subscription with a matching pattern to `found`; one whose patterns
-    /// overlap may be added more than once.
-    func match(_ key: Span<UInt8>, into found: inout List<SubscriptionHandle>) {
-        guard !root.isUnused else { return }
-        visit(root, Tokens(key), into: &found)
+    /// Who has the most specific pattern that matches. At each token, from the left, the token itself
+    /// goes before `*`, and `*` before `**`.
+    func first(matching key: Span<UInt8>) -> Entry? {
+        var found: Entry?
+        _ = visit(root, Tokens(key)) { node in
+            found = node.entries.first
+            return true
+        }
+        return found
     }
 
-    private func visit(_ node: PatternNode, _ tokens: Tokens, into found: inout List<SubscriptionHandle>) {
-        if let tail = node.anyTail, Self.hasNoReserved(tokens) { Self.collect(tail, into: &found) }
+    /// Visits the nodes at which matching patterns end, the most specific first, until `body` returns
+    /// true. Returns whether it did.
+    private func visit(_ node: Node, _ tokens: Tokens, _ body: (Node) -> Bool) -> Bool {
         var rest = tokens
-        guard let token = rest.next() else { return Self.collect(node, into: &found) }
-        if let star = node.anyToken, token[0] != UInt8(ascii: "$") {
-            visit(star, rest, into: &found)
+        if let token = rest.next() {
+            if node.hasChildren, let child = node.child(token), visit(child, rest, body) { return true }
+            if let star = node.anyToken, token[0] != UInt8(ascii: "$"), visit(star, rest, body) {
+                return true
+            }
+        } else if !node.entries.isEmpty, body(node) {
+            return true
         }
-        if !node.children.isEmpty, let child = node.children[Array(token)] {
-            visit(child, rest, into: &found)
-        }
+        guard let tail = node.anyTail, Self.hasNoReserved(tokens) else { return false }
+        return body(tail)
     }
 
     private static func hasNoReserved(_ tokens: Tokens) -> Bool {
@@ -107,73 +148,59 @@ final class PatternTree {
         return true
     }
 
-    private static func collect(_ node: PatternNode, into found: inout List<SubscriptionHandle>) {
-        for subscription in node.subscriptions { found.append(subscription) }
-    }
-
-    private func child(of node: PatternNode, _ token: [UInt8]) -> PatternNode {
-        if let existing = existingChild(of: node, token) { return existing }
-        let child = PatternNode(token: token, parent: node)
-        switch token {
-        case Self.star: node.anyToken = child
-        case Self.doubleStar: node.anyTail = child
-        default: node.children[token] = child
+    private func makeChild(of node: Node, _ token: Span<UInt8>) -> Node {
+        let child = Node(token: token, parent: node)
+        switch Wildcard(token) {
+        case .one: node.anyToken = child
+        case .tail: node.anyTail = child
+        case .none: node.add(child)
         }
         return child
     }
 
-    private func existingChild(of node: PatternNode, _ token: [UInt8]) -> PatternNode? {
-        switch token {
-        case Self.star: node.anyToken
-        case Self.doubleStar: node.anyTail
-        default: node.children[token]
+    private func existingChild(of node: Node, _ token: Span<UInt8>) -> Node? {
+        switch Wildcard(token) {
+        case .one: node.anyToken
+        case .tail: node.anyTail
+        case .none: node.child(token)
         }
     }
 
-    private func detach(_ node: PatternNode, from parent: PatternNode) {
-        switch node.token {
-        case Self.star: parent.anyToken = nil
-        case Self.doubleStar: parent.anyTail = nil
-        default: parent.children[node.token] = nil
+    private func detach(_ node: Node, from parent: Node) {
+        let token = node.token
+        switch Wildcard(token.span) {
+        case .one: parent.anyToken = nil
+        case .tail: parent.anyTail = nil
+        case .none: parent.remove(node)
         }
     }
+}
 
-    private static let star = Array("*".utf8)
-    private static let doubleStar = Array("**".utf8)
+/// What a token of a pattern stands for; `none`: for itself.
+private enum Wildcard {
+    case none, one, tail
+
+    init(_ token: Span<UInt8>) {
+        if token[0] != UInt8(ascii: "*") { self = .none } else { self = token.count == 1 ? .one : .tail }
+    }
 }
 
 extension PatternTree {
-    private static var always: Invariants { Invariants(of: "PatternTree") }
-
-    /// Each subscription stands at the ends of its patterns, and nobody else does.
-    func checkInvariants(
-        _ living: borrowing Living,
-        _ matching: borrowing Matching
-    ) throws(BrokenInvariant) {
-        var places = 0
-        for subscription in living.subscriptions {
-            places += matching[subscription].patterns.count
-            for place in matching[subscription].patterns {
-                let node = place.node
-                let index = Int(place.index)
-                let isThere =
-                    node.subscriptions.indices.contains(index) && node.subscriptions[index] == subscription
-                try Self.always.hold("a subscription stands where it says", isThere)
-            }
-        }
+    /// Each node is found by its token and needed. `standing` counts who says that they have a pattern,
+    /// each of whom was found at its place.
+    func checkInvariants(standing: Int) throws(BrokenInvariant) {
         let found = try count(below: root)
-        try Self.always.agree("nobody stands there who is gone", found, places)
+        try Invariants(of: "PatternTree").agree("nobody stands there who is gone", found, standing)
     }
 
-    private func count(below node: PatternNode) throws(BrokenInvariant) -> Int {
-        var count = node.subscriptions.count
-        let wild = [node.anyToken, node.anyTail].compactMap { $0 }
-        for child in Array(node.children.values) + wild {
+    private func count(below node: Node) throws(BrokenInvariant) -> Int {
+        let always = Invariants(of: "PatternTree")
+        var count = node.entries.count
+        for child in node.all {
             let bytes = child.token
-            let token = String(bytes.span)
-            let isItsOwn = child.parent === node && existingChild(of: node, child.token) === child
-            try Self.always.hold("a node is found by its token", isItsOwn, of: token)
-            try Self.always.hold("a node is needed", !child.isUnused, of: token)
+            let isItsOwn = child.parent === node && existingChild(of: node, bytes.span) === child
+            try always.hold("a node is found by its token", isItsOwn, of: String(bytes.span))
+            try always.hold("a node is needed", !child.isUnused, of: String(bytes.span))
             count += try self.count(below: child)
         }
         return count

@@ -31,7 +31,7 @@ struct Subscription: ~Copyable {
     let serial: UInt64
     let kind: EventKind
     /// What becomes of events that have to wait.
-    let delivery: Delivery
+    let delivery: DeliveryMode
     /// Observers of an earlier phase are told first.
     let phase: UInt8
     /// Later phases wait until it has acknowledged.
@@ -120,7 +120,7 @@ struct Subscription: ~Copyable {
     }
 
     /// Its entry at the end of a pattern was moved.
-    mutating func noteMoved(in node: PatternNode, to index: Int) {
+    mutating func noteMoved(in node: PatternNode<SubscriptionHandle>, to index: Int) {
         guard let place = patterns.firstIndex(where: { $0.node === node }) else { return }
         patterns[place].index = Int32(index)
     }
@@ -162,6 +162,6 @@ struct ExactPlace: BitwiseCopyable {
 
 /// Where a subscription stands at the end of one of its patterns.
 struct PatternPlace {
-    let node: PatternNode
+    let node: PatternNode<SubscriptionHandle>
     var index: Int32
 }

@@ -94,7 +94,7 @@ extension Hub {
         _ session: SessionHandle
     ) {
         let backlog = matching[subscription].backlog
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendControl(
             request.operation,
             id: request.id.bytes(of: line),

@@ -18,7 +18,7 @@ extension Hub {
         beginOwing(to: subscription)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
-        var budget = matching[subscription].delivery == .all ? Int.max : Self.examinedBytesMax
+        var budget = matching[subscription].delivery == .all ? Int.max : Judge.examinedBytesMax
         for observable in currentValues(
             of: wanted.map { Array($0.bytes(of: line)) },
             for: sessions[matching[subscription].session].clearance
@@ -28,9 +28,11 @@ extension Hub {
                 gone.removeFirst()
             }
             if matching[subscription].filter != nil, budget > 0 {
-                budget -= examinedBytes(of: observable)
+                budget -= Judge.cost(of: keyspace[observable].value)
                 let value = keyspace[observable].value
-                guard isConcerned(subscription, .update, from: Span(), to: value) else { continue }
+                guard judge.concerns(.update, from: Span(), to: value, matching[subscription].filter) else {
+                    continue
+                }
             }
             let (hash, revision) = (keyspace[observable].hash, keyspace[observable].revision)
             let owed = OwedKey(observable, hash, revision: revision, .nothing)

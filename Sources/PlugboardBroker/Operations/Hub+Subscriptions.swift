@@ -46,7 +46,7 @@ extension Hub {
     ) {
         let session = matching[subscription].session
         if sessions[session].isBehind { awaitReply(subscription) }
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         let id = request.id.bytes(of: line)
         ReplyEncoder.appendStart(request.operation, id: id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","sub":"#)
@@ -74,7 +74,7 @@ extension Hub {
     ) throws(Refusal) {
         let sub = Self.subText(request, line)
         end(try subscription(request, line, of: session))
-        openReply(to: session)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(
             .unsubscribe,
             id: request.id.bytes(of: line),

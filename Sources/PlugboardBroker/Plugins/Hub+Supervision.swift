@@ -133,7 +133,9 @@ extension Hub {
         // Who observes nothing has been told nothing but what it asked for.
         let seesLess = before?.mayShowMore(than: rights) ?? true
         let isObserver = sessions[session].subscriptions.count > 0
-        if seesLess, isObserver, sessions[session].hasUnread { setAside(session, .revoked) }
+        if seesLess, isObserver, sessions[session].hasUnread {
+            delivery.setAside(session, .revoked, &sessions)
+        }
     }
 
     private static var pluginPrefix: Span<UInt8> {

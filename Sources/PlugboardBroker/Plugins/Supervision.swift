@@ -67,8 +67,6 @@ struct Supervision {
     private(set) var onDemand: [SupervisedPlugin] = []
     /// The client that published the last report.
     var reporter: SessionHandle?
-    /// Calls that wait until a plugin serves their keys.
-    var heldCalls = HeldCalls()
 
     /// Whether a peer is the supervisor.
     func isSupervisor(_ peer: PeerIdentity) -> Bool {

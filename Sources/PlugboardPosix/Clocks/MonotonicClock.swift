@@ -1,12 +1,22 @@
 // Time that only goes forward, for deadlines and rates; never wall-clock time.
+//
+// Why its pointer is safe: it is to a local variable, for the length of one call.
 
 /// The system's monotonic clock.
 public enum MonotonicClock {
     /// Nanoseconds since an arbitrary start, the same for all threads of the machine.
     public static func nanoseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        let time = timespec(of: CLOCK_MONOTONIC)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}
+
+extension timespec {
+    /// What a clock of the system shows; zero where there is none.
+    @inline(__always)
+    init(of clock: clockid_t) {
+        self.init()
+        _ = unsafe clock_gettime(clock, &self)
     }
 }
 

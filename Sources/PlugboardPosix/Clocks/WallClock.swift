@@ -5,8 +5,7 @@ public enum WallClock {
     /// Milliseconds since 1970, leap seconds not counted.
     @inline(__always)
     public static func millisecondsSince1970() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
+        let time = timespec(of: CLOCK_REALTIME)
         return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(max(0, time.tv_nsec)) / 1_000_000
     }
 }

@@ -14,13 +14,12 @@ public final class DataFolder: Sendable {
     public init(path: String) throws {
         self.path = path
         try Folder.make(path)
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw SystemError.last("open", path) }
+        guard let status = PathCalls.status(path) else { throw SystemError.last("open", path) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw Self.error(ENOTDIR, "open", path) }
         guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
             throw Self.error(EPERM, "trust", path)
         }
-        let fd = retrying { openFile(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY) }
+        let fd = PathCalls.openFile(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard fd >= 0 else { throw SystemError.last("open", path) }
         descriptor = Descriptor(adopting: fd)
     }
@@ -54,11 +53,11 @@ public final class DataFolder: Sendable {
 
     public func rename(_ name: String, to other: String) throws {
         let (from, to) = (file(name), file(other))
-        guard renameFile(from, to) == 0 else { throw SystemError.last("rename", from) }
+        guard PathCalls.renameFile(from, to) == 0 else { throw SystemError.last("rename", from) }
     }
 
     public func remove(_ name: String) throws {
-        guard unlink(file(name)) == 0 else { throw SystemError.last("remove", file(name)) }
+        guard PathCalls.removeFile(file(name)) == 0 else { throw SystemError.last("remove", file(name)) }
     }
 
     /// Returns when the names in the folder are on disk.
@@ -68,8 +67,7 @@ public final class DataFolder: Sendable {
 
     /// Free bytes on the disk for this user; nil if the system doesn't say.
     public func freeBytes() -> Int? {
-        var status = statvfs()
-        guard retrying({ fstatvfs(descriptor.raw, &status) }) == 0, status.f_blocks > 0 else { return nil }
+        guard let status = PathCalls.volumeStatus(descriptor.raw), status.f_blocks > 0 else { return nil }
         let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return free.overflow ? nil : Int(exactly: free.partialValue)
     }
@@ -77,7 +75,7 @@ public final class DataFolder: Sendable {
     /// Takes a lock file in the folder, or returns nil if another process holds it.
     public func lock(_ name: String) throws -> Descriptor? {
         let path = file(name)
-        let fd = retrying { openFile(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW) }
+        let fd = PathCalls.openFile(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard fd >= 0 else { throw SystemError.last("open", path) }
         let descriptor = Descriptor(adopting: fd)
         guard try FileLock.take(fd, path) else { return nil }
@@ -101,7 +99,7 @@ public final class DataFile: Sendable {
 
     init(_ path: String, _ flags: Int32) throws {
         // Opening a pipe would wait.
-        let fd = retrying { openFile(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
+        let fd = PathCalls.openFile(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard fd >= 0 else { throw SystemError.last("open", path) }
         self.path = path
         descriptor = Descriptor(adopting: fd)
@@ -110,14 +108,19 @@ public final class DataFile: Sendable {
         }
     }
 
+    /// A file outside of such a folder, or a pipe or a device: appended bytes go to its end. A new
+    /// file is for its owner only.
+    public static func appending(to path: String) throws(SystemError) -> DataFile {
+        let fd = PathCalls.openFile(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard fd >= 0 else { throw SystemError.last("open", path) }
+        return DataFile(adopting: fd, path: path)
+    }
+
     /// A file without a name, which is gone when no process has it open. Throws `SystemError`.
     public static func unnamed() throws -> DataFile {
         let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-        var template = Array("\(parent)/plugboard.XXXXXX".utf8CString)
-        let fd = mkstemp(&template)
+        let fd = PathCalls.openUnnamedFile("\(parent)/plugboard")
         guard fd >= 0 else { throw SystemError.last("mkstemp", parent) }
-        _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
-        unlink(template)
         return DataFile(adopting: fd)
     }
 
@@ -145,8 +148,8 @@ public final class DataFile: Sendable {
     }
 
     /// Goes on with a file that is open.
-    init(adopting fd: Int32) {
-        path = "a file without a name"
+    init(adopting fd: Int32, path: String = "a file without a name") {
+        self.path = path
         descriptor = Descriptor(adopting: fd)
     }
 
@@ -156,6 +159,9 @@ public final class DataFile: Sendable {
     /// The size, room that was laid out included.
     public var bytes: Int { FileStatus(fd: descriptor.raw).bytes }
 
+    /// Whether it is a file on a disk, not a pipe or a device.
+    public var isRegular: Bool { FileStatus(fd: descriptor.raw).kind == .file }
+
     /// Where the next appended bytes go.
     private func end() throws -> Int {
         let end = lseek(descriptor.raw, 0, SEEK_CUR)
@@ -164,22 +170,20 @@ public final class DataFile: Sendable {
     }
 
     /// Reads at an offset, at most the buffer's length; 0 at the end.
-    public func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int {
-        let count = buffer.withUnsafeMutableBytes { buffer in
-            retrying { pread(descriptor.raw, buffer.baseAddress, buffer.count, off_t(offset)) }
-        }
+    public func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+        let count = retrying { ByteCalls.readBytes(descriptor.raw, &buffer, at: offset) }
         guard count >= 0 else { throw SystemError.last("read", path) }
         return count
     }
 
     /// Appends the bytes, or the first of them: how many the system took.
-    public func append(_ bytes: Span<UInt8>) throws -> Int {
+    public func append(_ bytes: Span<UInt8>) throws(SystemError) -> Int {
         if bytes.isEmpty { return 0 }
-        switch PipeCalls.write(descriptor.raw, bytes) {
-        case .bytes(let count) where count > 0: return count
-        case .failed(let code): throw SystemError(code: code, operation: "write", subject: path)
-        default: throw SystemError(code: EIO, operation: "write", subject: path)
+        let count = retrying { ByteCalls.writeBytes(descriptor.raw, bytes) }
+        guard count > 0 else {
+            throw SystemError(code: count == 0 ? EIO : errno, operation: "write", subject: path)
         }
+        return count
     }
 
     /// Reserves room for the next bytes without changing the size. If this file system can't do
@@ -199,13 +203,11 @@ public final class DataFile: Sendable {
         let room = [UInt8](repeating: 0x0A, count: min(bytes, Self.laidOutBytesMax))
         var place = try end()
         let last = place + bytes
-        try room.withUnsafeBytes { room in
-            while place < last {
-                let wanted = min(room.count, last - place)
-                let count = retrying { pwrite(descriptor.raw, room.baseAddress, wanted, off_t(place)) }
-                guard count > 0 else { throw SystemError.last("write", path) }
-                place += count
-            }
+        while place < last {
+            let piece = room.span[..<min(room.count, last - place)]
+            let count = retrying { ByteCalls.writeBytes(descriptor.raw, piece, at: place) }
+            guard count > 0 else { throw SystemError.last("write", path) }
+            place += count
         }
     }
 
@@ -225,7 +227,3 @@ public final class DataFile: Sendable {
         guard PlatformFile.sync(descriptor.raw) == 0 else { throw SystemError.last("fsync", path) }
     }
 }
-
-/// The calls under names that the types above don't shadow.
-private func openFile(_ path: String, _ flags: Int32) -> Int32 { open(path, flags, mode_t(0o600)) }
-private func renameFile(_ from: String, _ to: String) -> Int32 { rename(from, to) }

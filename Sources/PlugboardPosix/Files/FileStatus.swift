@@ -18,20 +18,16 @@ public struct FileStatus: Sendable {
 
     /// Follows symbolic links.
     public init(path: String) {
-        var status = stat()
-        let found = stat(path, &status) == 0
-        self.init(found ? status : nil)
+        self.init(PathCalls.status(path))
     }
 
     init(fd: Int32) {
-        var status = stat()
-        let found = fstat(fd, &status) == 0
-        self.init(found ? status : nil)
+        self.init(PathCalls.status(fd))
     }
 
     /// This user may run the file.
     public static func isRunnable(path: String) -> Bool {
-        FileStatus(path: path).kind == .file && access(path, X_OK) == 0
+        FileStatus(path: path).kind == .file && PathCalls.mayRun(path)
     }
 
     private init(_ status: stat?) {
@@ -59,14 +55,12 @@ public struct FileIdentity: Equatable, Sendable {
 
     /// Follows symbolic links; nil where nothing is there.
     public init?(path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard let status = PathCalls.status(path) else { return nil }
         self.init(status)
     }
 
     init?(fd: Int32) {
-        var status = stat()
-        guard fstat(fd, &status) == 0 else { return nil }
+        guard let status = PathCalls.status(fd) else { return nil }
         self.init(status)
     }
 
@@ -81,15 +75,7 @@ public struct FileIdentity: Equatable, Sendable {
 public enum Folder {
     /// The names in a folder but `.` and `..`, in byte order. Throws `SystemError`.
     public static func names(in path: String) throws -> [String] {
-        guard let folder = opendir(path) else { throw SystemError.last("list", path) }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
+        guard let names = PathCalls.names(in: path) else { throw SystemError.last("list", path) }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
@@ -99,7 +85,9 @@ public enum Folder {
         while end < path.endIndex {
             end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
             let part = String(path[..<end])
-            if mkdir(part, mode) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
+            if PathCalls.makeFolder(part, mode) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS,
+                errno != EACCES
+            {
                 throw SystemError.last("create", part)
             }
         }
@@ -108,14 +96,13 @@ public enum Folder {
     /// Removes a folder with everything in it, or a file, as far as possible. Links are removed,
     /// never followed.
     public static func remove(_ path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
+        guard let status = PathCalls.linkStatus(path) else { return }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            unlink(path)
+            PathCalls.removeFile(path)
             return
         }
         for name in (try? names(in: path)) ?? [] { remove("\(path)/\(name)") }
-        rmdir(path)
+        PathCalls.removeFolder(path)
     }
 
     /// The current folder's absolute path.

@@ -6,7 +6,7 @@ public struct InputFile: ~Copyable {
 
     /// Opens a file. Throws `SystemError` where it can't be read, or is a folder.
     public init(path: String) throws {
-        let fd = retrying { open(path, O_RDONLY | O_CLOEXEC) }
+        let fd = PathCalls.openFile(path, O_RDONLY | O_CLOEXEC)
         guard fd >= 0 else { throw SystemError.last("read", path) }
         guard FileStatus(fd: fd).kind != .folder else {
             DescriptorCalls.close(fd)
@@ -71,7 +71,7 @@ public struct InputFile: ~Copyable {
 public enum PipeCalls {
     /// Reads what is there, at most the buffer's length.
     public static func read(_ fd: Int32, into buffer: inout MutableSpan<UInt8>) -> Transfer {
-        let count = buffer.withUnsafeMutableBytes { buffer in retrying { readNumber(fd, buffer) } }
+        let count = retrying { ByteCalls.readBytes(fd, &buffer) }
         if count > 0 { return .bytes(count) }
         return count == 0 ? .ended : failure()
     }
@@ -88,26 +88,29 @@ public enum PipeCalls {
     /// Writes what the system takes at once. If the reader is gone, the result is `.ended`,
     /// provided that `Signals.ignoreBrokenPipes()` was called before.
     public static func write(_ fd: Int32, _ bytes: Span<UInt8>) -> Transfer {
-        let count = bytes.withUnsafeBytes { bytes in retrying { writeNumber(fd, bytes) } }
+        let count = retrying { ByteCalls.writeBytes(fd, bytes) }
         return count >= 0 ? .bytes(count) : failure()
     }
 
     /// Whether a read would answer at once.
     public static func isReadable(_ fd: Int32) -> Bool {
-        var entry = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
-        return poll(&entry, 1, 0) > 0
+        wait(for: .read, of: fd, milliseconds: 0) > 0
     }
 
     /// Waits until something can be read, or the writer is gone.
     public static func waitReadable(_ fd: Int32) {
-        var entry = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
-        _ = poll(&entry, 1, -1)
+        _ = wait(for: .read, of: fd, milliseconds: -1)
     }
 
     /// Waits until something can be written, or the reader is gone.
     public static func waitWritable(_ fd: Int32) {
-        var entry = pollfd(fd: fd, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&entry, 1, -1)
+        _ = wait(for: .write, of: fd, milliseconds: -1)
+    }
+
+    /// Waits so long for this, or for ever if that is negative: positive if it came, 0 if it didn't,
+    /// -1 and `errno` if a signal interrupted it.
+    public static func wait(for interest: Interest, of fd: Int32, milliseconds: Int32) -> Int32 {
+        PollCalls.wait(fd, PollPoller.bits(interest), milliseconds)
     }
 
     private static func failure() -> Transfer {
@@ -117,13 +120,4 @@ public enum PipeCalls {
         default: .failed(errno)
         }
     }
-}
-
-/// `read` and `write` under names that the functions above don't shadow.
-private func readNumber(_ fd: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    read(fd, buffer.baseAddress, buffer.count)
-}
-
-private func writeNumber(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    write(fd, bytes.baseAddress, bytes.count)
 }

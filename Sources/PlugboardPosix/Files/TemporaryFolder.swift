@@ -11,9 +11,10 @@ public final class TemporaryFolder: Sendable {
     public init(named name: String, isOnDisk: Bool = false) throws {
         let usual = isOnDisk ? "/var/tmp" : "/tmp"
         let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? usual
-        var template = Array("\(parent)/\(name).XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp", parent) }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard let path = PathCalls.makeTemporaryFolder("\(parent)/\(name)") else {
+            throw SystemError.last("mkdtemp", parent)
+        }
+        self.path = path
     }
 
     deinit {

@@ -1,6 +1,9 @@
 // The allocations of a program, recorded by glibc itself. glibc's debugging library must be loaded
 // before the program begins, so the environment of a child says whether to trace it. The child
 // begins and ends the trace itself.
+//
+// Why its pointers are safe: `getenv` lends a text that ends with NUL, and nobody changes the
+// variable before `chmod` has read it.
 
 #if canImport(Glibc)
     import Glibc
@@ -20,13 +23,12 @@
         /// for another would be an allocation. From any thread.
         public static func start() {
             mtrace()
-            if let log = getenv("MALLOC_TRACE") { chmod(log, begunMode) }
+            if let log = unsafe getenv("MALLOC_TRACE") { unsafe chmod(log, begunMode) }
         }
 
         /// Whether a process writes down each allocation by now.
         public static func hasBegun(log: String) -> Bool {
-            var status = stat()
-            return stat(log, &status) == 0 && status.st_mode & 0o777 == begunMode
+            PathCalls.status(log).map { $0.st_mode & 0o777 == begunMode } ?? false
         }
 
         private static let begunMode: mode_t = 0o400

@@ -49,7 +49,7 @@ public struct ChildProcess: ~Copyable {
     deinit {
         guard !isReaped else { return }
         handle.signalGroup(SIGKILL)
-        Self.reap(pid)
+        SpawnCalls.reap(pid)
     }
 
     /// The reading end of its output pipe, if there is one; non-blocking.
@@ -63,7 +63,7 @@ public struct ChildProcess: ~Copyable {
     /// Releases a child that was started held. Harmless to repeat.
     public mutating func release() {
         guard let writer = hold.take()?.release() else { return }
-        DescriptorCalls.writeByte(writer)
+        ByteCalls.writeByte(writer, 0x0A)
         DescriptorCalls.close(writer)
     }
 
@@ -81,25 +81,10 @@ public struct ChildProcess: ~Copyable {
     /// How it ended, or nil while it runs. The first answer also kills the rest of its group, while
     /// no other group can have the number yet, and reaps the child.
     public mutating func end() -> ChildEnd? {
-        guard !isReaped, let end = Self.endWaiting(pid) else { return nil }
+        guard !isReaped, let end = SpawnCalls.end(of: pid) else { return nil }
         isReaped = true
         handle.signalGroup(SIGKILL)
-        Self.reap(pid)
+        SpawnCalls.reap(pid)
         return end
-    }
-
-    /// Looks without reaping.
-    private static func endWaiting(_ pid: Int32) -> ChildEnd? {
-        var information = siginfo_t()
-        let result = retrying {
-            waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT)
-        }
-        // There is no child to wait for: it has ended, but it isn't known how.
-        return result == 0 ? ChildEnd(information) : .exited(0)
-    }
-
-    private static func reap(_ pid: Int32) {
-        var status: Int32 = 0
-        _ = retrying { waitpid(pid, &status, 0) }
     }
 }

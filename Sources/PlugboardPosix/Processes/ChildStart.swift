@@ -1,4 +1,4 @@
-// What a child is started with, and the posix_spawn call that does it.
+// What a child is started with.
 
 /// A program to start, with everything that the child gets from its parent.
 public struct ChildStart: Sendable {
@@ -84,31 +84,6 @@ public struct ChildStart: Sendable {
         var attributes = SpawnAttributes()
         defer { attributes.destroy() }
         try attributes.prepare(leading)
-        var pid: pid_t = 0
-        let code = CStringArray.with([program] + arguments) { argv in
-            CStringArray.with(environment) { envp in
-                posix_spawn(&pid, program, &actions.raw, &attributes.raw, argv, envp)
-            }
-        }
-        guard code == 0 else { throw SystemError(code: code, operation: "start", subject: program) }
-        return pid
-    }
-}
-
-/// Lends an array of strings in the form that `exec` takes.
-enum CStringArray {
-    static func with<Result>(
-        _ strings: [String],
-        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-    ) -> Result {
-        var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
-        pointers.append(nil)
-        defer { for pointer in pointers { free(pointer) } }
-        return pointers.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else {
-                preconditionFailure("an array with its nil is not empty")
-            }
-            return body(base)
-        }
+        return try SpawnCalls.start(self, &actions, &attributes)
     }
 }

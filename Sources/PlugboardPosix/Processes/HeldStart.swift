@@ -5,9 +5,8 @@
 public enum HeldStart {
     /// Waits until the parent releases this process; false if it never will.
     public static func wait() -> Bool {
-        var byte: UInt8 = 0
-        guard retrying({ read(0, &byte, 1) }) == 1 else { return false }
-        let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard ByteCalls.readByte(0) != nil else { return false }
+        let nothing = PathCalls.openFile("/dev/null", O_RDONLY | O_CLOEXEC)
         guard nothing >= 0 else { return true }
         _ = dup2(nothing, 0)
         DescriptorCalls.close(nothing)

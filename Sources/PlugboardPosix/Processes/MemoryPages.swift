@@ -1,4 +1,7 @@
 // Memory on its way back to the system.
+//
+// Why its pointers are safe: only whole pages within the lent memory are given back, and reading
+// those gives zeros afterwards, which any element of plain bits may be.
 
 /// The pages under some memory.
 public enum MemoryPages {
@@ -8,7 +11,7 @@ public enum MemoryPages {
     /// much memory is freed at once, all other threads that allocate have to wait. Nobody may need
     /// the contents any more. Any thread may call it.
     public static func giveBack<Element: BitwiseCopyable>(_ memory: inout MutableSpan<Element>) {
-        memory.withUnsafeMutableBytes { giveBack($0) }
+        unsafe memory.withUnsafeMutableBytes { unsafe giveBack($0) }
     }
 
     private static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
@@ -18,7 +21,7 @@ public enum MemoryPages {
         let end = (Int(bitPattern: base) + memory.count) / page * page
         while place < end {
             let count = min(pieceBytes, end - place)
-            _ = madvise(UnsafeMutableRawPointer(bitPattern: place), count, MADV_DONTNEED)
+            _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: place), count, MADV_DONTNEED)
             place += count
         }
     }

@@ -1,6 +1,9 @@
 // A handle of a child that can't refer to another process by mistake: a pidfd. On kernels and C
 // libraries without pidfds, the program notices that and uses the number, which belongs to the
 // child until it is reaped.
+//
+// Why its pointers are safe: the system finds the two functions by their names, and their types here
+// are those of the manual; the one pointer that they take is nil.
 
 #if os(Linux)
     /// Signals to a child that leads a process group.
@@ -27,7 +30,9 @@
         func signalGroup(_ number: Int32) {
             switch pidfd {
             case .some(let descriptor):
-                let result = PidfdCalls.send.map { $0(descriptor.raw, number, nil, PidfdCalls.toGroup) }
+                let result = unsafe PidfdCalls.send.map {
+                    $0(descriptor.raw, number, nil, PidfdCalls.toGroup)
+                }
                 // Only kernels from 6.9 on support groups. ESRCH means that no process is left.
                 if let result, result == 0 || errno == ESRCH { return }
             case .none: break
@@ -43,7 +48,9 @@
 
         /// PIDFD_SIGNAL_PROCESS_GROUP
         static let toGroup: UInt32 = 1 << 2
-        static let open = dlsym(nil, "pidfd_open").map { unsafeBitCast($0, to: Open.self) }
-        static let send = dlsym(nil, "pidfd_send_signal").map { unsafeBitCast($0, to: Send.self) }
+        static let open = unsafe dlsym(nil, "pidfd_open").map { unsafe unsafeBitCast($0, to: Open.self) }
+        static let send = unsafe dlsym(nil, "pidfd_send_signal").map {
+            unsafe unsafeBitCast($0, to: Send.self)
+        }
     }
 #endif

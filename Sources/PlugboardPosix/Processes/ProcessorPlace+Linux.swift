@@ -1,5 +1,7 @@
 // The processors on which a thread and its child processes may run, for measurements. If the
 // scheduler moves two processes together and apart, times have two values.
+//
+// Why its pointers are safe: each is to an array of `words` words, and the call is told their bytes.
 
 #if os(Linux)
     import CPlatform
@@ -18,7 +20,7 @@
         /// With only one processor this changes nothing. Throws `SystemError`.
         public init(_ choice: Choice) throws {
             var bits = [UInt64](repeating: 0, count: Self.words)
-            guard sched_getaffinity_bits(0, Self.words * 8, &bits) >= 0 else {
+            guard unsafe sched_getaffinity_bits(0, Self.words * 8, &bits) >= 0 else {
                 throw SystemError(code: errno, operation: "sched_getaffinity")
             }
             before = bits
@@ -31,14 +33,14 @@
                 bits[word] = first
             case .allButFirst: bits[word] &= ~first
             }
-            guard sched_setaffinity_bits(0, Self.words * 8, bits) == 0 else {
+            guard unsafe sched_setaffinity_bits(0, Self.words * 8, bits) == 0 else {
                 throw SystemError(code: errno, operation: "sched_setaffinity")
             }
         }
 
         /// The thread may run again on its earlier processors.
         public func leave() {
-            _ = sched_setaffinity_bits(0, Self.words * 8, before)
+            _ = unsafe sched_setaffinity_bits(0, Self.words * 8, before)
         }
     }
 #endif

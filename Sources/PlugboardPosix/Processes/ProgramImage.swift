@@ -7,7 +7,7 @@ public enum ProgramImage {
     public static func replace(by program: String, arguments: [String]) -> SystemError {
         // An ignored signal stays ignored across exec, and no program expects an ignored SIGPIPE.
         signal(SIGPIPE, SIG_DFL)
-        _ = CStringArray.with([program] + arguments) { execv(program, $0) }
+        SpawnCalls.execute(program, arguments)
         return SystemError.last("run", program)
     }
 }

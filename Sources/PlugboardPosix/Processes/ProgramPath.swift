@@ -10,8 +10,6 @@ public enum ProgramPath {
 
     /// The absolute path of `path` with symbolic links resolved; nil where nothing is there.
     public static func resolved(_ path: String) -> String? {
-        guard let pointer = realpath(path, nil) else { return nil }
-        defer { free(pointer) }
-        return String(cString: pointer)
+        PathCalls.resolved(path)
     }
 }

@@ -12,7 +12,7 @@ public struct ServiceNotice: Sendable {
     public static func take() -> ServiceNotice? {
         let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
         let values = names.map { SocketPath.variable($0) }
-        for name in names { unsetenv(name) }
+        for name in names { Environment.remove(name) }
         guard let place = values[0], let socket = DatagramSocket(to: place) else { return nil }
         let isMeant = values[2].map { $0 == "\(getpid())" } ?? true
         let microseconds = values[1].flatMap { UInt64($0) }.flatMap { $0 > 0 && $0 <= 1 << 40 ? $0 : nil }
@@ -44,36 +44,27 @@ public struct ServiceNotice: Sendable {
 final class DatagramSocket: Sendable {
     private let descriptor: Descriptor
     private let address: sockaddr_un
-    private let length: socklen_t
+    private let length: Int
 
     /// `place` is an absolute path, or `@` and an abstract name (unix(7)); nil for any other.
     init?(to place: String) {
-        let bytes = Array(place.utf8)
+        var bytes = Array(place.utf8)
         guard let first = bytes.first, first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
             (2...SocketAddress.pathBytesMax).contains(bytes.count)
         else { return nil }
-        var address = sockaddr_un()
-        socketAddressHeader(&address)
-        withUnsafeMutableBytes(of: &address.sun_path) { target in
-            target.copyBytes(from: bytes)
-            if first == UInt8(ascii: "@") { target[0] = 0 }
-        }
+        if first == UInt8(ascii: "@") { bytes[0] = 0 }
         let fd = socket(AF_UNIX, datagramSocketType, 0)
         guard fd >= 0 else { return nil }
         _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
         UnixSocket.setBlocking(fd, false)
         descriptor = Descriptor(adopting: fd)
-        self.address = address
+        address = SocketCalls.address(bytes)
         let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
         // An abstract name ends with its last byte, a path with a NUL.
-        length = socklen_t(offset + bytes.count + (first == UInt8(ascii: "/") ? 1 : 0))
+        length = offset + bytes.count + (first == UInt8(ascii: "/") ? 1 : 0)
     }
 
     func send(_ bytes: [UInt8]) {
-        _ = withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { target in
-                retrying { sendto(descriptor.raw, bytes, bytes.count, noSignalFlag, target, length) }
-            }
-        }
+        SocketCalls.sendDatagram(descriptor.raw, bytes, to: address, length)
     }
 }

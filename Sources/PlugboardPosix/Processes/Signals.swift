@@ -1,6 +1,9 @@
 // Signals as bytes in a pipe. A handler may do next to nothing, so it writes the signal's number.
 // The loop that polls the pipe does the rest. Handlers belong to the process, so there is one of
 // these in a program's life.
+//
+// Why its pointers are safe: each is to a local variable, for the length of one call. A handler is a
+// function without a context, and its address is compared, never followed.
 
 import Synchronization
 
@@ -18,7 +21,9 @@ public final class Signals: Sendable {
         reader = Descriptor(adopting: ends.reader)
         handlerPipe.store(ends.writer, ordering: .sequentiallyConsistent)
         for number in numbers { Self.handle(number) }
-        Self.unblock(numbers)
+        // The parent may have left them blocked, and then they would never come: the threads of
+        // Swift's tasks block signals, and programs started there inherit that.
+        Self.release(numbers)
     }
 
     /// The descriptor to watch for reading.
@@ -26,16 +31,14 @@ public final class Signals: Sendable {
 
     /// The next signal that came in, or nil.
     public func next() -> Int32? {
-        var byte: UInt8 = 0
-        return retrying { read(reader.raw, &byte, 1) } == 1 ? Int32(byte) : nil
+        ByteCalls.readByte(reader.raw).map { Int32($0) }
     }
 
     /// Waits for a signal; for a thread that does nothing else.
     public func wait() -> Int32 {
         while true {
             if let number = next() { return number }
-            var entry = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
-            _ = poll(&entry, 1, -1)
+            PipeCalls.waitReadable(raw)
         }
     }
 
@@ -57,15 +60,12 @@ public final class Signals: Sendable {
     /// Blocks these signals: those that come from now on wait until they are caught again, perhaps
     /// by another program in this process.
     public static func hold(_ numbers: [Int32]) {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        for number in numbers { sigaddset(&signals, number) }
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        mask(SIG_BLOCK, numbers)
     }
 
     /// Unblocks them.
     public static func release(_ numbers: [Int32]) {
-        unblock(numbers)
+        mask(SIG_UNBLOCK, numbers)
     }
 
     /// A vanished reader of a pipe becomes an error of `write` instead of a signal.
@@ -85,24 +85,23 @@ public final class Signals: Sendable {
         SIGTERM: "SIGTERM",
     ]
 
-    /// Unblocks signals that the parent has left blocked, which would never come otherwise: the
-    /// threads of Swift's tasks block signals, and programs started there inherit that. For this
-    /// thread, and for those that it starts.
-    private static func unblock(_ numbers: [Int32]) {
+    /// For this thread, and for those that it starts.
+    private static func mask(_ how: Int32, _ numbers: [Int32]) {
         var signals = sigset_t()
-        sigemptyset(&signals)
-        for number in numbers { sigaddset(&signals, number) }
-        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        unsafe sigemptyset(&signals)
+        for number in numbers { unsafe sigaddset(&signals, number) }
+        unsafe pthread_sigmask(how, &signals, nil)
     }
 
     private static func handle(_ number: Int32) {
         let previous = signal(number) { number in
             let saved = errno
-            var byte = UInt8(truncatingIfNeeded: number)
-            _ = write(handlerPipe.load(ordering: .sequentiallyConsistent), &byte, 1)
+            let byte = UInt8(truncatingIfNeeded: number)
+            ByteCalls.writeByte(handlerPipe.load(ordering: .sequentiallyConsistent), byte)
             errno = saved
         }
-        if number == SIGHUP, unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+        let wasIgnored = unsafe unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        if number == SIGHUP, wasIgnored {
             signal(number, SIG_IGN)
         }
     }

@@ -1,7 +1,11 @@
 // posix_spawn's actions and attributes on macOS. Written to the documented calls;
 // not yet tried on a Mac.
+//
+// Why its pointers are safe: the structures are `posix_spawn`'s own, prepared by its calls before
+// use and destroyed once, and each call gets the address of one for its own length.
 
 #if canImport(Darwin)
+    @safe
     struct SpawnActions {
         var raw: posix_spawn_file_actions_t?
 
@@ -12,49 +16,55 @@
             passing: Int32?,
             folder: String?
         ) throws {
-            posix_spawn_file_actions_init(&raw)
+            unsafe posix_spawn_file_actions_init(&raw)
             if let reader {
-                try check(posix_spawn_file_actions_adddup2(&raw, reader, 0), "input")
+                try unsafe check(posix_spawn_file_actions_adddup2(&raw, reader, 0), "input")
             } else {
-                try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+                try unsafe check(
+                    posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0),
+                    "/dev/null"
+                )
             }
-            try check(posix_spawn_file_actions_adddup2(&raw, writer ?? 1, 1), "output")
+            try unsafe check(posix_spawn_file_actions_adddup2(&raw, writer ?? 1, 1), "output")
             if let writer, case .piped = output {
-                try check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
+                try unsafe check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
             } else {
-                try check(posix_spawn_file_actions_adddup2(&raw, 2, 2), "error")
+                try unsafe check(posix_spawn_file_actions_adddup2(&raw, 2, 2), "error")
             }
-            if let passing { try check(posix_spawn_file_actions_adddup2(&raw, passing, 3), "descriptor") }
+            if let passing {
+                try unsafe check(posix_spawn_file_actions_adddup2(&raw, passing, 3), "descriptor")
+            }
             if let folder {
-                try check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
+                try unsafe check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
             }
         }
 
         mutating func destroy() {
-            posix_spawn_file_actions_destroy(&raw)
+            unsafe posix_spawn_file_actions_destroy(&raw)
         }
     }
 
+    @safe
     struct SpawnAttributes {
         var raw: posix_spawnattr_t?
 
         mutating func prepare(_ leading: ChildStart.Leading) throws {
-            posix_spawnattr_init(&raw)
+            unsafe posix_spawnattr_init(&raw)
             var signals = sigset_t()
-            sigfillset(&signals)
-            try check(posix_spawnattr_setsigdefault(&raw, &signals), "signals")
-            sigemptyset(&signals)
-            try check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
-            try check(posix_spawnattr_setpgroup(&raw, 0), "group")
+            unsafe sigfillset(&signals)
+            try unsafe check(posix_spawnattr_setsigdefault(&raw, &signals), "signals")
+            unsafe sigemptyset(&signals)
+            try unsafe check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
+            try unsafe check(posix_spawnattr_setpgroup(&raw, 0), "group")
             let leader = leading == .session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP
             let flags =
                 leader | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
                 | POSIX_SPAWN_CLOEXEC_DEFAULT
-            try check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
+            try unsafe check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
         }
 
         mutating func destroy() {
-            posix_spawnattr_destroy(&raw)
+            unsafe posix_spawnattr_destroy(&raw)
         }
     }
 
@@ -64,10 +74,9 @@
 
     extension ChildEnd {
         init?(_ information: siginfo_t) {
-            guard information.si_pid != 0 else { return nil }
-            self =
-                information.si_code == CLD_EXITED
-                ? .exited(information.si_status) : .signalled(information.si_status)
+            guard unsafe information.si_pid != 0 else { return nil }
+            let status = unsafe information.si_status
+            self = unsafe information.si_code == CLD_EXITED ? .exited(status) : .signalled(status)
         }
     }
 

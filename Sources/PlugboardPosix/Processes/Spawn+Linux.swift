@@ -1,9 +1,13 @@
 // posix_spawn's actions and attributes on Linux.
+//
+// Why its pointers are safe: the structures are `posix_spawn`'s own, prepared by its calls before
+// use and destroyed once, and each call gets the address of one for its own length.
 
 #if os(Linux)
     /// What the child does with its descriptors and its folder before the program starts.
+    @safe
     struct SpawnActions {
-        var raw = posix_spawn_file_actions_t()
+        var raw = unsafe posix_spawn_file_actions_t()
 
         mutating func prepare(
             output: ChildStart.Output,
@@ -12,52 +16,58 @@
             passing: Int32?,
             folder: String?
         ) throws {
-            posix_spawn_file_actions_init(&raw)
+            unsafe posix_spawn_file_actions_init(&raw)
             if let reader {
-                try check(posix_spawn_file_actions_adddup2(&raw, reader, 0), "input")
+                try unsafe check(posix_spawn_file_actions_adddup2(&raw, reader, 0), "input")
             } else {
-                try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+                try unsafe check(
+                    posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0),
+                    "/dev/null"
+                )
             }
             if let writer {
-                try check(posix_spawn_file_actions_adddup2(&raw, writer, 1), "output")
+                try unsafe check(posix_spawn_file_actions_adddup2(&raw, writer, 1), "output")
                 if case .piped = output {
-                    try check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
+                    try unsafe check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
                 }
             }
-            if let passing { try check(posix_spawn_file_actions_adddup2(&raw, passing, 3), "descriptor") }
+            if let passing {
+                try unsafe check(posix_spawn_file_actions_adddup2(&raw, passing, 3), "descriptor")
+            }
             let rest: Int32 = passing == nil ? 3 : 4
-            try check(posix_spawn_file_actions_addclosefrom_np(&raw, rest), "descriptors")
+            try unsafe check(posix_spawn_file_actions_addclosefrom_np(&raw, rest), "descriptors")
             if let folder {
-                try check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
+                try unsafe check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
             }
         }
 
         mutating func destroy() {
-            posix_spawn_file_actions_destroy(&raw)
+            unsafe posix_spawn_file_actions_destroy(&raw)
         }
     }
 
     /// A group of its own, and signals as a fresh program expects them.
+    @safe
     struct SpawnAttributes {
         var raw = posix_spawnattr_t()
         /// POSIX_SPAWN_SETSID, which glibc and musl have for those who ask for extensions.
         private static let setsid: Int32 = 0x80
 
         mutating func prepare(_ leading: ChildStart.Leading) throws {
-            posix_spawnattr_init(&raw)
+            unsafe posix_spawnattr_init(&raw)
             var signals = sigset_t()
-            sigfillset(&signals)
-            try check(posix_spawnattr_setsigdefault(&raw, &signals), "signals")
-            sigemptyset(&signals)
-            try check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
-            try check(posix_spawnattr_setpgroup(&raw, 0), "group")
+            unsafe sigfillset(&signals)
+            try unsafe check(posix_spawnattr_setsigdefault(&raw, &signals), "signals")
+            unsafe sigemptyset(&signals)
+            try unsafe check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
+            try unsafe check(posix_spawnattr_setpgroup(&raw, 0), "group")
             let leader = leading == .session ? Self.setsid : POSIX_SPAWN_SETPGROUP
             let flags = leader | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
-            try check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
+            try unsafe check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
         }
 
         mutating func destroy() {
-            posix_spawnattr_destroy(&raw)
+            unsafe posix_spawnattr_destroy(&raw)
         }
     }
 
@@ -68,9 +78,9 @@
     extension ChildEnd {
         /// From waitid's answer; nil where it found nothing yet.
         init?(_ information: siginfo_t) {
-            guard information._sifields._sigchld.si_pid != 0 else { return nil }
-            let status = information._sifields._sigchld.si_status
-            self = information.si_code == CLD_EXITED ? .exited(status) : .signalled(status)
+            guard unsafe information._sifields._sigchld.si_pid != 0 else { return nil }
+            let status = unsafe information._sifields._sigchld.si_status
+            self = unsafe information.si_code == CLD_EXITED ? .exited(status) : .signalled(status)
         }
     }
 

@@ -1,5 +1,8 @@
 // Users and groups by their names, as the system's accounts have them. May read files and
 // ask the network, so not for the broker's loop.
+//
+// Why its pointers are safe: entry and buffer stay until the call returns, which is told how long the
+// buffer is, and a name is copied while the buffer it points into is still there.
 
 /// The system's accounts.
 public enum Accounts {
@@ -10,34 +13,34 @@ public enum Accounts {
 
     /// The number of a user; nil where there is none of that name.
     public static func user(named name: String) -> UInt32? {
-        withBuffer { buffer, count, isTooSmall in
-            var entry = passwd()
+        unsafe withBuffer { buffer, count, isTooSmall in
+            var entry = unsafe passwd()
             var found: UnsafeMutablePointer<passwd>?
-            isTooSmall = getpwnam_r(name, &entry, buffer, count, &found) == ERANGE
-            return found == nil ? nil : entry.pw_uid
+            isTooSmall = unsafe getpwnam_r(name, &entry, buffer, count, &found) == ERANGE
+            return unsafe found == nil ? nil : entry.pw_uid
         }
     }
 
     /// The name of a user; nil where the number has none.
     public static func name(of user: UInt32) -> String? {
         var name: String?
-        _ = withBuffer { buffer, count, isTooSmall in
-            var entry = passwd()
+        _ = unsafe withBuffer { buffer, count, isTooSmall in
+            var entry = unsafe passwd()
             var found: UnsafeMutablePointer<passwd>?
-            isTooSmall = getpwuid_r(user, &entry, buffer, count, &found) == ERANGE
-            if let found, let text = found.pointee.pw_name { name = String(cString: text) }
-            return found == nil ? nil : user
+            isTooSmall = unsafe getpwuid_r(user, &entry, buffer, count, &found) == ERANGE
+            if let text = unsafe found?.pointee.pw_name { name = unsafe String(cString: text) }
+            return unsafe found == nil ? nil : user
         }
         return name
     }
 
     /// The number of a group; nil where there is none of that name.
     public static func group(named name: String) -> UInt32? {
-        withBuffer { buffer, count, isTooSmall in
-            var entry = GroupEntry()
+        unsafe withBuffer { buffer, count, isTooSmall in
+            var entry = unsafe GroupEntry()
             var found: UnsafeMutablePointer<GroupEntry>?
-            isTooSmall = getgrnam_r(name, &entry, buffer, count, &found) == ERANGE
-            return found == nil ? nil : entry.gr_gid
+            isTooSmall = unsafe getgrnam_r(name, &entry, buffer, count, &found) == ERANGE
+            return unsafe found == nil ? nil : entry.gr_gid
         }
     }
 
@@ -48,8 +51,8 @@ public enum Accounts {
         var count = 16_384
         while count <= bufferBytesMax {
             var isTooSmall = false
-            let number = withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
-                buffer.baseAddress.flatMap { body($0, count, &isTooSmall) }
+            let number = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
+                unsafe buffer.baseAddress.flatMap { unsafe body($0, count, &isTooSmall) }
             }
             guard isTooSmall else { return number }
             count *= 4

@@ -21,7 +21,7 @@ public struct ActivatedSocket: Equatable, Sendable {
     /// this process alone, and are removed from the environment. Throws `ActivationError`.
     public static func take() throws -> ActivatedSocket? {
         let (process, count) = (SocketPath.variable("LISTEN_PID"), SocketPath.variable("LISTEN_FDS"))
-        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { Environment.remove(name) }
         guard let process, process == "\(getpid())", let count, count != "0" else { return nil }
         guard count == "1" else {
             throw ActivationError(description: "the service manager hands over \(count) sockets, not one")
@@ -37,6 +37,6 @@ public struct ActivatedSocket: Equatable, Sendable {
 
     /// Makes this process the one that its parent meant with LISTEN_FDS.
     public static func claim() {
-        if SocketPath.variable("LISTEN_FDS") != nil { setenv("LISTEN_PID", "\(getpid())", 1) }
+        if SocketPath.variable("LISTEN_FDS") != nil { Environment.set("LISTEN_PID", "\(getpid())") }
     }
 }

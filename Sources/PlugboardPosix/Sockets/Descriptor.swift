@@ -84,22 +84,12 @@ public struct Descriptor: ~Copyable, Sendable {
 public enum DescriptorCalls {
     /// Reads what is there, at most the buffer's length.
     public static func read(_ fd: Int32, into buffer: inout MutableSpan<UInt8>) -> Transfer {
-        buffer.withUnsafeMutableBytes { buffer in
-            Transfer.ofReading { readNumber(fd, buffer.baseAddress, buffer.count) }
-        }
+        Transfer.ofReading { ByteCalls.readBytes(fd, &buffer) }
     }
 
     /// Sends what the system takes at once; a vanished peer is `.ended`, never a signal.
     public static func send(_ fd: Int32, _ bytes: Span<UInt8>) -> Transfer {
-        bytes.withUnsafeBytes { bytes in
-            Transfer.ofSending { sendQuietly(fd, bytes.baseAddress, bytes.count) }
-        }
-    }
-
-    /// Writes one byte to a pipe with room.
-    static func writeByte(_ fd: Int32) {
-        var byte: UInt8 = 0x0A
-        _ = retrying { writeNumber(fd, &byte, 1) }
+        Transfer.ofSending { ByteCalls.sendBytes(fd, bytes) }
     }
 
     /// Closes a number taken out of its `Descriptor` by `release()`.
@@ -111,19 +101,4 @@ public enum DescriptorCalls {
 /// `close` under a name that the type above doesn't shadow.
 private func closeNumber(_ fd: Int32) -> Int32 {
     close(fd)
-}
-
-/// `read`. Unlike `recv`, the kernel counts it for each process, so the amount that a turn reads
-/// can be seen from outside.
-private func readNumber(_ fd: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    read(fd, buffer, count)
-}
-
-private func writeNumber(_ fd: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(fd, bytes, count)
-}
-
-/// `send` that never raises SIGPIPE.
-private func sendQuietly(_ fd: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    send(fd, bytes, count, noSignalFlag)
 }

@@ -1,17 +1,22 @@
 // Pieces of memory that are sent in one call, as if they were one. They can't be changed or
 // freed before this is gone: the compiler ties each piece to what it was lent from.
+//
+// Why its pointers are safe: each is a piece's own address, noted with its count, and the type can't
+// outlive what lent it; an emptied room keeps addresses that nobody follows.
 
 import PlugboardMemory
 
 /// Room for noting pieces, kept from call to call: it grows with use.
+@safe
 public struct GatheringRoom: ~Copyable {
-    fileprivate var vectors = List<iovec>()
+    fileprivate var vectors = unsafe List<iovec>()
 
     /// Has no memory yet.
     public init() {}
 }
 
 /// Up to `piecesMax` pieces of memory, in the order in which they are sent.
+@safe
 public struct GatheredBytes: ~Copyable, ~Escapable {
     /// The most pieces that one gathering write takes.
     public static let piecesMax = 64
@@ -21,21 +26,21 @@ public struct GatheredBytes: ~Copyable, ~Escapable {
     /// Begins without a piece.
     @_lifetime(immortal)
     public init(using room: consuming GatheringRoom) {
-        vectors = room.vectors
-        vectors.removeAll()
+        unsafe vectors = room.vectors
+        unsafe vectors.removeAll()
     }
 
-    public var count: Int { vectors.count }
+    public var count: Int { unsafe vectors.count }
 
     /// Adds a piece. False, and nothing added, where there are `piecesMax` already.
     @discardableResult
     @_lifetime(self: copy self, copy piece)
     public mutating func append(_ piece: Span<UInt8>) -> Bool {
-        guard vectors.count < Self.piecesMax else { return false }
-        let vector = piece.withUnsafeBytes { piece in
-            iovec(iov_base: UnsafeMutableRawPointer(mutating: piece.baseAddress), iov_len: piece.count)
+        guard unsafe vectors.count < Self.piecesMax else { return false }
+        let vector = unsafe piece.withUnsafeBytes { piece in
+            unsafe iovec(iov_base: UnsafeMutableRawPointer(mutating: piece.baseAddress), iov_len: piece.count)
         }
-        vectors.append(vector)
+        unsafe vectors.append(vector)
         return true
     }
 
@@ -43,25 +48,25 @@ public struct GatheredBytes: ~Copyable, ~Escapable {
     public subscript(index: Int) -> Span<UInt8> {
         @_lifetime(borrow self)
         get {
-            let vector = vectors[index]
-            let bytes = UnsafeRawBufferPointer(start: vector.iov_base, count: vector.iov_len)
-            return _overrideLifetime(Span(_unsafeBytes: bytes), borrowing: self)
+            let vector = unsafe vectors[index]
+            let bytes = unsafe UnsafeRawBufferPointer(start: vector.iov_base, count: vector.iov_len)
+            return unsafe _overrideLifetime(Span(_unsafeBytes: bytes), borrowing: self)
         }
     }
 
     /// Gives the room back for the next call.
     public consuming func finish() -> GatheringRoom {
         var room = GatheringRoom()
-        swap(&room.vectors, &vectors)
+        unsafe swap(&room.vectors, &vectors)
         return room
     }
 
     borrowing func send(to fd: Int32) -> Transfer {
-        vectors.span.withUnsafeBufferPointer { vectors in
-            var message = msghdr()
-            message.msg_iov = UnsafeMutablePointer(mutating: vectors.baseAddress)
-            message.msg_iovlen = .init(vectors.count)
-            return Transfer.ofSending { sendmsg(fd, &message, noSignalFlag) }
+        unsafe vectors.span.withUnsafeBufferPointer { vectors in
+            var message = unsafe msghdr()
+            unsafe message.msg_iov = UnsafeMutablePointer(mutating: vectors.baseAddress)
+            unsafe message.msg_iovlen = .init(vectors.count)
+            return Transfer.ofSending { unsafe sendmsg(fd, &message, noSignalFlag) }
         }
     }
 }

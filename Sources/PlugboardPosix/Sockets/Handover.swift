@@ -22,23 +22,23 @@ public enum Handover {
     /// Leaves descriptors and variables to the next program. The caller owns the descriptors until
     /// then.
     public static func leave(_ fds: [Role: Int32], variables: [String: String] = [:]) {
-        for (name, value) in variables { setenv(name, value, 1) }
+        for (name, value) in variables { Environment.set(name, value) }
         for fd in fds.values { keepAcrossPrograms(fd, true) }
         let entries = Role.allCases.compactMap { role in fds[role].map { "\(role.rawValue)=\($0)" } }
-        setenv(variable, entries.joined(separator: ","), 1)
+        Environment.set(variable, entries.joined(separator: ","))
     }
 
     /// Takes that back, if no next program has started.
     public static func withdraw(_ fds: [Role: Int32], variables: [String: String] = [:]) {
-        for name in variables.keys { unsetenv(name) }
-        unsetenv(variable)
+        for name in variables.keys { Environment.remove(name) }
+        Environment.remove(variable)
         for fd in fds.values { keepAcrossPrograms(fd, false) }
     }
 
     /// Takes what was left to this program, once. Its children inherit none of it.
     public static func take() -> Inheritance? {
         guard let text = SocketPath.variable(variable) else { return nil }
-        unsetenv(variable)
+        Environment.remove(variable)
         var fds: [Role: Int32] = [:]
         for entry in text.split(separator: ",") {
             let parts = entry.split(separator: "=", maxSplits: 1)

@@ -31,12 +31,12 @@ public enum InheritedConnection {
     /// Makes one for the program that this process is about to become, and sets the variable. False
     /// if nobody answers at `path`: then the program has to connect by itself.
     public static func leave(path: String) -> Bool {
-        unsetenv(variable)
+        Environment.remove(variable)
         guard let connection = try? UnixSocket.connect(path: path) else { return false }
         let number = fcntl(connection.raw, F_DUPFD, firstNumber)
         guard number >= 0 else { return false }
         UnixSocket.setBlocking(number, true)
-        setenv(variable, "\(number)", 1)
+        Environment.set(variable, "\(number)")
         return true
     }
 

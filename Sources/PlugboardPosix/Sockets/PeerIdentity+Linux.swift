@@ -8,31 +8,22 @@
     #endif
 
     extension PeerIdentity {
+        private typealias Credentials = (process: Int32, user: UInt32, group: UInt32)
+
         /// Asks the kernel; nil where the descriptor is no connected Unix socket.
         public init?(of fd: Int32) {
-            var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
-            var length = socklen_t(MemoryLayout.size(ofValue: credentials))
-            guard getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+            guard let credentials = Self.credentials(of: fd) else { return nil }
             self.init(process: credentials.process, user: credentials.user)
         }
 
         /// The groups of the process at the other end, as they were when it connected.
         public static func groups(of fd: Int32) -> [UInt32] {
-            var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
-            var length = socklen_t(MemoryLayout.size(ofValue: credentials))
-            guard getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return [] }
-            return [credentials.group] + furtherGroups(of: fd)
+            guard let credentials = credentials(of: fd) else { return [] }
+            return [credentials.group] + SocketCalls.numbers(fd, SOL_SOCKET, peerGroupsOption)
         }
 
-        /// SO_PEERGROUPS; a first try without room tells how much is needed.
-        private static func furtherGroups(of fd: Int32) -> [UInt32] {
-            var length: socklen_t = 0
-            _ = getsockopt(fd, SOL_SOCKET, peerGroupsOption, nil, &length)
-            var groups = [UInt32](repeating: 0, count: Int(length) / MemoryLayout<UInt32>.stride)
-            guard !groups.isEmpty, getsockopt(fd, SOL_SOCKET, peerGroupsOption, &groups, &length) == 0 else {
-                return []
-            }
-            return groups
+        private static func credentials(of fd: Int32) -> Credentials? {
+            SocketCalls.option(fd, SOL_SOCKET, SO_PEERCRED, (0, 0, 0) as Credentials)
         }
 
         /// SO_PEERGROUPS of asm-generic/socket.h, which not every libc knows.

@@ -1,5 +1,7 @@
 // The poller on other systems, and on Linux if a test asks for it: one array that the kernel takes
 // as it is, and beside it the place of each descriptor.
+//
+// Why its pointer is safe: it is to an array, with the array's count, for the length of one call.
 
 /// poll(2).
 public final class PollPoller: Poller {
@@ -39,9 +41,7 @@ public final class PollPoller: Poller {
     }
 
     public func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
-        let count = watched.withUnsafeMutableBufferPointer {
-            poll($0.baseAddress, nfds_t($0.count), milliseconds)
-        }
+        let count = PollCalls.wait(&watched, milliseconds)
         guard count >= 0 else {
             if errno == EINTR { return }
             throw SystemError.last("poll")
@@ -68,10 +68,24 @@ public final class PollPoller: Poller {
         return ready
     }
 
-    private static func bits(_ interest: Interest) -> Int16 {
+    static func bits(_ interest: Interest) -> Int16 {
         var bits: Int32 = 0
         if interest.contains(.read) { bits |= POLLIN }
         if interest.contains(.write) { bits |= POLLOUT }
         return Int16(bits)
+    }
+}
+
+/// The call itself.
+enum PollCalls {
+    /// How many are ready; it returns as `poll` does, with `errno`.
+    static func wait(_ entries: inout [pollfd], _ milliseconds: Int32) -> Int32 {
+        unsafe poll(&entries, nfds_t(entries.count), milliseconds)
+    }
+
+    /// The same for one descriptor.
+    static func wait(_ fd: Int32, _ events: Int16, _ milliseconds: Int32) -> Int32 {
+        var entry = pollfd(fd: fd, events: events, revents: 0)
+        return unsafe poll(&entry, 1, milliseconds)
     }
 }

@@ -10,7 +10,7 @@ public struct SocketLock: ~Copyable, Sendable {
     public static func acquire(for socketPath: String) throws -> SocketLock? {
         let path = socketPath + ".lock"
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-        let fd = retrying { open(path, flags, mode_t(0o600)) }
+        let fd = PathCalls.openFile(path, flags, 0o600)
         guard fd >= 0 else { throw SystemError.last("open", path) }
         let lock = SocketLock(descriptor: Descriptor(adopting: fd))
         guard try FileLock.take(fd, path) else { return nil }

@@ -5,13 +5,13 @@ public enum SocketPathError: Error, Equatable, CustomStringConvertible {
     /// Longer than a Unix socket's address can be.
     case tooLong(path: String, bytes: Int, limit: Int)
     /// The folder exists and isn't the user's own, or others may enter it.
-    case unsafeFolder(path: String, reason: String)
+    case untrustedFolder(path: String, reason: String)
 
     public var description: String {
         switch self {
         case .tooLong(let path, let bytes, let limit):
             "the socket path has \(bytes) bytes, a Unix socket takes at most \(limit): \(path)"
-        case .unsafeFolder(let path, let reason):
+        case .untrustedFolder(let path, let reason):
             "the folder \(path) \(reason)"
         }
     }
@@ -45,7 +45,7 @@ public enum SocketPath {
 
     /// A variable of this process's environment.
     public static func variable(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }
+        Environment.variable(name)
     }
 
     /// The folder part of a path; `.` if it has none.
@@ -59,20 +59,19 @@ public enum SocketPath {
     /// stranger could have made it first.
     public static func prepareFolder(of path: String, mustBePrivate: Bool) throws {
         let folder = folder(of: path)
-        if mkdir(folder, 0o700) != 0, errno != EEXIST {
+        if PathCalls.makeFolder(folder, 0o700) != 0, errno != EEXIST {
             throw SystemError.last("mkdir", folder)
         }
         guard mustBePrivate else { return }
-        var status = stat()
-        guard lstat(folder, &status) == 0 else { throw SystemError.last("lstat", folder) }
+        guard let status = PathCalls.linkStatus(folder) else { throw SystemError.last("lstat", folder) }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw SocketPathError.unsafeFolder(path: folder, reason: "is not a folder")
+            throw SocketPathError.untrustedFolder(path: folder, reason: "is not a folder")
         }
         guard status.st_uid == getuid() else {
-            throw SocketPathError.unsafeFolder(path: folder, reason: "belongs to another user")
+            throw SocketPathError.untrustedFolder(path: folder, reason: "belongs to another user")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw SocketPathError.unsafeFolder(path: folder, reason: "is open to other users")
+            throw SocketPathError.untrustedFolder(path: folder, reason: "is open to other users")
         }
     }
 

@@ -45,8 +45,7 @@ public struct TrustedUsers: Equatable, Sendable {
     func check(folderOf path: String, isOwnPlace: Bool) throws(UntrustedBroker) {
         guard isOwnPlace else { return }
         let folder = SocketPath.folder(of: path)
-        var status = stat()
-        guard lstat(folder, &status) == 0 else { return }
+        guard let status = PathCalls.linkStatus(folder) else { return }
         guard contains(status.st_uid) else {
             throw UntrustedBroker(path: path, fault: .folderOfAnother(folder), user: status.st_uid)
         }

@@ -44,7 +44,7 @@ public enum UnixSocket {
         let failure: SystemError? = umaskTurn.withLock { _ in
             let previous = umask(0o177)
             defer { umask(previous) }
-            let bound = address.withPointer { bind(descriptor.raw, $0, $1) }
+            let bound = SocketCalls.bindAddress(descriptor.raw, address.storage)
             return bound == 0 ? nil : SystemError.last("bind", path)
         }
         if let failure { throw failure }
@@ -62,7 +62,9 @@ public enum UnixSocket {
     /// Lets other users connect to a socket at `path`, as far as its folder allows, or prevents it.
     /// The broker must check who they are when they connect.
     public static func setOpen(path: String, _ isOpen: Bool) throws {
-        guard chmod(path, isOpen ? 0o666 : 0o600) == 0 else { throw SystemError.last("chmod", path) }
+        guard PathCalls.setMode(path, isOpen ? 0o666 : 0o600) == 0 else {
+            throw SystemError.last("chmod", path)
+        }
     }
 
     /// Connects to the broker at `path`, if it belongs to one of these users; otherwise throws
@@ -73,7 +75,7 @@ public enum UnixSocket {
         try users.check(folderOf: path, isOwnPlace: path == SocketPath.ownPlace())
         let descriptor = try make()
         setBlocking(descriptor.raw, true)
-        let result = retrying { address.withPointer { startConnecting(descriptor.raw, $0, $1) } }
+        let result = SocketCalls.connectAddress(descriptor.raw, address.storage)
         guard result == 0 else { throw SystemError.last("connect", path) }
         try users.check(peerOf: descriptor.raw, path: path)
         setBlocking(descriptor.raw, false)
@@ -87,18 +89,12 @@ public enum UnixSocket {
 
     /// Two connected sockets, for tests and for handing one to a child.
     public static func pair() throws -> Pair {
-        var fds: (Int32, Int32) = (-1, -1)
-        let result = withUnsafeMutablePointer(to: &fds) { tuple in
-            tuple.withMemoryRebound(to: Int32.self, capacity: 2) {
-                socketpair(AF_UNIX, streamSocketType, 0, $0)
-            }
-        }
-        guard result == 0 else { throw SystemError.last("socketpair") }
-        for fd in [fds.0, fds.1] {
+        guard let ends = SocketCalls.makePair() else { throw SystemError.last("socketpair") }
+        for fd in [ends.first, ends.second] {
             setBlocking(fd, false)
             _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
         }
-        return Pair(first: Descriptor(adopting: fds.0), second: Descriptor(adopting: fds.1))
+        return Pair(first: Descriptor(adopting: ends.first), second: Descriptor(adopting: ends.second))
     }
 
     /// The two ends of `pair()`.
@@ -115,9 +111,8 @@ public enum UnixSocket {
 
     /// Asks the kernel for room for `bytes` each way; it may give less.
     public static func setBuffers(_ fd: Int32, bytes: Int32) {
-        var size = bytes
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        SocketCalls.setOption(fd, SOL_SOCKET, SO_SNDBUF, bytes)
+        SocketCalls.setOption(fd, SOL_SOCKET, SO_RCVBUF, bytes)
     }
 
     private static func make() throws -> Descriptor {
@@ -128,23 +123,18 @@ public enum UnixSocket {
 
     /// Removes the socket file at a path, if there is one.
     public static func remove(path: String) {
-        unlink(path)
+        PathCalls.removeFile(path)
     }
 
     private static func removeStale(_ path: String) throws {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
+        guard let status = PathCalls.linkStatus(path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw SystemError(code: EEXIST, operation: "bind", subject: "\(path) (a file that is no socket)")
         }
-        guard unlink(path) == 0 else { throw SystemError.last("unlink", path) }
+        guard PathCalls.removeFile(path) == 0 else { throw SystemError.last("unlink", path) }
     }
 }
 
 private func startListening(_ fd: Int32, _ backlog: Int32) -> Int32 {
     listen(fd, backlog)
-}
-
-private func startConnecting(_ fd: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
-    connect(fd, address, length)
 }

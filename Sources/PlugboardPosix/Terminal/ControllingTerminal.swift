@@ -21,7 +21,7 @@ public struct ControllingTerminal: Sendable {
     }
 
     private static var state: State {
-        let fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+        let fd = PathCalls.openFile("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         guard fd < 0 else {
             close(fd)
             return .there

@@ -9,7 +9,7 @@ extension StandardStream {
         for fd in Int32(0)...2 where fcntl(fd, F_GETFD) == -1 {
             // `open` takes the lowest free number, so this one. If it fails, nothing is worse than
             // before.
-            _ = open("/dev/null", O_RDWR)
+            _ = PathCalls.openFile("/dev/null", O_RDWR)
         }
     }
 }

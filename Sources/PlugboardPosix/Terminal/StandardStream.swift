@@ -27,9 +27,7 @@ public struct StandardStream: Sendable {
 
     /// The terminal's width in characters; nil where it isn't one or doesn't say.
     public var columns: Int? {
-        var size = winsize()
-        guard ioctl(fd, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        windowSize.flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil }
     }
 
     /// Writes everything, waiting where it must.
@@ -68,8 +66,7 @@ public struct StandardStream: Sendable {
     }
 
     private func isWritable(_ milliseconds: Int32) -> Bool {
-        var entry = pollfd(fd: fd, events: Int16(POLLOUT), revents: 0)
-        return poll(&entry, 1, milliseconds) > 0
+        PipeCalls.wait(for: .write, of: fd, milliseconds: milliseconds) > 0
     }
 }
 

@@ -1,13 +1,16 @@
 // A thread for work that must wait while the main thread goes on, without Foundation.
+//
+// Why its pointers are safe: the object behind the one that a thread gets is retained for it, and
+// released once, by the thread or where there is none; the others are to local variables.
 
 /// Threads that end with the process.
 public enum Background {
     /// Runs `body` on a thread of its own. Throws `SystemError` if there is none.
     public static func start(_ body: @escaping @Sendable () -> Void) throws {
-        let box = Unmanaged.passRetained(Work(body))
-        let code = PlatformThread.start(box.toOpaque())
+        let box = unsafe Unmanaged.passRetained(Work(body))
+        let code = unsafe PlatformThread.start(box.toOpaque())
         guard code == 0 else {
-            box.release()
+            unsafe box.release()
             throw SystemError(code: code, operation: "pthread_create")
         }
     }
@@ -27,7 +30,7 @@ public enum Pause {
         left.tv_nsec = Int((seconds - seconds.rounded(.down)) * 1e9)
         while true {
             var rest = timespec()
-            if nanosleep(&left, &rest) == 0 || errno != EINTR { return }
+            if unsafe nanosleep(&left, &rest) == 0 || errno != EINTR { return }
             left = rest
         }
     }
@@ -42,6 +45,6 @@ final class Work: Sendable {
 
     /// Runs the work that `pointer` retains, once.
     static func run(_ pointer: UnsafeMutableRawPointer) {
-        Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
+        unsafe Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
     }
 }

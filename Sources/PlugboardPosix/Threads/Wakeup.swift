@@ -1,5 +1,7 @@
 // A way to end another thread's wait: a pipe whose reading end is polled.
 
+import PlugboardMemory
+
 /// Wakes a poller from any thread, or from a signal handler.
 public final class Wakeup: Sendable {
     private let reader: Descriptor
@@ -16,14 +18,13 @@ public final class Wakeup: Sendable {
 
     /// Wakes the waiter; many calls before it looks are one.
     public func signal() {
-        var byte: UInt8 = 1
-        _ = retrying { write(writer.raw, &byte, 1) }
+        ByteCalls.writeByte(writer.raw, 1)
     }
 
     /// Removes the pending signals. The waiter calls it after it woke.
     public func drain() {
-        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
-            while retrying({ read(reader.raw, buffer.baseAddress, buffer.count) }) > 0 {}
+        withTemporarySpan(of: UInt8(0), count: 64) { room in
+            while retrying({ ByteCalls.readBytes(reader.raw, &room) }) > 0 {}
         }
     }
 }
@@ -31,12 +32,11 @@ public final class Wakeup: Sendable {
 /// An anonymous pipe, both ends non-blocking and closed on exec.
 enum Pipe {
     static func make() throws -> (reader: Int32, writer: Int32) {
-        var fds: [Int32] = [-1, -1]
-        guard pipe(&fds) == 0 else { throw SystemError.last("pipe") }
-        for fd in fds {
+        guard let ends = ByteCalls.makePipe() else { throw SystemError.last("pipe") }
+        for fd in [ends.reader, ends.writer] {
             UnixSocket.setBlocking(fd, false)
             _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
         }
-        return (fds[0], fds[1])
+        return ends
     }
 }

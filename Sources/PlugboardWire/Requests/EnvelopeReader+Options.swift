@@ -115,9 +115,9 @@ extension EnvelopeReader {
     private mutating func decodeDelivery(
         _ line: inout LineCursor
     ) throws(JSONFailure) {
-        let words = Delivery.allCases.map { $0.name.text }
+        let words = DeliveryMode.allCases.map { $0.name.text }
         guard let index = try decodeWord(of: .delivery, among: words, &line) else { return }
-        options.delivery = Delivery.allCases[index]
+        options.delivery = DeliveryMode.allCases[index]
     }
 
     /// Checks the word of `while`. It can only be "connected", so it isn't kept.

@@ -19,7 +19,7 @@ public struct RequestOptions: Sendable {
     public var errorCode = ByteRange.none
     /// The JSON of `message` in `error`, with quotes, as written.
     public var errorMessage = ByteRange.none
-    public var delivery = Delivery.latest
+    public var delivery = DeliveryMode.latest
     public var initial = true
     public var old = false
     public var values = true
@@ -50,7 +50,7 @@ public struct RequestOptions: Sendable {
 }
 
 /// What happens to updates that wait for a subscription.
-public enum Delivery: UInt8, CaseIterable, Sendable {
+public enum DeliveryMode: UInt8, CaseIterable, Sendable {
     /// The newest of each key is kept.
     case latest
     /// All are kept, in order.

@@ -3,14 +3,14 @@
 // invisible characters could make one text look like another. All of them are shown as JSON escapes, so
 // JSON stays JSON.
 
-/// Shows text with escapes in place of unsafe characters.
+/// Shows text with escapes in place of harmful characters.
 public enum Printable {
-    /// The text with an escape in place of each unsafe character.
+    /// The text with an escape in place of each harmful character.
     public static func text(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        guard text.unicodeScalars.contains(where: needsEscape) else { return text }
         var shown = ""
         for scalar in text.unicodeScalars {
-            if isUnsafe(scalar) {
+            if needsEscape(scalar) {
                 shown += escape(scalar)
             } else {
                 shown.unicodeScalars.append(scalar)
@@ -20,7 +20,7 @@ public enum Printable {
     }
 
     /// Whether a character is shown as an escape: it is invisible, or a control character except a tab.
-    public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    public static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value != 0x09 && InvisibleCharacters.contains(scalar)
     }
 

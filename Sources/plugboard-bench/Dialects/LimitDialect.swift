@@ -50,6 +50,7 @@ struct LimitDialect: Dialect {
     private func batchBytes(_ workload: Workload) -> Int {
         guard workload.measure == .rate else { return 0 }
         let oneKey = workload.with { $0.keys = $0.publishers }
-        return Script(oneKey, publisher: 0, dialect: lines).withBatch(0, from: 0) { $0.count }
+        let script = Script(oneKey, publisher: 0, dialect: lines)
+        return script.batch(0).count
     }
 }

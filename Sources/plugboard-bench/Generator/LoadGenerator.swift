@@ -2,6 +2,7 @@
 // were made before, reads much at a time, and counts line feeds. A window limits what is on its way. At
 // the end of a run, nothing is.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// The result of one run.
@@ -24,7 +25,8 @@ final class LoadGenerator {
 
     private let workload: Workload
     private let poller: any Poller
-    private let input: UnsafeMutableRawBufferPointer
+    /// What was read last.
+    private var input = [UInt8](repeating: 0, count: inputBytes)
     private var publishers: [LoadPublisher]
     private var observers: [LoadObserver]
     /// Connections whose events are read and ignored.
@@ -44,7 +46,6 @@ final class LoadGenerator {
         self.publishers = publishers
         self.observers = observers
         poller = try PollerKind.standard.make()
-        input = .allocate(byteCount: Self.inputBytes, alignment: 64)
         window = SendWindow(workload)
         if let signals { try poller.add(signals.raw, token: Self.signalToken, interest: .read) }
         for (index, link) in (publishers.map(\.link) + observers.map(\.link)).enumerated() {
@@ -57,10 +58,6 @@ final class LoadGenerator {
         let token = UInt64(publishers.count + observers.count + drained.count)
         try poller.add(link.fd, token: token, interest: .read)
         drained.append(link)
-    }
-
-    deinit {
-        input.deallocate()
     }
 
     /// The text at the end of the value that was published last; nil if there are several publishers.
@@ -142,17 +139,17 @@ final class LoadGenerator {
     }
 
     private func receiveAnswers(_ index: Int) throws {
-        guard let bytes = try read(publishers[index].link) else { return }
+        guard let count = try read(publishers[index].link) else { return }
         let before = publishers[index].answered
-        publishers[index].take(bytes)
+        publishers[index].take(input.span[..<count])
         let ends = workload.operation == .call || workload.measure == .snapshot
         if ends, publishers[index].answered > before { noteRoundTrip() }
     }
 
     private func receive(_ index: Int) throws {
-        guard let bytes = try read(observers[index].link) else { return }
+        guard let count = try read(observers[index].link) else { return }
         let before = observers[index].batches
-        let answers = observers[index].take(bytes)
+        let answers = observers[index].take(input.span[..<count])
         if !answers.isEmpty { try observers[index].link.send(answers) }
         guard workload.tellsEach else { return }
         let reachedBefore = window.reached
@@ -165,10 +162,12 @@ final class LoadGenerator {
         roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
     }
 
-    /// The bytes that have arrived; nil if there are none. Valid until the next call.
-    private func read(_ link: LoadLink) throws -> UnsafeRawBufferPointer? {
-        try DescriptorCalls.read(link.fd, into: input).count("receive")
-            .map { UnsafeRawBufferPointer(rebasing: input[..<$0]) }
+    /// How many bytes have arrived; nil if there are none. They stay in `input` until the next call.
+    private func read(_ link: LoadLink) throws -> Int? { try Self.read(link, &input) }
+
+    private static func read(_ link: LoadLink, _ input: inout [UInt8]) throws -> Int? {
+        var room = input.mutableSpan
+        return try DescriptorCalls.read(link.fd, into: &room).count("receive")
     }
 
     private func goOn(_ index: Int) throws {

@@ -1,6 +1,7 @@
 // A connection of the load generator. During the setup, its calls wait, with a deadline. Under load, the
 // generator's loop reads and writes. The connection closes when this object goes.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// The address of a server.
@@ -32,10 +33,8 @@ final class LoadLink {
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let transfer = bytes.withUnsafeBytes {
-                descriptor.write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
-            }
-            if let count = try transfer.count("send") { sent += count } else { try wait(for: Int16(POLLOUT)) }
+            let transfer = descriptor.write(bytes.span[sent...])
+            if let count = try transfer.count("send") { sent += count } else { try wait(for: .write) }
         }
     }
 
@@ -50,11 +49,12 @@ final class LoadLink {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: Self.chunkBytes)
         while !isComplete(bytes[...]) {
-            let transfer = chunk.withUnsafeMutableBytes { descriptor.read(into: $0) }
+            var room = chunk.mutableSpan
+            let transfer = descriptor.read(into: &room)
             if let count = try transfer.count("receive") {
                 bytes += chunk[..<count]
             } else {
-                try wait(for: Int16(POLLIN))
+                try wait(for: .read)
             }
         }
         return bytes
@@ -74,14 +74,13 @@ final class LoadLink {
 
     /// Reads and ignores what has arrived.
     func discardArrived() {
-        withUnsafeTemporaryAllocation(byteCount: Self.chunkBytes, alignment: 16) { buffer in
-            while case .bytes = descriptor.read(into: buffer) {}
+        withTemporarySpan(of: UInt8(0), count: Self.chunkBytes) { room in
+            while case .bytes = descriptor.read(into: &room) {}
         }
     }
 
-    private func wait(for events: Int16) throws {
-        var entry = pollfd(fd: fd, events: events, revents: 0)
-        let count = poll(&entry, 1, Self.patienceMilliseconds)
+    private func wait(for interest: Interest) throws {
+        let count = PipeCalls.wait(for: interest, of: fd, milliseconds: Self.patienceMilliseconds)
         if count == 0 { throw BenchError.stalled("no answer") }
         if count < 0, errno == EINTR { throw BenchError.interrupted }
     }

@@ -1,6 +1,8 @@
 // An observer of the generator. It counts what arrives and keeps the last bytes, so that the bench can
 // check that the last event is what was published last.
 
+import PlugboardMemory
+
 /// A connection that observes. Only one thread uses it.
 struct LoadObserver {
     /// Enough for the end of a value and what a protocol adds after it.
@@ -31,13 +33,13 @@ struct LoadObserver {
     }
 
     /// Counts what has arrived and returns the answers to it.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    mutating func take(_ bytes: Span<UInt8>) -> [UInt8] {
         keepTail(bytes)
         guard let answer else {
             units += batchMark.units(in: bytes)
             return []
         }
-        rest += bytes
+        rest.append(bytes)
         var answers: [UInt8] = []
         while let feed = rest.firstIndex(of: 0x0A) {
             if let line = answer(rest[..<feed]) {
@@ -49,10 +51,9 @@ struct LoadObserver {
         return answers
     }
 
-    private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
+    private mutating func keepTail(_ bytes: Span<UInt8>) {
         if bytes.count >= Self.tailBytes { tail.removeAll(keepingCapacity: true) }
-        // A slice, because `+=` with the `suffix` of a sequence goes through all bytes.
-        tail += bytes[max(0, bytes.count - Self.tailBytes)...]
+        tail.append(bytes[max(0, bytes.count - Self.tailBytes)...])
         if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
     }
 

@@ -1,6 +1,7 @@
 // A publisher of the generator, which owns it. It sends its script batch by batch, and begins again at
 // the end. It encodes nothing while time is measured.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// A connection that publishes. Only one thread uses it.
@@ -47,17 +48,21 @@ struct LoadPublisher {
     mutating func write() throws -> Bool {
         if offset == nil { begun += 1 }
         let from = offset ?? 0
-        let (transfer, left) = script.withBatch(begun - 1, from: from) { bytes in
-            (DescriptorCalls.send(link.fd, bytes), bytes.count)
-        }
+        let (left, transfer) = send(from: from)
         let count = try transfer.count("send") ?? 0
         offset = count == left ? nil : from + count
         if count == left { sent += 1 }
         return count == left
     }
 
+    /// Sends what is left of the present batch, as far as the system takes it.
+    private func send(from place: Int) -> (left: Int, transfer: Transfer) {
+        let left = script.batch(begun - 1)[place...]
+        return (left.count, DescriptorCalls.send(link.fd, left))
+    }
+
     /// Counts the answers among these bytes.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+    mutating func take(_ bytes: Span<UInt8>) {
         answeredUnits += batchMark?.units(in: bytes) ?? 0
     }
 }

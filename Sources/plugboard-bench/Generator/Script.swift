@@ -1,6 +1,8 @@
 // All bytes that a publisher sends. They are made before the measurement begins, so nothing is encoded
 // while time is measured. The publisher sends the batches again and again.
 
+import PlugboardMemory
+
 /// One message to write.
 struct Message {
     let key: String
@@ -35,11 +37,11 @@ enum MessageValue {
 }
 
 /// The batches of one publisher. They never change.
-final class Script {
+struct Script {
     /// The number of batches, unless the keys need more.
     private static let batchesMin = 8
     /// The number of messages in each batch.
-    private let batch: Int
+    private let batchMessages: Int
     private let bytes: [UInt8]
     /// The offset of each batch, and the end of the last one.
     private let places: [Int]
@@ -48,10 +50,10 @@ final class Script {
     init(_ workload: Workload, publisher: Int, dialect: any Dialect) {
         var bytes: [UInt8] = []
         let keys = max(1, workload.keys / workload.publishers)
-        batch = workload.batch
+        batchMessages = workload.batch
         places =
             [0]
-            + (0..<max(Self.batchesMin, (keys + batch - 1) / batch)).map { number in
+            + (0..<max(Self.batchesMin, (keys + workload.batch - 1) / workload.batch)).map { number in
                 for index in 0..<workload.batch {
                     let sequence = number * workload.batch + index
                     let isEnd = workload.answersBatches && index == workload.batch - 1
@@ -83,16 +85,13 @@ final class Script {
 
     /// The text at the end of the last value of a batch. `number` counts batches from 0.
     func lastMark(afterBatch number: Int) -> String {
-        MessageValue.mark((number % batches + 1) * batch - 1)
+        MessageValue.mark((number % batches + 1) * batchMessages - 1)
     }
 
-    /// Lends the bytes of a batch, from `offset` on.
-    func withBatch<Result>(_ number: Int, from offset: Int, _ body: (UnsafeRawBufferPointer) -> Result)
-        -> Result
-    {
+    /// The bytes of a batch.
+    @_lifetime(borrow self)
+    func batch(_ number: Int) -> Span<UInt8> {
         let index = number % batches
-        return bytes.withUnsafeBytes {
-            body(UnsafeRawBufferPointer(rebasing: $0[(places[index] + offset)..<places[index + 1]]))
-        }
+        return bytes.span[places[index]..<places[index + 1]]
     }
 }

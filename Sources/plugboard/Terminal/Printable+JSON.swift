@@ -13,7 +13,7 @@ extension Printable {
     /// A text of this program, of one line or several. Its colours and line feeds stay. Any other
     /// text in it that wasn't made safe before is made safe here.
     static func painted(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        guard text.unicodeScalars.contains(where: needsEscape) else { return text }
         var shown = ""
         var rest = text.unicodeScalars[...]
         while let scalar = rest.first {
@@ -22,7 +22,7 @@ extension Printable {
                 rest = rest[colour.endIndex...]
                 continue
             }
-            if scalar == "\n" || !isUnsafe(scalar) {
+            if scalar == "\n" || !needsEscape(scalar) {
                 shown.unicodeScalars.append(scalar)
             } else {
                 shown += escape(scalar)

@@ -38,6 +38,8 @@ struct OrderCheck {
         /// Its place in its batch.
         var place = 0
         var isOfBatch = false
+        /// Made when its connection had ended, whenever that was.
+        var isWill = false
     }
 
     private init(_ conversation: Conversation, _ log: WriteLog, _ terms: Terms, _ emits: [String: Emitted]) {
@@ -72,7 +74,9 @@ struct OrderCheck {
                 )
                 if case .will(let key, let value, true) = asked.wish {
                     emitted.key = key
+                    emitted.isWill = true
                     emits[value] = emitted
+                    continue
                 }
                 emitted.begun = asked.begun
                 if asked.reply?.kind == .done { emitted.ended = asked.ended ?? .max }

@@ -79,7 +79,7 @@ struct Recording {
             }
     }
 
-    /// Whether an observer need not be told of a delete, because it was never told of the key.
+    /// Whether an observer needn't have been told that a key is gone, or left: it had not been told of it.
     func isUnknown(_ event: Told, in conversation: Conversation) -> Bool {
         !conversation.told.contains { $0.sub == event.sub && $0.key == event.key && $0.name == "update" }
     }

@@ -14,9 +14,11 @@ struct SimulationTests {
         UInt64($0)
     }
 
-    /// Seeds that found a mistake once. They are played besides those that are always played.
-    private static let tellingWithFailures: [UInt64] = [943]
-    private static let telling: [UInt64] = [186, 504, 3_699, 8_847]
+    /// Seeds in which something was found once, beyond those that are always played.
+    private static let tellingWithFailures: [UInt64] = [943, 1_433]
+    private static let telling: [UInt64] = [
+        186, 504, 1_018, 1_517, 2_374, 3_363, 3_366, 3_699, 4_263, 4_783, 5_442, 8_847,
+    ]
 
     /// Each world is played once for all tests.
     private static let played = PlayedWorlds(

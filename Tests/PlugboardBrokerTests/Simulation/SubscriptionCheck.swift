@@ -291,7 +291,9 @@ struct SubscriptionCheck {
         _ emits: [String: OrderCheck.Emitted]
     ) -> (String, OrderCheck.Emitted)? {
         func fits(_ value: String, _ emit: OrderCheck.Emitted) -> Bool {
-            guard emit.key == event.key, emit.by == event.by else { return false }
+            guard emit.key == event.key, emit.by == event.by, emit.isWill == (event.reason == "will"),
+                emit.isWill || emit.begun < event.time
+            else { return false }
             return narrowing.tells(event: value)
                 && narrowing.objection(to: event, from: nil, value: value, sent: nil) == nil
         }

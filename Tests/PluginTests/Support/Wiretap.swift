@@ -105,13 +105,12 @@ private final class Wire: Sendable {
 
     /// Returns false if one of the two is gone.
     private func move(from: borrowing Descriptor, to: borrowing Descriptor, isHeard: Bool) -> Bool {
-        var bytes = [UInt8](repeating: 0, count: 65_536)
-        let transfer = bytes.withUnsafeMutableBytes { from.read(into: $0) }
-        guard case .bytes(let count) = transfer else { return false }
-        if isHeard { heard.withLock { $0 += bytes[..<count] } }
-        var rest = bytes[..<count]
+        let (transfer, bytes) = PipeCalls.read(from.raw, upTo: 65_536)
+        guard case .bytes = transfer else { return false }
+        if isHeard { heard.withLock { $0 += bytes } }
+        var rest = bytes[...]
         while !rest.isEmpty {
-            guard case .bytes(let sent) = rest.withUnsafeBytes({ to.write($0) }) else { return false }
+            guard case .bytes(let sent) = to.write(rest.span) else { return false }
             rest = rest.dropFirst(sent)
         }
         return true

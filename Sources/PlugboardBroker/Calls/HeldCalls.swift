@@ -1,5 +1,5 @@
 // Calls that wait until a plugin serves the key that it declares, because the plugin is starting. Owned by
-// `Supervision`. What always holds: a held call is in the table of calls, its server is the supervisor's
+// `Calls`. What always holds: a held call is in the table of calls, its server is the supervisor's
 // client until the plugin serves the key, and its plugin counts it.
 
 import PlugboardWire
@@ -48,7 +48,7 @@ extension HeldCalls {
     /// Checks that each held call is in the table of calls and waits with the supervisor, and that its plugin
     /// counts it.
     func checkInvariants(
-        _ calls: borrowing CallTable,
+        _ calls: borrowing Calls,
         _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         var size = 0

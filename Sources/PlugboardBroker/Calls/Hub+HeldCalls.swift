@@ -16,24 +16,27 @@ extension Hub {
             let plugin = supervision.server(of: key, for: sessions[session].clearance?.plugin)
         else { return false }
         let bytes = request.value.count + Self.wrappingBytes
-        guard supervision.heldCalls.bytes + bytes <= HeldCalls.bytesMax else {
+        guard calls.held.bytes + bytes <= HeldCalls.bytesMax else {
             throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
         }
         try checkRoom(for: request, from: session, to: reporter)
         let call = begin(request, line, session, to: reporter)
-        supervision.heldCalls.add(call.number, Array(scratch.bytes), for: plugin)
+        let event = scratch.bytes.kept
+        calls.hold(call, event, for: plugin)
         weigh(plugin)
         return true
     }
 
     /// Somebody serves more than before: what waited for that is asked.
     mutating func askHeld() {
-        for number in supervision.heldCalls.numbers {
-            guard let call = calls.find(number), let service = services.server(of: call.key),
-                let event = supervision.heldCalls.event(of: number)
+        for number in calls.held.numbers {
+            guard let call = calls.find(number), let service = calls.server(of: call.key),
+                let event = calls.held.event(of: number)
             else { continue }
             forgetHeld(call)
+            let reporter = call.server
             calls.move(call, to: service.session, &sessions)
+            judgeAgain(reporter)
             scratch.removeAll()
             scratch.append(event.span)
             appendScratch(to: service.session)
@@ -42,15 +45,15 @@ extension Hub {
 
     /// A call waits no more, if it did.
     mutating func forgetHeld(_ call: Call) {
-        guard let plugin = supervision.heldCalls.remove(call.number) else { return }
+        guard let plugin = calls.letGo(call) else { return }
         weigh(plugin)
     }
 
     /// Refuses the calls that wait for a plugin which isn't to serve them any more.
     mutating func failHeld(for plugin: SupervisedPlugin) {
         guard plugin.heldCalls > 0 else { return }
-        for number in supervision.heldCalls.numbers {
-            guard supervision.heldCalls.plugin(of: number) === plugin, let call = calls.find(number),
+        for number in calls.held.numbers {
+            guard calls.held.plugin(of: number) === plugin, let call = calls.find(number),
                 !plugin.willServe(call.key)
             else { continue }
             let what = plugin.isExpected ? "may not any more" : "isn't running"

@@ -1,0 +1,164 @@
+// The room of calls: who serves what, which calls are under way, and which of those wait for a plugin
+// that is being started.
+//
+// What always holds: each service stands at its pattern, alone, and its client lists it; each call is
+// listed by the client that made it and by the one that is to answer it; a held call is under way. It
+// knows clients' duties, and nothing of what is sent to them.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// The services and calls of a bus. Used by the loop's thread alone.
+struct Calls: ~Copyable {
+    private let services = PatternTree<Service>()
+    private var calls: [UInt64: Call] = [:]
+    /// The number of the last call that was made, from 1.
+    private(set) var lastNumber: UInt64 = 0
+    private var asked = AskedClients()
+    /// Calls that wait for a plugin to serve.
+    private(set) var held = HeldCalls()
+
+    init() {}
+
+    // MARK: Services
+
+    /// Who serves just this pattern.
+    func service(at pattern: Span<UInt8>) -> Service? { services.node(of: pattern)?.entries.first }
+
+    /// Who is to answer a call of a well-formed key: the most specific server.
+    func server(of key: Span<UInt8>) -> Service? { services.first(matching: key) }
+
+    /// Adds a service at a well-formed pattern that nobody serves yet.
+    mutating func serve(_ pattern: Span<UInt8>, _ session: SessionHandle, _ sessions: inout SessionTable) {
+        let service = Service(pattern: pattern, session: session)
+        _ = services.insert(pattern, service)
+        sessions[session].makeDuties().add(service)
+    }
+
+    /// Ends a service. Calls that came by it may still be answered.
+    mutating func end(_ service: Service, _ sessions: inout SessionTable) {
+        if let node = services.node(of: service.pattern) { services.remove(at: 0, from: node) }
+        sessions[service.session].duties?.remove(service)
+        sessions[service.session].dropEmptyDuties()
+    }
+
+    // MARK: Calls
+
+    /// How many wait.
+    var count: Int { calls.count }
+
+    func find(_ number: UInt64) -> Call? { calls[number] }
+
+    /// Whether a client was asked a call, which may be over.
+    func wasAsked(_ client: UInt64, _ number: UInt64) -> Bool { asked.wasAsked(client, number) }
+
+    /// Begins a call, and enters it with both sides.
+    mutating func insert(
+        id: Span<UInt8>,
+        key: Span<UInt8>,
+        timeout: UInt32,
+        from caller: SessionHandle,
+        to server: SessionHandle,
+        _ sessions: inout SessionTable
+    ) -> Call {
+        lastNumber += 1
+        let line = sessions[caller].line
+        let call = Call(
+            number: lastNumber,
+            id: id,
+            key: key,
+            timeout: timeout,
+            from: caller,
+            line,
+            to: server
+        )
+        calls[lastNumber] = call
+        asked.note(sessions[server].client, for: lastNumber)
+        sessions[caller].makeDuties().addMade(call)
+        sessions[server].makeDuties().addToAnswer(call)
+        return call
+    }
+
+    /// Has another server answer a call.
+    mutating func move(_ call: Call, to server: SessionHandle, _ sessions: inout SessionTable) {
+        asked.note(sessions[server].client, for: call.number)
+        let before = call.server
+        sessions[before].duties?.removeToAnswer(call)
+        sessions[before].dropEmptyDuties()
+        call.server = server
+        sessions[server].makeDuties().addToAnswer(call)
+    }
+
+    /// Ends a call, and takes it out on both sides.
+    mutating func remove(_ call: Call, _ sessions: inout SessionTable) {
+        calls[call.number] = nil
+        let (caller, server) = (call.caller, call.server)
+        sessions[caller].duties?.removeMade(call)
+        sessions[server].duties?.removeToAnswer(call)
+        sessions[caller].dropEmptyDuties()
+        sessions[server].dropEmptyDuties()
+    }
+
+    // MARK: Held calls
+
+    /// Keeps the event of a call until a plugin serves it.
+    mutating func hold(_ call: Call, _ event: Span<UInt8>, for plugin: SupervisedPlugin) {
+        held.add(call.number, Array(event), for: plugin)
+    }
+
+    /// A call waits for no plugin any more. Returns the plugin that it waited for, if it did.
+    mutating func letGo(_ call: Call) -> SupervisedPlugin? { held.remove(call.number) }
+}
+
+extension Calls {
+    private static var always: Invariants { Invariants(of: "Calls") }
+
+    /// Each call is known to both sides and to its deadline.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ deadlines: borrowing Deadlines,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
+        for (number, call) in calls {
+            let name = "call \(number)"
+            try Self.always.agree("a call is found by its number", call.number, number)
+            let (caller, server) = (call.caller, call.server)
+            let areThere = living.sessions.contains(caller) && living.sessions.contains(server)
+            try Self.always.hold("who calls and who answers is there", areThere, of: name)
+            let isMade = sessions[caller].duties?.has(made: call) ?? false
+            try Self.always.hold("its caller knows it", isMade, of: name)
+            let isAsked = sessions[server].duties?.has(toAnswer: call) ?? false
+            try Self.always.hold("its server knows it", isAsked, of: name)
+            let end = call.deadline.flatMap { deadlines.deadline(of: $0) }
+            try Self.always.hold("a call ends in time", end == .call(number), of: name)
+        }
+        var (made, toAnswer) = (0, 0)
+        for session in living.sessions {
+            made += sessions[session].duties?.made.count ?? 0
+            toAnswer += sessions[session].duties?.toAnswer.count ?? 0
+        }
+        try Self.always.agree("callers know no others", calls.count, made)
+        try Self.always.agree("servers know no others", calls.count, toAnswer)
+        try held.checkInvariants(self, sessions)
+        try checkServices(living, sessions)
+    }
+
+    private func checkServices(
+        _ living: borrowing Living,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
+        var known = 0
+        for session in living.sessions {
+            guard let duties = sessions[session].duties else { continue }
+            for (place, service) in duties.services.enumerated() {
+                known += 1
+                let pattern = service.pattern
+                let isItsOwn = service.session == session && service.place == place
+                try Self.always.hold("a service knows its place", isItsOwn, of: String(pattern))
+                let isFound = self.service(at: pattern) === service
+                try Self.always.hold("a service stands at its pattern", isFound, of: String(pattern))
+            }
+        }
+        try services.checkInvariants(standing: known)
+    }
+}

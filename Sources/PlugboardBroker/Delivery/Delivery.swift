@@ -1,0 +1,253 @@
+// The room of what is sent: the events of the turn, memory for outboxes, and which clients have
+// something to be sent or are to be dismissed.
+//
+// What always holds: a client is listed as dirty once, exactly while its session says so; whoever is to
+// be dismissed has been told why; between two turns the log is empty and no reply is half written. It
+// changes outboxes and knows nothing of keys or subscriptions.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// The output of a turn. Used by the loop's thread alone.
+struct Delivery: ~Copyable {
+    /// A turn whose events have come to so many bytes is to be ended.
+    static let logBytesPerTurn = 524_288
+
+    private(set) var log = TurnLog()
+    private var buffers = BufferPool()
+    /// Sessions that have something to be sent.
+    private(set) var dirty = List<SessionHandle>(reserving: 64)
+    /// Sessions that are to be dismissed: too much is owed to them, or to their users.
+    private(set) var dismissed = List<SessionHandle>()
+    /// Whose line is executed, and where in its own bytes a reply began that has to wait.
+    private var executing: SessionHandle?
+    private var replyStart: Int?
+    /// The value before the event under way, where somebody is owed it; which event that was.
+    private var heldOld: (event: UInt64, value: HeldBytes)?
+
+    init() {}
+
+    // MARK: Dirty clients
+
+    /// Notes that a session has something to be sent.
+    @inline(__always)
+    mutating func touch(_ session: SessionHandle, _ sessions: inout SessionTable) {
+        if sessions[session].isTouched { return }
+        sessions[session].isTouched = true
+        dirty.append(session)
+    }
+
+    /// The first of the dirty clients were served.
+    mutating func forgetDirty(_ count: Int) { dirty.removeFirst(count) }
+
+    /// A client that is owed more than can be kept is dismissed at the end of the turn.
+    mutating func setAside(_ session: SessionHandle, _ farewell: Farewell, _ sessions: inout SessionTable) {
+        guard sessions[session].isOpen else { return }
+        sessions[session].farewell = farewell
+        dismissed.append(session)
+    }
+
+    /// All that were to be dismissed are.
+    mutating func forgetDismissed() { dismissed.removeAll() }
+
+    /// Takes a session that ends out of what the turn still has to do. What it waited for may have
+    /// come in the very moment in which its connection was found to be gone.
+    mutating func strike(_ session: SessionHandle, _ sessions: inout SessionTable) {
+        if sessions[session].isTouched, let place = dirty.firstIndex(of: session) {
+            dirty.removeSwapping(at: place)
+            sessions[session].isTouched = false
+        }
+        if let place = dismissed.firstIndex(of: session) { dismissed.removeSwapping(at: place) }
+    }
+
+    // MARK: Replies
+
+    /// Before a request is executed: its replies are this client's.
+    @inline(__always)
+    mutating func begin(_ session: SessionHandle) { executing = session }
+
+    /// After a request: a client that is behind gets the reply later.
+    @inline(__always)
+    mutating func end(_ session: SessionHandle, at revision: UInt64, _ sessions: inout SessionTable) {
+        if replyStart != nil { deferReply(of: session, at: revision, &sessions) }
+    }
+
+    /// Makes a session's own bytes the end of what it is sent, for a reply to be added there.
+    @inline(__always)
+    mutating func openReply(to session: SessionHandle, _ sessions: inout SessionTable) {
+        if !sessions[session].takesReplies { prepareReply(to: session, &sessions) }
+    }
+
+    @inline(never)
+    private mutating func prepareReply(to session: SessionHandle, _ sessions: inout SessionTable) {
+        touch(session, &sessions)
+        openOwn(of: session, &sessions)
+        if sessions[session].isBehind, replyStart == nil, session == executing {
+            replyStart = sessions[session].outbox.own.count
+        }
+    }
+
+    /// Makes a session's own bytes the end of what it is sent.
+    @inline(__always)
+    mutating func openOwn(of session: SessionHandle, _ sessions: inout SessionTable) {
+        if sessions[session].outbox.own.allocatedBytes == 0 {
+            buffers.lend(to: &sessions[session].outbox.own)
+        }
+        if sessions[session].outbox.sharedBytes > 0 { takeOverLog(session, &sessions) }
+    }
+
+    /// Takes a reply back out: a client that is behind gets it after what it is owed by now.
+    private mutating func deferReply(
+        of session: SessionHandle,
+        at revision: UInt64,
+        _ sessions: inout SessionTable
+    ) {
+        guard let start = replyStart else { return }
+        replyStart = nil
+        guard sessions[session].isBehind else { return }
+        sessions[session].putOffOwn(from: start, until: revision)
+    }
+
+    /// Adds a line that is no reply to the line being executed. A client that is behind gets it after
+    /// what it is owed by `revision`.
+    mutating func append(
+        _ line: borrowing ByteBuffer,
+        to session: SessionHandle,
+        at revision: UInt64,
+        _ sessions: inout SessionTable
+    ) {
+        guard sessions[session].isOpen else { return }
+        touch(session, &sessions)
+        if sessions[session].isBehind { return sessions[session].putOff(line.bytes, until: revision) }
+        openOwn(of: session, &sessions)
+        sessions[session].outbox.own.append(contentsOf: line)
+    }
+
+    // MARK: Events
+
+    /// The number of the event under way.
+    @inline(__always) var eventNumber: UInt64 { log.eventNumber }
+
+    @inline(__always)
+    mutating func beginEvent() { log.beginEvent() }
+
+    /// Where the event's line for a subscription stands; see `TurnLog`.
+    @inline(__always)
+    mutating func line(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        _ form: EventKind,
+        for text: inout SubscriptionText
+    ) -> ByteRange {
+        log.line(event, tail, form, for: &text)
+    }
+
+    /// Writes a line that only this subscription is told.
+    mutating func ownLine(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        _ telling: Telling,
+        _ change: borrowing ByteBuffer,
+        _ form: EventKind,
+        for text: borrowing SubscriptionText
+    ) -> ByteRange {
+        log.ownLine(event, tail, telling, change, form, for: text)
+    }
+
+    /// Adds a line of the log to what a session is sent. One with too much unread is behind.
+    @inline(__always)
+    mutating func append(_ line: ByteRange, to session: SessionHandle, _ sessions: inout SessionTable) {
+        log.append(line, to: &sessions[session].outbox)
+        touch(session, &sessions)
+        if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
+    }
+
+    /// Begins the log anew where it has grown very large, in the middle of an event if need be. Returns
+    /// whether it did.
+    @inline(__always)
+    mutating func hasCopiedOut(_ sessions: inout SessionTable) -> Bool {
+        if log.count <= TurnLog.bytesMax { return false }
+        copyOut(&sessions)
+        return true
+    }
+
+    @inline(never)
+    private mutating func copyOut(_ sessions: inout SessionTable) {
+        for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
+        log.removeAll()
+        log.beginEvent()
+    }
+
+    /// Makes a session's share of the log its own but for its first bytes.
+    mutating func takeOverLog(
+        _ session: SessionHandle,
+        skipping: Int = 0,
+        _ sessions: inout SessionTable
+    ) {
+        buffers.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
+        sessions[session].outbox.takeOver(log, skipping: skipping)
+    }
+
+    /// The value before this event, kept once for all who are to be told of it later.
+    mutating func hold(_ old: Span<UInt8>) -> HeldBytes? {
+        guard !old.isEmpty else { return nil }
+        if let heldOld, heldOld.event == eventNumber { return heldOld.value }
+        let held = HeldBytes(old)
+        heldOld = (eventNumber, held)
+        return held
+    }
+
+    // MARK: Memory
+
+    /// Makes sure that a buffer has room for so many bytes more.
+    mutating func lend(_ count: Int, to buffer: inout ByteBuffer) { buffers.lend(count, to: &buffer) }
+
+    /// Takes the memory of a buffer that has become empty.
+    mutating func takeBack(from buffer: inout ByteBuffer) { buffers.takeBack(from: &buffer) }
+
+    /// The turn is over: what was shared by its events is not needed any more.
+    mutating func endTurn() {
+        log.removeAll()
+        heldOld = nil
+    }
+}
+
+extension Delivery {
+    private static var always: Invariants { Invariants(of: "Delivery") }
+
+    /// Nothing is left of the turn before.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
+        try log.checkInvariants()
+        try buffers.checkInvariants()
+        try Self.always.hold("no old value is held", heldOld == nil)
+        try Self.always.hold("no reply is half written", replyStart == nil)
+        for session in living.sessions {
+            try sessions[session].outbox.checkInvariants(sessions[session].client)
+        }
+        try dirtyAreThere(living, sessions)
+        for session in dismissed.all {
+            let isThere = living.sessions.contains(session) && !sessions[session].isOpen
+            try Self.always.hold("who is to be dismissed is there, and has been told why", isThere)
+        }
+        try Self.always.agree("nobody is dismissed twice", dismissed.count, Set(dismissed.all).count)
+    }
+
+    private func dirtyAreThere(
+        _ living: borrowing Living,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
+        let listed = Set(dirty.all)
+        try Self.always.agree("nobody is touched twice", dirty.count, listed.count)
+        for session in listed {
+            try Self.always.hold("who is touched is there", living.sessions.contains(session))
+        }
+        for session in living.sessions {
+            let isListed = listed.contains(session) == sessions[session].isTouched
+            let client = "client \(sessions[session].client)"
+            try Self.always.hold("who is touched is listed", isListed, of: client)
+        }
+    }
+}

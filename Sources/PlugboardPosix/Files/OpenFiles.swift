@@ -1,0 +1,16 @@
+// How many descriptors this process and its children may have.
+//
+// Why its pointers are safe: each is to a local variable, for the length of one call.
+
+/// The limit on open files.
+public enum OpenFiles {
+    /// Raises the limit as far as the system lets this user, and returns it.
+    public static func raiseLimit() -> Int {
+        var limit = rlimit()
+        guard unsafe getrlimit(openFilesLimit, &limit) == 0 else { return 0 }
+        var raised = limit
+        raised.rlim_cur = limit.rlim_max
+        if unsafe setrlimit(openFilesLimit, &raised) == 0 { limit = raised }
+        return Int(clamping: limit.rlim_cur)
+    }
+}

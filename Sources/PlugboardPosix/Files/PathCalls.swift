@@ -1,0 +1,97 @@
+// The system's calls that take a path or fill in what they know of a file. Each returns as the
+// call of the C library does, with `errno`.
+//
+// Why its pointers are safe: Swift lends them for the length of one call, with room for what the
+// call writes, and no call keeps one.
+
+/// Calls with paths, each under a name that the C library doesn't have.
+enum PathCalls {
+    static func openFile(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+        retrying { unsafe open(path, flags, mode) }
+    }
+
+    /// What is there, symbolic links followed; nil where that isn't known.
+    static func status(_ path: String) -> stat? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? status : nil
+    }
+
+    /// What is there, be it a symbolic link; nil where that isn't known.
+    static func linkStatus(_ path: String) -> stat? {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? status : nil
+    }
+
+    static func status(_ fd: Int32) -> stat? {
+        var status = stat()
+        return unsafe fstat(fd, &status) == 0 ? status : nil
+    }
+
+    /// Of the file system in which an open file is.
+    static func volumeStatus(_ fd: Int32) -> statvfs? {
+        var status = statvfs()
+        return retrying { unsafe fstatvfs(fd, &status) } == 0 ? status : nil
+    }
+
+    static func mayRun(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
+
+    static func setMode(_ path: String, _ mode: mode_t) -> Int32 { unsafe chmod(path, mode) }
+
+    static func renameFile(_ from: String, _ to: String) -> Int32 { unsafe rename(from, to) }
+
+    @discardableResult
+    static func removeFile(_ path: String) -> Int32 { unsafe unlink(path) }
+
+    static func makeLink(_ path: String, to target: String) -> Int32 { unsafe symlink(target, path) }
+
+    /// At most 4,096 bytes of it; nil if there is no symbolic link.
+    static func linkTarget(_ path: String) -> String? {
+        var target = [CChar](repeating: 0, count: 4_096)
+        let count = unsafe readlink(path, &target, target.count)
+        guard count > 0 else { return nil }
+        return String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The absolute path with symbolic links resolved; nil where nothing is there.
+    static func resolved(_ path: String) -> String? {
+        guard let pointer = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(pointer) }
+        return unsafe String(cString: pointer)
+    }
+
+    static func makeFolder(_ path: String, _ mode: mode_t) -> Int32 { unsafe mkdir(path, mode) }
+
+    @discardableResult
+    static func removeFolder(_ path: String) -> Int32 { unsafe rmdir(path) }
+
+    /// The names in a folder but `.` and `..`; nil where it can't be read.
+    static func names(in path: String) -> [String]? {
+        guard let folder = unsafe opendir(path) else { return nil }
+        defer { unsafe closedir(folder) }
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// A new folder, named `path` and six more characters; nil where it can't be made.
+    static func makeTemporaryFolder(_ path: String) -> String? {
+        var template = Array("\(path).XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { return nil }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// A new file named likewise, whose name is gone again.
+    static func openUnnamedFile(_ path: String) -> Int32 {
+        var template = Array("\(path).XXXXXX".utf8CString)
+        let fd = unsafe mkstemp(&template)
+        guard fd >= 0 else { return fd }
+        _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
+        unsafe unlink(template)
+        return fd
+    }
+}
