@@ -1,13 +1,13 @@
 // A thread of the system, on Apple's platforms. All calls of pthreads are here.
 //
-// Why its pointers are safe: the object behind the one that a thread gets is retained for it, and
-// released once, by the thread or where there is none.
+// Why its pointers are safe: the pointer that a thread gets is a retained object. It is released exactly
+// once: by the thread, or here if no thread could be started.
 
 #if canImport(Darwin)
     import Darwin
 
     enum SystemThread {
-        /// Told apart from every thread.
+        /// A value that is the identity of no thread.
         static let noIdentity: UInt = 0
 
         static var currentIdentity: UInt { unsafe UInt(bitPattern: pthread_self()) }

@@ -57,7 +57,8 @@ struct LogFile: ~Copyable {
         do throws(LogFailure) {
             current = try AppendedFile(path: path)
         } catch {
-            // Why there is no new file matters more than whether the old one has its name again.
+            // The error of the new file is thrown even if renaming the old one back fails, too: it matters
+            // more.
             try? move(name(1), to: path)
             throw error
         }

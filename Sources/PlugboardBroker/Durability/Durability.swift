@@ -14,7 +14,8 @@ struct Durability: ~Copyable {
     private var records = RecordBuffer()
     private var journal: JournalWriter?
     private var replies = DurableReplies()
-    /// Why the journal can't go on, found in the middle of a request: half a record may be in its file.
+    /// The error after which the journal can't go on, because half a record may be in its file; nil if there
+    /// is none. It is found in the middle of a request, and thrown at the next write.
     private var failure: (any Error)?
 
     init() {
