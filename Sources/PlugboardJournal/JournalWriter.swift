@@ -5,18 +5,6 @@
 import PlugboardPosix
 import PlugboardWire
 
-/// What the loop must react to.
-public enum JournalNews: Sendable {
-    /// Everything before this mark is on disk.
-    case synced(JournalMark)
-    /// A snapshot failed, for this reason. The segments stay, and the writer tries again later.
-    case compactionFailed(String)
-    /// True: the disk is full and nothing is written. False: there is room again.
-    case full(Bool)
-    /// History that a client asked for.
-    case read(ReadPiece)
-}
-
 extension JournalWriter {
     /// Whether `takeNews` may return anything.
     public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
@@ -24,9 +12,6 @@ extension JournalWriter {
     /// Whether `tick` must be called once a second.
     public var wantsTick: Bool { isFull || (options.sync == .interval && written > asked) }
 }
-
-/// A point in the journal: the number of commits before it.
-public typealias JournalMark = UInt64
 
 /// Appends records to a journal. Only one thread uses it.
 public final class JournalWriter {

@@ -92,10 +92,10 @@ struct PluginsReadmeTests {
     func numbers() {
         #expect(text.contains("after \(RestartDelay.firstSeconds) s"))
         #expect(text.contains("up to \(Int(RestartDelay.mostSeconds)) s"))
-        #expect(text.contains("once it has lived \(Int(RestartDelay.steadySeconds)) s"))
-        #expect(text.contains("up to a quarter is added by chance") && RestartDelay.jitter == 0.25)
+        #expect(text.contains("has run for \(Int(RestartDelay.steadySeconds)) s"))
+        #expect(text.contains("Up to a quarter is added at random") && RestartDelay.jitter == 0.25)
         let window = Int(RestartPolicy.windowSeconds)
-        #expect(text.contains("After \(RestartPolicy.startsMax) starts within \(window) s"))
+        #expect(text.contains("after \(RestartPolicy.startsMax) starts within \(window) s"))
         #expect(text.contains("\(PluginLog.linesMax) at most"))
         #expect(text.contains("the last \(PluginStatus.outputLinesMax) lines of one that is broken"))
         #expect(Supervisor.pluginGraceSeconds == 2)
