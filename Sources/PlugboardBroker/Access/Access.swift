@@ -73,6 +73,16 @@ struct Access {
         }
     }
 
+    /// Throws, as if there were nothing, where a client may not see the key of a request.
+    func checkSeen(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
+        guard session.isGuarded else { return }
+        try Key.check(request.key, line)
+        let key = request.key.bytes(of: line)
+        if session.authorize(.subscribe, key) { return }
+        let who = session.clearance?.objection(.subscribe, key).who ?? "the policy"
+        throw .noValue(request, line, hint: "none that \(who) lets this client see")
+    }
+
     /// Throws unless a client may do something with the key of a request.
     func check(
         _ action: PolicyAction,

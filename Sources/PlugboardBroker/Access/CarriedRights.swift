@@ -88,10 +88,10 @@ struct CarriedRights: Sendable {
     }
 }
 
-extension Hub {
-    /// The rights that this hub hands to its successor.
-    var carriedRights: CarriedRights {
-        CarriedRights(
+extension CarriedRights {
+    /// The rights that a broker hands to its successor.
+    init(_ access: borrowing Access, _ supervision: borrowing Supervision) {
+        self.init(
             policy: access.policyText,
             since: access.policyRevision,
             supervisorName: supervision.supervisorName,
@@ -99,13 +99,13 @@ extension Hub {
         )
     }
 
-    /// Takes over the rights of the broker before. Call it when the policy and the supervisor are set, and
-    /// before the first client connects.
-    mutating func goOn(with rights: CarriedRights) {
-        if let revision = rights.policyRevision { access.note(policySince: revision) }
+    /// Gives them to the successor. Call it when its policy and its supervisor are set, and before the
+    /// first client connects.
+    func give(to access: inout Access, _ supervision: inout Supervision) {
+        if let policyRevision { access.note(policySince: policyRevision) }
         guard supervision.supervisor != nil else { return }
-        supervision.supervisorName = rights.supervisorName
-        for text in rights.plugins {
+        supervision.supervisorName = supervisorName
+        for text in plugins {
             if let report = try? PluginReport(text.span, at: 0) { _ = supervision.take(report) }
         }
     }

@@ -56,3 +56,36 @@ final class Call {
         get { text.kept[idCount...] }
     }
 }
+
+extension Call {
+    /// Bytes that a call's or an answer's line may have beside what it carries.
+    static let wrappingBytes = 1_024
+
+    /// The number that a call's name spells, as the broker spells it.
+    static func number(_ name: Span<UInt8>) -> UInt64? {
+        guard (1...16).contains(name.count), name[0] != UInt8(ascii: "0") else { return nil }
+        var number: UInt64 = 0
+        for index in name.indices {
+            let digit = name[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            number = number * 10 + UInt64(digit)
+        }
+        return number
+    }
+
+    /// Throws unless a client may ask one call more, and its server can be sent it.
+    static func checkRoom(
+        for request: Request,
+        from caller: borrowing Session,
+        to server: borrowing Session
+    ) throws(Refusal) {
+        guard caller.duties?.made.count ?? 0 < Limits.callsMax else {
+            throw Refusal(.limit, "a client has at most \(Limits.callsMax) calls waiting at a time")
+        }
+        guard server.room >= request.value.count + wrappingBytes else {
+            let message =
+                "the server has up to \(Limits.outboxBytesMax) bytes to read before it can take more"
+            throw Refusal(.limit, message, hint: "try again later", at: request.key.start)
+        }
+    }
+}

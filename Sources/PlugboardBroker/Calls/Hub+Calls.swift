@@ -10,14 +10,14 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        try Self.checkKey(request.key, line)
+        try Key.check(request.key, line)
         let key = request.key.bytes(of: line)
         try access.check(.call, request, line, sessions[session])
         guard let server = calls.server(of: key)?.session, sessions[server].isOpen else {
             if try hold(request, line, session) { return }
-            throw Self.noProvider(request, line)
+            throw .noProvider(request, line)
         }
-        try checkRoom(for: request, from: session, to: server)
+        try Call.checkRoom(for: request, from: sessions[session], to: sessions[server])
         _ = begin(request, line, session, to: server)
         appendScratch(to: server)
     }
@@ -56,8 +56,8 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let name = decoder.options.call.bytes(of: line)
-        guard let number = Self.callNumber(name), calls.wasAsked(sessions[session].client, number) else {
-            throw unknownCall(line)
+        guard let number = Call.number(name), calls.wasAsked(sessions[session].client, number) else {
+            throw .unknownCall(decoder.options.call, line)
         }
         let call = calls.find(number)
         if let call { passOn(call, request, line) }
@@ -87,7 +87,7 @@ extension Hub {
         // Callers hear of it in the order in which they asked.
         let unanswered = sessions[session].duties?.toAnswer ?? []
         for call in unanswered.sorted(by: { $0.number < $1.number }) {
-            fail(call, Self.providerGone)
+            fail(call, .providerGone)
         }
     }
 
@@ -96,8 +96,8 @@ extension Hub {
         let caller = call.caller
         let value = request.value.bytes(of: line)
         let message = decoder.options.errorMessage.bytes(of: line)
-        guard room(of: caller) >= max(value.count, message.count) + Self.wrappingBytes else {
-            return fail(call, Self.unreadAnswer)
+        guard sessions[caller].room >= max(value.count, message.count) + Call.wrappingBytes else {
+            return fail(call, .unreadAnswer)
         }
         let author = sessions[call.server].author(&keyspace)
         let by = keyspace.authors[author].by

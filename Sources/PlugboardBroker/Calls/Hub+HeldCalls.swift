@@ -15,11 +15,11 @@ extension Hub {
         guard let reporter = supervision.reporter,
             let plugin = supervision.server(of: key, for: sessions[session].clearance?.plugin)
         else { return false }
-        let bytes = request.value.count + Self.wrappingBytes
+        let bytes = request.value.count + Call.wrappingBytes
         guard calls.held.bytes + bytes <= HeldCalls.bytesMax else {
             throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
         }
-        try checkRoom(for: request, from: session, to: reporter)
+        try Call.checkRoom(for: request, from: sessions[session], to: sessions[reporter])
         let call = begin(request, line, session, to: reporter)
         let event = scratch.bytes.kept
         calls.hold(call, event, for: plugin)

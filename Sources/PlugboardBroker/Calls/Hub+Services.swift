@@ -9,9 +9,9 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        try Self.checkPattern(request.key, line)
+        try Pattern.check(request.key, line)
         let pattern = request.key.bytes(of: line)
-        if Key.isReserved(pattern) { throw Self.reserved(request, line) }
+        if Key.isReserved(pattern) { throw .reserved(request, line) }
         guard sessions[session].authorizeAll(.serve, pattern) else {
             throw Access.forbidden(.serve, request.key, line, sessions[session])
         }
@@ -31,7 +31,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        try Self.checkPattern(request.key, line)
+        try Pattern.check(request.key, line)
         guard let service = calls.service(at: request.key.bytes(of: line)),
             service.session == session
         else { throw notServed(request, line, session) }
@@ -87,7 +87,7 @@ extension Hub {
     ) -> Refusal {
         let isOwn = other.session == session
         let who = isOwn ? "this client" : "client \(sessions[other.session].client)"
-        let message = "\"\(Self.excerpt(request.key, line))\" is served by \(who) already"
+        let message = "\"\(request.key.excerpt(of: line))\" is served by \(who) already"
         let hint = isOwn ? nil : "a more specific key or pattern goes before it"
         return Refusal(.conflict, message, hint: hint, at: request.key.start)
     }
@@ -97,9 +97,9 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) -> Refusal {
-        let message = "this client does not serve \"\(Self.excerpt(request.key, line))\""
+        let message = "this client does not serve \"\(request.key.excerpt(of: line))\""
         let own = sessions[session].duties?.services.map { String($0.pattern) }
-        let word = Self.excerpt(request.key, line)
+        let word = request.key.excerpt(of: line)
         let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
         return Refusal(.notFound, message, hint: hint, at: request.key.start)
     }

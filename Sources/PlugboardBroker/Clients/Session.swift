@@ -74,6 +74,9 @@ struct Session: ~Copyable {
     @inline(__always)
     func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && outbox.count <= unreadMax }
 
+    /// Bytes that may still be queued for it.
+    var room: Int { Limits.outboxBytesMax - outbox.count - (catchup?.deferred.count ?? 0) }
+
     /// Adds the client's name as JSON.
     func appendName(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         if let signature { return buffer.append(keyspace.authors[signature].name) }

@@ -79,7 +79,7 @@ extension EventLoop {
     /// Has a snapshot made of what there is now, if it is time for one.
     private func compact() {
         hub.durability.compact(keys: hub.keyspace.keyCount) { add in
-            try hub.forEachCarried(now: time.nanoseconds(), wall: time.millisecondsSince1970(), add)
+            try CarriedValues(time).forEach(in: hub.keyspace, hub.deadlines, add)
         }
     }
 

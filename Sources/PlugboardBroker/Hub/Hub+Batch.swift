@@ -56,7 +56,7 @@ extension Hub {
     private func badKey(from index: Int, _ line: Span<UInt8>) -> Refusal? {
         for (index, write) in decoder.writes.enumerated().dropFirst(index) {
             do throws(Refusal) {
-                try Self.checkKey(write.key, line)
+                try Key.check(write.key, line)
             } catch {
                 return error.ofWrite(index)
             }
@@ -97,7 +97,7 @@ extension Hub {
     }
 
     private static func writtenTwice(_ write: Request, _ line: Span<UInt8>) -> Refusal {
-        let message = "\"\(excerpt(write.key, line))\" is written twice in this batch"
+        let message = "\"\(write.key.excerpt(of: line))\" is written twice in this batch"
         return Refusal(
             .conflict,
             message,

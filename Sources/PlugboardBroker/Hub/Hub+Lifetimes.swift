@@ -77,7 +77,7 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         if let write = decoder.writes.first {
-            try Self.checkWritable(write, line)
+            try Key.checkWritable(write, line)
             if sessions[session].isGuarded { try access.checkWrite(write, line, sessions[session]) }
             try replaceWill(of: session, by: Will(write, in: line))
         } else {

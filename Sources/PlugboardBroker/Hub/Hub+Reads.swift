@@ -10,12 +10,12 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
-        try checkSeen(request, line, session)
+        try access.checkSeen(request, line, sessions[session])
         if key.first == UInt8(ascii: "$") { refreshOwnState(matching: key) }
         guard let observable = keyspace.find(key),
             keyspace[observable].hasValue
         else {
-            try Self.checkKey(request.key, line)
+            try Key.check(request.key, line)
             throw notFound(request, line, session)
         }
         delivery.openReply(to: session, &sessions)
@@ -30,8 +30,8 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        if request.has(.key) { try Self.checkPattern(request.key, line) }
-        if request.has(.after) { try Self.checkKey(decoder.options.after, line) }
+        if request.has(.key) { try Pattern.check(request.key, line) }
+        if request.has(.after) { try Key.check(decoder.options.after, line) }
         if request.has(.key) { refreshOwnState(matching: request.key.bytes(of: line)) }
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
@@ -68,6 +68,16 @@ extension Hub {
             count += 1
             return true
         }
+    }
+
+    /// A key has no value: the refusal names keys that may have been meant.
+    mutating func notFound(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: SessionHandle
+    ) -> Refusal {
+        let hint = keyspace.hint(for: request.key.bytes(of: line), to: sessions[session].clearance)
+        return .noValue(request, line, hint: hint ?? "keys lists what there is")
     }
 
     private static var everything: Span<UInt8> {

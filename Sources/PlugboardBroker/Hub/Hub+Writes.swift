@@ -110,9 +110,20 @@ extension Hub {
                 try checkQuota(key, observable, count: request.value.count, session)
             }
         }
-        if request.has(.ifRevision), request.ifRevision != current { throw Self.conflict(request, current) }
+        if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
         if operation == .delete, current == 0 { throw notFound(request, line, session) }
         return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
+    }
+
+    /// Throws unless a key that nobody has named yet may be written; the supervisor may also write its own.
+    @inline(never)
+    private func checkNew(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: SessionHandle
+    ) throws(Refusal) {
+        try Key.check(request.key, line)
+        if Key.isReserved(request.key.bytes(of: line)) { try checkOwn(request, line, session) }
     }
 
     /// Makes a checked write real. `value` is what the key gets, or what is emitted.
@@ -285,7 +296,7 @@ extension Hub {
         _ cause: WriteCause
     ) {
         keyspace.note(operation, observable, author, cause)
-        if cause.isNamed { noteReturns() }
+        if cause.isNamed { warnings.noteReturns(&keyspace) }
     }
 }
 

@@ -10,7 +10,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        try Self.checkKey(request.key, line)
+        try Key.check(request.key, line)
         let key = request.key.bytes(of: line)
         let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count

@@ -11,11 +11,11 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
-        try checkSeen(request, line, session)
+        try access.checkSeen(request, line, sessions[session])
         guard let observable = keyspace.find(key),
             keyspace[observable].hasValue || keyspace.lastEntry(of: observable) != nil
         else {
-            try Self.checkKey(request.key, line)
+            try Key.check(request.key, line)
             throw notFound(request, line, session)
         }
         let limit = request.has(.limit) ? decoder.options.limit : Limits.chainStepsDefault

@@ -49,6 +49,27 @@ struct Warnings: ~Copyable {
         return milliseconds < lastMilliseconds || milliseconds - lastMilliseconds >= Self.pauseMilliseconds
     }
 
+    /// Counts how often the chain of causes of the newest write has come back to it.
+    mutating func noteReturns(_ keyspace: inout Keyspace) {
+        let number = keyspace.history.count - 1
+        guard let earlier = keyspace.history.returning(to: number) else { return }
+        let before = keyspace.history[earlier].returns
+        // Past the highest count it goes on in steps of a whole warning.
+        let returns = before == .max ? .max - Self.returnsMin + 1 : before + 1
+        keyspace.note(returns: returns, of: number)
+        let now = keyspace.history[number].milliseconds
+        guard isDue(returns, at: now) else { return }
+        // The last step is the first one again.
+        let steps = keyspace.history.loop(from: number, to: earlier).dropLast().map { step in
+            let entry = keyspace.history[step]
+            return Step(
+                key: String(keyspace[entry.observable].key),
+                by: String(keyspace.authors[entry.author].name)
+            )
+        }
+        raise(steps, revision: keyspace.revision, at: now)
+    }
+
     mutating func raise(_ steps: [Step], revision: UInt64, at milliseconds: UInt64) {
         lastMilliseconds = milliseconds
         changes += 1

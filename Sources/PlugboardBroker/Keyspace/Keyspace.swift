@@ -49,9 +49,9 @@ struct Keyspace: ~Copyable {
 
     subscript(observable: ObservableHandle) -> Observable {
         @inline(__always)
-        _read { yield observables[observable] }
+        _read { yield observables.all[observable] }
         @inline(__always)
-        _modify { yield &observables[observable] }
+        _modify { yield &observables.all[observable] }
     }
 
     /// Hashes a key the way its look-up does.

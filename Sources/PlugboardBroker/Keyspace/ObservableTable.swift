@@ -17,7 +17,9 @@ struct ObservableTable: ~Copyable {
     let hash = KeyHash()
     private var slots = Self.emptySlots(64)
     private var mask = 63
-    private var all = Slab<Observable>()
+    /// Read and changed by the room alone: a way round by an accessor of this table would cost each
+    /// publish an allocation, as one coroutine would call another.
+    var all = Slab<Observable>()
     /// All observables in the order of their keys.
     private var order = KeyOrder()
     /// Many keys come at once: they are put in order when all are there.

@@ -118,13 +118,22 @@ public final class Broker: Sendable {
         if let supervisor = configuration.supervisor { loop.hub.obey(supervisor: supervisor) }
         let policy = policy.get()
         if let policy, let policyInbox { try loop.follow(policy, inbox: policyInbox) }
-        if let rights = before.rights { loop.hub.goOn(with: rights.going(on: policy)) }
+        if let rights = before.rights {
+            rights.going(on: policy).give(to: &loop.hub.access, &loop.hub.supervision)
+        }
         loop.heartbeat = configuration.heartbeat
         try configuration.serving()
         try loop.run()
         guard succession.isWanted else { return }
         let state = folder == nil ? try loop.carry() : nil
-        kept.set(Kept(folder: folder, state: state, rights: loop.hub.carriedRights, hasMadeWay: true))
+        kept.set(
+            Kept(
+                folder: folder,
+                state: state,
+                rights: CarriedRights(loop.hub.access, loop.hub.supervision),
+                hasMadeWay: true
+            )
+        )
     }
 
     private func openFolder() throws -> JournalFolder? {

@@ -10,15 +10,19 @@ import PlugboardWire
 extension EventLoop {
     /// Writes the state to files. Nothing may change it any more. Throws `SystemError`.
     func carry() throws -> CarriedState {
-        let (now, wall) = (time.nanoseconds(), time.millisecondsSince1970())
+        let values = CarriedValues(time)
+        // Newer values are written along with the writes that are remembered.
+        let since = hub.keyspace.history.completeSince
+        var count = 0
+        values.forEach(in: hub.keyspace, upTo: since, hub.deadlines) { _ in count += 1 }
         return try CarriedState(
             epoch: hub.keyspace.epoch,
-            since: hub.keyspace.history.completeSince,
+            since: since,
             revision: hub.revision,
-            keys: hub.carriedCount,
-            when: wall,
-            values: { add in try hub.forEachCarried(now: now, wall: wall, add) },
-            writes: { add in try hub.forEachRemembered(now: now, wall: wall, add) }
+            keys: count,
+            when: values.wall,
+            values: { add in try values.forEach(in: hub.keyspace, upTo: since, hub.deadlines, add) },
+            writes: { add in try values.forEachRemembered(in: hub.keyspace, hub.deadlines, add) }
         )
     }
 
@@ -30,85 +34,5 @@ extension EventLoop {
         authors.release(&hub.keyspace)
         hub.keyspace.resume(recovered.epoch ?? hub.keyspace.epoch, at: recovered.revision)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
-    }
-}
-
-extension Hub {
-    /// Values that go on, but for those whose write is remembered.
-    var carriedCount: Int {
-        var count = 0
-        forEachValue { _ in count += 1 }
-        return count
-    }
-
-    /// Gives each of them to `body`. `now` is monotonic, `wall` the time of day of that moment.
-    func forEachCarried(now: UInt64, wall: UInt64, _ body: (Commit) throws -> Void) throws {
-        var failure: (any Error)?
-        forEachValue { observable in
-            guard failure == nil, keyspace[observable].hasValue else { return }
-            do {
-                try body(commit(observable, now: now, wall: wall))
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-    }
-
-    /// Gives each write that is remembered to `body`, with its time in milliseconds since 1970: of each
-    /// key the newest, as those before it have no values any more.
-    func forEachRemembered(now: UInt64, wall: UInt64, _ body: (Commit, UInt64) throws -> Void) throws {
-        for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
-            let entry = keyspace.history[number]
-            let observable = entry.observable
-            // An emit changes nothing, and has the revision of the write before it. The broker's own keys
-            // are the next broker's to write.
-            guard entry.operation != .emit, !keyspace[observable].isReserved else { continue }
-            if keyspace[observable].hasValue {
-                guard keyspace[observable].revision == entry.revision else { continue }
-                try body(commit(observable, now: now, wall: wall), entry.milliseconds)
-            } else if entry.operation == .delete, keyspace.lastEntry(of: observable) == number {
-                let commit = Commit(
-                    keyPrefix: keyspace[observable].keyPrefix,
-                    revision: entry.revision,
-                    value: Span(),
-                    by: keyspace.authors[entry.author].by,
-                    cause: entry.cause,
-                    reason: entry.reason
-                )
-                try body(commit, entry.milliseconds)
-            }
-        }
-    }
-
-    /// The write that a key's value is from.
-    @_lifetime(immortal)
-    private func commit(_ observable: ObservableHandle, now: UInt64, wall: UInt64) -> Commit {
-        var commit = Commit(
-            keyPrefix: keyspace[observable].keyPrefix,
-            revision: keyspace[observable].revision,
-            value: keyspace[observable].value,
-            by: keyspace.authors.recorded(keyspace[observable].writer),
-            cause: keyspace[observable].cause,
-            reason: keyspace[observable].marks.reason
-        )
-        if let bond = keyspace.bond(of: observable) {
-            commit.isWhileConnected = bond.isWhileConnected
-            let end = bond.ticket.flatMap { deadlines.time(of: $0) }
-            commit.expires = end.map { wall + ($0 > now ? ($0 - now) / 1_000_000 : 0) } ?? 0
-        }
-        return commit
-    }
-
-    private func forEachValue(_ body: (ObservableHandle) -> Void) {
-        var next = keyspace.first(from: Span())
-        while let observable = next {
-            next = keyspace.next(after: observable)
-            if keyspace[observable].hasValue, !keyspace[observable].isReserved,
-                keyspace[observable].revision <= keyspace.history.completeSince
-            {
-                body(observable)
-            }
-        }
     }
 }

@@ -70,7 +70,7 @@ extension Hub {
     ) throws(Refusal) -> SubscriptionHandle {
         let sub = Self.subText(request, line)
         guard let found = matching.find(sub.bytes, in: sessions[owner].subscriptions) else {
-            throw Self.unknown(sub, request)
+            throw .unknown(sub, request)
         }
         return found
     }

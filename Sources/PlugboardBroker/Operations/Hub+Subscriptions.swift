@@ -102,12 +102,12 @@ extension Hub {
     /// The patterns of a request, each of them well-formed and none twice.
     func patterns(of request: Request, _ line: Span<UInt8>) throws(Refusal) -> [ByteRange] {
         if request.has(.key) {
-            try Self.checkPattern(request.key, line)
+            try Pattern.check(request.key, line)
             return [request.key]
         }
         var wanted: [ByteRange] = []
         for range in decoder.patterns {
-            try Self.checkPattern(range, line)
+            try Pattern.check(range, line)
             let bytes = range.bytes(of: line)
             if !Self.contains(bytes, among: wanted, of: line) { wanted.append(range) }
         }
@@ -140,7 +140,7 @@ extension Hub {
             return sub
         }
         let sub = Self.subText(request, line)
-        if hasSubscription(sub, session) { throw Self.duplicate(sub, request) }
+        if hasSubscription(sub, session) { throw .duplicate(sub, request) }
         return sub
     }
 

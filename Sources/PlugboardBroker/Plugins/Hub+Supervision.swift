@@ -72,7 +72,7 @@ extension Hub {
     ) throws(Refusal) {
         guard sessions[session].clearance?.isSupervisor == true,
             request.key.bytes(of: line).starts(with: Self.pluginPrefix)
-        else { throw Self.reserved(request, line) }
+        else { throw .reserved(request, line) }
         if request.operation == .delete { return }
         guard request.operation == .publish, request.has(.whileConnected) else {
             let message = "how plugins are is published, while the one who knows is connected"

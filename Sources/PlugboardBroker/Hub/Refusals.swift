@@ -1,0 +1,113 @@
+// What is refused, in words. None of it depends on the bus's state, only on the request: off the path of
+// good requests, so words may cost something.
+
+import PlugboardMemory
+import PlugboardWire
+
+extension Key {
+    /// Throws unless a key that a request names is well-formed.
+    static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
+        guard let fault = fault(range.bytes(of: line)) else { return }
+        let name = range.excerpt(of: line)
+        let isPattern = Pattern.fault(range.bytes(of: line)) == nil
+        let hint =
+            isPattern
+            ? "a pattern stands for many keys: \"keys \(name)\" lists them, \"subscribe \(name)\" tells their values"
+            : "a key is words with dots between: cart.total"
+        throw Refusal(.badKey, "\"\(name)\" is no key: \(fault.rawValue)", hint: hint, at: range.start)
+    }
+
+    /// Throws unless a key may be written by a client.
+    static func checkWritable(_ request: Request, _ line: Span<UInt8>) throws(Refusal) {
+        try check(request.key, line)
+        if isReserved(request.key.bytes(of: line)) { throw .reserved(request, line) }
+    }
+}
+
+extension Pattern {
+    /// Throws unless a pattern that a request names is well-formed.
+    static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
+        guard let fault = fault(range.bytes(of: line)) else { return }
+        let message = "\"\(range.excerpt(of: line))\" is no pattern: \(fault.rawValue)"
+        let hint = "patterns look like cart.total, cart.* and cart.**"
+        throw Refusal(.badPattern, message, hint: hint, at: range.start)
+    }
+}
+
+extension Refusal {
+    static func reserved(_ request: Request, _ line: Span<UInt8>) -> Refusal {
+        let message = "\"\(request.key.excerpt(of: line))\" is the broker's own: a token begins with $"
+        return Refusal(.forbidden, message, at: request.key.start)
+    }
+
+    /// A key has no value, as far as the client may know.
+    static func noValue(_ request: Request, _ line: Span<UInt8>, hint: String) -> Refusal {
+        let message = "\"\(request.key.excerpt(of: line))\" has no value"
+        return Refusal(.notFound, message, hint: hint, at: request.key.start)
+    }
+
+    static func conflict(_ request: Request, _ current: UInt64) -> Refusal {
+        let message =
+            current == 0
+            ? "the key has no value, so it is not at revision \(request.ifRevision)"
+            : "the key is at revision \(current), not \(request.ifRevision)"
+        var refusal = Refusal(.conflict, message, hint: "get the key and try again with its revision")
+        refusal.revision = current
+        return refusal
+    }
+
+    static func unknown(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
+        let text = String(sub.bytes)
+        var refusal = Refusal(
+            .unknownSubscription,
+            "there is no subscription \(text)",
+            hint: "1 and \"1\" are different names",
+            at: request.sub.start
+        )
+        refusal.sub = text
+        return refusal
+    }
+
+    static func duplicate(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
+        let text = String(sub.bytes)
+        var refusal = Refusal(
+            .duplicateSubscription,
+            "subscription \(text) exists already",
+            hint: "unsubscribe it first, or leave \"sub\" out",
+            at: request.sub.start
+        )
+        refusal.sub = text
+        return refusal
+    }
+
+    static func noProvider(_ request: Request, _ line: Span<UInt8>) -> Refusal {
+        let message = "nobody serves \"\(request.key.excerpt(of: line))\""
+        return Refusal(.noProvider, message, at: request.key.start)
+    }
+
+    /// A client answered a call that it was not asked.
+    static func unknownCall(_ name: ByteRange, _ line: Span<UInt8>) -> Refusal {
+        let message = "this client was not asked \"\(name.excerpt(of: line))\""
+        return Refusal(.notFound, message, hint: "a call's event names it in \"call\"", at: name.start)
+    }
+
+    static let providerGone = Refusal(
+        .providerGone,
+        "the server's connection ended before it answered",
+        hint: "whether it did what it was asked is not known"
+    )
+
+    static let unreadAnswer = Refusal(
+        .limit,
+        "there is an answer, but up to \(Limits.outboxBytesMax) bytes wait unread before it"
+    )
+}
+
+extension ByteRange {
+    /// What stands there in a line, as far as it fits a message.
+    func excerpt(of line: Span<UInt8>) -> String {
+        let bytes = bytes(of: line)
+        let text = String(bytes[..<min(64, bytes.count)])
+        return bytes.count > 64 ? text + "…" : text
+    }
+}

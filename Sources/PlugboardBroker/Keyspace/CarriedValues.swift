@@ -1,0 +1,89 @@
+// What of the keys outlives a broker: in a journal's snapshot, and in the files that one without a
+// journal hands to its successor. Only reads; used by the loop's thread.
+
+import PlugboardMemory
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+
+/// Values as records, as they are at one moment.
+struct CarriedValues {
+    /// The moment, in monotonic nanoseconds.
+    let now: UInt64
+    /// The same moment, in milliseconds since 1970.
+    let wall: UInt64
+
+    init(_ time: TimeSource) {
+        (now, wall) = (time.nanoseconds(), time.millisecondsSince1970())
+    }
+
+    /// Gives each value to `body`, or those up to a revision. The broker's own keys are its successor's
+    /// to write.
+    func forEach(
+        in keyspace: borrowing Keyspace,
+        upTo revision: UInt64 = .max,
+        _ deadlines: borrowing Deadlines,
+        _ body: (Commit) throws -> Void
+    ) rethrows {
+        var next = keyspace.first(from: Span())
+        while let observable = next {
+            next = keyspace.next(after: observable)
+            let isWanted = keyspace[observable].hasValue && keyspace[observable].revision <= revision
+            guard isWanted, !keyspace[observable].isReserved else { continue }
+            try body(commit(observable, keyspace, deadlines))
+        }
+    }
+
+    /// Gives each write that is remembered to `body`, with its time in milliseconds since 1970: of each
+    /// key the newest, as those before it have no values any more.
+    func forEachRemembered(
+        in keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines,
+        _ body: (Commit, UInt64) throws -> Void
+    ) rethrows {
+        for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
+            let entry = keyspace.history[number]
+            let observable = entry.observable
+            // An emit changes nothing, and has the revision of the write before it. The broker's own keys
+            // are the next broker's to write.
+            guard entry.operation != .emit, !keyspace[observable].isReserved else { continue }
+            if keyspace[observable].hasValue {
+                guard keyspace[observable].revision == entry.revision else { continue }
+                try body(commit(observable, keyspace, deadlines), entry.milliseconds)
+            } else if entry.operation == .delete, keyspace.lastEntry(of: observable) == number {
+                let commit = Commit(
+                    keyPrefix: keyspace[observable].keyPrefix,
+                    revision: entry.revision,
+                    value: Span(),
+                    by: keyspace.authors[entry.author].by,
+                    cause: entry.cause,
+                    reason: entry.reason
+                )
+                try body(commit, entry.milliseconds)
+            }
+        }
+    }
+
+    /// The write that a key's value is from.
+    @_lifetime(immortal)
+    private func commit(
+        _ observable: ObservableHandle,
+        _ keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines
+    ) -> Commit {
+        var commit = Commit(
+            keyPrefix: keyspace[observable].keyPrefix,
+            revision: keyspace[observable].revision,
+            value: keyspace[observable].value,
+            by: keyspace.authors.recorded(keyspace[observable].writer),
+            cause: keyspace[observable].cause,
+            reason: keyspace[observable].marks.reason
+        )
+        if let bond = keyspace.bond(of: observable) {
+            commit.isWhileConnected = bond.isWhileConnected
+            let end = bond.ticket.flatMap { deadlines.time(of: $0) }
+            commit.expires = end.map { wall + ($0 > now ? ($0 - now) / 1_000_000 : 0) } ?? 0
+        }
+        return commit
+    }
+}

@@ -1,0 +1,71 @@
+// The room of subscriptions, with the rooms that its verbs are handed and without a hub.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("The room of subscriptions", .computing)
+struct MatchingTests {
+    private final class Rooms {
+        var keyspace = Keyspace(time: .system)
+        var matching = Matching()
+        var sessions = SessionTable()
+        let session: SessionHandle
+
+        init() {
+            session = sessions.insert(Session(client: 1, slot: 0))
+        }
+
+        func subscribe(_ patterns: String..., phase: UInt8 = 0) -> SubscriptionHandle {
+            var options = RequestOptions()
+            options.phase = phase
+            let subscription = matching.add(StaticString("1").bytes, of: session, options, nil)
+            for pattern in patterns { matching.attach(subscription, to: Array(pattern.utf8).span, &keyspace) }
+            return subscription
+        }
+
+        func found(_ key: String) -> [SubscriptionHandle] {
+            let key = Array(key.utf8)
+            let observable = keyspace.find(key.span)
+            matching.find(key.span, observable, keyspace, sessions, isSelective: false)
+            return matching.found.all
+        }
+    }
+
+    @Test("finds each observer of a key once, by phase and then by age")
+    func found() {
+        let rooms = Rooms()
+        let late = rooms.subscribe("**", phase: 2)
+        let (exact, twice) = (rooms.subscribe("a.b"), rooms.subscribe("a.*", "a.**", "a.b"))
+        #expect(rooms.found("a.b") == [exact, twice, late])
+        #expect(rooms.found("b") == [late])
+    }
+
+    @Test("a list of observers is made anew where somebody came or went")
+    func rebuilt() throws {
+        let rooms = Rooms()
+        let (stays, goes) = (rooms.subscribe("a"), rooms.subscribe("*"))
+        let known = rooms.keyspace.find(Array("a".utf8).span)
+        let observable = try #require(known)
+        rooms.matching.rebuildObservers(of: observable, &rooms.keyspace, rooms.sessions, isSelective: false)
+        let before = rooms.matching.generation
+        rooms.matching.detach(goes, &rooms.keyspace)
+        rooms.matching.remove(goes)
+        #expect(rooms.matching.generation > before)
+        #expect(rooms.found("a") == [stays])
+    }
+
+    @Test("a key that only a subscription needed goes with it")
+    func needed() {
+        let rooms = Rooms()
+        let subscription = rooms.subscribe("a", "b")
+        #expect(rooms.keyspace.count == 2)
+        rooms.matching.detach(subscription, &rooms.keyspace)
+        rooms.matching.remove(subscription)
+        #expect(rooms.keyspace.count == 0)
+    }
+}
