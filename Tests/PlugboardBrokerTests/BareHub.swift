@@ -103,6 +103,13 @@ extension Hub {
         delivery.setAside(session, farewell, &sessions)
     }
 
+    /// A key that waits is made to wait anew, at a gate beside the one that it has: a mistake.
+    mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
+        let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
+        phases.close(observable, revision: gate.revision, barrier, until: gate.end, &keyspace, &deadlines)
+        keyspace[observable].owedBy -= 1
+    }
+
     /// A session ends, and what the turn still has to do names it: a mistake.
     mutating func forgetButInDelivery(_ session: SessionHandle) { sessions.remove(session, &keyspace) }
 }

@@ -149,22 +149,17 @@ extension StateMistake {
 
     private func mistakeGate(in bus: BusyBus, _ look: () -> Void) throws {
         let observable = try bus.observable("gate")
-        let foundGate = bus.bare.hub.gates.gates[observable]
+        let foundGate = bus.bare.hub.phases.gate(of: observable)
         let gate = try #require(foundGate)
         let tax = bus.subscription(0, of: bus.tax)
         switch self {
-        case .lostGateDeadline:
-            bus.bare.hub.deadlines.cancel(gate.ticket)
-            look()
-        case .lostGateSerial:
-            bus.bare.hub.gates.bySerial[gate.serial + 1] = observable
-            look()
-            bus.bare.hub.gates.bySerial[gate.serial + 1] = nil
-        default:
-            let awaited = bus.bare.hub.gates.awaited.removeValue(forKey: tax)
-            look()
-            bus.bare.hub.gates.awaited[tax] = awaited
+        case .lostGateDeadline: bus.bare.hub.deadlines.cancel(gate.ticket)
+        // A gate that was closed is closed again.
+        case .lostGateSerial: bus.bare.hub.closeAgain(observable, gate)
+        // What was acknowledged is not said to the gate.
+        default: _ = bus.bare.hub.phases.takeAwaited(by: tax, upTo: .max)
         }
+        look()
     }
 
     private func mistakeCatchup(in bus: BusyBus, _ look: () -> Void) throws {

@@ -153,9 +153,9 @@ enum StateMistake: CaseIterable {
         case .touchedUnlisted: ("Delivery", "who is touched is listed")
         case .dismissedForNothing:
             ("Delivery", "who is to be dismissed is there, and has been told why")
-        case .lostGateDeadline: ("GateTable", "the deadline of a gate is there")
-        case .lostGateSerial: ("GateTable", "gates are found by their serials")
-        case .lostAcknowledgement: ("GateTable", "a gate waits for who was told")
+        case .lostGateDeadline: ("Phases", "the deadline of a gate is there")
+        case .lostGateSerial: ("Phases", "gates are found by their serials")
+        case .lostAcknowledgement: ("Phases", "a gate waits for who was told")
         case .owedTooMany: ("Catchup", "it counts the keys that are owed")
         case .queuedTooMany: ("Catchup", "it counts the bytes that are queued")
         case .awaitedTooMany: ("Backlog", "what comes before synced is counted")

@@ -6,10 +6,12 @@ import Testing
 @Suite("the broker's rooms have walls")
 struct RoomTests {
     /// Each is a folder, and in it a structure of that name.
-    private static let rooms = ["Access", "Calls", "Delivery", "Durability", "Keyspace", "Matching"]
+    private static let rooms = [
+        "Access", "Calls", "Delivery", "Durability", "Keyspace", "Matching", "Phases",
+    ]
     /// Limits of the hub. They may only be lowered.
     private static let hubFieldsMax = 22
-    private static let hubFilesMax = 30
+    private static let hubFilesMax = 29
 
     private static func broker() throws -> [SourceFile] {
         try SourceTree.files(in: "Sources/PlugboardBroker")

@@ -12,7 +12,7 @@ extension Hub {
             try backlog.checkInvariants(living, keyspace, &owedBy)
             try whoIsOwedWaitsForSomething(subscription, backlog)
         }
-        try gates.checkInvariants(living, self, &owedBy)
+        try phases.checkInvariants(living, keyspace, matching, deadlines, &owedBy)
         let always = Invariants(of: "Observable")
         for observable in living.observables {
             let (stated, found) = (Int(keyspace[observable].owedBy), owedBy[observable] ?? 0)

@@ -32,8 +32,9 @@ extension Hub {
 
     /// What holds back that which a subscription is to be told next.
     private func frontBarrier(of subscription: SubscriptionHandle) -> AckBarrier? {
-        guard !gates.isEmpty, let backlog = matching[subscription].backlog,
-            let observable = frontObservable(of: subscription, backlog), let gate = gates.gates[observable]
+        guard !phases.isEmpty, let backlog = matching[subscription].backlog,
+            let observable = frontObservable(of: subscription, backlog),
+            let gate = phases.gate(of: observable)
         else { return nil }
         let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
         return barrier.holds(matching[subscription]) ? barrier : nil

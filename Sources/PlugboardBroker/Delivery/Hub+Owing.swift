@@ -295,10 +295,10 @@ extension Hub {
     /// Something other than room in the outbox stands in the way of what comes next.
     func isBlocked(_ subscription: SubscriptionHandle, _ backlog: Backlog) -> Bool {
         if backlog.isBlocked { return true }
-        guard !gates.isEmpty, let observable = frontObservable(of: subscription, backlog) else {
+        guard !phases.isEmpty, let observable = frontObservable(of: subscription, backlog) else {
             return false
         }
-        return gates.holds(observable, from: matching[subscription].phase)
+        return phases.holds(observable, from: matching[subscription].phase)
     }
 
     /// What comes next waits for the gate of this observable, if that is closed. An event of the journal

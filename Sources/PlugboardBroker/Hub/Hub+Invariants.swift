@@ -90,7 +90,7 @@ extension Hub {
         var ticking = 0
         for subscription in living.subscriptions
         where matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
-        try always.agree("one for each gate", due.gates, gates.gates.count)
+        try always.agree("one for each gate", due.gates, phases.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
         try always.agree("one for each call", due.calls, calls.count)
         try always.agree("one for each bond to a time", due.expiries, keyspace.timedCount)

@@ -31,7 +31,7 @@ struct Hub: ~Copyable {
     /// Throttled subscriptions by serial.
     var windowed: [UInt64: SubscriptionHandle] = [:]
     /// Keys that have not reached all of their observers yet.
-    var gates = GateTable()
+    var phases = Phases()
     /// Who answers what.
     var calls = Calls()
     /// What is to be done later.

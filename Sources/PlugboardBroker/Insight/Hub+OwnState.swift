@@ -101,8 +101,7 @@ extension Hub {
 
     private mutating func refreshClient(_ session: SessionHandle) {
         guard sessions[session].isListed else { return }
-        own.value.removeAll()
-        appendOwnValue(of: session)
+        own.makeValue(of: sessions[session], keyspace, matching)
         writeOwn()
     }
 
@@ -115,8 +114,7 @@ extension Hub {
     private mutating func refreshStats(_ now: UInt64) {
         let isFresh = own.sampledAt > 0 && now - own.sampledAt < OwnState.freshNanoseconds
         if isFresh, let observable = ownObservable(), keyspace[observable].hasValue { return }
-        own.value.removeAll()
-        appendStats(now)
+        own.makeStats(now, keyspace, sessions)
         writeOwn()
     }
 

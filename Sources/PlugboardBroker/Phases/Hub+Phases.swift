@@ -40,7 +40,7 @@ extension Hub {
             return nil
         }
         // Who isn't told won't acknowledge, unless an earlier write that is still held.
-        let gate = observable.flatMap { gates.gates[$0] }
+        let gate = observable.flatMap { phases.gate(of: $0) }
         var acknowledging: [SubscriptionHandle] = []
         for subscription in acknowledgers(among: observers) {
             if judge.concerns(event, from: old, to: value, matching[subscription].filter) {
@@ -67,37 +67,10 @@ extension Hub {
 
     /// Waits for the observers of a phase.
     private mutating func close(_ observable: ObservableHandle, revision: UInt64, _ barrier: AckBarrier) {
-        for subscription in barrier.told {
-            let awaited = Awaited(observable: observable, revision: revision)
-            gates.awaited[subscription, default: []].append(awaited)
-            // What the gate names must live as long as it does.
-            keyspace[observable].owedBy += 1
-        }
         // Who writes on and on does not put off the end of the wait.
-        let end = gates.gates[observable]?.end ?? clock() + Self.acknowledgementNanoseconds
-        if let gate = gates.gates[observable] { open(observable, gate) }
-        gates.lastSerial += 1
-        let serial = gates.lastSerial
-        let ticket = deadlines.add(at: end, .gate(serial))
-        gates.bySerial[serial] = observable
-        gates.gates[observable] = Gate(
-            revision: revision,
-            phase: barrier.phase,
-            waiting: barrier.earlier
-                + barrier.told.map { Acknowledger(subscription: $0, revision: revision) },
-            serial: serial,
-            end: end,
-            ticket: ticket
-        )
-        keyspace[observable].owedBy += 1
-    }
-
-    /// Takes a gate away without letting anything through.
-    private mutating func open(_ observable: ObservableHandle, _ gate: Gate) {
-        deadlines.cancel(gate.ticket)
-        gates.bySerial[gate.serial] = nil
-        gates.gates[observable] = nil
-        keyspace[observable].owedBy -= 1
+        let end = phases.gate(of: observable)?.end ?? clock() + Self.acknowledgementNanoseconds
+        phases.open(observable, &keyspace, &deadlines)
+        phases.close(observable, revision: revision, barrier, until: end, &keyspace, &deadlines)
     }
 
     mutating func acknowledge(
@@ -117,31 +90,21 @@ extension Hub {
 
     /// An observer has done its part up to a revision; one that ends has done all.
     mutating func noteAcknowledged(_ subscription: SubscriptionHandle, upTo revision: UInt64) {
-        guard let awaited = gates.awaited[subscription] else { return }
-        let done = awaited.prefix { $0.revision <= revision }
-        let rest = awaited.dropFirst(done.count)
-        gates.awaited[subscription] = rest.isEmpty ? nil : Array(rest)
-        for entry in done {
-            release(entry, by: subscription)
+        for entry in phases.takeAwaited(by: subscription, upTo: revision) {
+            if let gate = phases.release(entry, by: subscription) {
+                advance(entry.observable, gate, unacknowledged: nil)
+            }
             keyspace[entry.observable].owedBy -= 1
             keyspace.removeIfUnneeded(entry.observable)
         }
     }
 
-    private mutating func release(_ entry: Awaited, by subscription: SubscriptionHandle) {
-        guard var gate = gates.gates[entry.observable] else { return }
-        gate.waiting.removeAll { $0.subscription == subscription && $0.revision <= entry.revision }
-        gates.gates[entry.observable] = gate
-        if gate.waiting.isEmpty { advance(entry.observable, gate, unacknowledged: nil) }
-    }
-
     /// Time is up for the observers of a phase.
     mutating func expireGate(_ serial: UInt64) {
-        guard let observable = gates.bySerial[serial], let gate = gates.gates[observable] else { return }
+        guard let observable = phases.key(ofGate: serial), let gate = phases.gate(of: observable)
+        else { return }
         // Who let one write pass by doesn't hold up those that it isn't told of.
-        for late in gate.waiting {
-            keyspace[observable].owedBy -= gates.giveUp(observable, from: late)
-        }
+        phases.giveUp(observable, &keyspace)
         let text = names(of: gate.waiting.map(\.subscription))
         let names = HeldBytes(text.bytes)
         advance(observable, gate, unacknowledged: names)
@@ -174,11 +137,11 @@ extension Hub {
         var told: [SubscriptionHandle] = []
         for subscription in later where isToBeTold(of: observable, subscription) { told.append(subscription) }
         // Who isn't told of this write may still have to acknowledge one before it.
-        let earlier = later.filter { !told.contains($0) }.compactMap { gates.awaits(observable, from: $0) }
+        let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
         let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
         // Kept by one more, so that letting go of the gate doesn't end it.
         keyspace[observable].owedBy += 1
-        open(observable, gate)
+        phases.open(observable, &keyspace, &deadlines)
         let behind = keyspace[observable].observers.all.map(\.subscription).filter {
             matching[$0].phase > gate.phase
         }
