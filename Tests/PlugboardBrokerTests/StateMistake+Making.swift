@@ -16,7 +16,7 @@ extension StateMistake {
         case .wrongPlace, .wrongIndex, .staleSession, .lostRhythm, .lostTracer, .lostPause:
             try mistakeSubscription(in: bus, look)
         case .touchedTwice, .touchedUnlisted, .dismissedForNothing: mistakeTurn(in: bus, look)
-        case .lostGateDeadline, .lostGateSerial, .lostAcknowledgement: try mistakeGate(in: bus, look)
+        case .lostGateDeadline, .gateClosedTwice, .lostAcknowledgement: try mistakeGate(in: bus, look)
         case .owedTooMany, .queuedTooMany, .awaitedTooMany, .lostReady: try mistakeCatchup(in: bus, look)
         case .lostReply, .lostReason, .durableTooMany: mistakeSession(in: bus, look)
         case .wrongCallPlace, .lostCallDeadline, .heldTooMany, .lostDemand: try mistakeCall(in: bus, look)
@@ -110,9 +110,9 @@ extension StateMistake {
             look()
             bus.bare.hub.delivery.forgetDirty(1)
         case .lostRhythm:
-            bus.bare.hub.windowed[bus.bare.hub.matching[rhythm].serial] = plain
+            let foundTicket = bus.bare.hub.matching[rhythm].backlog?.window?.ticket
+            bus.bare.hub.deadlines.cancel(try #require(foundTicket))
             look()
-            bus.bare.hub.windowed[bus.bare.hub.matching[rhythm].serial] = rhythm
         case .lostTracer:
             bus.bare.hub.matching[tracer].isTracer = false
             look()
@@ -155,7 +155,7 @@ extension StateMistake {
         switch self {
         case .lostGateDeadline: bus.bare.hub.deadlines.cancel(gate.ticket)
         // A gate that was closed is closed again.
-        case .lostGateSerial: bus.bare.hub.closeAgain(observable, gate)
+        case .gateClosedTwice: bus.bare.hub.closeAgain(observable, gate)
         // What was acknowledged is not said to the gate.
         default: _ = bus.bare.hub.phases.takeAwaited(by: tax, upTo: .max)
         }

@@ -125,7 +125,7 @@ enum StateMistake: CaseIterable {
     case lostBond, lostExpiry, lostGeneration, authorTooOften
     case wrongPlace, wrongIndex, staleSession, lostRhythm, lostTracer, lostDemand
     case touchedTwice, touchedUnlisted, dismissedForNothing
-    case lostGateDeadline, lostGateSerial, lostAcknowledgement
+    case lostGateDeadline, gateClosedTwice, lostAcknowledgement
     case owedTooMany, queuedTooMany, awaitedTooMany, lostReady, lostReply, lostReason, lostPause
     case wrongCallPlace, lostCallDeadline, heldTooMany, durableTooMany
     case chargedTooMuch, lostAccount
@@ -146,7 +146,7 @@ enum StateMistake: CaseIterable {
         case .wrongPlace: ("SubscriptionSet", "a subscription knows its place")
         case .wrongIndex: ("Subscription", "it observes its keys where it says")
         case .staleSession: ("Delivery", "who is touched is there")
-        case .lostRhythm: ("Window", "a rhythm is found by its serial")
+        case .lostRhythm: ("Window", "the deadline of a rhythm is there")
         case .lostTracer: ("Tracing", "it knows all who trace")
         case .lostDemand: ("Supervision", "who reports is there")
         case .touchedTwice: ("Delivery", "nobody is touched twice")
@@ -154,7 +154,7 @@ enum StateMistake: CaseIterable {
         case .dismissedForNothing:
             ("Delivery", "who is to be dismissed is there, and has been told why")
         case .lostGateDeadline: ("Phases", "the deadline of a gate is there")
-        case .lostGateSerial: ("Phases", "gates are found by their serials")
+        case .gateClosedTwice: ("Deadlines", "one for each gate")
         case .lostAcknowledgement: ("Phases", "a gate waits for who was told")
         case .owedTooMany: ("Catchup", "it counts the keys that are owed")
         case .queuedTooMany: ("Catchup", "it counts the bytes that are queued")

@@ -8,7 +8,6 @@ extension Hub {
         guard milliseconds > 0 else { return }
         makeBacklog(of: subscription)
         matching[subscription].backlog?.window = Window(milliseconds: milliseconds)
-        windowed[matching[subscription].serial] = subscription
     }
 
     /// Notes that a throttled subscription was told of a key.
@@ -25,9 +24,8 @@ extension Hub {
 
     /// A window ends: what is owed passes. Where something was told meanwhile, another one follows, a
     /// whole span behind that.
-    mutating func endWindow(_ serial: UInt64) {
-        guard let subscription = windowed[serial], let backlog = matching[subscription].backlog,
-            let window = backlog.window
+    mutating func endWindow(of subscription: SubscriptionHandle) {
+        guard let backlog = matching[subscription].backlog, let window = backlog.window
         else { return }
         backlog.window?.ticket = nil
         let end = window.lastTold + window.span
@@ -41,11 +39,10 @@ extension Hub {
         tellOwed(to: subscription)
     }
 
-    /// Forgets the rhythm of a subscription that ends.
+    /// Forgets the rhythm of a subscription that ends. Its deadline goes, so none names it any more.
     mutating func endThrottle(of subscription: SubscriptionHandle) {
         guard let window = matching[subscription].backlog?.window else { return }
         if let ticket = window.ticket { deadlines.cancel(ticket) }
-        windowed[matching[subscription].serial] = nil
     }
 
     private mutating func tick(
@@ -53,6 +50,6 @@ extension Hub {
         _ backlog: Backlog,
         at time: UInt64
     ) {
-        backlog.window?.ticket = deadlines.add(at: time, .window(matching[subscription].serial))
+        backlog.window?.ticket = deadlines.add(at: time, .window(subscription))
     }
 }

@@ -36,8 +36,8 @@ extension Hub {
         case .ended:
             keyspace.isEnding = false
             deleteEnded(goingOnAt: now &+ 1)
-        case .window(let serial): endWindow(serial)
-        case .gate(let serial): expireGate(serial)
+        case .window(let subscription): endWindow(of: subscription)
+        case .gate(let observable): expireGate(of: observable)
         case .call(let number): timeOut(call: number)
         case .ownState: lookRound()
         case .idle(let plugin): checkIdle(plugin, now: now)

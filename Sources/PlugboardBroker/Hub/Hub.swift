@@ -28,8 +28,6 @@ struct Hub: ~Copyable {
     /// What is sent in this turn.
     var delivery = Delivery()
     var sessions = SessionTable()
-    /// Throttled subscriptions by serial.
-    var windowed: [UInt64: SubscriptionHandle] = [:]
     /// Keys that have not reached all of their observers yet.
     var phases = Phases()
     /// Who answers what.

@@ -12,14 +12,14 @@ enum Deadline: BitwiseCopyable, Equatable {
     case ended
     /// A call has waited long enough for its answer.
     case call(UInt64)
-    /// The subscription with this serial may be told of a key again.
-    case window(UInt64)
+    /// The subscription may be told of a key again. It is there: with its rhythm the deadline goes.
+    case window(SubscriptionHandle)
     /// What the broker tells of itself is looked at anew.
     case ownState
     /// The plugin with this number may have been wanted by nobody for a while.
     case idle(plugin: Int)
-    /// The gate with this serial has waited long enough.
-    case gate(UInt64)
+    /// The gate of this key has waited long enough. It is there: whoever opens it cancels this.
+    case gate(ObservableHandle)
 }
 
 /// Names a deadline, for it to be cancelled. Never taken for a later one.

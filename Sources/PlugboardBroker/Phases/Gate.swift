@@ -13,8 +13,6 @@ struct Gate {
     /// Subscriptions of that phase that have not acknowledged the newest revision that they
     /// were told.
     var waiting: [Acknowledger]
-    /// Tells it from an earlier gate of the same key, for its deadline.
-    let serial: UInt64
     /// When time is up, in monotonic nanoseconds.
     let end: UInt64
     var ticket: DeadlineTicket

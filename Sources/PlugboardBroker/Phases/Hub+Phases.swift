@@ -100,9 +100,8 @@ extension Hub {
     }
 
     /// Time is up for the observers of a phase.
-    mutating func expireGate(_ serial: UInt64) {
-        guard let observable = phases.key(ofGate: serial), let gate = phases.gate(of: observable)
-        else { return }
+    mutating func expireGate(of observable: ObservableHandle) {
+        guard let gate = phases.gate(of: observable) else { return }
         // Who let one write pass by doesn't hold up those that it isn't told of.
         phases.giveUp(observable, &keyspace)
         let text = names(of: gate.waiting.map(\.subscription))

@@ -9,10 +9,8 @@ import PlugboardWire
 /// The gates of a bus, and who is waited for. Used by the loop's thread alone.
 struct Phases: ~Copyable {
     private var gates: [ObservableHandle: Gate] = [:]
-    private var bySerial: [UInt64: ObservableHandle] = [:]
     /// What each subscription has to acknowledge, in the order in which it was told.
     private var awaited: [SubscriptionHandle: [Awaited]] = [:]
-    private var lastSerial: UInt64 = 0
 
     init() {}
 
@@ -23,9 +21,6 @@ struct Phases: ~Copyable {
 
     /// What holds a key back, if anything does.
     func gate(of observable: ObservableHandle) -> Gate? { gates[observable] }
-
-    /// The key whose gate has this serial; nil if that is open.
-    func key(ofGate serial: UInt64) -> ObservableHandle? { bySerial[serial] }
 
     /// Whether a key has yet to be let through to a phase.
     func holds(_ observable: ObservableHandle, from phase: UInt8) -> Bool {
@@ -55,16 +50,13 @@ struct Phases: ~Copyable {
         }
         // What the gate names must live as long as it does.
         keyspace[observable].owedBy += Int32(barrier.told.count) + 1
-        lastSerial += 1
-        bySerial[lastSerial] = observable
         gates[observable] = Gate(
             revision: revision,
             phase: barrier.phase,
             waiting: barrier.earlier
                 + barrier.told.map { Acknowledger(subscription: $0, revision: revision) },
-            serial: lastSerial,
             end: end,
-            ticket: deadlines.add(at: end, .gate(lastSerial))
+            ticket: deadlines.add(at: end, .gate(observable))
         )
     }
 
@@ -76,7 +68,6 @@ struct Phases: ~Copyable {
     ) {
         guard let gate = gates.removeValue(forKey: observable) else { return }
         deadlines.cancel(gate.ticket)
-        bySerial[gate.serial] = nil
         keyspace[observable].owedBy -= 1
     }
 
@@ -134,11 +125,10 @@ extension Phases {
         }
         for (observable, gate) in gates {
             let isThere = living.observables.contains(observable)
-            try Self.always.hold("a gate is of a key that is there", isThere, of: "gate \(gate.serial)")
+            try Self.always.hold("a gate is of a key that is there", isThere, of: "revision \(gate.revision)")
             owedBy[observable, default: 0] += 1
             try gateWillOpen(gate, of: String(keyspace[observable].key), observable, deadlines)
         }
-        try Self.always.agree("gates are found by their serials", bySerial.count, gates.count)
     }
 
     private func gateWillOpen(
@@ -147,9 +137,7 @@ extension Phases {
         _ observable: ObservableHandle,
         _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
-        let isFound = bySerial[gate.serial] == observable
-        try Self.always.hold("a gate is found by its serial", isFound, of: key)
-        let isTimed = deadlines.deadline(of: gate.ticket) == .gate(gate.serial)
+        let isTimed = deadlines.deadline(of: gate.ticket) == .gate(observable)
         try Self.always.hold("the deadline of a gate is there", isTimed, of: key)
         try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: key)
         for waiting in gate.waiting {
