@@ -5,7 +5,8 @@
 // a slab makes have odd generations. The slab follows a handle only if its slot was used and has the
 // handle's generation. An address is used only during one access. The slab can't grow during an access,
 // because growing is a mutation, and Swift enforces exclusive access. The slab can't be copied, so its
-// memory has one owner.
+// memory has one owner. Growing moves elements as bytes, so none may have a weak reference: the runtime
+// knows where those lie. A tidy test looks for them.
 
 #if canImport(Darwin)
     import Darwin

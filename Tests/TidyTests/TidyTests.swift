@@ -66,6 +66,13 @@ struct TidyTests {
         Self.expectNone(files.flatMap(Rules.argument))
     }
 
+    @Test("no element of a slab, which moves them as bytes, has a weak reference")
+    func weakReferences() throws {
+        let files = try SourceTree.files(in: "Sources/PlugboardBroker", "Sources/PlugboardMemory")
+        let weak = files.filter { file in file.code.contains { $0.contains(/\bweak\s+(var|let)\b/) } }
+        #expect(weak.map(\.path) == [])
+    }
+
     @Test("each folder of sources is a layer")
     func layers() throws {
         let folders = try SourceTree.names(in: "Sources").map { "Sources/\($0)" }
