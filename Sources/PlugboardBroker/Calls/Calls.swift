@@ -13,7 +13,7 @@ struct Calls: ~Copyable {
     private let services = PatternTree<Service>()
     private var calls: [UInt64: Call] = [:]
     /// The number of the last call that was made, from 1.
-    private(set) var lastNumber: UInt64 = 0
+    private var lastNumber: UInt64 = 0
     private var asked = AskedClients()
     /// Calls that wait for a plugin to serve.
     private(set) var held = HeldCalls()

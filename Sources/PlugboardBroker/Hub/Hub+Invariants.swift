@@ -91,6 +91,122 @@ extension Hub {
         try always.agree("one while the broker is watched", due.ownStates, own.isActive ? 1 : 0)
     }
 
+    // MARK: What is owed
+
+    /// Looks at all that is owed.
+    private func checkDelivery(_ living: borrowing Living) throws(BrokenInvariant) {
+        var owedBy: [ObservableHandle: Int] = [:]
+        for subscription in living.subscriptions {
+            guard let backlog = matching[subscription].backlog else { continue }
+            try backlog.checkInvariants(living, keyspace, &owedBy)
+            try whoIsOwedWaitsForSomething(subscription, backlog)
+        }
+        try phases.checkInvariants(living, keyspace, matching, deadlines, &owedBy)
+        let always = Invariants(of: "Observable")
+        for observable in living.observables {
+            let (stated, found) = (Int(keyspace[observable].owedBy), owedBy[observable] ?? 0)
+            try always.agree(
+                "it counts who is owed it",
+                stated,
+                found,
+                of: String(keyspace[observable].key)
+            )
+        }
+        for session in living.sessions { try whoIsBehindHasAReason(session) }
+    }
+
+    /// A subscription that is owed something and that nothing holds back is about to be told.
+    private func whoIsOwedWaitsForSomething(
+        _ subscription: SubscriptionHandle,
+        _ backlog: Backlog
+    ) throws(BrokenInvariant) {
+        let session = matching[subscription].session
+        guard sessions[session].isOpen, !backlog.isEmpty, !backlog.isReady else { return }
+        let always = Invariants(of: "Backlog")
+        let name = "client \(sessions[session].client)"
+        try always.hold("what is owed waits for something", isBlocked(subscription, backlog), of: name)
+    }
+
+    /// A session is behind as long as something waits for it to read, and held as long as a reply does.
+    private func whoIsBehindHasAReason(_ session: SessionHandle) throws(BrokenInvariant) {
+        let always = Invariants(of: "Session")
+        let client = "client \(sessions[session].client)"
+        let catchup = sessions[session].catchup
+        if let catchup {
+            try catchup.checkInvariants(of: session, self)
+        } else {
+            let isNothing = Catchup.Waiting(session, self).isNothing
+            try always.hold("what waits has a place", isNothing, of: client)
+        }
+        guard sessions[session].isOpen else { return }
+        let isReplyWaiting = catchup.map { !$0.deferred.isEmpty } ?? false
+        try always.agree(
+            "it is held while a reply waits",
+            sessions[session].isHeld,
+            isReplyWaiting,
+            of: client
+        )
+        let isCatchingUp = catchup.map { !$0.ready.isEmpty || $0.isReading(matching) } ?? false
+        let isBehind = sessions[session].isBehind
+        try always.hold(
+            "it is behind while something is to come first",
+            isBehind || !sessions[session].isHeld && !isCatchingUp,
+            of: client
+        )
+    }
+
+    // MARK: Calls
+
+    /// Looks at all calls and services.
+    private func checkCalls(_ living: borrowing Living) throws(BrokenInvariant) {
+        try calls.checkInvariants(living, deadlines, sessions)
+        let always = Invariants(of: "Supervision")
+        if let reporter = supervision.reporter {
+            try always.hold("who reports is there", living.sessions.contains(reporter))
+        }
+        for plugin in supervision.onDemand {
+            let observers = countObservers(of: plugin)
+            let stated = plugin.demand?.observers ?? -1
+            try always.agree("demand is the observers that there are", stated, observers, of: plugin.name)
+        }
+    }
+
+    // MARK: What users take up
+
+    /// What was found that each user takes up.
+    private func foundUse(_ living: borrowing Living) -> FoundUse {
+        var use = FoundUse()
+        guard access.counts else { return use }
+        for session in living.sessions { countUse(of: session, &use) }
+        for observable in living.observables
+        where keyspace[observable].hasValue && !keyspace[observable].isReserved {
+            use.add(to: keyspace.account(of: observable)) {
+                $0.keys += 1
+                $0.kept += keyspace[observable].keptBytes
+            }
+        }
+        return use
+    }
+
+    private func countUse(of session: SessionHandle, _ use: inout FoundUse) {
+        guard let clearance = sessions[session].clearance else { return }
+        let services = sessions[session].duties?.services.count ?? 0
+        use.add(to: clearance.account) {
+            $0.connections += 1
+            $0.owed += clearance.owed
+            $0.kept += willBytes(of: session)
+            $0.subscriptions += services
+        }
+        for subscription in sessions[session].subscriptions.list.all {
+            let observed = matching[subscription].keys.count + matching[subscription].patterns.count
+            let traced = matching[subscription].isTracer ? tracing.patterns(of: subscription).count : 0
+            use.add(to: clearance.account) {
+                $0.subscriptions += observed + traced
+                $0.kept += matching[subscription].filter?.bytes ?? 0
+            }
+        }
+    }
+
     // MARK: The turn
 
     /// Nothing is left of the turn before.
