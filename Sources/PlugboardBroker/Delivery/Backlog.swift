@@ -89,16 +89,6 @@ final class Backlog {
         }
     }
 
-    /// A key that is owed already was written once more, and moves to the end. What its window holds up
-    /// behind it still waits for that: nothing can be told in the middle of a write, and by the end of
-    /// the turn what comes for others of the same client would be folded.
-    func renew(_ place: OwedKeys.Place, revision: UInt64, event: UInt64) {
-        if case .key(place) = front, window?.holds(keys[place].keyHash, event: keys[place].event) == true {
-            window?.close()
-        }
-        keys.renew(place, revision: revision, event: event)
-    }
-
     /// What comes next waits for the gate of this observable, if that is closed.
     var frontObservable: ObservableHandle? {
         switch front {

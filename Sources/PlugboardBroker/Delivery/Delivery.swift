@@ -19,6 +19,8 @@ struct Delivery: ~Copyable {
     private(set) var dirty = List<SessionHandle>(reserving: 64)
     /// Sessions that are to be dismissed: too much is owed to them, or to their users.
     private(set) var dismissed = List<SessionHandle>()
+    /// Sessions of which something became free while an event was told.
+    private(set) var freed = List<SessionHandle>()
     /// Whose line is executed, and where in its own bytes a reply began that has to wait.
     private var executing: SessionHandle?
     private var replyStart: Int?
@@ -47,6 +49,17 @@ struct Delivery: ~Copyable {
         dismissed.append(session)
     }
 
+    /// Something that a session is owed became free while an event is told. Nothing can be told in the middle
+    /// of that, and what comes for the session behind it must not be folded: it is told before the next event.
+    mutating func noteFreed(_ session: SessionHandle) { freed.append(session) }
+
+    /// The session that became free first.
+    mutating func takeFreed() -> SessionHandle? {
+        if freed.isEmpty { return nil }
+        defer { freed.removeFirst(1) }
+        return freed[0]
+    }
+
     /// All that were to be dismissed are.
     mutating func forgetDismissed() { dismissed.removeAll() }
 
@@ -58,6 +71,7 @@ struct Delivery: ~Copyable {
             sessions[session].isTouched = false
         }
         if let place = dismissed.firstIndex(of: session) { dismissed.removeSwapping(at: place) }
+        while let place = freed.firstIndex(of: session) { freed.removeSwapping(at: place) }
     }
 
     // MARK: Replies
@@ -208,6 +222,7 @@ struct Delivery: ~Copyable {
     /// The turn is over: what was shared by its events is not needed any more.
     mutating func endTurn() {
         log.removeAll()
+        freed.removeAll()
         heldOld = nil
     }
 }

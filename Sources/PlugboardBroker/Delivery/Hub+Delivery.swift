@@ -46,6 +46,7 @@ extension Hub {
         _ cause: WriteCause,
         _ reason: EventReason?
     ) {
+        if !delivery.freed.isEmpty { tellFreed(besides: observable) }
         let by = keyspace.authors[author].by
         let tail = keyspace[observable].tail(
             of: event,
@@ -56,6 +57,16 @@ extension Hub {
             reason
         )
         tell(event, tail, to: observable)
+    }
+
+    /// Tells what became free with the event before. The key of the next one stays meanwhile.
+    @inline(never)
+    private mutating func tellFreed(besides observable: ObservableHandle) {
+        keyspace[observable].owedBy += 1
+        while let session = delivery.takeFreed() {
+            if sessions[session].isBehind { settle(session) }
+        }
+        keyspace[observable].owedBy -= 1
     }
 
     /// Tells the observers of a key one event. Call it before the value changes: `tail` may refer to

@@ -62,7 +62,7 @@ extension Hub {
         if matching[subscription].delivery == .all, event != .emit, let observable,
             !writeAwaited(observable, event, tail.revision, of: subscription)
         {
-            return readyIfFree(subscription)
+            return noteFree(subscription)
         }
         guard isOwed(event, tail, observable, subscription) else { return }
         makeBacklog(of: subscription)
@@ -72,7 +72,15 @@ extension Hub {
         } else {
             queueLine(event, tail, observable, subscription, isGated)
         }
+        noteFree(subscription)
+    }
+
+    /// Another event may have let a subscription go on: a key that is written again moves behind others.
+    private mutating func noteFree(_ subscription: SubscriptionHandle) {
+        let session = matching[subscription].session
+        let wasBehind = sessions[session].isBehind
         readyIfFree(subscription)
+        if !wasBehind, sessions[session].isBehind { delivery.noteFreed(session) }
     }
 
     @inline(never)
@@ -105,7 +113,7 @@ extension Hub {
         if !backlog.keys[owed].isInitial { backlog.keys[owed].countSkipped() }
         backlog.keys[owed].isGated = isGated
         backlog.keys[owed].unacknowledged = nil
-        backlog.renew(owed, revision: tail.revision, event: delivery.eventNumber)
+        backlog.keys.renew(owed, revision: tail.revision, event: delivery.eventNumber)
     }
 
     /// Owes one key more. A session that is owed too many is given up.

@@ -18,8 +18,6 @@ struct Window {
     var ticket: DeadlineTicket?
     /// What was owed by that event passes, although a tick is coming.
     private var openEvent: UInt64 = 0
-    /// What is owed waits for the next tick, although the key that held it up has moved behind it.
-    private var isClosed = false
 
     init(milliseconds: UInt32) {
         span = UInt64(milliseconds) * 1_000_000
@@ -29,8 +27,7 @@ struct Window {
 
     /// Whether an event of a key must wait.
     func holds(_ keyHash: UInt64, event: UInt64 = .max) -> Bool {
-        isTicking && event > openEvent
-            && (isClosed || told.contains(keyHash) || toldBefore.contains(keyHash))
+        isTicking && event > openEvent && (told.contains(keyHash) || toldBefore.contains(keyHash))
     }
 
     mutating func note(_ keyHash: UInt64, at now: UInt64) {
@@ -43,21 +40,14 @@ struct Window {
         openEvent = event
     }
 
-    /// Lets nothing pass before the next tick.
-    mutating func close() {
-        isClosed = true
-    }
-
     /// Forgets what was told before the tick before this one.
     mutating func age() {
-        isClosed = false
         toldBefore = told
         told = []
     }
 
     /// Forgets all: the last line was told a whole span ago.
     mutating func forget() {
-        isClosed = false
         told = []
         toldBefore = []
     }

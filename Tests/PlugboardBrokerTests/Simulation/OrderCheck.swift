@@ -168,10 +168,8 @@ struct OrderCheck {
         case .unsubscribe(let sub): subscriptions[sub] = nil
         case .pause(let sub):
             subscriptions[sub]?.isPaused = true
-            loosen()
-        case .resume(let sub):
-            subscriptions[sub]?.isPaused = false
-            loosen()
+            subscriptions[sub]?.mayFold = true
+        case .resume(let sub): subscriptions[sub]?.isPaused = false
         default: break
         }
     }

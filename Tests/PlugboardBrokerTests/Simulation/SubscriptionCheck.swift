@@ -74,7 +74,7 @@ struct SubscriptionCheck {
         answered = reply.time
         hasPhases = terms.hasPhases
         batches = terms.batches
-        mayFold = plan.every > 0 || terms.hasPhases || terms.isHeavy || plan.since != nil
+        mayFold = plan.every > 0 || terms.hasPhases && plan.phase > 0 || terms.isHeavy || plan.since != nil
         isReadBack = terms.isHeavy && plan.isAll
         mayBeWhole = !terms.policies.isEmpty
         isSynced = !plan.isInitial
