@@ -103,6 +103,12 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length &-= 1
     }
 
+    /// Removes one element that is equal, if there is one. The last takes its place. Takes time with the length.
+    @inlinable
+    public mutating func remove(_ element: Element) where Element: Equatable {
+        for index in 0..<count where self[index] == element { return removeSwapping(at: index) }
+    }
+
     /// Removes and returns the last element.
     @inlinable
     public mutating func popLast() -> Element? {

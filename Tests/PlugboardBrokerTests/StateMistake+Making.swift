@@ -17,7 +17,7 @@ extension StateMistake {
             try mistakeSubscription(in: bus, look)
         case .touchedTwice, .touchedUnlisted, .dismissedForNothing: mistakeTurn(in: bus, look)
         case .lostGateDeadline, .gateClosedTwice, .lostAcknowledgement: try mistakeGate(in: bus, look)
-        case .owedTooMany, .queuedTooMany, .awaitedTooMany, .lostReady: try mistakeCatchup(in: bus, look)
+        case .owedTooMany, .queuedTooMany, .awaitedForNothing, .lostReady: try mistakeCatchup(in: bus, look)
         case .lostReply, .lostReason, .durableTooMany: mistakeSession(in: bus, look)
         case .wrongCallPlace, .lostCallDeadline, .heldTooMany, .lostDemand: try mistakeCall(in: bus, look)
         case .chargedTooMuch, .lostAccount: try mistakeAccount(in: bus, look)
@@ -121,7 +121,7 @@ extension StateMistake {
             bus.bare.take(#"{"op":"pause","sub":1}"#, from: bus.observer)
             bus.bare.take("publish a.plain 5", from: bus.writer)
             bus.endTurn()
-            bus.bare.hub.matching[plain].backlog?.isPaused = false
+            bus.bare.hub.matching[plain].backlog?.resume()
             look()
         }
     }
@@ -175,10 +175,12 @@ extension StateMistake {
             catchup.queuedBytes += 1
             look()
             catchup.queuedBytes -= 1
-        case .awaitedTooMany:
-            bus.bare.hub.matching[first].backlog?.awaitedCount += 1
+        case .awaitedForNothing:
+            let foundBacklog = bus.bare.hub.matching[first].backlog
+            let backlog = try #require(foundBacklog)
+            backlog.awaitGap()
             look()
-            bus.bare.hub.matching[first].backlog?.awaitedCount -= 1
+            _ = backlog.takeGap()
         default:
             let foundLast = catchup.ready.popLast()
             let last = try #require(foundLast)

@@ -126,7 +126,7 @@ enum StateMistake: CaseIterable {
     case wrongPlace, wrongIndex, staleSession, lostRhythm, lostTracer, lostDemand
     case touchedTwice, touchedUnlisted, dismissedForNothing
     case lostGateDeadline, gateClosedTwice, lostAcknowledgement
-    case owedTooMany, queuedTooMany, awaitedTooMany, lostReady, lostReply, lostReason, lostPause
+    case owedTooMany, queuedTooMany, awaitedForNothing, lostReady, lostReply, lostReason, lostPause
     case wrongCallPlace, lostCallDeadline, heldTooMany, durableTooMany
     case chargedTooMuch, lostAccount
 
@@ -158,7 +158,7 @@ enum StateMistake: CaseIterable {
         case .lostAcknowledgement: ("Phases", "a gate waits for who was told")
         case .owedTooMany: ("Catchup", "it counts the keys that are owed")
         case .queuedTooMany: ("Catchup", "it counts the bytes that are queued")
-        case .awaitedTooMany: ("Backlog", "what comes before synced is counted")
+        case .awaitedForNothing: ("Backlog", "a gap that is awaited is there")
         case .lostReady: ("Catchup", "it lists what is ready, each once")
         case .lostReply: ("Session", "it is held while a reply waits")
         case .lostReason: ("Session", "it is behind while something is to come first")

@@ -11,7 +11,7 @@ struct RoomTests {
     ]
     /// Limits of the hub. They may only be lowered.
     private static let hubFieldsMax = 21
-    private static let hubFilesMax = 29
+    private static let hubFilesMax = 27
 
     private static func broker() throws -> [SourceFile] {
         try SourceTree.files(in: "Sources/PlugboardBroker")
@@ -40,6 +40,25 @@ struct RoomTests {
     func extensions(name: String) throws {
         let others = try Self.broker().filter { $0.path != "Sources/PlugboardBroker/\(name)/\(name).swift" }
         #expect(others.filter { $0.code.contains("extension \(name) {") }.map(\.path) == [])
+    }
+
+    /// The phases of a turn, in their order.
+    private static let phases = [
+        "try wait(milliseconds)", "try performReady()", "goOnWithReleased()", "expireDue()",
+        "goOnWithUnsettled()", "try tickJournal()", "dismissSlow()", "try keepRecords()", "try writeOut()",
+        "closeFinished()", "hub.tellTraces()", "readAgain()", "hub.endTurn()", "try checkTurn()",
+    ]
+
+    @Test("one function shows the phases of a turn in order, and nothing else calls them")
+    func turn() throws {
+        let lines = try Self.broker().flatMap(\.code)
+        let start = try #require(lines.firstIndex { $0.contains("func turn(") })
+        let turn = lines[start...].prefix { $0 != "    }" }
+        let called = turn.compactMap { line in Self.phases.first { line.contains($0) } }
+        #expect(called == Self.phases)
+        for phase in Self.phases {
+            #expect(lines.count { $0.contains(phase) && !$0.contains("func ") } == 1, "\(phase)")
+        }
     }
 
     @Test("the hub has no more fields, and no more files extend it, than it had")

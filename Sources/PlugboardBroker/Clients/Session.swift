@@ -109,9 +109,12 @@ struct Session: ~Copyable {
     @inline(__always) var keepsUp: Bool { !isStalled }
 
     /// Makes sure that there is a place for what is owed.
-    mutating func makeCatchup() {
-        guard catchup == nil else { return }
-        catchup = Catchup()
+    @discardableResult
+    mutating func makeCatchup() -> Catchup {
+        if let catchup { return catchup }
+        let made = Catchup()
+        catchup = made
+        return made
     }
 
     /// Has a reply wait for all that is owed up to a revision.

@@ -51,7 +51,9 @@ struct Delivery: ~Copyable {
 
     /// Something that a session is owed became free while an event is told. Nothing can be told in the middle
     /// of that, and what comes for the session behind it must not be folded: it is told before the next event.
-    mutating func noteFreed(_ session: SessionHandle) { freed.append(session) }
+    mutating func noteFreed(_ session: SessionHandle) {
+        if !freed.all.contains(session) { freed.append(session) }
+    }
 
     /// The session that became free first.
     mutating func takeFreed() -> SessionHandle? {
@@ -66,12 +68,10 @@ struct Delivery: ~Copyable {
     /// Takes a session that ends out of what the turn still has to do. What it waited for may have
     /// come in the very moment in which its connection was found to be gone.
     mutating func strike(_ session: SessionHandle, _ sessions: inout SessionTable) {
-        if sessions[session].isTouched, let place = dirty.firstIndex(of: session) {
-            dirty.removeSwapping(at: place)
-            sessions[session].isTouched = false
-        }
-        if let place = dismissed.firstIndex(of: session) { dismissed.removeSwapping(at: place) }
-        while let place = freed.firstIndex(of: session) { freed.removeSwapping(at: place) }
+        if sessions[session].isTouched { dirty.remove(session) }
+        sessions[session].isTouched = false
+        dismissed.remove(session)
+        freed.remove(session)
     }
 
     // MARK: Replies

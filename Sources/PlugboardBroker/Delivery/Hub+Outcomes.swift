@@ -32,12 +32,11 @@ extension Hub {
 
     /// What holds back that which a subscription is to be told next.
     private func frontBarrier(of subscription: SubscriptionHandle) -> AckBarrier? {
-        guard !phases.isEmpty, let backlog = matching[subscription].backlog,
-            let observable = frontObservable(of: subscription, backlog),
+        guard let backlog = matching[subscription].backlog,
+            case .phase(let observable) = state(of: subscription, backlog),
             let gate = phases.gate(of: observable)
         else { return nil }
-        let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
-        return barrier.holds(matching[subscription]) ? barrier : nil
+        return AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
     }
 }
 

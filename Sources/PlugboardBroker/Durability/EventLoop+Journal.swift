@@ -45,7 +45,7 @@ extension EventLoop {
         try hub.durability.begin(writer, records)
         tell(recovered, hub.keyspace.keyCount)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
-        try keepRecords()
+        try writeRecords()
     }
 
     private func tell(_ recovered: Recovered, _ keys: Int) {
@@ -90,7 +90,7 @@ extension EventLoop {
 
     /// Asks for what is to be read again; all of it was written by now.
     mutating func readAgain() {
-        guard hub.durability.hasJournal, hub.durability.isWritten else { return }
+        guard hub.replays.hasRequests, hub.durability.hasJournal, hub.durability.isWritten else { return }
         for request in hub.replays.takeRequests(hub.matching) { hub.durability.read(request) }
     }
 

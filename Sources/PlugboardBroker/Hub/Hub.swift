@@ -128,6 +128,7 @@ struct Hub: ~Copyable {
         delivery.endTurn()
         durability.endTurn()
         keyspace.endTurn()
+        if own.isActive { own.turns.end() }
     }
 
     @inline(__always)

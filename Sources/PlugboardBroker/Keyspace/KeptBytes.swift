@@ -45,8 +45,4 @@ extension List {
         for index in indices { copy.append(self[index]) }
         return copy
     }
-
-    func firstIndex(of element: Element) -> Int? where Element: Equatable {
-        indices.first { self[$0] == element }
-    }
 }

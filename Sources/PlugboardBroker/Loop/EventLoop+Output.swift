@@ -1,5 +1,5 @@
-// The end of a turn, the one place that writes: each connection that has something
-// gets one write, and then is judged: wait for room, go on reading, or close.
+// Output: each connection that has something gets one write, and then is judged: it waits for room,
+// goes on reading, or is closed. The loop's turn says when.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -13,26 +13,8 @@ extension EventLoop {
     /// How often in a turn one connection is given more of what it is owed.
     private static var settlingRoundsMax: Int { 4 }
 
-    /// Sends what the turn queued and closes what is finished.
-    mutating func finishTurn() throws {
-        dismissSlow()
-        try keepRecords()
-        repeat {
-            dismissSlow()
-            try serveTouched()
-            // Those who trace are told when it is known how long others waited; what their own
-            // connections leave behind may be traced, too.
-            if !hub.tracing.isEmpty { hub.tellTraces() }
-            try keepRecords()
-            // The journal may have had news for somebody by then, and nothing else may wake the loop.
-        } while !hub.delivery.dirty.isEmpty || !hub.delivery.dismissed.isEmpty || !hub.tracing.isEmpty
-        if hub.replays.hasRequests { readAgain() }
-        hub.endTurn()
-        if hub.own.isActive { hub.own.turns.end() }
-        try checkTurn()
-    }
-
-    private mutating func serveTouched() throws {
+    /// Serves each connection that has something to be sent.
+    mutating func writeOut() throws {
         var index = 0
         // Also where the journal fails in between: of those who were served some are gone by then.
         defer { hub.delivery.forgetDirty(index) }
@@ -41,19 +23,27 @@ extension EventLoop {
             index += 1
             hub.sessions[session].isTouched = false
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
-            // The end of one connection may have been a write.
-            try keepRecords()
             serve(connection)
-            // Who is given up is told so before it is closed.
-            if !hub.delivery.dismissed.isEmpty { dismissSlow() }
             try judge(connection)
-            // The end of one connection may be too much for another, which is known here alone.
-            if !hub.delivery.dismissed.isEmpty { dismissSlow() }
         }
     }
 
+    /// Closes the connections that are finished. Who is given up is told so before that.
+    mutating func closeFinished() {
+        guard hub.delivery.dismissed.isEmpty else { return }
+        for token in finished.all {
+            guard let connection = connections.find(token: token),
+                connection.isFinished(hub.sessions[connection.session])
+            else { continue }
+            hub.forget(connection.session)
+            poller.remove(connection.descriptor.raw)
+            connections.remove(connection)
+        }
+        finished.removeAll()
+    }
+
     /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of them.
-    private mutating func dismissSlow() {
+    mutating func dismissSlow() {
         var index = 0
         while index < hub.delivery.dismissed.count {
             let session = hub.delivery.dismissed[index]
@@ -237,7 +227,7 @@ extension EventLoop {
             return try watch(connection)
         }
         if connection.isFinished(hub.sessions[connection.session]) {
-            close(connection)
+            finished.append(connection.token)
         } else {
             try watch(connection)
         }
@@ -249,11 +239,5 @@ extension EventLoop {
         connection.interest = wanted
         let fd = connection.descriptor.raw
         try poller.change(fd, token: connection.token, interest: wanted)
-    }
-
-    private mutating func close(_ connection: Connection) {
-        hub.forget(connection.session)
-        poller.remove(connection.descriptor.raw)
-        connections.remove(connection)
     }
 }

@@ -13,10 +13,8 @@ extension EventLoop {
 
     /// Follows the policy that was left for it. When that is reported, nobody is told any more
     /// what the new policy doesn't let it see.
-    mutating func takePolicy(from inbox: Mailbox<Policy>) throws {
+    mutating func takePolicy(from inbox: Mailbox<Policy>) {
         guard let policy = inbox.take() else { return }
-        // What this turn has told is sent now, so that what is left has not been read.
-        try finishTurn()
         for (session, farewell) in hub.replacePolicy(policy) {
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
             dismiss(connection, farewell, keepingUnread: false)

@@ -30,6 +30,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private let wakeup: Wakeup
     var hub: Hub
     var connections = ConnectionTable()
+    /// What is ready, and how much of that was handled.
+    private var ready = List<Readiness>(reserving: 64)
+    private var handledCount = 0
     /// Where reads go while a connection has no half line of its own.
     private var input = ByteBuffer()
     /// Room for noting what one write gathers.
@@ -38,6 +41,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var released = List<UInt64>(reserving: 64)
     /// Connections that are owed something and take more.
     var unsettled = List<UInt64>(reserving: 64)
+    /// Connections with which the turn may be done for good.
+    var finished = List<UInt64>(reserving: 64)
     /// The count of events told at which this turn has done enough.
     private(set) var eventsEnd: UInt64 = 0
     private var isStopping = false
@@ -48,6 +53,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var nextJournalTick: UInt64 = 0
     /// Where policies come from, if one is followed.
     private var policyInbox: Mailbox<Policy>?
+    private var isPolicyWaiting = false
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
     /// When a debug build looks at its state.
@@ -108,7 +114,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             while !isStopping {
                 heartbeat?.turn(at: time.nanoseconds())
                 try wakeRestedListener()
-                try turn(milliseconds: patience)
+                try turn(waiting: patience)
             }
         } catch let error as JournalError {
             forgetUntold()
@@ -133,19 +139,53 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
     }
 
-    private mutating func turn(milliseconds: Int32) throws {
-        var failure: (any Error)?
-        let poller = poller
-        eventsEnd = hub.own.events &+ Self.eventsPerTurn
-        try poller.wait(milliseconds: milliseconds) { ready in
-            do { try handle(ready) } catch { failure = error }
-        }
-        if let failure { throw failure }
+    /// One turn, all of it. Nothing is told that is not kept, and each connection is written to at the end. A
+    /// turn that grew large leaves the rest of what is ready to the next, which begins without waiting.
+    private mutating func turn(waiting milliseconds: Int32) throws {
+        try wait(milliseconds)
+        try performReady()
         goOnWithReleased()
         expireDue()
         goOnWithUnsettled()
         try tickJournal()
-        try finishTurn()
+        repeat {
+            dismissSlow()
+            try keepRecords()
+            try writeOut()
+            closeFinished()
+            if !hub.tracing.isEmpty { hub.tellTraces() }
+        } while hasMoreToTell
+        readAgain()
+        hub.endTurn()
+        try checkTurn()
+    }
+
+    /// Finds what is ready, unless some of what was is not handled yet.
+    private mutating func wait(_ milliseconds: Int32) throws {
+        eventsEnd = hub.own.events &+ Self.eventsPerTurn
+        if handledCount < ready.count { return }
+        ready.removeAll()
+        handledCount = 0
+        let poller = poller
+        try poller.wait(milliseconds: milliseconds) { ready.append($0) }
+    }
+
+    /// Handles what is ready, while the turn's log is still in the cache.
+    private mutating func performReady() throws {
+        if hub.own.isActive, !ready.isEmpty { hub.own.turns.begin() }
+        if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
+        isPolicyWaiting = false
+        while handledCount < ready.count, hub.delivery.log.count <= Delivery.logBytesPerTurn {
+            handledCount += 1
+            try handle(ready[handledCount - 1])
+        }
+    }
+
+    /// The end of a connection may be a write, and for others too much; what is kept, news; and those who
+    /// trace are told when it is known how long others waited, and may be traced themselves.
+    private var hasMoreToTell: Bool {
+        !hub.delivery.dirty.isEmpty || !hub.delivery.dismissed.isEmpty || !finished.isEmpty
+            || hub.durability.hasJournal && !hub.durability.isWritten || !hub.tracing.isEmpty
     }
 
     /// Does what has fallen due. Without deadlines no clock is read.
@@ -156,7 +196,6 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     }
 
     private mutating func handle(_ ready: Readiness) throws {
-        if hub.own.isActive { hub.own.turns.begin() }
         switch ready.token {
         case Self.listenerToken: try acceptWaiting()
         case Self.wakeupToken:
@@ -165,16 +204,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.journalToken:
             journalWakeup?.drain()
             try takeJournalNews()
-        case Self.policyToken:
-            if let policyInbox { try takePolicy(from: policyInbox) }
+        // What this turn has told is sent first, so that what is left then has not been read.
+        case Self.policyToken: isPolicyWaiting = true
         default:
             guard let connection = connections.find(token: ready.token) else { return }
             hub.delivery.touch(connection.session, &hub.sessions)
             if ready.isGone { noteGone(connection) }
             if ready.canRead || ready.isGone { receive(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
-            // A turn that grew large is ended early, while its log is still in the cache.
-            if hub.delivery.log.count > Delivery.logBytesPerTurn { try finishTurn() }
         }
     }
 
@@ -210,7 +247,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        if !released.isEmpty || !unsettled.isEmpty || hub.durability.isGathering { return 0 }
+        let goesOn = !released.isEmpty || !unsettled.isEmpty || isPolicyWaiting
+        if goesOn || hub.durability.isGathering { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(listenerRestsUntil ?? .max, due)
         if until == .max { return -1 }
@@ -234,21 +272,16 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if listenerRestsUntil == nil { poller.remove(listener) }
         poller.remove(wakeup.raw)
         hub.isStopping = true
+        ready.removeAll()
+        handledCount = 0
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where hub.sessions[connection.session].isOpen {
             dismiss(connection, succession.isWanted ? .restarting : .stopping, keepingUnread: true)
         }
-        try finishTurn()
         while connections.count > 0 {
             let now = time.nanoseconds()
             guard now < deadline else { return }
-            let poller = poller
-            var failure: (any Error)?
-            try poller.wait(milliseconds: Int32((deadline - now) / 1_000_000 + 1)) { ready in
-                do { try handle(ready) } catch { failure = error }
-            }
-            if let failure { throw failure }
-            try finishTurn()
+            try turn(waiting: hub.delivery.dirty.isEmpty ? Int32((deadline - now) / 1_000_000 + 1) : 0)
         }
     }
 }

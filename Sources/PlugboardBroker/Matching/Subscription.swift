@@ -75,10 +75,11 @@ struct Subscription: ~Copyable {
     var rank: (UInt8, UInt64) { (phase, serial) }
 
     /// Makes sure that there is a place for what is owed.
-    mutating func makeBacklog() {
-        guard backlog == nil else { return }
-        backlog = Backlog()
-        isDirect = false
+    mutating func makeBacklog() -> Backlog {
+        if let backlog { return backlog }
+        let made = Backlog()
+        (backlog, isDirect) = (made, false)
+        return made
     }
 
     /// Frees the backlog. The hub has taken its keys out before.
@@ -89,9 +90,13 @@ struct Subscription: ~Copyable {
 
     /// An event about a key may be told at once.
     func isFree(_ keyHash: UInt64) -> Bool {
-        guard let backlog else { return true }
-        if let window = backlog.window, window.holds(keyHash) { return false }
-        return backlog.isEmpty && !backlog.isPaused && !backlog.awaitsReply
+        backlog?.isFree(keyHash) ?? true
+    }
+
+    /// How far it is. `isBehind`: its client is.
+    func state(isBehind: Bool) -> ObserverState {
+        if backlog?.isPaused == true { return .paused }
+        return backlog?.isEmpty == false || isBehind ? .lagging : .live
     }
 
     /// Adds the first of its patterns that matches a key.

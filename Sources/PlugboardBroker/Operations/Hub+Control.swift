@@ -12,8 +12,7 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        makeBacklog(of: subscription)
-        matching[subscription].backlog?.isPaused = true
+        openBacklog(of: subscription).backlog.pause()
         replyControl(request, line, subscription, session)
     }
 
@@ -23,12 +22,9 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        matching[subscription].backlog?.isPaused = false
-        matching[subscription].backlog?.steps = 0
+        matching[subscription].backlog?.resume()
         replyControl(request, line, subscription, session)
-        waitForReplay(of: subscription)
-        dropEmptyBacklog(of: subscription)
-        tellOwed(to: subscription)
+        review(subscription)
     }
 
     /// Lets so many lines pass that are owed; none that are still to come.
@@ -41,9 +37,9 @@ extension Hub {
         guard let backlog = matching[subscription].backlog, backlog.isPaused else {
             throw notPaused(subscription, request)
         }
-        backlog.steps = min(decoder.options.count, backlog.owedCount)
+        backlog.step(decoder.options.count)
         replyControl(request, line, subscription, session)
-        tellOwed(to: subscription)
+        review(subscription)
     }
 
     /// The subscription that a request names, of this client or of the one it names.

@@ -28,7 +28,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ subscription: SubscriptionHandle
     ) {
-        beginOwing(to: subscription)
+        openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: decoder.options.initial)
         for number in keyspace.history.first(after: decoder.options.since)..<keyspace.history.count {
             let entry = keyspace.history[number]
             guard entry.operation != .emit,
@@ -36,9 +36,7 @@ extension Hub {
             else { continue }
             owe(missed: entry, to: subscription)
         }
-        matching[subscription].backlog?.owesSynced = decoder.options.initial
-        tellOwed(to: subscription)
-        dropEmptyBacklog(of: subscription)
+        review(subscription)
     }
 
     /// The deletes of keys that an observer may still know, and that are known here to be gone.
@@ -66,12 +64,7 @@ extension Hub {
     mutating func owe(missed entry: History.Entry, to subscription: SubscriptionHandle) {
         let observable = entry.observable
         if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: observable) }
-        if let backlog = matching[subscription].backlog, let owed = place(of: observable, in: backlog) {
-            backlog.keys[owed].countSkipped()
-            return backlog.keys.renew(owed, revision: entry.revision, event: 0)
-        }
-        let hash = keyspace[observable].hash
-        appendOwed(OwedKey(observable, hash, revision: entry.revision, .unsure), to: subscription)
+        oweMissed(observable, revision: entry.revision, to: subscription)
     }
 
     /// Whether `since` is a revision that this life of the counter has had.

@@ -15,7 +15,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ subscription: SubscriptionHandle
     ) {
-        beginOwing(to: subscription)
+        openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: true)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
         var budget = matching[subscription].delivery == .all ? Int.max : Judge.examinedBytesMax
@@ -39,24 +39,7 @@ extension Hub {
             appendOwed(owed, to: subscription)
         }
         for entry in gone { owe(missed: entry, to: subscription) }
-        matching[subscription].backlog?.owesSynced = true
-        tellOwed(to: subscription)
-    }
-
-    /// Before a new subscription is owed what it begins with.
-    mutating func beginOwing(to subscription: SubscriptionHandle) {
-        makeBacklog(of: subscription)
-        matching[subscription].backlog?.lastRevision = revision
-        sessions[matching[subscription].session].makeCatchup()
-    }
-
-    /// Tells at once as much of what a subscription is owed as there is room for: what is left for
-    /// the end of the turn has others of the same client wait, and what comes for them be folded.
-    mutating func tellOwed(to subscription: SubscriptionHandle) {
-        let session = matching[subscription].session
-        let isFirst = !sessions[session].isBehind
-        readyIfFree(subscription)
-        if isFirst, sessions[session].isBehind { settle(session) }
+        review(subscription)
     }
 
     /// The keys with a value that match, in the order in which they were written.

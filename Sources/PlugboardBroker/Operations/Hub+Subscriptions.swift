@@ -24,10 +24,9 @@ extension Hub {
         switch beginning {
         case .remembered: oweMissed(of: wanted, line, subscription)
         case .kept(let place):
-            beginOwing(to: subscription)
-            matching[subscription].backlog?.owesSynced = decoder.options.initial
-            matching[subscription].backlog?.lastRevision = decoder.options.since
-            beginReplay(subscription, from: place, after: decoder.options.since)
+            let (since, initial) = (decoder.options.since, decoder.options.initial)
+            openBacklog(of: subscription).backlog.begin(at: since, owingSynced: initial)
+            beginReplay(subscription, from: place, after: since)
         case .fresh, .anew:
             guard decoder.options.initial else { return }
             let isAnew = beginning.isResumed == false
@@ -61,10 +60,9 @@ extension Hub {
 
     /// A client that is behind is answered later, and told nothing of this subscription before.
     private mutating func awaitReply(_ subscription: SubscriptionHandle) {
-        makeBacklog(of: subscription)
-        matching[subscription].backlog?.awaitsReply = true
-        sessions[matching[subscription].session].makeCatchup()
-        sessions[matching[subscription].session].catchup?.unanswered.append(subscription)
+        let (backlog, catchup) = openBacklog(of: subscription)
+        backlog.awaitReply()
+        catchup.unanswered.append(subscription)
     }
 
     mutating func unsubscribe(
@@ -187,62 +185,5 @@ extension Hub {
     func charge(_ subscription: SubscriptionHandle, traced: Int, _ sign: Int = 1) {
         let session = matching[subscription].session
         access.charge(sessions[session], for: matching[subscription], traced: traced, sign)
-    }
-
-    // MARK: Backlogs
-
-    /// Makes sure that a subscription has a place for what it is owed.
-    mutating func makeBacklog(of subscription: SubscriptionHandle) {
-        guard matching[subscription].backlog == nil else { return }
-        noteDirect(subscription) { $0.makeBacklog() }
-    }
-
-    /// Gives that place up when nothing is owed and nothing has to wait.
-    mutating func dropEmptyBacklog(of subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog, !backlog.isNeeded else { return }
-        releaseBacklog(of: subscription)
-    }
-
-    private mutating func releaseBacklog(of subscription: SubscriptionHandle) {
-        noteDirect(subscription) { $0.releaseBacklog() }
-    }
-
-    /// Changes a subscription; its session counts those that can't be told plainly and at once.
-    private mutating func noteDirect(
-        _ subscription: SubscriptionHandle,
-        _ change: (inout Subscription) -> Void
-    ) {
-        let wasDirect = matching[subscription].isDirect
-        change(&matching[subscription])
-        let isDirect = matching[subscription].isDirect
-        if wasDirect == isDirect { return }
-        sessions[matching[subscription].session].indirectCount += isDirect ? -1 : 1
-    }
-
-    /// Forgets what a subscription is owed, and its rhythm.
-    mutating func writeOff(_ subscription: SubscriptionHandle) {
-        endThrottle(of: subscription)
-        endReplay(of: subscription)
-        guard let backlog = matching[subscription].backlog else { return }
-        let session = matching[subscription].session
-        while let owed = backlog.keys.front {
-            let observable = backlog.keys[owed].observable
-            forgetOwed(owed, of: subscription)
-            keyspace.removeIfUnneeded(observable)
-        }
-        if let catchup = sessions[session].catchup {
-            catchup.queuedBytes -= backlog.lines.byteCount
-            if backlog.isReady,
-                let place = catchup.ready.firstIndex(of: subscription)
-            {
-                catchup.ready.removeSwapping(at: place)
-            }
-            if backlog.awaitsReply,
-                let place = catchup.unanswered.firstIndex(of: subscription)
-            {
-                catchup.unanswered.removeSwapping(at: place)
-            }
-        }
-        releaseBacklog(of: subscription)
     }
 }

@@ -80,25 +80,8 @@ extension Hub {
                 let line = scratch.bytes.kept
                 tellOrQueue(line, revision: tracing.revision(place), to: tracer.subscription)
             }
-            if let gap = tracing.takeGap(ofTracer: index) { tell(gap, to: tracer.subscription) }
+            if let gap = tracing.takeGap(ofTracer: index) { tellOrQueue(gap, to: tracer.subscription) }
         }
         tracing.removeAll()
-    }
-
-    private mutating func tell(_ gap: Gap, to subscription: SubscriptionHandle) {
-        if let backlog = matching[subscription].backlog {
-            backlog.lines.drop(gap)
-            return readyIfFree(subscription)
-        }
-        scratch.removeAll()
-        EventEncoder.appendLagged(
-            sub: matching.sub(of: subscription),
-            dropped: gap.dropped,
-            first: gap.first,
-            last: gap.last,
-            to: &scratch
-        )
-        let line = scratch.bytes.kept
-        tellOrQueue(line, revision: gap.last, to: subscription)
     }
 }

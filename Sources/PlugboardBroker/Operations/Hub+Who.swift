@@ -98,16 +98,12 @@ extension Hub {
     }
 
     private func state(of subscription: SubscriptionHandle) -> ObserverState {
-        if let backlog = matching[subscription].backlog {
-            if backlog.isPaused { return .paused }
-            if !backlog.isEmpty { return .lagging }
-        }
-        return sessions[matching[subscription].session].isBehind ? .lagging : .live
+        matching[subscription].state(isBehind: sessions[matching[subscription].session].isBehind)
     }
 
     /// Everything up to this revision that concerns a subscription is on its way to it.
     private func toldRevision(of subscription: SubscriptionHandle) -> UInt64 {
-        guard let front = matching[subscription].backlog?.frontRevision else { return revision }
+        guard let front = matching[subscription].backlog?.nextRevision else { return revision }
         return front > 0 ? min(front - 1, revision) : 0
     }
 

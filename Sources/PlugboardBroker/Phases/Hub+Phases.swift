@@ -155,7 +155,7 @@ extension Hub {
             close(observable, revision: gate.revision, barrier)
         }
         // Telling one tells all that its client is owed: by now the next gate is closed.
-        for subscription in free { tellOwed(to: subscription) }
+        for subscription in free { review(subscription) }
         keyspace[observable].owedBy -= 1
         keyspace.removeIfUnneeded(observable)
     }

@@ -2,7 +2,7 @@
 // so it may be an existential; what it returns lies in memory of the loop's.
 
 /// Why a descriptor woke the loop.
-public struct Readiness: Equatable, Sendable {
+public struct Readiness: Equatable, Sendable, BitwiseCopyable {
     /// The number that was given with `add`.
     public let token: UInt64
     /// Something can be read, or the peer finished writing.

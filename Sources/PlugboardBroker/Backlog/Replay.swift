@@ -15,13 +15,12 @@ final class Replay {
     let skipping: Int
     /// What comes later is told as it happens.
     let upTo: UInt64
-    /// Keys are gathered, and told when all is read.
+    /// Keys are owed as they are read, and told when all is read.
     let gathers: Bool
     /// Where the next piece begins.
     var place: ReadPlace
     /// The next piece was asked for, or is to be.
     var isReading = true
-    var gathered = OwedKeys()
     /// Keys that were told to match no longer, or to be gone, by their hash, until they match again.
     private var left: Set<UInt64> = []
     /// All up to it was told.

@@ -34,10 +34,8 @@ extension Hub {
         after revision: UInt64,
         skipping: Int = 0
     ) {
-        let session = matching[subscription].session
-        makeBacklog(of: subscription)
-        sessions[session].makeCatchup()
-        matching[subscription].backlog?.replay = Replay(
+        let (backlog, catchup) = openBacklog(of: subscription)
+        backlog.replay = Replay(
             replays.begin(subscription),
             from: place,
             patterns: patterns(of: subscription),
@@ -46,9 +44,8 @@ extension Hub {
             upTo: self.revision,
             gathers: matching[subscription].delivery == .latest
         )
-        sessions[session].catchup?.replaying.append(subscription)
-        sessions[session].isBehind = true
-        delivery.touch(session, &sessions)
+        catchup.replaying.append(subscription)
+        noteBehind(matching[subscription].session)
     }
 
     /// Takes a piece of the journal for who asked, if it is still there.
@@ -58,22 +55,21 @@ extension Hub {
         else { return }
         replay.take(piece)
         if replay.gathers {
-            gather(replay, for: matching[subscription].session)
+            gather(replay, for: subscription)
             goOn(replay, of: subscription)
         } else if replay.readyCount == 0 {
             goOn(replay, of: subscription)
         }
-        dropEmptyBacklog(of: subscription)
         delivery.touch(matching[subscription].session, &sessions)
-        readyIfFree(subscription)
+        review(subscription)
     }
 
     /// Tells the next event of a replay.
-    mutating func appendReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
+    mutating func tellReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         guard let replay = backlog.replay else { return }
         if let (entry, bytes) = replay.popNext() {
-            appendReplayed(entry.record, entry.place.bytes(of: bytes.span), replay, subscription)
-            backlog.lastRevision = max(backlog.lastRevision, entry.record.revision)
+            tellReplayed(entry.record, entry.place.bytes(of: bytes.span), replay, subscription)
+            backlog.noteTold(max(backlog.lastRevision, entry.record.revision))
         }
         if replay.readyCount == 0 { goOn(replay, of: subscription) }
     }
@@ -81,27 +77,10 @@ extension Hub {
     /// Forgets the replay of a subscription.
     mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
-        while let owed = replay.gathered.front {
-            let observable = replay.gathered.remove(owed).observable
-            keyspace[observable].owedBy -= 1
-            keyspace.removeIfUnneeded(observable)
-        }
         durability.endReading(at: replay.place)
         replays.end(replay.number)
         backlog.replay = nil
-        if let catchup = sessions[matching[subscription].session].catchup,
-            let place = catchup.replaying.firstIndex(of: subscription)
-        {
-            catchup.replaying.removeSwapping(at: place)
-        }
-    }
-
-    /// A subscription goes on: where a piece of the journal is on its way to it, the replies of its
-    /// session wait again.
-    mutating func waitForReplay(of subscription: SubscriptionHandle) {
-        guard matching[subscription].backlog?.replay?.isReading == true else { return }
-        sessions[matching[subscription].session].isBehind = true
-        delivery.touch(matching[subscription].session, &sessions)
+        openBacklog(of: subscription).catchup.replaying.remove(subscription)
     }
 
     /// A session has nothing to be told before more of the journal is read.
@@ -122,11 +101,11 @@ extension Hub {
             return replays.ask(replay.number)
         }
         if hasFailed { noteUnreadable(replay, of: subscription) }
-        if replay.gathers { oweGathered(replay, subscription) }
+        if replay.gathers { matching[subscription].backlog?.keys.sort() }
         endReplay(of: subscription)
     }
 
-    private mutating func appendReplayed(
+    private mutating func tellReplayed(
         _ record: RecordLine,
         _ event: Span<UInt8>,
         _ replay: Replay,
@@ -174,10 +153,10 @@ extension Hub {
 
     // MARK: The newest of each key
 
-    private mutating func gather(_ replay: Replay, for session: SessionHandle) {
+    private mutating func gather(_ replay: Replay, for subscription: SubscriptionHandle) {
         var restored = RestoredAuthors()
         while let (entry, bytes) = replay.popNext() {
-            gather(entry.record, entry.place.bytes(of: bytes.span), replay, session, &restored)
+            gather(entry.record, entry.place.bytes(of: bytes.span), subscription, &restored)
         }
         restored.release(&keyspace)
     }
@@ -185,12 +164,11 @@ extension Hub {
     private mutating func gather(
         _ record: RecordLine,
         _ event: Span<UInt8>,
-        _ replay: Replay,
-        _ session: SessionHandle,
+        _ subscription: SubscriptionHandle,
         _ restored: inout RestoredAuthors
     ) {
         let key = record.key.bytes(of: event)
-        guard sessions[session].authorize(.subscribe, key) else { return }
+        guard sessions[matching[subscription].session].authorize(.subscribe, key) else { return }
         let observable = keyspace.findOrInsert(key)
         if record.kind == .delete, !keyspace[observable].hasValue {
             let deleter = restored.author(record.by.bytes(of: event), nil, &keyspace)
@@ -198,44 +176,23 @@ extension Hub {
             keyspace[observable].cause = record.cause
             keyspace[observable].marks.reason = record.reason
         }
-        if let owed = replay.gathered.find(observable) {
-            replay.gathered[owed].countSkipped()
-            return replay.gathered.renew(owed, revision: record.revision, event: 0)
-        }
-        gather(observable, record.revision, replay)
+        oweMissed(observable, revision: record.revision, to: subscription)
     }
 
-    private mutating func gather(_ observable: ObservableHandle, _ revision: UInt64, _ replay: Replay) {
-        let hash = keyspace[observable].hash
-        replay.gathered.append(OwedKey(observable, hash, revision: revision, .unsure))
-        keyspace[observable].owedBy += 1
-    }
-
-    /// Owes what was gathered, and behind it what has come since.
-    private mutating func oweGathered(_ replay: Replay, _ subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog,
-            let catchup = sessions[matching[subscription].session].catchup
-        else { return }
-        let owedBefore = backlog.keys.count
-        var awaitedCount = replay.gathered.count
-        while let later = backlog.keys.front {
-            var owed = backlog.keys.remove(later)
-            if let missed = replay.gathered.find(owed.observable) {
-                let skipped = UInt64(owed.skipped) + UInt64(replay.gathered[missed].skipped) + 1
-                owed.skipped = UInt32(clamping: skipped)
-                owed.knowledge = .unsure
-                replay.gathered.remove(missed)
-                keyspace[owed.observable].owedBy -= 1
-            } else if owed.isAwaited {
-                awaitedCount += 1
-            }
-            replay.gathered.append(owed)
+    /// Owes a write that an observer missed; of a key that it is owed already, the newer one.
+    mutating func oweMissed(
+        _ observable: ObservableHandle,
+        revision: UInt64,
+        to subscription: SubscriptionHandle
+    ) {
+        let backlog = openBacklog(of: subscription).backlog
+        guard let owed = place(of: observable, in: backlog) else {
+            let hash = keyspace[observable].hash
+            return appendOwed(OwedKey(observable, hash, revision: revision, .unsure), to: subscription)
         }
-        swap(&backlog.keys, &replay.gathered)
-        catchup.owedCount += backlog.keys.count - owedBefore
-        backlog.awaitedCount = awaitedCount
-        if catchup.owedCount > Limits.owedKeysMax {
-            delivery.setAside(matching[subscription].session, .slow, &sessions)
+        backlog.keys.noteMissed(owed)
+        if backlog.keys[owed].revision < revision {
+            backlog.keys.renew(owed, revision: revision, event: 0)
         }
     }
 
@@ -246,25 +203,14 @@ extension Hub {
     private mutating func noteUnreadable(_ replay: Replay, of subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
-        delivery.openOwn(of: session, &sessions)
-        EventEncoder.appendLagged(
-            sub: matching.sub(of: subscription),
-            dropped: replay.upTo - min(replay.upTo, first) + 1,
-            first: first,
-            last: max(first, replay.upTo),
-            to: &sessions[session].outbox.own
-        )
+        let dropped = replay.upTo - min(replay.upTo, first) + 1
+        appendLagged(dropped, first, max(first, replay.upTo), to: subscription)
         guard replay.gathers else { return }
         for observable in currentValues(of: replay.patterns, for: sessions[session].clearance)
         where keyspace[observable].revision > replay.after
             && keyspace[observable].revision <= replay.upTo
         {
-            let revision = keyspace[observable].revision
-            if let owed = replay.gathered.find(observable) {
-                replay.gathered.renew(owed, revision: revision, event: 0)
-            } else {
-                gather(observable, revision, replay)
-            }
+            oweMissed(observable, revision: keyspace[observable].revision, to: subscription)
         }
     }
 

@@ -35,6 +35,17 @@ struct LineQueue: ~Copyable {
         /// The observable whose gate it waits for.
         let observable: ObservableHandle?
         let count: Int
+
+        init(
+            _ revision: UInt64,
+            event: UInt64,
+            keyHash: UInt64,
+            observable: ObservableHandle?,
+            count: Int
+        ) {
+            (self.revision, self.event, self.keyHash) = (revision, event, keyHash)
+            (self.observable, self.count) = (observable, count)
+        }
     }
 
     /// What a queued line is counted for beside its bytes.
@@ -129,10 +140,8 @@ struct LineQueue: ~Copyable {
         return Self.cost(ofLine: header.count)
     }
 
-    /// Takes the gap out, once it was told.
-    mutating func closeGap() {
-        gap = nil
-    }
+    /// Takes the gap out, to be told.
+    mutating func takeGap() -> Gap? { gap.take() }
 }
 
 extension LineQueue {

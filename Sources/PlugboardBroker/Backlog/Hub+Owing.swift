@@ -1,5 +1,5 @@
-// Observers that can't be told at once: what they are owed is noted, and told by
-// `settle` as soon as nothing stands in the way.
+// Owing: an event for an observer that can't be told at once is noted in its backlog, a key by name and
+// anything else as a line. Nothing is told here: an event is owed in the middle of a write.
 
 import PlugboardMemory
 import PlugboardWire
@@ -35,8 +35,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog, backlog.isRenewed,
             let owed = place(of: observable, in: backlog), backlog.keys[owed].isPlain
         else { return false }
-        backlog.keys[owed].countSkipped()
-        backlog.keys.renew(owed, revision: revision, event: delivery.eventNumber)
+        backlog.keys.fold(owed, revision: revision, event: delivery.eventNumber)
         return true
     }
 
@@ -49,7 +48,7 @@ extension Hub {
         return place
     }
 
-    /// Notes an event for later: a key by name, anything else as a line.
+    /// Notes an event for later. `isGated`: it waits at the gate of its key.
     mutating func owe(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -59,16 +58,14 @@ extension Hub {
     ) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        if matching[subscription].delivery == .all, event != .emit, let observable,
-            !writeAwaited(observable, event, tail.revision, of: subscription)
-        {
+        let key = event == .emit ? nil : observable
+        let isAll = matching[subscription].delivery == .all
+        if isAll, let key, !writeAwaited(key, event, tail.revision, of: subscription) {
             return noteFree(subscription)
         }
-        guard isOwed(event, tail, observable, subscription) else { return }
-        makeBacklog(of: subscription)
-        sessions[session].makeCatchup()
-        if let observable, event != .emit, matching[subscription].delivery == .latest {
-            oweKey(event, tail, observable, subscription, isGated)
+        guard isOwed(event, tail, key, subscription) else { return }
+        if !isAll, let key {
+            oweKey(event, tail, key, subscription, isGated)
         } else {
             queueLine(event, tail, observable, subscription, isGated)
         }
@@ -79,9 +76,28 @@ extension Hub {
     private mutating func noteFree(_ subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         let wasBehind = sessions[session].isBehind
-        readyIfFree(subscription)
+        noteReady(subscription)
         if !wasBehind, sessions[session].isBehind { delivery.noteFreed(session) }
     }
+
+    /// An event that has to wait is owed: of a key that is owed already every one counts, as it does
+    /// while it is still read which keys are; and what is queued as a line is judged when that is made.
+    private mutating func isOwed(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        _ key: ObservableHandle?,
+        _ subscription: SubscriptionHandle
+    ) -> Bool {
+        guard matching[subscription].filter != nil else { return true }
+        if let key, matching[subscription].delivery == .latest, let backlog = matching[subscription].backlog,
+            place(of: key, in: backlog) != nil || backlog.replay?.gathers == true
+        {
+            return true
+        }
+        return judge.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
+    }
+
+    // MARK: Keys
 
     @inline(never)
     private mutating func oweKey(
@@ -91,39 +107,32 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ isGated: Bool
     ) {
-        guard let backlog = matching[subscription].backlog else { return }
-        guard let owed = place(of: observable, in: backlog) else {
-            let needsOld =
-                matching[subscription].kind.hasOld || matching[subscription].filter != nil
-            let held = needsOld ? delivery.hold(tail.old) : nil
-            let hash = keyspace[observable].hash
+        let backlog = openBacklog(of: subscription).backlog
+        guard let place = place(of: observable, in: backlog) else {
+            let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
             var owed = OwedKey(
                 observable,
-                hash,
+                keyspace[observable].hash,
                 revision: tail.revision,
                 event: delivery.eventNumber,
-                held: held
+                held: needsOld ? delivery.hold(tail.old) : nil
             )
             owed.isGated = isGated
             owed.wasSent = wasSent(observable, subscription)
             return appendOwed(owed, to: subscription)
         }
         // A key of the snapshot that goes before it was told was never there for this observer.
-        if backlog.keys[owed].isInitial, event == .delete { return forgetOwed(owed, of: subscription) }
-        if !backlog.keys[owed].isInitial { backlog.keys[owed].countSkipped() }
-        backlog.keys[owed].isGated = isGated
-        backlog.keys[owed].unacknowledged = nil
-        backlog.keys.renew(owed, revision: tail.revision, event: delivery.eventNumber)
+        if backlog.keys[place].isInitial, event == .delete { return forgetOwed(place, of: subscription) }
+        backlog.keys[place].isGated = isGated
+        backlog.keys[place].unacknowledged = nil
+        backlog.keys.fold(place, revision: tail.revision, event: delivery.eventNumber)
     }
 
     /// Owes one key more. A session that is owed too many is given up.
     mutating func appendOwed(_ owed: OwedKey, to subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog,
-            let catchup = sessions[matching[subscription].session].catchup
-        else { return }
+        let (backlog, catchup) = openBacklog(of: subscription)
         backlog.keys.append(owed)
         keyspace[owed.observable].owedBy += 1
-        if owed.isAwaited { backlog.awaitedCount += 1 }
         catchup.owedCount += 1
         if catchup.owedCount > Limits.owedKeysMax {
             delivery.setAside(matching[subscription].session, .slow, &sessions)
@@ -134,13 +143,11 @@ extension Hub {
 
     /// Takes a key out of what is owed. Its observable may be needed no longer.
     mutating func forgetOwed(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog else { return }
+        let (backlog, catchup) = openBacklog(of: subscription)
         let owed = backlog.keys.remove(place)
         keyspace[owed.observable].owedBy -= 1
-        if owed.isAwaited { backlog.awaitedCount -= 1 }
-        let written = owed.writtenCost
-        sessions[matching[subscription].session].catchup?.owedCount -= 1
-        sessions[matching[subscription].session].catchup?.queuedBytes -= written
+        catchup.owedCount -= 1
+        catchup.queuedBytes -= owed.writtenCost
     }
 
     /// Who is told all is still owed the value from before this event, as that is about to change:
@@ -152,9 +159,9 @@ extension Hub {
         of subscription: SubscriptionHandle
     ) -> Bool {
         guard let backlog = matching[subscription].backlog,
-            let catchup = sessions[matching[subscription].session].catchup,
             let owed = place(of: observable, in: backlog), !backlog.keys[owed].isWritten
         else { return true }
+        let catchup = openBacklog(of: subscription).catchup
         var line = ByteBuffer()
         appendLine(of: backlog.keys[owed], subscription, to: &line)
         let cost = LineQueue.cost(ofLine: line.count)
@@ -182,12 +189,14 @@ extension Hub {
         if before == nil {
             backlog.keys.renew(owed, revision: revision, event: delivery.eventNumber)
         } else {
-            backlog.awaitsGap = true
+            backlog.awaitGap()
             forgetOwed(owed, of: subscription)
         }
         backlog.lines.drop(revision: revision, event: delivery.eventNumber, before: before)
         matching[subscription].filter?.unsentRevision = self.revision
     }
+
+    // MARK: Lines
 
     private mutating func queueLine(
         _ event: Event,
@@ -196,23 +205,40 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ isGated: Bool
     ) {
-        guard let backlog = matching[subscription].backlog,
-            let catchup = sessions[matching[subscription].session].catchup
-        else { return }
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
         let line = delivery.log.bytes(of: place).kept
-        let header = LineQueue.Header(
-            revision: tail.revision,
-            event: delivery.eventNumber,
-            keyHash: keyHash(observable, tail),
-            observable: isGated ? observable : nil,
-            count: line.count
-        )
+        let gate = isGated ? observable : nil
+        let hash = keyHash(observable, tail)
         let before = journalPlace(of: event, observable)
-        if !queue(line, header, backlog, catchup, before: before) {
+        if !queue(line, revision: tail.revision, hash, gate, to: subscription, before: before) {
             matching[subscription].filter?.unsentRevision = revision
         }
-        if access.counts { recountOwed(matching[subscription].session) }
+    }
+
+    /// Keeps a line, or counts it where there is no room. Returns whether it was kept.
+    @discardableResult
+    private mutating func queue(
+        _ line: Span<UInt8>,
+        revision: UInt64,
+        _ keyHash: UInt64,
+        _ gate: ObservableHandle?,
+        to subscription: SubscriptionHandle,
+        before: Int? = nil
+    ) -> Bool {
+        let (backlog, catchup) = openBacklog(of: subscription)
+        defer { if access.counts { recountOwed(matching[subscription].session) } }
+        let event = delivery.eventNumber
+        let cost = LineQueue.cost(ofLine: line.count)
+        guard catchup.queuedBytes + cost <= Limits.queueBytesMax, !backlog.lines.hasGap else {
+            backlog.lines.drop(revision: revision, event: event, before: before)
+            return false
+        }
+        catchup.queuedBytes += cost
+        backlog.lines.append(
+            line,
+            LineQueue.Header(revision, event: event, keyHash: keyHash, observable: gate, count: line.count)
+        )
+        return true
     }
 
     /// How many events of this revision lie before this one in the journal; nil where it isn't there.
@@ -223,26 +249,6 @@ extension Hub {
     /// Whether an event that there was no room for is read again from the journal.
     func isReadBack(_ event: Event, _ observable: ObservableHandle?) -> Bool {
         durability.isKept && event != .emit && observable.map({ keyspace[$0].isReserved }) != true
-    }
-
-    /// Keeps a line where there is room for it; else its place is a gap, and this is false.
-    @discardableResult
-    private func queue(
-        _ line: Span<UInt8>,
-        _ header: LineQueue.Header,
-        _ backlog: Backlog,
-        _ catchup: Catchup,
-        before: Int? = nil
-    ) -> Bool {
-        let cost = LineQueue.cost(ofLine: line.count)
-        let fits = catchup.queuedBytes + cost <= Limits.queueBytesMax
-        guard fits, !backlog.lines.hasGap else {
-            backlog.lines.drop(revision: header.revision, event: header.event, before: before)
-            return false
-        }
-        catchup.queuedBytes += cost
-        backlog.lines.append(line, header)
-        return true
     }
 
     /// Tells a subscription a line that is about no event of a key, or queues it.
@@ -260,67 +266,52 @@ extension Hub {
             if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
             return
         }
-        makeBacklog(of: subscription)
-        sessions[session].makeCatchup()
-        guard let backlog = matching[subscription].backlog, let catchup = sessions[session].catchup
-        else {
-            return
-        }
-        let header = LineQueue.Header(
-            revision: revision,
-            event: delivery.eventNumber,
-            keyHash: 0,
-            observable: nil,
-            count: line.count
-        )
-        queue(line, header, backlog, catchup)
-        if access.counts { recountOwed(session) }
-        readyIfFree(subscription)
+        queue(line, revision: revision, 0, nil, to: subscription)
+        noteReady(subscription)
     }
 
-    /// A subscription that is owed something and waits for nothing but room joins those
-    /// that `settle` goes through.
-    mutating func readyIfFree(_ subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog, !backlog.isReady,
-            !backlog.isEmpty, !isBlocked(subscription, backlog)
-        else { return }
-        let session = matching[subscription].session
-        guard sessions[session].isOpen else { return }
-        sessions[session].makeCatchup()
-        let isPlain =
-            matching[subscription].delivery == .latest && matching[subscription].filter == nil
-        backlog.beginReady(isPlain: isPlain)
-        sessions[session].catchup?.ready.append(subscription)
-        sessions[session].isBehind = true
-        delivery.touch(session, &sessions)
+    /// A tracer missed lines before they were made.
+    mutating func tellOrQueue(_ gap: Gap, to subscription: SubscriptionHandle) {
+        guard sessions[matching[subscription].session].isOpen else { return }
+        openBacklog(of: subscription).backlog.lines.drop(gap)
+        noteReady(subscription)
+    }
+
+    // MARK: What is told of an event
+
+    /// Where an event's line for a subscription stands in the log; nil where it is told nothing.
+    private mutating func line(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        of observable: ObservableHandle?,
+        for subscription: SubscriptionHandle
+    ) -> ByteRange? {
+        let (text, kind) = (matching[subscription].text, matching[subscription].kind)
+        var telling = Telling.event
+        if let filter = matching[subscription].filter {
+            let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
+            telling = judge.telling(event, number: delivery.eventNumber, tail, wasSent: wasSent, filter)
+        }
+        switch telling {
+        case .nothing: return nil
+        case .event: return delivery.line(event, tail, kind, for: &matching[text])
+        case .leaving, .change:
+            return delivery.ownLine(event, tail, telling, judge.change, kind, for: matching[text])
+        }
+    }
+
+    /// Whether the observer was sent the value that a key has, and will not be sent another first; of
+    /// one who asked for no differences, whether it might have been.
+    private func wasSent(_ observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
+        guard let filter = matching[subscription].filter else { return false }
+        guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
+        guard keyspace[observable].revision > filter.unsentRevision else { return false }
+        return matching[subscription].backlog?.keys.find(observable) == nil
     }
 
     private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
         if let observable { return keyspace[observable].hash }
         return keyspace.hash(tail.keyPrefix)
-    }
-
-    /// Something other than room in the outbox stands in the way of what comes next.
-    func isBlocked(_ subscription: SubscriptionHandle, _ backlog: Backlog) -> Bool {
-        if backlog.isBlocked { return true }
-        guard !phases.isEmpty, let observable = frontObservable(of: subscription, backlog) else {
-            return false
-        }
-        return phases.holds(observable, from: matching[subscription].phase)
-    }
-
-    /// What comes next waits for the gate of this observable, if that is closed. An event of the journal
-    /// that may not be seen waits for none: it is passed over, and nobody would say when that opens.
-    func frontObservable(
-        of subscription: SubscriptionHandle,
-        _ backlog: Backlog
-    ) -> ObservableHandle? {
-        guard let replay = backlog.replay else { return backlog.frontObservable }
-        let session = matching[subscription].session
-        return replay.withFrontKey { key in
-            guard sessions[session].authorize(.subscribe, key) else { return nil }
-            return keyspace.find(key)
-        } ?? nil
     }
 
     /// Keys that a client is owed in addition before that is counted, where it doesn't read.

@@ -31,7 +31,7 @@ struct OwedKey {
     var unacknowledged: HeldBytes?
     /// Updates folded into the newest.
     var skipped: UInt32 = 0
-    var knowledge = Knowledge.told
+    fileprivate(set) var knowledge = Knowledge.told
     /// Waits for observers of an earlier phase; only then may something be noted of acknowledgements.
     var isGated = false
     /// The observer was sent what is held.
@@ -95,6 +95,8 @@ struct OwedKeys: ~Copyable {
     private var first: Place = -1
     private var last: Place = -1
     private(set) var count = 0
+    /// Those of them that come before `synced`.
+    private(set) var awaitedCount = 0
 
     init() {}
 
@@ -136,6 +138,7 @@ struct OwedKeys: ~Copyable {
         link(place)
         fill(owed.observable, place)
         count += 1
+        if owed.isAwaited { awaitedCount += 1 }
     }
 
     /// Moves a key to the end, with its newest revision and the event of that.
@@ -144,6 +147,37 @@ struct OwedKeys: ~Copyable {
         entries[Int(place)].revision = revision
         entries[Int(place)].event = event
         if place != last { moveToEnd(place) }
+    }
+
+    /// Folds an update to a key that is owed already: it moves to the end. Of one that was never told
+    /// nothing was left out.
+    @inline(__always)
+    mutating func fold(_ place: Place, revision: UInt64, event: UInt64) {
+        if !entries[Int(place)].isInitial { entries[Int(place)].countSkipped() }
+        renew(place, revision: revision, event: event)
+    }
+
+    /// The observer missed a write of a key that it is owed already, before that.
+    mutating func noteMissed(_ place: Place) {
+        entries[Int(place)].countSkipped()
+        if entries[Int(place)].isAwaited { return }
+        entries[Int(place)].knowledge = .unsure
+        awaitedCount += 1
+    }
+
+    /// Puts all in the order of their events, and those that the observer missed first, in the order of their
+    /// revisions.
+    mutating func sort() {
+        var places: [Place] = []
+        places.reserveCapacity(count)
+        var next = front
+        while let place = next {
+            places.append(place)
+            next = self.place(after: place)
+        }
+        places.sort { (self[$0].event, self[$0].revision) < (self[$1].event, self[$1].revision) }
+        (first, last) = (-1, -1)
+        for place in places { link(place) }
     }
 
     /// Takes a key out, letting go of what was held for it.
@@ -157,6 +191,7 @@ struct OwedKeys: ~Copyable {
         entries[Int(place)].previous = Self.freePlace
         free.append(place)
         count -= 1
+        if owed.isAwaited { awaitedCount -= 1 }
         return owed
     }
 
@@ -251,9 +286,10 @@ extension OwedKeys {
     func checkInvariants(
         _ living: borrowing Living,
         _ keyspace: borrowing Keyspace,
+        isSorted: Bool,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
-        var (previous, place, found) = (Place(-1), first, 0)
+        var (previous, place, found, awaited) = (Place(-1), first, 0, 0)
         var event: UInt64 = 0
         while place >= 0, found <= entries.count {
             let owed = entries[Int(place)]
@@ -263,13 +299,15 @@ extension OwedKeys {
             try Self.always.hold("each knows the hash of its key", isOfKey, of: key)
             try Self.always.hold("each knows who is before it", owed.previous == previous, of: key)
             try Self.always.hold("each is found", find(owed.observable) == place, of: key)
-            try Self.always.hold("the oldest comes first", owed.event >= event, of: key)
+            try Self.always.hold("the oldest comes first", !isSorted || owed.event >= event, of: key)
             owedBy[owed.observable, default: 0] += 1
             event = owed.event
             found += 1
+            if owed.isAwaited { awaited += 1 }
             (previous, place) = (place, owed.next)
         }
         try Self.always.agree("its count is that of its chain", count, found)
+        try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
         try Self.always.agree("the chain ends with the newest", last, previous)
         try Self.always.agree("a place is free or a key's", entries.count, found + free.count)
         let indexed = index.indices.count { index[$0] >= 0 }

@@ -34,6 +34,13 @@ final class Catchup {
         return false
     }
 
+    /// A subscription ends: what it is owed is counted no more.
+    func forget(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
+        queuedBytes -= backlog.lines.byteCount
+        if backlog.isReady { ready.remove(subscription) }
+        if backlog.awaitsReply { unanswered.remove(subscription) }
+    }
+
     var isEmpty: Bool {
         ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty
             && replaying.isEmpty
