@@ -17,6 +17,14 @@ extension Hub {
         /// With all there is, as it isn't known what it missed.
         case anew
 
+        /// All values there are come first.
+        var isWhole: Bool {
+            switch self {
+            case .fresh, .anew: true
+            case .remembered, .kept: false
+            }
+        }
+
         var isResumed: Bool? {
             switch self {
             case .fresh: nil
@@ -36,7 +44,7 @@ extension Hub {
     ) {
         let (backlog, catchup) = openBacklog(of: subscription)
         backlog.replay = Replay(
-            replays.begin(subscription),
+            work.replays.begin(subscription),
             from: place,
             patterns: patterns(of: subscription),
             after: revision,
@@ -50,7 +58,7 @@ extension Hub {
 
     /// Takes a piece of the journal for who asked, if it is still there.
     mutating func take(_ piece: ReadPiece) {
-        guard let subscription = replays.subscriptions[piece.number],
+        guard let subscription = work.replays.subscriptions[piece.number],
             let replay = matching[subscription].backlog?.replay
         else { return }
         replay.take(piece)
@@ -78,7 +86,7 @@ extension Hub {
     mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
         durability.endReading(at: replay.place)
-        replays.end(replay.number)
+        work.replays.end(replay.number)
         backlog.replay = nil
         openBacklog(of: subscription).catchup.replaying.remove(subscription)
     }
@@ -98,7 +106,7 @@ extension Hub {
             durability.endReading(at: replay.place, goingOnAt: next)
             replay.place = next
             replay.isReading = true
-            return replays.ask(replay.number)
+            return work.replays.ask(replay.number)
         }
         if hasFailed { noteUnreadable(replay, of: subscription) }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }
@@ -206,7 +214,7 @@ extension Hub {
         let dropped = replay.upTo - min(replay.upTo, first) + 1
         appendLagged(dropped, first, max(first, replay.upTo), to: subscription)
         guard replay.gathers else { return }
-        for observable in currentValues(of: replay.patterns, for: sessions[session].clearance)
+        for observable in currentValues(of: replay.patterns, sessions[session].clearance)
         where keyspace[observable].revision > replay.after
             && keyspace[observable].revision <= replay.upTo
         {

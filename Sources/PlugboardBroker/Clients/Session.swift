@@ -36,6 +36,8 @@ struct Session: ~Copyable {
     }
     /// A reply waits for what is owed; the next request waits for the reply.
     var isHeld = false
+    /// A request of it was put off; the next one waits for that.
+    var isBusy = false
     /// Durable writes of it that wait for the disk.
     var awaitedWrites: UInt16 = 0
     /// When it connected, in milliseconds since 1970.
@@ -72,7 +74,7 @@ struct Session: ~Copyable {
 
     /// Open, and reads its replies: more of its lines may be executed.
     @inline(__always)
-    func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && outbox.count <= unreadMax }
+    func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && !isBusy && outbox.count <= unreadMax }
 
     /// Bytes that may still be queued for it.
     var room: Int { Limits.outboxBytesMax - outbox.count - (catchup?.deferred.count ?? 0) }

@@ -90,8 +90,8 @@ extension EventLoop {
 
     /// Asks for what is to be read again; all of it was written by now.
     mutating func readAgain() {
-        guard hub.replays.hasRequests, hub.durability.hasJournal, hub.durability.isWritten else { return }
-        for request in hub.replays.takeRequests(hub.matching) { hub.durability.read(request) }
+        guard hub.work.replays.hasRequests, hub.durability.hasJournal, hub.durability.isWritten else { return }
+        for request in hub.work.replays.takeRequests(hub.matching) { hub.durability.read(request) }
     }
 
     /// When the journal is looked after next; nil where there is nothing to do.

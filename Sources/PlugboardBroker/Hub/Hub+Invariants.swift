@@ -38,7 +38,8 @@ extension Hub {
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
         try matching.checkInvariants(living, keyspace, sessions, isSelective: isSelective)
-        try replays.checkInvariants(living, matching)
+        try work.replays.checkInvariants(living, matching)
+        try work.checkInvariants(living, sessions)
         try tracing.checkInvariants(living, matching)
         try rhythmsAreKept(living)
     }

@@ -140,7 +140,7 @@ extension Hub {
         execute(request, line.span, from: session)
     }
 
-    private mutating func execute(
+    mutating func execute(
         _ request: Request,
         _ line: Span<UInt8>,
         from session: SessionHandle

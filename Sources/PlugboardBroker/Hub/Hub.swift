@@ -13,8 +13,8 @@ struct Hub: ~Copyable {
     var keyspace: Keyspace
     /// What is kept of it all.
     var durability = Durability()
-    /// Who is told again what the journal has.
-    var replays = ReplayTable()
+    /// What takes longer than a turn.
+    var work = Work()
     var warnings = Warnings()
     /// What became of the writes of this turn, for those who trace.
     var tracing: Tracing
@@ -90,6 +90,8 @@ struct Hub: ~Copyable {
     /// wrote stays and says that it is gone. More than once does no harm.
     mutating func leave(_ session: SessionHandle) {
         if sessions[session].duties != nil { leaveCalls(session) }
+        if sessions[session].isBusy { work.cancel(of: session) }
+        sessions[session].isBusy = false
         sessions[session].catchup?.ready.removeAll()
         sessions[session].catchup?.unanswered.removeAll()
         while let subscription = sessions[session].subscriptions.list.last {

@@ -78,25 +78,41 @@ struct Keyspace: ~Copyable {
 
     func next(after observable: ObservableHandle) -> ObservableHandle? { observables.next(after: observable) }
 
-    /// Visits the keys with a value that match, in order, while `body` returns true. Returns whether it
-    /// was stopped.
-    func forEachMatch(
-        of pattern: Span<UInt8>,
+    /// Whether it is still there.
+    func contains(_ observable: ObservableHandle) -> Bool { observables.contains(observable) }
+
+    /// How a walk over keys ended: there are no more, `body` had enough, or so many were visited that others
+    /// come first, up to this one.
+    enum Walked { case ended, stopped, paused(ObservableHandle) }
+
+    /// Shows the keys with a value that match and come after a key, in order, while `body` returns true and
+    /// `visits` is not used up. Each key that is looked at is a visit.
+    func walk(
+        _ pattern: Span<UInt8>,
         after: Span<UInt8> = Span(),
+        _ visits: inout Int,
         _ body: (ObservableHandle) -> Bool
-    ) -> Bool {
+    ) -> Walked {
+        guard Pattern.hasWildcard(pattern) else {
+            let isNew = after.isEmpty || KeyOrder.precedes(after, pattern)
+            guard isNew, let observable = find(pattern), self[observable].hasValue else { return .ended }
+            return body(observable) ? .ended : .stopped
+        }
         let prefix = Pattern.literalPrefix(pattern)
         let start = !after.isEmpty && KeyOrder.precedes(prefix, after) ? after : prefix
         var next = first(from: start)
         while let observable = next {
             let key = self[observable].key
-            guard key.starts(with: prefix) else { return false }
+            guard key.starts(with: prefix) else { return .ended }
+            let isNew = after.isEmpty || KeyOrder.precedes(after, key)
+            if isNew, self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) {
+                return .stopped
+            }
+            visits -= 1
+            if visits <= 0 { return .paused(observable) }
             next = self.next(after: observable)
-            guard self[observable].hasValue, Pattern.matches(pattern, key) else { continue }
-            if !after.isEmpty, !KeyOrder.precedes(after, key) { continue }
-            if !body(observable) { return true }
         }
-        return false
+        return .ended
     }
 
     /// A hint that names keys like one that isn't there, for somebody who may see them. Past the first

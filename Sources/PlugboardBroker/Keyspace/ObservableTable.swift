@@ -45,6 +45,8 @@ struct ObservableTable: ~Copyable {
         return first == .none ? nil : first
     }
 
+    func contains(_ observable: ObservableHandle) -> Bool { all.contains(observable) }
+
     /// The one that follows in order.
     func next(after observable: ObservableHandle) -> ObservableHandle? {
         let next = all[observable].link(0)

@@ -104,7 +104,7 @@ extension EventLoop {
     /// Whether the next line of a client may be executed.
     @inline(__always)
     private func mayGoOn(_ session: SessionHandle) -> Bool {
-        hub.own.events <= eventsEnd && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
+        hub.effort <= effortEnd && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
     }
 
     /// Whether a client has to read before more of its lines are executed, or others come
@@ -112,7 +112,7 @@ extension EventLoop {
     @inline(__always)
     private func mustWait(_ session: SessionHandle) -> Bool {
         hub.sessions[session].outbox.count > Self.unreadRepliesMax || hub.sessions[session].isHeld
-            || hub.own.events > eventsEnd
+            || hub.sessions[session].isBusy || hub.effort > effortEnd
     }
 
     /// Executes a line, or has it wait for those that follow. Returns whether it only waits.

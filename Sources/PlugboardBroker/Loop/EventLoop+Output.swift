@@ -219,6 +219,7 @@ extension EventLoop {
     /// Decides what becomes of a connection after its turn.
     private mutating func judge(_ connection: Connection) throws {
         if connection.isHeldBack, !hub.sessions[connection.session].isHeld,
+            !hub.sessions[connection.session].isBusy,
             hub.sessions[connection.session].outbox.count <= Self.unreadRepliesMax / 2
         {
             connection.isHeldBack = false

@@ -16,9 +16,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var acceptsPerTurn: Int { 64 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
-    /// Events told in a turn past which a client's lines wait for the next: as many as take
-    /// some tens of milliseconds, for which others wait.
-    private static var eventsPerTurn: UInt64 { 1_048_576 }
+    /// What is done in a turn before clients' lines wait for the next, in observers told: some milliseconds,
+    /// for which others wait.
+    private static var effortPerTurn: UInt64 { 262_144 }
     /// How long clients get to read what waits for them when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
@@ -43,8 +43,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var unsettled = List<UInt64>(reserving: 64)
     /// Connections with which the turn may be done for good.
     var finished = List<UInt64>(reserving: 64)
-    /// The count of events told at which this turn has done enough.
-    private(set) var eventsEnd: UInt64 = 0
+    /// The hub's effort at which this turn has done enough.
+    private(set) var effortEnd: UInt64 = 0
     private var isStopping = false
     /// Whether another broker takes the place of this one when it has ended.
     private let succession: Succession
@@ -145,6 +145,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try wait(milliseconds)
         try performReady()
         goOnWithReleased()
+        if !hub.work.isEmpty { hub.goOnWithWalks(until: effortEnd) }
         expireDue()
         goOnWithUnsettled()
         try tickJournal()
@@ -162,7 +163,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Finds what is ready, unless some of what was is not handled yet.
     private mutating func wait(_ milliseconds: Int32) throws {
-        eventsEnd = hub.own.events &+ Self.eventsPerTurn
+        effortEnd = hub.effort &+ Self.effortPerTurn
         if handledCount < ready.count { return }
         ready.removeAll()
         handledCount = 0
@@ -247,7 +248,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        let goesOn = !released.isEmpty || !unsettled.isEmpty || isPolicyWaiting
+        let goesOn = !released.isEmpty || !unsettled.isEmpty || !hub.work.isEmpty || isPolicyWaiting
         if goesOn || hub.durability.isGathering { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(listenerRestsUntil ?? .max, due)

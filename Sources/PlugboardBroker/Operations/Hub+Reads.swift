@@ -32,42 +32,34 @@ extension Hub {
     ) throws(Refusal) {
         if request.has(.key) { try Pattern.check(request.key, line) }
         if request.has(.after) { try Key.check(decoder.options.after, line) }
-        if request.has(.key) { refreshOwnState(matching: request.key.bytes(of: line)) }
-        delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
-        sessions[session].outbox.own.append(#","keys":["#)
-        let hasMore = appendPage(request, line, session)
-        sessions[session].outbox.own.append(hasMore ? #"],"more":true}"# : #"],"more":false}"#)
-        sessions[session].outbox.own.append("\n")
-    }
-
-    /// Adds up to `limit` keys; returns whether there are more.
-    private mutating func appendPage(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) -> Bool {
-        var count = 0
-        let limit = decoder.options.limit
         let pattern = request.has(.key) ? request.key.bytes(of: line) : Self.everything
         let after = request.has(.after) ? decoder.options.after.bytes(of: line) : Span()
-        // Taken out meanwhile: who is looked at may see the keys.
-        var buffer = ByteBuffer()
-        swap(&buffer, &sessions[session].outbox.own)
-        defer { swap(&buffer, &sessions[session].outbox.own) }
-        let clearance = sessions[session].clearance
-        return keyspace.forEachMatch(of: pattern, after: after) { observable in
-            guard clearance?.permit(.subscribe, keyspace[observable].key) ?? true else { return true }
-            if count == limit { return false }
-            buffer.append(count == 0 ? #"{"key":""# : #",{"key":""#)
-            buffer.append(keyspace[observable].key)
-            buffer.append(#"","revision":"#)
-            buffer.append(decimal: keyspace[observable].revision)
-            EventEncoder.appendLive(keyspace.isLive(observable), to: &buffer)
-            buffer.append("}")
-            count += 1
-            return true
+        let limit = decoder.options.limit
+        if request.has(.key) { refreshOwnState(matching: pattern) }
+        let found = lookFor(
+            [Array(pattern)],
+            after: Array(after),
+            countMax: limit + 1,
+            request,
+            line,
+            session
+        )
+        guard let found else { return }
+        delivery.openReply(to: session, &sessions)
+        var reply = sessions.takeOwn(of: session)
+        ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &reply)
+        reply.append(#","keys":["#)
+        for (index, observable) in found.prefix(limit).enumerated() {
+            reply.append(index == 0 ? #"{"key":""# : #",{"key":""#)
+            reply.append(keyspace[observable].key)
+            reply.append(#"","revision":"#)
+            reply.append(decimal: keyspace[observable].revision)
+            EventEncoder.appendLive(keyspace.isLive(observable), to: &reply)
+            reply.append("}")
         }
+        reply.append(found.count > limit ? #"],"more":true}"# : #"],"more":false}"#)
+        reply.append("\n")
+        sessions.giveBack(reply, to: session)
     }
 
     /// A key has no value: the refusal names keys that may have been meant.

@@ -10,19 +10,15 @@ extension Hub {
     /// that are `gone`; then `synced`. Of very many values only the first are held against a
     /// filter now, the others when they are to be told.
     mutating func oweSnapshot(
-        of wanted: [ByteRange],
+        of values: [ObservableHandle],
         gone: [History.Entry],
-        _ line: Span<UInt8>,
         _ subscription: SubscriptionHandle
     ) {
         openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: true)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
         var budget = matching[subscription].delivery == .all ? Int.max : Judge.examinedBytesMax
-        for observable in currentValues(
-            of: wanted.map { Array($0.bytes(of: line)) },
-            for: sessions[matching[subscription].session].clearance
-        ) {
+        for observable in inOrder(values) {
             while let entry = gone.first, entry.revision < keyspace[observable].revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
@@ -42,29 +38,48 @@ extension Hub {
         review(subscription)
     }
 
-    /// The keys with a value that match, in the order in which they were written.
-    func currentValues(
-        of patterns: [[UInt8]],
-        for clearance: Clearance?
-    ) -> [ObservableHandle] {
+    /// The values that a subscription begins with; nil where the request is put off, until all are found.
+    mutating func lookForSnapshot(
+        of wanted: [ByteRange],
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: SessionHandle
+    ) -> [ObservableHandle]? {
+        let patterns = wanted.map { Array($0.bytes(of: line)) }
+        guard let walk = work.finished else { return lookFor(patterns, request, line, session) }
+        let clearance = sessions[session].clearance
+        // Who writes so much that it isn't known what came meanwhile has the keys be looked at once more.
+        guard walk.since >= keyspace.history.completeSince else { return currentValues(of: patterns, clearance) }
+        var values = walk.present(in: keyspace, to: clearance)
+        for number in keyspace.history.first(after: walk.since)..<keyspace.history.count {
+            let observable = keyspace.history[number].observable
+            let key = keyspace[observable].key
+            guard keyspace[observable].hasValue, walk.isWanted(key),
+                clearance?.permit(.subscribe, key) ?? true
+            else { continue }
+            values.append(observable)
+        }
+        return values
+    }
+
+    /// The keys with a value that match.
+    func currentValues(of patterns: [[UInt8]], _ clearance: Clearance?) -> [ObservableHandle] {
         var found: [ObservableHandle] = []
         for pattern in patterns {
-            let pattern = pattern.span
-            if Pattern.hasWildcard(pattern) {
-                _ = keyspace.forEachMatch(of: pattern) { observable in
-                    let isSeen = clearance?.permit(.subscribe, keyspace[observable].key) ?? true
-                    if isSeen { found.append(observable) }
-                    return true
-                }
-            } else if let observable = keyspace.find(pattern),
-                keyspace[observable].hasValue, clearance?.permit(.subscribe, pattern) ?? true
-            {
-                found.append(observable)
+            var visits = Int.max
+            _ = keyspace.walk(pattern.span, &visits) { observable in
+                let isSeen = clearance?.permit(.subscribe, keyspace[observable].key) ?? true
+                if isSeen { found.append(observable) }
+                return true
             }
         }
-        found.sort { keyspace.precedes($0, $1) }
+        return found
+    }
+
+    /// In the order in which they were written, each once.
+    private func inOrder(_ values: [ObservableHandle]) -> [ObservableHandle] {
         var last: ObservableHandle?
-        return found.filter { observable in
+        return values.sorted { keyspace.precedes($0, $1) }.filter { observable in
             defer { last = observable }
             return observable != last
         }

@@ -17,6 +17,11 @@ extension Hub {
         let filter = Filter(decoder, line, revision: revision)
         try access.checkKept(filter?.bytes ?? 0, of: sessions[session])
         let beginning = beginning(request, wanted, line)
+        var values: [ObservableHandle] = []
+        if beginning.isWhole, decoder.options.initial {
+            guard let found = lookForSnapshot(of: wanted, request, line, session) else { return }
+            values = found
+        }
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = decoder.options.since }
         let subscription = register(sub, wanted, filter, line, session)
@@ -31,7 +36,7 @@ extension Hub {
             guard decoder.options.initial else { return }
             let isAnew = beginning.isResumed == false
             let gone = isAnew ? goneKeys(of: wanted, request, line, for: session) : []
-            oweSnapshot(of: wanted, gone: gone, line, subscription)
+            oweSnapshot(of: values, gone: gone, subscription)
         }
     }
 
