@@ -69,15 +69,15 @@ struct Attacker {
         let count = scale.count(count)
         for first in stride(from: 0, to: count, by: 1000) {
             let members = members()
-            let lines = (first..<min(count, first + 1000)).map { write("\(start)\($0)", "1\(members)") }
-            try link.send(lines.joined())
+            let number = min(1000, count - first)
+            try link.send(lines(number) { write("\(start)\(first + $0)", "1\(members)") })
         }
         _ = try link.ask("sync\n", lines: 1)
     }
 
     /// A write that isn't answered.
     func write(_ key: String, _ value: String) -> String {
-        "{\"op\":\"publish\",\"key\":\"\(key)\",\"value\":\(value)}\n"
+        "{\"op\":\"publish\",\"key\":\"\(key)\",\"value\":\(value)}"
     }
 
     /// Lines, each with a line feed.
@@ -96,12 +96,12 @@ struct Attacker {
         withExtendedLifetime(links) { while true { Pause.sleep(seconds: 3600) } }
     }
 
-    /// Sends a text again and again, and ignores what comes back, also on `others`. With `answers`, the
-    /// next time begins after so many lines. Never returns without an error.
+    /// Sends a text again and again, and ignores what comes back, also on `others`. The next
+    /// time begins when `answers` lines have come. Never returns without an error.
     func flood(
         _ link: LoadLink,
         _ text: String,
-        answers: Int? = nil,
+        answers: Int = 0,
         reading others: [LoadLink] = []
     ) throws {
         var flood = try Flood(link, Array(text.utf8), answers: answers, reading: others)

@@ -9,15 +9,15 @@ struct Flood {
     private static let inputBytes = 1_048_576
     private let links: [LoadLink]
     private let bytes: [UInt8]
-    private let answers: Int?
+    private let answers: Int
     private let poller: any Poller
     private var input = [UInt8](repeating: 0, count: inputBytes)
     private var sent = 0
     private var answered = 0
     private var isWatchedForRoom = false
 
-    /// `link` sends the bytes. With `answers`, it sends them again only when so many lines have come.
-    init(_ link: LoadLink, _ bytes: [UInt8], answers: Int?, reading others: [LoadLink]) throws {
+    /// `link` sends the bytes. It sends them again only when `answers` lines have come.
+    init(_ link: LoadLink, _ bytes: [UInt8], answers: Int, reading others: [LoadLink]) throws {
         links = [link] + others
         self.bytes = bytes
         self.answers = answers
@@ -30,21 +30,18 @@ struct Flood {
     /// Sends what there is room for, then waits and reads. Throws `BenchError.closed` when the broker has
     /// closed the sending connection.
     mutating func turn() throws {
-        try send()
-        if isWatchedForRoom != (sent < bytes.count) {
-            isWatchedForRoom.toggle()
-            let interest: Interest = isWatchedForRoom ? [.read, .write] : .read
-            try poller.change(links[0].fd, token: 0, interest: interest)
+        if sent == bytes.count, answered >= answers { (sent, answered) = (0, 0) }
+        if sent < bytes.count {
+            sent += try DescriptorCalls.send(links[0].fd, bytes.span[sent...]).count("send") ?? 0
+        }
+        let wantsRoom = sent < bytes.count || answered >= answers
+        if wantsRoom != isWatchedForRoom {
+            isWatchedForRoom = wantsRoom
+            try poller.change(links[0].fd, token: 0, interest: wantsRoom ? [.read, .write] : .read)
         }
         var ready: [Int] = []
         try poller.wait(milliseconds: -1) { if $0.canRead || $0.isGone { ready.append(Int($0.token)) } }
         for index in ready { try read(index) }
-    }
-
-    private mutating func send() throws {
-        if sent == bytes.count, answers.map({ answered >= $0 }) ?? true { (sent, answered) = (0, 0) }
-        guard sent < bytes.count else { return }
-        sent += try DescriptorCalls.send(links[0].fd, bytes.span[sent...]).count("send") ?? 0
     }
 
     private mutating func read(_ index: Int) throws {

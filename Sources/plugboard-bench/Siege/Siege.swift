@@ -65,8 +65,9 @@ struct Siege {
 
     private func run(_ row: SiegeRow) throws -> SiegeRun {
         let broker = try SiegeBroker(row, scale, programs)
+        defer { withExtendedLifetime(broker) {} }
         let bystanders = try Bystanders(broker.server, broker.dialect)
-        try watch(bystanders, seconds: scale.attackSeconds)
+        try watch(bystanders, TimeLimit(seconds: scale.attackSeconds)) { false }
         let alone = try bystanders.take()
         let before = try broker.memoryBytes
         var most = before
@@ -76,20 +77,27 @@ struct Siege {
             sampled = MonotonicClock.nanoseconds()
             most = max(most, try broker.memoryBytes)
         }
-        let rowLimit = TimeLimit(seconds: scale.rowSeconds)
+        let limit = TimeLimit(seconds: scale.rowSeconds)
         var attacker = try AttackerProcess(row, scale, path: broker.path, programs)
-        let setUpLimit = TimeLimit(seconds: scale.setUpSeconds)
-        try watch(bystanders) {
+        var isSetUp = false
+        try watch(bystanders, TimeLimit(seconds: scale.setUpSeconds)) {
             try watchMemory()
-            return try attacker.isReady() || setUpLimit.isOver
+            isSetUp = try attacker.isReady()
+            return isSetUp
         }
-        let isSetUp = try attacker.isReady()
-        if row.lasts { try watch(bystanders, seconds: scale.attackSeconds, watchMemory) }
+        try watch(bystanders, TimeLimit(seconds: row.lasts ? scale.attackSeconds : 0)) {
+            try watchMemory()
+            return false
+        }
         attacker.kill()
-        let killed = MonotonicClock.nanoseconds()
-        try watch(bystanders, seconds: scale.returnSeconds, watchMemory)
+        try watch(bystanders, limit) { attacker.isGone() }
+        let end = MonotonicClock.nanoseconds()
+        try watch(bystanders, TimeLimit(seconds: scale.returnSeconds)) {
+            try watchMemory()
+            return false
+        }
         let after = try broker.memoryBytes
-        try watch(bystanders) { bystanders.areAnswered(since: killed) || rowLimit.isOver }
+        try watch(bystanders, limit) { bystanders.areAnswered(since: end) }
         return SiegeRun(
             alone: alone,
             attacked: try bystanders.take(),
@@ -100,22 +108,11 @@ struct Siege {
         )
     }
 
-    private func watch(
-        _ bystanders: Bystanders,
-        seconds: Double,
-        _ look: () throws -> Void = {}
-    ) throws {
-        let limit = TimeLimit(seconds: seconds)
-        try watch(bystanders) {
-            try look()
-            return limit.isOver
-        }
-    }
-
-    private func watch(_ bystanders: Bystanders, until isOver: () throws -> Bool) throws {
+    /// Lets the bystanders go on until `isOver`, but no longer than the limit.
+    private func watch(_ bystanders: Bystanders, _ limit: TimeLimit, until isOver: () throws -> Bool) throws {
         try bystanders.watch {
             if signals?.next() != nil { throw BenchError.interrupted }
-            return try isOver()
+            return try limit.isOver || isOver()
         }
     }
 }

@@ -48,7 +48,6 @@ struct AttackerProcess: ~Copyable {
     private var process: ChildProcess
     /// What it has said.
     private var said = ""
-    private var isKilled = false
 
     init(_ row: SiegeRow, _ scale: SiegeScale, path: String, _ programs: Programs) throws {
         let words = ["attack", row.name, path, scale.rawValue, "\(getpid())"]
@@ -62,16 +61,16 @@ struct AttackerProcess: ~Copyable {
         if let fd = process.outputFD {
             said += String(decoding: PipeCalls.read(fd, upTo: 4096).bytes, as: UTF8.self)
         }
-        if !isKilled, let end = process.end() {
-            throw BenchError.unexpected("the attacker \(end): \(said)")
-        }
+        if let end = process.end() { throw BenchError.unexpected("the attacker \(end): \(said)") }
         return said.hasPrefix(Attacker.readyLine)
     }
 
-    /// Ends it and all its connections.
-    mutating func kill() {
+    /// Ends it and all its connections. It is gone a moment later.
+    func kill() {
         process.signalGroup(SIGKILL)
-        isKilled = true
-        _ = Patience.wait(seconds: 10) { process.end() != nil }
+    }
+
+    mutating func isGone() -> Bool {
+        process.end() != nil
     }
 }

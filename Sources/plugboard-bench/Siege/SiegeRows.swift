@@ -26,9 +26,15 @@ enum SiegeRows {
         SiegeRow(name: "keys", what: "pipelined keys *.*.*.nomatch, 300,000 keys", keys: 300_000) {
             try $0.flood($0.connect(), $0.lines(1000) { _ in "keys *.*.*.nomatch" })
         },
-        SiegeRow(name: "snapshots", what: "one snapshot of 300,000 keys after the other", keys: 300_000) {
-            let answers = $0.scale.count(300_000) + 3
-            try $0.flood($0.connect(), "subscribe siege.shop.**\nunsubscribe 1\n", answers: answers)
+        SiegeRow(
+            name: "snapshots",
+            what: "eight snapshots of 300,000 keys at once, again and again",
+            keys: 300_000
+        ) {
+            let subscribe = $0.lines(8) { _ in "subscribe siege.shop.**" }
+            let unsubscribe = $0.lines(8) { "unsubscribe \($0 + 1)" }
+            let answers = 8 * ($0.scale.count(300_000) + 3)
+            try $0.flood($0.connect(), subscribe + unsubscribe, answers: answers)
         },
         SiegeRow(name: "who", what: "who and explain of a key with 100,000 observers") { attacker in
             let observer = try attacker.connect()
@@ -71,8 +77,8 @@ enum SiegeRows {
                 "\"key\":\"siege.where\",\"where\":{\(conditions)\"/z\":{\"==\":\($0)}}"
             }
             let members = (0..<63).map { "\"a\($0)\":\($0)," }.joined()
-            let write = attacker.write("siege.where", "{\(members)\"z\":-1}")
-            try attacker.flood(attacker.connect(), write, reading: [observer])
+            let writes = attacker.lines(100) { _ in attacker.write("siege.where", "{\(members)\"z\":-1}") }
+            try attacker.flood(attacker.connect(), writes, reading: [observer])
         },
         SiegeRow(
             name: "members",
@@ -120,7 +126,7 @@ enum SiegeRows {
             for observer in observers { try attacker.ask(observer, [subscribe]) }
             let text = String(repeating: "x", count: attacker.scale.count(1_000_000))
             try withExtendedLifetime(observers) {
-                try attacker.flood(attacker.connect(), attacker.write("siege.all", "\"\(text)\""))
+                try attacker.flood(attacker.connect(), attacker.write("siege.all", "\"\(text)\"") + "\n")
             }
         },
         SiegeRow(
@@ -139,7 +145,7 @@ enum SiegeRows {
             attacker in
             let links = try attacker.connect(5000)
             attacker.tellReady()
-            let line = Array(attacker.write("siege.byte", "1").utf8)
+            let line = Array((attacker.write("siege.byte", "1") + "\n").utf8)
             while true { for byte in line { for link in links { try link.send([byte]) } } }
         },
     ]
