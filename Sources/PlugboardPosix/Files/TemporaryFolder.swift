@@ -18,7 +18,7 @@ public final class TemporaryFolder: Sendable {
     }
 
     /// Lets other users enter it. Throws `SystemError`.
-    public func open() throws {
+    public func admitOthers() throws {
         guard PathCalls.setMode(path, 0o755) == 0 else { throw SystemError.last("chmod", path) }
     }
 

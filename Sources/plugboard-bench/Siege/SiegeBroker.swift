@@ -22,7 +22,7 @@ final class SiegeBroker {
         if row.isStranger {
             dialect.policy = folder.path + "/policy.json"
             try OutputFile.write(Self.policy, to: folder.path + "/policy.json")
-            try folder.open()
+            try folder.admitOthers()
         }
         self.dialect = dialect
         server = try MeasuredServer(dialect, for: Workload(row.name), programs, folder: folder)

@@ -136,9 +136,10 @@ enum SiegeRows {
             givesBack: true,
             isStranger: true
         ) { attacker in
-            let half = [UInt8](repeating: UInt8(ascii: "x"), count: attacker.scale.count(1_000_000))
-            // The broker may refuse some of them.
-            let links = try attacker.connect(1024).filter { (try? $0.send(half)) != nil }
+            let piece = [UInt8](repeating: UInt8(ascii: "x"), count: attacker.scale.count(62_500))
+            // The broker may refuse some of them. They grow in turn, so their memory lies scattered.
+            var links = try attacker.connect(1024)
+            for _ in 0..<16 { links = links.filter { (try? $0.send(piece)) != nil } }
             attacker.hold(links)
         },
         SiegeRow(name: "bytes", what: "5,000 connections of a byte at a time", waitMillisecondsMax: 20) {
