@@ -35,7 +35,7 @@ struct SiegeTests {
         #expect(try SiegeRow.chosen(nil).map(\.name) == names)
         #expect(try SiegeRow.chosen(["keys", "bytes"]).map(\.name) == ["keys", "bytes"])
         #expect(try SiegeRow.chosen(["leave"]).map(\.name) == ["leave-keys", "leave-subscriptions"])
-        #expect(throws: BenchError.unknownWorkload("1→10")) { try SiegeRow.chosen(["1->10"]) }
+        #expect(throws: BenchError.unknownWorkload("1->10")) { try SiegeRow.chosen(["1->10"]) }
         #expect(throws: BenchRefusal.self) { try Attacker.run(["nobody"]) }
     }
 

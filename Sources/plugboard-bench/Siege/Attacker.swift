@@ -23,8 +23,6 @@ struct Attacker {
         if row.isStranger { try become(stranger) }
         // Changing the user makes the kernel forget what `launch` asks of it, so this comes last.
         guard ParentWatch.signalSelf(SIGKILL, whenParentDies: parent) else { return }
-        // Whatever else wants to run goes first: the bystanders must not wait for this process.
-        Background.yieldToOthers()
         _ = OpenFiles.raiseLimit()
         let attacker = Attacker(path: words[1], scale: scale)
         do { try row.attack(attacker) } catch BenchError.closed { attacker.hold([]) }
@@ -96,15 +94,13 @@ struct Attacker {
         withExtendedLifetime(links) { while true { Pause.sleep(seconds: 3600) } }
     }
 
-    /// Sends a text again and again, and ignores what comes back, also on `others`. The next
-    /// time begins when `answers` lines have come. Never returns without an error.
-    func flood(
-        _ link: LoadLink,
-        _ text: String,
-        answers: Int = 0,
-        reading others: [LoadLink] = []
-    ) throws {
-        var flood = try Flood(link, Array(text.utf8), answers: answers, reading: others)
+    /// Sends a text again and again on each of the links, and ignores what comes back, also on `others`.
+    /// The next time begins when `answers` lines have come. Never returns without an error.
+    func flood(_ links: [LoadLink], _ text: String, answers: Int = 0, reading others: [LoadLink] = []) throws
+    {
+        // The bytes wait for the broker anyway. The bystanders must not wait for this process.
+        Background.yieldToOthers()
+        var flood = try Flood(links, Array(text.utf8), answers: answers, reading: others)
         tellReady()
         while true { try flood.turn() }
     }
