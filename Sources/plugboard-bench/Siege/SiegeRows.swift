@@ -54,12 +54,14 @@ enum SiegeRows {
             let link = try attacker.connect()
             try attacker.subscribe(link, 2048) { request in
                 let patterns = (request * 64..<request * 64 + 64).map { number in
-                    "\"" + (0..<17).map { number >> $0 & 1 == 1 ? "*." : "a." }.joined() + "z\""
+                    "\"" + (0..<17).map { number >> $0 & 1 == 1 ? "*." : "a." }.joined() + "b.z\""
                 }
                 return "\"keys\":[" + patterns.joined(separator: ",") + "]"
             }
-            let key = String(repeating: "a.", count: 17) + "y"
-            try attacker.flood([link], attacker.lines(500) { _ in "emit \(key) 1" }, answers: 500)
+            // No pattern matches, but only the last two tokens tell that: sometimes the one, sometimes the other.
+            let key = String(repeating: "a.", count: 17)
+            let emits = attacker.lines(500) { "emit \(key)\($0 % 2 == 0 ? "c.z" : "b.y") 1" }
+            try attacker.flood([link], emits, answers: 500)
         },
         SiegeRow(name: "traces", what: "20,000 traces of a key with 1,000 observers") { attacker in
             let (tracer, observer) = try (attacker.connect(), attacker.connect())
