@@ -1,4 +1,4 @@
-// The rows of the siege, in the order of the table. Each was a client that others noticed for seconds.
+// The rows of the siege, in the order in which they run. Each was a client that others noticed for seconds.
 // An attacker prepares its bytes first, and repeats them until it is killed, so it costs little itself.
 
 import PlugboardPosix
