@@ -29,20 +29,24 @@ struct BenchOptions: Sendable {
         }
     }
 
-    /// Keeps only the rows and series with these names. A word that isn't a complete name keeps those
-    /// whose names contain it. `->` stands for `→`. Throws `BenchError` for a word that no name contains.
+    /// Keeps only the rows and series with these names. Throws `BenchError` as `selection` does.
     mutating func keepOnly(_ names: [String]) throws {
+        let isWanted = try Self.selection(of: names, among: workloads.map(\.name) + growths.map(\.name))
+        workloads = workloads.filter { isWanted($0.name) }
+        growths = growths.filter { isWanted($0.name) }
+    }
+
+    /// Which of the names in `present` are wanted. A word that isn't a complete name stands for those
+    /// that contain it, and `->` for `→`. Throws `BenchError` for a word that no name contains.
+    static func selection(of names: [String], among present: [String]) throws -> (String) -> Bool {
         let spell = { (name: String) in
             name.split(separator: "->", omittingEmptySubsequences: false).joined(separator: "→")
         }
-        let present = workloads.map(\.name) + growths.map(\.name)
         for name in names where !present.contains(where: { $0.contains(spell(name)) }) {
             throw BenchError.unknownWorkload(name)
         }
-        let isWanted = { (name: String) in
+        return { name in
             names.map(spell).contains { present.contains($0) ? name == $0 : name.contains($0) }
         }
-        workloads = workloads.filter { isWanted($0.name) }
-        growths = growths.filter { isWanted($0.name) }
     }
 }

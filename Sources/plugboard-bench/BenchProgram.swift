@@ -1,6 +1,6 @@
 // The program: it reads the arguments of `plugboard bench`, measures, and prints, draws and writes the
-// results. The exit status is 1 if a server of this project failed or allocates in the check, 64 for
-// wrong arguments, and 69 if the program `plugboard` is missing.
+// results. The exit status is 1 if a server of this project failed, allocates in the check or doesn't
+// withstand the siege, 64 for wrong arguments, and 69 if the program `plugboard` is missing.
 
 import PlugboardBroker
 import PlugboardPosix
@@ -32,6 +32,7 @@ enum BenchProgram {
                 var server = try LimitServer(path: words[1])
                 try server.run()
             case ("traced", 2): try serveTraced(path: words[1])
+            case ("attack", _): try Attacker.run(Array(words.dropFirst()))
             default: try bench(parse(words))
             }
             return 0
@@ -50,7 +51,7 @@ enum BenchProgram {
         return refusal.status
     }
 
-    private static func print(_ text: String) throws {
+    static func print(_ text: String) throws {
         let stream = StandardStream.output
         try stream.send(bytes(text, isShown: stream.isTerminal))
     }
@@ -80,10 +81,9 @@ enum BenchProgram {
 
     private static func bench(_ invocation: Invocation) throws {
         if invocation.has(.help) { return try print(syntax.help) }
+        if invocation.has(.siege) { return try besiege(invocation) }
         let options = try options(invocation)
-        guard let programs = Programs.beside() else {
-            throw BenchRefusal(69, "the program plugboard, which it measures, isn't beside it")
-        }
+        let programs = try ownPrograms()
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let bench = Bench(options: options, programs: programs, signals: signals)
         guard invocation.has(.allocations) else { return try measure(bench, invocation) }
@@ -96,6 +96,14 @@ enum BenchProgram {
         guard try check.run(tell: { try print($0.text + "\n") }) else {
             throw BenchRefusal(1, "a warm broker asks for memory to pass messages on")
         }
+    }
+
+    /// The programs beside this one. Throws `BenchRefusal`.
+    static func ownPrograms() throws -> Programs {
+        guard let programs = Programs.beside() else {
+            throw BenchRefusal(69, "the program plugboard, which it measures, isn't beside it")
+        }
+        return programs
     }
 
     private static func measure(_ bench: Bench, _ invocation: Invocation) throws {
@@ -154,18 +162,19 @@ enum BenchProgram {
                 try options.keepOnly(names.split(separator: ",").map(String.init))
             }
         } catch BenchError.unknownWorkload(let name) {
-            throw unknown(name, among: options)
+            let names = options.workloads.map(\.name) + options.growths.map(\.name)
+            let further = options.growths.isEmpty ? ["and with --growth: " + Growths.names] : []
+            throw unknown(name, among: names, further)
         }
         if let batch = invocation.integer(.batch) { options.setBatch(Int(batch)) }
         return options
     }
 
-    private static func unknown(_ name: String, among options: BenchOptions) -> BenchRefusal {
-        let names = options.workloads.map(\.name) + options.growths.map(\.name)
+    /// The refusal of a row that none of these is.
+    static func unknown(_ name: String, among names: [String], _ further: [String] = []) -> BenchRefusal {
         var lines = ["no row's name contains \"\(name)\""]
         if let hint = Suggestion.hint(for: name, among: names) { lines.append(hint) }
-        lines += ["the rows are:"] + TextLayout.wrapped(names.joined(separator: " "), width: 76)
-        if options.growths.isEmpty { lines.append("and with --growth: " + Growths.names) }
+        lines += ["the rows are:"] + TextLayout.wrapped(names.joined(separator: " "), width: 76) + further
         return BenchRefusal(64, lines)
     }
 }

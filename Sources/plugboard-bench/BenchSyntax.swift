@@ -18,6 +18,11 @@ extension CommandOption {
         flag: "allocations",
         "instead of times, count how often a warm broker allocates memory: never, or the status is 1"
     )
+    static let siege = CommandOption(
+        flag: "siege",
+        "instead of times, attack the broker in many ways, and measure how long two others wait"
+    )
+    static let small = CommandOption(flag: "small", "with --siege: small sizes, only to try it out")
     static let chart = CommandOption(
         "chart",
         "FILE",
@@ -42,7 +47,7 @@ extension CommandOption {
     static let runs = CommandOption(
         "runs",
         "N",
-        "how often to measure each row; the median counts (5)",
+        "how often to measure each row; the median counts (5), in a siege the worst (1)",
         .integer(1...1000)
     )
     static let seconds = CommandOption("seconds", "SECONDS", "how long each run takes (0.25)", .seconds)
@@ -52,7 +57,10 @@ extension BenchProgram {
     static let syntax = CommandSyntax(
         call: "plugboard bench",
         summary: "measure a broker that it starts itself",
-        options: [.json, .peers, .growth, .allocations, .chart, .into, .only, .batch, .runs, .seconds],
+        options: [
+            .json, .peers, .growth, .allocations, .siege, .small, .chart, .into, .only, .batch, .runs,
+            .seconds,
+        ],
         details: """
             Starts a broker, and a server that only copies bytes: the limit of this machine. Both get the \
             same load, in turns. With --peers the peers get it, too. Each runs on a socket or port of its \
@@ -62,10 +70,14 @@ extension BenchProgram {
 
             Believe ratios, from runs with nothing else on the machine. * marks a rate that the load \
             generator limits: the server could do more. With --peers all rows take about eight minutes.
+
+            With --siege, each row is one misbehaving client, and the status is 1 if a row fails: if one \
+            that publishes or one that calls waits too long, or memory grows too much or isn't given back.
             """,
         examples: [
             "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
             "bench --growth --only growth", "bench --allocations",
+            "bench --siege --only keys,paused --runs 3",
             "bench --peers --chart .github/bench.svg --into .github/FIGURES.md",
         ]
     )

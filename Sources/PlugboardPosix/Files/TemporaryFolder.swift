@@ -1,5 +1,5 @@
 // A folder of this process's own, for sockets and files that nobody else needs. Its
-// owner removes it, with all that lies in it.
+// owner removes it, with all that lies in it. Only this user can enter it, until the owner opens it.
 
 /// A folder that exists as long as this value does.
 public final class TemporaryFolder: Sendable {
@@ -15,6 +15,11 @@ public final class TemporaryFolder: Sendable {
             throw SystemError.last("mkdtemp", parent)
         }
         self.path = path
+    }
+
+    /// Lets other users enter it. Throws `SystemError`.
+    public func admitOthers() throws {
+        guard PathCalls.setMode(path, 0o755) == 0 else { throw SystemError.last("chmod", path) }
     }
 
     deinit {

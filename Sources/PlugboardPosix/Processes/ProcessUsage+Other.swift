@@ -7,6 +7,7 @@
         public static func threadNanoseconds() throws -> UInt64 { throw unsupported }
         public static func readCalls(of pid: Int32) throws -> UInt64 { throw unsupported }
         public static func memoryBytes(of pid: Int32) throws -> UInt64 { throw unsupported }
+        public static func residentBytes(of pid: Int32) throws -> UInt64 { throw unsupported }
         public static func memoryBytes() throws -> UInt64 { throw unsupported }
 
         private static var unsupported: SystemError {

@@ -11,6 +11,8 @@ struct PlugboardDialect: Dialect {
     var allocationLog: String?
     /// Whether it leaves out the options of a row, to measure what they cost.
     var isPlain = false
+    /// The path of the broker's policy; nil if it has none.
+    var policy: String?
     var name: String { isPlain ? Self.plainName : "plugboard" }
     let server = "plugboard"
     let readsOncePerTurn = true
@@ -35,7 +37,7 @@ struct PlugboardDialect: Dialect {
         let keeping = isKept ? ["--state", folder + "/state"] : ["--memory"]
         return ServerPlan(
             program: programs.plugboard,
-            arguments: ["broker"] + keeping + ["--socket", path],
+            arguments: ["broker"] + keeping + (policy.map { ["--policy", $0] } ?? []) + ["--socket", path],
             endpoint: .unix(path)
         )
     }
