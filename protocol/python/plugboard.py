@@ -83,6 +83,8 @@ PROTOCOL = 1
 
 LINE_BYTES_MAX = 1_048_576
 """A line to a broker that doesn't name its own limit."""
+KEYS_PAGE = 10_000
+"""The keys in a reply of a broker that doesn't name its own limit."""
 READ_LINE_BYTES_MAX = 16_777_216
 """A line from the broker, which may have a value and the previous value."""
 OUTBOX_BYTES_MAX = 16_777_216
@@ -348,7 +350,9 @@ def _checked(text: str) -> str:
     """Refuses a text that would end the line, or would be more than one value."""
     try:
         _PLACES.decode(text)
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise BadValue("Raw has text that nests too deep", code="too_deep") from None
+    except (TypeError, ValueError) as error:
         raise BadValue(f"Raw has text that is no JSON: {error}", code="bad_json") from None
     if "\n" in text:
         raise BadValue("Raw has a line break, which would end the request", code="bad_json")
@@ -1003,6 +1007,8 @@ class _Wire(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if self.reason:
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         end = data.rfind(b"\n")
@@ -1767,12 +1773,13 @@ class Bus:
     ) -> List[Listed]:
         """The keys that match, in the order of their bytes, from `after` on. It asks for page after page,
         so the list doesn't show one moment."""
+        if limit is not None and limit < 1:
+            raise BadValue(f"limit is {limit!r}, not a number above 0")
         listed: List[Listed] = []
         while limit is None or len(listed) < limit:
-            page = self.greeting.limits.get("page", 10_000)
-            members = _present(key=pattern, after=_known(after), limit=min(page, (limit or page) - len(listed)))
-            if limit is None:
-                members["limit"] = page
+            page = self.greeting.limits.get("page", KEYS_PAGE)
+            size = page if limit is None else min(page, limit - len(listed))
+            members = _present(key=pattern, after=_known(after), limit=size)
             reply = (await self._request("keys", members, timeout)).members
             found = [Listed._of(element) for element in _objects(reply, "keys")]
             listed += found
