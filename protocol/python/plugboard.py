@@ -23,7 +23,6 @@ import asyncio
 import concurrent.futures
 import contextvars
 import dataclasses
-import errno
 import inspect
 import itertools
 import json
@@ -46,7 +45,6 @@ from decimal import Decimal
 from types import TracebackType
 from typing import (
     Any,
-    AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
@@ -368,9 +366,7 @@ def _encode(value: Any) -> bytes:
         return f"{_STAND_IN}:{len(texts) - 1}"
 
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=stand_in
-        )
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=stand_in)
         if texts:
             text = _STAND_INS.sub(lambda match: texts[int(match[1])], text)
         return text.encode()
@@ -559,7 +555,11 @@ class Event:
     """The broker's line; empty if the library made the event."""
 
     def __repr__(self) -> str:
-        shown = ((part.name, getattr(self, part.name), part.default) for part in dataclasses.fields(self) if part.repr)
+        shown = (
+            (part.name, getattr(self, part.name), part.default)
+            for part in dataclasses.fields(self)
+            if part.repr
+        )
         told = [f"{name}={value!r}" for name, value, usual in shown if value != usual or name == "kind"]
         return f"Event({', '.join(told)})"
 
@@ -576,7 +576,9 @@ class Event:
     @staticmethod
     def _of(kind: str, members: _Members, line: bytes, epoch: str) -> Event:
         get = members.get
-        event = Event(kind, get("key", ""), get("revision", 0), get("value"), get("old"), epoch=epoch, line=line)
+        event = Event(
+            kind, get("key", ""), get("revision", 0), get("value"), get("old"), epoch=epoch, line=line
+        )
         event.by, event.cause, event.reason = get("by"), get("cause"), get("reason")
         event.initial, event.live = get("initial", False), get("live")
         event.has_value, event.has_old = "value" in members, "old" in members
@@ -873,9 +875,7 @@ class Write:
         return Write("patch", key, value, if_revision, cause)
 
     @staticmethod
-    def delete(
-        key: str, *, if_revision: Optional[int] = None, cause: Optional[int] = _ABSENT
-    ) -> Write:
+    def delete(key: str, *, if_revision: Optional[int] = None, cause: Optional[int] = _ABSENT) -> Write:
         """Removes a key."""
         return Write("delete", key, _ABSENT, if_revision, cause)
 
@@ -1220,7 +1220,8 @@ class _KnownKeys:
         return [event]
 
     def _note(self, event: Event) -> None:
-        _, before = self._keys.get(event.key, (0, _ABSENT))
+        known = self._keys.get(event.key)
+        before: Any = known[1] if known else _ABSENT
         if event.patch is not None:
             if before is _ABSENT:
                 raise BadReply(f"the broker sent a patch of {event.key}, which has no value here")
@@ -1235,7 +1236,8 @@ class _KnownKeys:
         for key in missing:
             del self._keys[key]
         return [
-            Event(self._missing_kind, key, synced.revision, initial=True, epoch=synced.epoch) for key in missing
+            Event(self._missing_kind, key, synced.revision, initial=True, epoch=synced.epoch)
+            for key in missing
         ]
 
 
@@ -1286,7 +1288,11 @@ class _Feed:
         if self.started.done():
             self._add(
                 Event(
-                    "reconnected", revision=revision, resumed=resumed, epoch_changed=changed, epoch=self._epoch
+                    "reconnected",
+                    revision=revision,
+                    resumed=resumed,
+                    epoch_changed=changed,
+                    epoch=self._epoch,
                 )
             )
         else:
@@ -1676,7 +1682,9 @@ class Bus:
     def greeting(self) -> Greeting:
         """What the broker said when the newest connection began."""
         if not self._greeting:
-            raise BusError("the bus isn't open", code="not_open", hint="async with plugboard.connect() as bus")
+            raise BusError(
+                "the bus isn't open", code="not_open", hint="async with plugboard.connect() as bus"
+            )
         return self._greeting
 
     @property
@@ -1820,8 +1828,22 @@ class Bus:
         - `phase`, `ack`: observers of later phases wait until the loop asks for the next event.
         - `since`, `epoch`: what was missed after that revision, if the broker still knows it.
         """
-        defaults = {"initial": True, "old": False, "values": True, "diff": False, "delivery": "latest", "ack": False}
-        given = {"initial": initial, "old": old, "values": values, "diff": diff, "delivery": delivery, "ack": ack}
+        defaults = {
+            "initial": True,
+            "old": False,
+            "values": True,
+            "diff": False,
+            "delivery": "latest",
+            "ack": False,
+        }
+        given = {
+            "initial": initial,
+            "old": old,
+            "values": values,
+            "diff": diff,
+            "delivery": delivery,
+            "ack": ack,
+        }
         members = _present(
             where=_known(where),
             fields=_known(fields),
@@ -1880,7 +1902,9 @@ class Bus:
         """Asks the client that serves the key, and returns its answer. Raises `Refused` with the server's
         code, or with `no_provider`, `provider_gone` or `timeout`."""
         cause = self._present_cause() if cause is _ABSENT else cause
-        members = _present(key=key, value=value, timeout=_milliseconds("timeout", timeout), cause=_known(cause))
+        members = _present(
+            key=key, value=value, timeout=_milliseconds("timeout", timeout), cause=_known(cause)
+        )
         # The broker ends a call in time, so the client only watches over the broker.
         patience = (5 if timeout is None else timeout) + self._options.request_timeout
         reply = (await self._request("call", members, patience)).members
@@ -1956,7 +1980,9 @@ class Bus:
         if self._closed:
             raise _again(self._closed)
         if not self._runner:
-            raise BusError("the bus isn't open", code="not_open", hint="async with plugboard.connect() as bus")
+            raise BusError(
+                "the bus isn't open", code="not_open", hint="async with plugboard.connect() as bus"
+            )
         if asyncio.get_running_loop() is not self._loop:
             raise BusError("the bus belongs to another event loop", code="wrong_loop")
 
@@ -2034,9 +2060,7 @@ class Bus:
         if request.is_own and self._wire:
             self._wire.fail(Disconnected(f"the broker didn't answer {request.op!r} in time"))
 
-    def _ask(
-        self, op: str, members: _Members, done: _Done
-    ) -> None:
+    def _ask(self, op: str, members: _Members, done: _Done) -> None:
         """A request of the bus itself. It concerns only this connection."""
         request = self._submit(op, members, done, is_own=True)
         seconds = self._options.connect_timeout
@@ -2054,7 +2078,9 @@ class Bus:
             end(done.exception())
 
         done.add_done_callback(copy)
-        timer = seconds and self._loop.call_later(seconds, end, TimedOut(f"{op}: no answer within {seconds:g} s"))
+        timer = seconds and self._loop.call_later(
+            seconds, end, TimedOut(f"{op}: no answer within {seconds:g} s")
+        )
         try:
             await waiter
         finally:
@@ -2533,7 +2559,9 @@ async def _work(bus: Bus, main: Callable[[Bus], Awaitable[object]]) -> None:
 class BlockingSubscription:
     """A subscription for a `for` loop. In its body, writes name the event as their `cause`."""
 
-    def __init__(self, bus: BlockingBus, subscription: Subscription, kinds: Optional[Set[str]] = None) -> None:
+    def __init__(
+        self, bus: BlockingBus, subscription: Subscription, kinds: Optional[Set[str]] = None
+    ) -> None:
         self._bus = bus
         self._subscription = subscription
         self._cursor = _Cursor(subscription, kinds)
@@ -2684,6 +2712,11 @@ class BlockingBus:
     def closed(self) -> bool:
         """Whether the bus was closed."""
         return self._is_closed
+
+    @property
+    def path(self) -> str:
+        """The broker's socket."""
+        return self._bus.path
 
     @property
     def greeting(self) -> Greeting:
@@ -2862,6 +2895,12 @@ class BlockingBus:
     def will(self, write: Optional[Write], *, timeout: Optional[float] = None) -> None:
         """Gives the broker a write that it makes if this connection ends without goodbye."""
         self._wait(self._bus.will(write, timeout=timeout))
+
+    def announce(self, key: str, value: Any, *, timeout: Optional[float] = None) -> Callable[[], None]:
+        """Publishes a value that ends with the connection, and publishes it again on each new one. Call what
+        it returns to withdraw the value."""
+        announcement = self._wait(self._bus.announce(key, value, timeout=timeout))
+        return lambda: self._wait(announcement.withdraw())
 
     def sync(self, *, timeout: Optional[float] = None) -> int:
         """Waits for everything that earlier requests caused for this client."""

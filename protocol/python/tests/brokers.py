@@ -7,12 +7,13 @@ import json
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
-from typing import Any, Awaitable, Callable, List, Optional, TypeVar
+from typing import Any, Awaitable, Callable, List, Optional, Set, TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import plugboard
@@ -23,6 +24,9 @@ SECONDS = 20.0
 
 # It tells which steps take long, which depends on the machine.
 logging.getLogger("asyncio").setLevel(logging.ERROR)
+
+# `swift test` blocks signals, and programs inherit that.
+signal.pthread_sigmask(signal.SIG_SETMASK, set())
 
 T = TypeVar("T")
 
@@ -94,9 +98,8 @@ class Peer:
     async def line(self) -> Optional[bytes]:
         """The next line; None at the end."""
         getting = asyncio.ensure_future(self.lines.get())
-        await asyncio.wait(
-            {getting, self.wire.ended}, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED
-        )
+        either: Set[asyncio.Future[Any]] = {getting, self.wire.ended}
+        await asyncio.wait(either, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if getting.done():
             return getting.result()
         getting.cancel()
@@ -173,6 +176,17 @@ def say(writer: asyncio.StreamWriter, *lines: Any) -> None:
 async def heard(reader: asyncio.StreamReader) -> Any:
     """The next request."""
     return json.loads(await reader.readline())
+
+
+async def until_goodbye(reader: asyncio.StreamReader) -> bytes:
+    """Hears nothing but `goodbye` and the end. Returns the first request, or nothing."""
+    first = b""
+    while line := await reader.readline():
+        op = json.loads(line)["op"].encode()
+        first = first or op
+        if op == b"goodbye":
+            break
+    return first
 
 
 async def soon(work: Awaitable[T]) -> T:

@@ -121,8 +121,10 @@ def compare(expected: Node, got: Node, path: str) -> Optional[str]:
             return f"{path} has the members {names}, not {wanted}"
         pairs = [(want[1], member[1], want[0]) for want, member in zip(expected.members, got.members)]
     elif expected.elements is not None and got.elements is not None:
-        if len(got.elements) < len(expected.elements) or not expected.is_open and len(got.elements) != len(
-            expected.elements
+        if (
+            len(got.elements) < len(expected.elements)
+            or not expected.is_open
+            and len(got.elements) != len(expected.elements)
         ):
             return f"{path} has {len(got.elements)} elements"
         pairs = [(want, has, "[]") for want, has in zip(expected.elements, got.elements)]

@@ -9,7 +9,7 @@ import unittest
 from typing import Any, Dict, List
 from unittest import mock
 
-from brokers import SECONDS, BrokerTestCase, FakeBroker, eventually, heard, say, soon
+from brokers import SECONDS, BrokerTestCase, FakeBroker, eventually, heard, say, soon, until_goodbye
 
 import plugboard
 from plugboard import Call, Write
@@ -78,7 +78,14 @@ class KillTests(BrokerTestCase):
         await follower.until("update", 5)
         self.assertEqual(
             [(event.kind, event.key) for event in follower.events[4:]],
-            [("disconnected", ""), ("reconnected", ""), ("update", "b"), ("delete", "gone"), ("synced", ""), ("update", "c")],
+            [
+                ("disconnected", ""),
+                ("reconnected", ""),
+                ("update", "b"),
+                ("delete", "gone"),
+                ("synced", ""),
+                ("update", "c"),
+            ],
         )
         told = follower.events[5]
         self.assertEqual((told.resumed, told.epoch_changed, self.client.greeting.epoch), (True, False, epoch))
@@ -133,7 +140,9 @@ class KillTests(BrokerTestCase):
             self.broker.kill()
             self.broker.forget()
             self.broker.start()
-            await eventually("the other epoch", lambda: self.client.connected and self.client.greeting.epoch != event.epoch)
+            await eventually(
+                "the other epoch", lambda: self.client.connected and self.client.greeting.epoch != event.epoch
+            )
             await self.client.publish("other", 1)
             break
         self.assertIsNone((await self.client.entry("other")).cause)
@@ -188,7 +197,10 @@ class KillTests(BrokerTestCase):
     async def test_a_request_waits_for_the_next_connection(self) -> None:
         self.broker.kill()
         await eventually("the connection breaks", lambda: not self.client.connected)
-        waiting = [asyncio.ensure_future(self.client.publish("k", 1)), asyncio.ensure_future(self.client.get("k"))]
+        waiting = [
+            asyncio.ensure_future(self.client.publish("k", 1)),
+            asyncio.ensure_future(self.client.get("k")),
+        ]
         events = self.client.subscribe("k").__aiter__()
         reading = asyncio.ensure_future(events.__anext__())
         with self.assertRaises(plugboard.TimedOut):
@@ -283,16 +295,17 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
             {**greeting, "features": "since"},
         ]
         for line in lines:
+
             async def talk(reader: Any, writer: Any, line: Any = line) -> None:
                 say(writer, line)
-                await reader.read()
+                await until_goodbye(reader)
 
             with self.subTest(str(line)[:40]):
                 self.assertEqual((await self.opened(talk)).code, "not_a_broker")
 
     async def test_who_says_nothing_is_no_broker(self) -> None:
         async def silent(reader: Any, writer: Any) -> None:
-            await reader.read()
+            await until_goodbye(reader)
 
         self.assertEqual((await self.opened(silent, connect_timeout=0.05)).code, "not_a_broker")
 
@@ -336,6 +349,7 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
             b'{"event":"update","sub":1,"key":"k","rev',
         ]
         for line in nonsense:
+
             async def first(reader: Any, writer: Any, line: Any = line) -> None:
                 say(writer, FakeBroker.GREETING)
                 asked = await heard(reader)
@@ -346,7 +360,7 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                 asked = await heard(reader)
                 say(writer, {"ok": "subscribe", "id": asked["id"], "sub": asked["sub"], "revision": 0})
                 say(writer, {"event": "synced", "sub": asked["sub"], "revision": 0})
-                await reader.read()
+                await until_goodbye(reader)
 
             with self.subTest(str(line)[:60]):
                 async with FakeBroker(first, second) as fake, plugboard.connect(path=fake.path) as bus:
@@ -359,10 +373,20 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
         async def talk(reader: Any, writer: Any) -> None:
             say(writer, {**FakeBroker.GREETING, "mood": "good"})
             asked = await heard(reader)
-            say(writer, {"event": "moon", "phase": 1}, {"ok": "sync", "id": 4711}, {"ok": "publish", "revision": 1})
-            say(writer, {"event": "update", "sub": 4711, "key": "k"}, {"error": "new_code", "id": "x"}, {"moon": 1})
+            say(
+                writer,
+                {"event": "moon", "phase": 1},
+                {"ok": "sync", "id": 4711},
+                {"ok": "publish", "revision": 1},
+            )
+            say(
+                writer,
+                {"event": "update", "sub": 4711, "key": "k"},
+                {"error": "new_code", "id": "x"},
+                {"moon": 1},
+            )
             say(writer, {"ok": "sync", "id": asked["id"], "revision": 5, "mood": "good"})
-            await reader.read()
+            await until_goodbye(reader)
 
         async with FakeBroker(talk) as fake, plugboard.connect(path=fake.path) as bus:
             self.assertEqual(await bus.sync(), 5)
@@ -375,7 +399,10 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                 line = await reader.readline()
                 if line:
                     asked = json.loads(line)
-                    say(writer, {"ok": asked["op"], "id": asked["id"], "observers": 7, "keys": [1], "chain": {}})
+                    say(
+                        writer,
+                        {"ok": asked["op"], "id": asked["id"], "observers": 7, "keys": [1], "chain": {}},
+                    )
 
         async with FakeBroker(talk) as fake:
             bus = await plugboard.connect(path=fake.path)
@@ -405,7 +432,7 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
     async def test_a_broker_that_does_not_answer_is_given_up(self) -> None:
         async def mute(reader: Any, writer: Any) -> None:
             say(writer, FakeBroker.GREETING)
-            await reader.read()
+            await until_goodbye(reader)
 
         self.assertEqual((await self.opened(mute, name="n", connect_timeout=0.5)).code, "disconnected")
         async with FakeBroker(mute) as fake:
@@ -421,10 +448,16 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                 writer.write(bytes([byte]))
                 await writer.drain()
             asked = await heard(reader)
-            for byte in json.dumps({"ok": "get", "id": asked["id"], "key": "k", "revision": 1, "value": "é", "by": "x"}, ensure_ascii=False).encode() + b"\n":
+            for byte in (
+                json.dumps(
+                    {"ok": "get", "id": asked["id"], "key": "k", "revision": 1, "value": "é", "by": "x"},
+                    ensure_ascii=False,
+                ).encode()
+                + b"\n"
+            ):
                 writer.write(bytes([byte]))
                 await writer.drain()
-            await reader.read()
+            await until_goodbye(reader)
 
         async with FakeBroker(slow) as fake, plugboard.connect(path=fake.path) as bus:
             self.assertEqual(await soon(bus.get("k")), "é")
@@ -439,7 +472,7 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
             say(writer, FakeBroker.GREETING)
             asked = await heard(reader)
             say(writer, {"error": "forbidden", "id": asked["id"], "message": "not any more"})
-            await reader.read()
+            await until_goodbye(reader)
 
         async with FakeBroker(first, second) as fake, plugboard.connect(path=fake.path) as bus:
             with self.assertRaises(plugboard.Refused) as caught:
@@ -451,7 +484,7 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
 class TrustTests(unittest.IsolatedAsyncioTestCase):
     async def talk(self, reader: Any, writer: Any) -> None:
         say(writer, FakeBroker.GREETING)
-        self.assertEqual(await reader.read(), b"")
+        self.assertIn(await until_goodbye(reader), (b"", b"goodbye"))
 
     async def test_nothing_is_sent_to_another_users_broker(self) -> None:
         async with FakeBroker(self.talk) as fake:

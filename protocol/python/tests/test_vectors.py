@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from brokers import PROTOCOL, Broker, BrokerTestCase, Peer, soon
 
@@ -77,7 +77,8 @@ class LineTests(BrokerTestCase):
             with self.subTest(place):
                 self.assertEqual(got, wanted)
                 self.assertTrue(got)
-        await typed.close(), await requested.close()
+        await typed.close()
+        await requested.close()
 
     async def answers(self, peer: Peer, line: str) -> List[str]:
         peer.send(generated(line) + b"\n" + BARRIER)
@@ -197,7 +198,7 @@ class PartTests(BrokerTestCase):
     async def test_fields(self) -> None:
         for place, pointers, old, new, members in rows("fields.tsv"):
             before = None if old == "-" else text(old)
-            event = await self.told(before, text(new), fields=Raw(text(pointers)))
+            event = await self.told(before, text(new), fields=json.loads(text(pointers)))
             with self.subTest(place):
                 if members == "-":
                     self.assertIsNone(event)
@@ -227,5 +228,6 @@ class PartTests(BrokerTestCase):
         for table, option in (("n_fields.tsv", "fields"), ("n_conditions.tsv", "where")):
             for place, code, given in rows(table):
                 with self.subTest(place), self.assertRaises(Refused) as caught:
-                    await self.client.subscribe("k", **{option: Raw(text(given))})
+                    options: Dict[str, Any] = {option: Raw(text(given))}
+                    await self.client.subscribe("k", **options)
                 self.assertEqual(caught.exception.code, code, place)
