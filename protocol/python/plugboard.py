@@ -586,7 +586,8 @@ class Event:
             event.skipped = _integer(members, "skipped")
         if kind in _RARE or not _ORDINARY.issuperset(members):
             event._add_rare(members)
-        if type(event.revision) is not int or type(event.key) is not str:
+        has_key = type(event.key) is str and (event.key or kind in ("synced", "lagged"))
+        if not has_key or type(event.revision) is not int:
             raise _wrong("event", "event")
         return event
 
@@ -1670,6 +1671,8 @@ class Bus:
 
     async def forever(self) -> None:
         """Waits until the bus is closed. Raises why, unless its own program closed it."""
+        if isinstance(self._closed, Closed):
+            return
         self._check()
         await self._within(self._ended, None, "forever")
 
@@ -1867,6 +1870,7 @@ class Bus:
             raise BadValue(f"{op} needs a pattern", hint="such as **")
         sub = next(self._numbers)
         members = {"op": op, "keys": patterns, "sub": sub, **members}
+        _encode(members)  # A mistake is told here, and not when a connection begins.
         return Subscription(self, _Feed(sub, members, unread_bytes_max))
 
     async def pause(self, sub: Union[int, str], *, client: Optional[int] = None) -> int:
@@ -1924,6 +1928,7 @@ class Bus:
         accepted it. If the broker refuses a decorated handler, `forever` raises the error.
         """
         self._check()
+        _encode(pattern)  # As in a subscription.
         serving = Serving(self, pattern)
         if handler:
             serving(handler)
@@ -2092,6 +2097,7 @@ class Bus:
 
     async def _run(self) -> None:
         try:
+            await asyncio.sleep(0)  # A loop may begin tasks at once, before `_open` has noted this one.
             await self._keep()
         except asyncio.CancelledError:
             self._close(None)
@@ -2111,7 +2117,10 @@ class Bus:
                 return self._close(None if self._is_leaving else reason)
             self._broke(reason)
             pause = min(PAUSE_SECONDS_FIRST * 2 ** min(failures, 16), PAUSE_SECONDS_MAX)
-            await asyncio.sleep(pause * random.uniform(0.5, 1))
+            pause *= random.uniform(0.5, 1)
+            if not self._opened.done():
+                pause = min(pause, max(0, deadline - self._loop.time()))
+            await asyncio.sleep(pause)
 
     def _is_over(self, reason: BusError, deadline: float) -> bool:
         if self._is_leaving:
@@ -2254,7 +2263,7 @@ class Bus:
         for serving in self._servings.values():
             serving._end(self._closed)
         self._feeds, self._servings = {}, {}
-        for task in self._answering:
+        for task in self._answering - {asyncio.current_task()}:
             task.cancel()
         if self._runner:
             self._end_runner(reason)

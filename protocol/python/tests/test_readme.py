@@ -87,6 +87,12 @@ class ProgramTests(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(SECONDS), 0)
 
+    def test_a_plugin_may_end_by_itself(self) -> None:
+        program = "import plugboard\nasync def main(bus): await bus.goodbye()\nplugboard.run('p', main)"
+        process = self.start(program)
+        self.assertEqual(process.communicate(timeout=SECONDS), ("", ""))
+        self.assertEqual(process.returncode, 0)
+
     def test_a_plugin_that_cannot_go_on_says_why(self) -> None:
         program = "import plugboard\nasync def main(bus): await bus.get('nowhere')\nplugboard.run('p', main, wait=0.05)"
         process = self.start(program)
