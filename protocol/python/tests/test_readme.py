@@ -20,8 +20,8 @@ import plugboard
 FOLDER = Path(__file__).resolve().parent.parent
 
 
-def blocks(language: str) -> List[str]:
-    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+def blocks(language: str, readme: Path = FOLDER / "README.md") -> List[str]:
+    page = readme.read_text(encoding="utf-8")
     return re.findall(f"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
 
 
@@ -73,6 +73,20 @@ class ProgramTests(unittest.TestCase):
                 self.assertEqual(process.communicate(timeout=SECONDS), ("", ""))
                 self.assertEqual(process.returncode, 0)
                 bus.delete("shipping")
+
+    def test_the_plugin_of_the_projects_readme_works(self) -> None:
+        programs = blocks("python", FOLDER.parent.parent / "README.md")
+        self.assertEqual(len(programs), 1)
+        with plugboard.open(path=self.broker.path) as bus:
+            shipping = bus.subscribe("shipping").updates()
+            bus.publish("cart.summary", {"items": 1, "total": 599.85})
+            self.start(programs[0])
+            for total, price in ((0, "4.90"), (600, "free")):
+                if total:
+                    bus.publish("cart.summary", {"items": 2, "total": total})
+                event = shipping.next(SECONDS)
+                assert event
+                self.assertEqual((event.value, event.by), (price, "free-shipping"))
 
     def test_a_plugin_outlives_its_broker(self) -> None:
         process = self.start(blocks("python")[0])

@@ -462,6 +462,34 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
         async with FakeBroker(slow) as fake, plugboard.connect(path=fake.path) as bus:
             self.assertEqual(await soon(bus.get("k")), "é")
 
+    async def test_half_a_batch_is_asked_for_again_and_comes_once(self) -> None:
+        """The events of a batch share a revision, and the connection may break between them."""
+        asked: List[Any] = []
+
+        def update(key: str, revision: int, **members: Any) -> Dict[str, Any]:
+            sub = asked[0]["sub"]
+            return {"event": "update", "sub": sub, "key": key, "revision": revision, "value": 1, "by": "x", **members}
+
+        async def first(reader: Any, writer: Any) -> None:
+            say(writer, FakeBroker.GREETING)
+            asked.append(await heard(reader))
+            say(writer, {"ok": "subscribe", "id": asked[0]["id"], "sub": asked[0]["sub"], "revision": 3})
+            say(writer, {"event": "synced", "sub": asked[0]["sub"], "revision": 3}, update("a", 7))
+
+        async def second(reader: Any, writer: Any) -> None:
+            say(writer, FakeBroker.GREETING)
+            asked.append(await heard(reader))
+            say(writer, {"ok": "subscribe", "id": asked[1]["id"], "sub": asked[1]["sub"], "revision": 9, "resumed": True})
+            say(writer, update("a", 7), update("b", 7, skipped=2), update("a", 9, skipped=1))
+            await until_goodbye(reader)
+
+        async with FakeBroker(first, second) as fake, plugboard.connect(path=fake.path) as bus:
+            follower = Follower(bus.subscribe("*"))
+            await follower.until("update", 3)
+        updates = [(event.key, event.revision, event.skipped) for event in follower.events if event.kind == "update"]
+        self.assertEqual(updates, [("a", 7, 0), ("b", 7, 2), ("a", 9, 0)])
+        self.assertEqual((asked[1]["since"], asked[1]["epoch"]), (6, FakeBroker.GREETING["epoch"]))
+
     async def test_a_later_connection_that_is_refused_ends_the_subscription(self) -> None:
         async def first(reader: Any, writer: Any) -> None:
             say(writer, FakeBroker.GREETING)
