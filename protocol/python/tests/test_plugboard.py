@@ -506,7 +506,7 @@ class LimitTests(BrokerTestCase):
             events = subscription.__aiter__()
             self.assertEqual([(await soon(events.__anext__())).revision for _ in range(2)], [1, 2])
             self.assertEqual(await self.refusal(events.__anext__()), "unread_full")
-        self.assertEqual((await self.client.who("k")).observers, ())
+            self.assertEqual((await self.client.who("k")).observers, ())
 
     async def test_the_outbox_is_limited(self) -> None:
         self.broker.kill()
@@ -568,6 +568,16 @@ class CancellationTests(BrokerTestCase):
             while len(seen) < 20:
                 seen.append((await soon(events.__anext__())).value)
         self.assertEqual(seen, list(range(20)))
+
+    async def test_another_reader_gets_what_a_cancelled_one_was_woken_for(self) -> None:
+        async with self.client.subscribe("k", initial=False) as subscription:
+            readers = [asyncio.ensure_future(subscription.__aiter__().__anext__()) for _ in range(2)]
+            await self.client.sync()
+            feed = subscription._feed
+            feed._add(Event("update", "k", 1))
+            # The first one was woken, and has not run since.
+            readers[0].cancel()
+            self.assertEqual((await soon(readers[1])).revision, 1)
 
     async def test_opening_may_be_cancelled(self) -> None:
         for turns in range(8):

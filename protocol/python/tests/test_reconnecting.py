@@ -72,7 +72,8 @@ class KillTests(BrokerTestCase):
         await self.client.batch([Write.publish("a", 1), Write.publish("b", 1), Write.publish("gone", 1)])
         follower = await self.follow("*")
         epoch = self.client.greeting.epoch
-        await self.restart({"op": "publish", "key": "b", "value": 2}, {"op": "delete", "key": "gone"})
+        brief = {"op": "publish", "key": "brief", "value": 1}, {"op": "delete", "key": "brief"}
+        await self.restart({"op": "publish", "key": "b", "value": 2}, {"op": "delete", "key": "gone"}, *brief)
         await follower.until("synced", 2)
         await self.client.publish("c", 3)
         await follower.until("update", 5)
@@ -329,7 +330,10 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                 await writer.drain()
 
         with mock.patch.object(plugboard, "READ_LINE_BYTES_MAX", 1 << 20):
-            self.assertEqual((await self.opened(endless)).code, "not_a_broker")
+            error = await self.opened(endless)
+        self.assertEqual(
+            (error.code, "a line of more than 1048576 bytes" in error.message), ("not_a_broker", True)
+        )
 
     async def test_nonsense_breaks_the_connection_and_the_next_one_works(self) -> None:
         nonsense: List[Any] = [
@@ -468,7 +472,15 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
 
         def update(key: str, revision: int, **members: Any) -> Dict[str, Any]:
             sub = asked[0]["sub"]
-            return {"event": "update", "sub": sub, "key": key, "revision": revision, "value": 1, "by": "x", **members}
+            return {
+                "event": "update",
+                "sub": sub,
+                "key": key,
+                "revision": revision,
+                "value": 1,
+                "by": "x",
+                **members,
+            }
 
         async def first(reader: Any, writer: Any) -> None:
             say(writer, FakeBroker.GREETING)
@@ -479,14 +491,25 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
         async def second(reader: Any, writer: Any) -> None:
             say(writer, FakeBroker.GREETING)
             asked.append(await heard(reader))
-            say(writer, {"ok": "subscribe", "id": asked[1]["id"], "sub": asked[1]["sub"], "revision": 9, "resumed": True})
+            say(
+                writer,
+                {
+                    "ok": "subscribe",
+                    "id": asked[1]["id"],
+                    "sub": asked[1]["sub"],
+                    "revision": 9,
+                    "resumed": True,
+                },
+            )
             say(writer, update("a", 7), update("b", 7, skipped=2), update("a", 9, skipped=1))
             await until_goodbye(reader)
 
         async with FakeBroker(first, second) as fake, plugboard.connect(path=fake.path) as bus:
             follower = Follower(bus.subscribe("*"))
             await follower.until("update", 3)
-        updates = [(event.key, event.revision, event.skipped) for event in follower.events if event.kind == "update"]
+        updates = [
+            (event.key, event.revision, event.skipped) for event in follower.events if event.kind == "update"
+        ]
         self.assertEqual(updates, [("a", 7, 0), ("b", 7, 2), ("a", 9, 0)])
         self.assertEqual((asked[1]["since"], asked[1]["epoch"]), (6, FakeBroker.GREETING["epoch"]))
 
