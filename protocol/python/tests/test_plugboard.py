@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
 import unittest
 from decimal import Decimal
-from typing import Any, List
+from typing import Any, Dict, List
 from unittest import mock
 
 from brokers import SECONDS, BrokerTestCase, Peer, eventually, soon
@@ -467,10 +468,9 @@ class LimitTests(BrokerTestCase):
             with self.subTest(number):
                 self.assertEqual(await self.refusal(self.client.publish("k", value)), "bad_value")
         for text in ("", "1 2", "nul", "NaN", '{"a":1}\n', '1,"key":"other"', "[" * 100_000):
-            with self.subTest(text[:10]):
-                self.assertIn(
-                    await self.refusal(self.client.publish("k", Raw(text))), ("bad_json", "too_deep")
-                )
+            with self.subTest(text[:10]), self.assertRaises(plugboard.BadValue) as caught:
+                await self.client.publish("k", Raw(text))
+            self.assertIn(caught.exception.code, ("bad_json", "too_deep"))
         # Nothing was refused by the broker, because nothing was sent.
         self.assertEqual(await self.client.sync(), 0)
         while deep:
@@ -537,19 +537,31 @@ class CancellationTests(BrokerTestCase):
         async def handler(call: Call) -> int:
             return 1
 
+        async def serve(number: int) -> plugboard.Serving:
+            return await self.client.serve(f"served.{number}", handler)
+
+        kept: List[plugboard.Subscription] = []
+        outcomes: List[Any] = []
         for turns in range(12):
             await self.cancelled(self.client.publish("k", 1), turns)
             await self.cancelled(self.client.get("k"), turns)
             await self.cancelled(self.client.call("nobody"), turns)
-            await self.cancelled(self.client.subscribe("k")._begin(), turns)
+            kept.append(self.client.subscribe("k"))
+            outcomes.append(await self.cancelled(kept[-1]._begin(), turns))
             await self.cancelled(self.client.subscribe("k").__aiter__().__anext__(), turns)
-            await self.cancelled(self.client.serve(f"served.{turns}", handler)._begin(), turns)
+            outcomes.append(await self.cancelled(serve(turns), turns))
             await self.client.sync()
+        for outcome in outcomes:
+            # It may have begun before it was cancelled.
+            if not isinstance(outcome, asyncio.CancelledError):
+                await outcome.close()
+        self.assertTrue(any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes))
         gc.collect()
         await self.client.sync()
         self.assertEqual(self.client._pending, {})
-        self.assertEqual(self.client._feeds, {})
-        self.assertEqual((await self.client.who("k")).observers, ())
+        self.assertEqual((self.client._feeds, self.client._servings), ({}, {}))
+        who = await self.client.who("k")
+        self.assertEqual((who.observers, who.server), ((), None))
 
     async def test_no_event_is_lost_when_a_wait_for_it_is_cancelled(self) -> None:
         async with self.client.subscribe("k", initial=False) as subscription:
@@ -596,6 +608,12 @@ class CancellationTests(BrokerTestCase):
         gc.collect()
         await self.client.sync()
         self.assertEqual((await self.client.who("k")).observers, ())
+
+    async def test_a_goodbye_is_no_broken_connection(self) -> None:
+        loop = asyncio.ensure_future(self.everything(self.client.subscribe("k")))
+        await self.client.sync()
+        await self.client.goodbye()
+        self.assertEqual([event.kind for event in await soon(loop)], ["synced"])
 
     async def test_closing_ends_everything_that_waits(self) -> None:
         async def wait(call: Call) -> None:
@@ -723,11 +741,39 @@ class BlockingTests(BrokerTestCase):
         script = f"import plugboard; bus = plugboard.open(path={self.broker.path!r}); bus.publish('k', 1)"
         self.assertEqual(self.run_script(script).returncode, 0)
 
+    def test_ctrl_c_ends_a_wait_and_nothing_else(self) -> None:
+        server = self.open("server")
+        asked, released = threading.Event(), threading.Event()
+        self.addCleanup(released.set)
+
+        @server.serve("wait")
+        def wait(call: Call) -> None:
+            asked.set()
+            released.wait(SECONDS)
+
+        script = """if True:
+            import plugboard, sys
+            bus = plugboard.open(path=sys.argv[1])
+            try:
+                bus.call("wait")
+            except KeyboardInterrupt:
+                print(bus.sync(), len(bus._bus._pending))
+            """
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, self.broker.path], env=self.environment(), stdout=subprocess.PIPE
+        )
+        self.assertTrue(asked.wait(SECONDS))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=SECONDS)[0], b"0 0\n")
+
+    @staticmethod
+    def environment() -> Dict[str, str]:
+        return {**os.environ, "PYTHONPATH": os.path.dirname(plugboard.__file__)}
+
     def run_script(self, script: str) -> "subprocess.CompletedProcess[str]":
-        environment = {**os.environ, "PYTHONPATH": os.path.dirname(plugboard.__file__)}
         return subprocess.run(
             [sys.executable, "-W", "error", "-c", script],
-            env=environment,
+            env=self.environment(),
             timeout=SECONDS,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

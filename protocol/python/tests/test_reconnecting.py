@@ -212,8 +212,10 @@ class KillTests(BrokerTestCase):
         self.assertEqual([key.key for key in await self.client.keys()], ["k"], "what timed out was sent")
 
     async def test_a_request_under_way_fails_and_is_not_repeated(self) -> None:
+        released = asyncio.Event()
+
         async def wait(call: Call) -> None:
-            await asyncio.Event().wait()
+            await released.wait()
 
         await self.client.serve("wait", wait)
         asking = asyncio.ensure_future(self.client.call("wait"))
@@ -225,6 +227,12 @@ class KillTests(BrokerTestCase):
         await eventually("the bus is back", lambda: self.client.connected)
         await self.client.sync()
         self.assertEqual(len(self.client._answering), 1)
+        # The answer comes too late: the new broker knows no such call.
+        released.set()
+        with mock.patch.object(plugboard._log, "warning") as warning:
+            await eventually("it is answered", lambda: not self.client._answering)
+            await self.client.sync()
+        warning.assert_not_called()
 
     async def test_without_reconnecting_the_bus_ends_with_the_connection(self) -> None:
         other = await self.bus(reconnect=False)
