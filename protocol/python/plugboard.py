@@ -63,6 +63,7 @@ from typing import (
     Type,
     TypeVar,
     Union,
+    cast,
 )
 
 __version__ = "0.1.0"
@@ -579,8 +580,9 @@ class Event:
         event = Event(
             kind, get("key", ""), get("revision", 0), get("value"), get("old"), epoch=epoch, line=line
         )
-        event.by, event.cause, event.reason = get("by"), get("cause"), get("reason")
-        event.initial, event.live = get("initial", False), get("live")
+        event.by, event.reason = _text_or_none(members, "by"), _text_or_none(members, "reason")
+        event.cause = _integer_or_none(members, "cause")
+        event.initial, event.live = get("initial") is True, get("live")
         event.has_value, event.has_old = "value" in members, "old" in members
         if "skipped" in members:
             event.skipped = _integer(members, "skipped")
@@ -1006,10 +1008,9 @@ class _Wire(asyncio.Protocol):
         self.ended: asyncio.Future[BusError] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         if self.reason:
-            transport.abort()
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         end = data.rfind(b"\n")
@@ -2224,7 +2225,7 @@ class Bus:
             _log.warning("the broker refused a line: %s", outcome)
 
     def _take_event(self, members: _Members, line: bytes) -> None:
-        kind = members["event"]
+        kind = _text(members, "event")
         if kind == "call":
             return self._called(members)
         if kind == "bye":

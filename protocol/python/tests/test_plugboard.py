@@ -752,7 +752,8 @@ class BlockingTests(BrokerTestCase):
             released.wait(SECONDS)
 
         script = """if True:
-            import plugboard, sys
+            import plugboard, signal, sys
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             bus = plugboard.open(path=sys.argv[1])
             try:
                 bus.call("wait")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import unittest
 from typing import Any, Dict, List
 from unittest import mock
@@ -380,6 +381,81 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                         if event.kind == "synced":
                             break
                     self.assertEqual(fake.connections, 2)
+
+    async def test_whatever_a_line_has_it_is_read_or_refused(self) -> None:
+        """Random lines, always the same, out of the names and values of real ones."""
+        chance = random.Random(61)
+        names = [
+            "sub",
+            "key",
+            "revision",
+            "value",
+            "old",
+            "by",
+            "cause",
+            "reason",
+            "initial",
+            "live",
+            "skipped",
+        ]
+        names += [
+            "unacked",
+            "fields",
+            "gone",
+            "patch",
+            "dropped",
+            "first",
+            "last",
+            "op",
+            "observers",
+            "id",
+            "call",
+        ]
+        kinds: List[Any] = [*sorted(plugboard._KINDS), "call", "bye", "moon", 7, None, [], {}]
+        heads = [("event", kind) for kind in kinds]
+        heads += [("ok", "subscribe"), ("ok", 7), ("error", "conflict"), ("error", []), ("moon", 1)]
+        values: List[Any] = [
+            None,
+            True,
+            0,
+            1,
+            -1,
+            10**30,
+            1.5,
+            "",
+            "k",
+            "\u200b",
+            [],
+            ["k"],
+            [{}],
+            {},
+            {"k": None},
+        ]
+
+        async def talk(reader: Any, writer: Any) -> None:
+            say(writer, FakeBroker.GREETING)
+            for number in (1, 2):
+                asked = await heard(reader)
+                say(writer, {"ok": "subscribe", "id": asked["id"], "sub": asked["sub"], "revision": number})
+            await until_goodbye(reader)
+
+        async with FakeBroker(talk) as fake, plugboard.connect(path=fake.path) as bus:
+            subs = [await bus.subscribe("k", diff=True), await bus.trace("k")]
+            outcomes = {"read": 0, "refused": 0}
+            with mock.patch.object(plugboard._log, "warning"):
+                for _ in range(3_000):
+                    members = dict([chance.choice(heads)])
+                    members["sub"] = chance.choice(subs).sub
+                    members.update(
+                        {name: chance.choice(values) for name in chance.sample(names, chance.randrange(6))}
+                    )
+                    try:
+                        bus._take(json.dumps(members).encode())
+                        outcomes["read"] += 1
+                    except plugboard.BusError:
+                        outcomes["refused"] += 1
+            self.assertGreater(min(outcomes.values()), 500)
+            self.assertTrue(bus.connected)
 
     async def test_lines_that_nobody_knows_are_ignored(self) -> None:
         async def talk(reader: Any, writer: Any) -> None:
