@@ -609,12 +609,6 @@ class CancellationTests(BrokerTestCase):
         await self.client.sync()
         self.assertEqual((await self.client.who("k")).observers, ())
 
-    async def test_a_goodbye_is_no_broken_connection(self) -> None:
-        loop = asyncio.ensure_future(self.everything(self.client.subscribe("k")))
-        await self.client.sync()
-        await self.client.goodbye()
-        self.assertEqual([event.kind for event in await soon(loop)], ["synced"])
-
     async def test_closing_ends_everything_that_waits(self) -> None:
         async def wait(call: Call) -> None:
             await asyncio.Event().wait()

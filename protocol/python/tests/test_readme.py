@@ -6,12 +6,14 @@ import ast
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
-from typing import Dict, List, Set
+from typing import List, Set
 
 from brokers import SECONDS, Broker
 
@@ -31,9 +33,12 @@ class ProgramTests(unittest.TestCase):
         self.addCleanup(self.broker.remove)
 
     def start(self, program: str) -> "subprocess.Popen[str]":
+        return self.start_command(sys.executable, "-W", "error", "-c", program, PYTHONPATH=str(FOLDER))
+
+    def start_command(self, *command: str, **environment: str) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", program],
-            env=self.environment(),
+            command,
+            env={**os.environ, "PLUGBOARD_SOCKET": self.broker.path, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -45,10 +50,6 @@ class ProgramTests(unittest.TestCase):
     def end(process: "subprocess.Popen[str]") -> None:
         process.kill()
         process.communicate()
-
-    def environment(self) -> Dict[str, str]:
-        ours = {"PLUGBOARD_SOCKET": self.broker.path, "PYTHONPATH": str(FOLDER)}
-        return {**os.environ, **ours}
 
     def test_the_plugin_works_and_ends_in_order(self) -> None:
         plugin = blocks("python")[0]
@@ -80,13 +81,21 @@ class ProgramTests(unittest.TestCase):
         with plugboard.open(path=self.broker.path) as bus:
             shipping = bus.subscribe("shipping").updates()
             bus.publish("cart.summary", {"items": 1, "total": 599.85})
-            self.start(programs[0])
-            for total, price in ((0, "4.90"), (600, "free")):
-                if total:
-                    bus.publish("cart.summary", {"items": 2, "total": total})
-                event = shipping.next(SECONDS)
-                assert event
-                self.assertEqual((event.value, event.by), (price, "free-shipping"))
+            with tempfile.TemporaryDirectory() as folder:
+                program = Path(folder, "free-shipping")
+                program.write_text(programs[0], encoding="utf-8")
+                program.chmod(0o755)
+                shutil.copy(FOLDER / "plugboard.py", folder)
+                self.start_command(str(program))
+                self.follow(bus, shipping)
+
+    def follow(self, bus: plugboard.BlockingBus, shipping: plugboard.BlockingSubscription) -> None:
+        for total, price in ((0, "4.90"), (600, "free")):
+            if total:
+                bus.publish("cart.summary", {"items": 2, "total": total})
+            event = shipping.next(SECONDS)
+            assert event
+            self.assertEqual((event.value, event.by), (price, "free-shipping"))
 
     def test_a_plugin_outlives_its_broker(self) -> None:
         process = self.start(blocks("python")[0])

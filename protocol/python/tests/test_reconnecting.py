@@ -209,6 +209,7 @@ class KillTests(BrokerTestCase):
             await self.client.publish("late", 1, timeout=0.01)
         self.broker.start()
         self.assertEqual(await soon(asyncio.gather(*waiting)), [1, 1])
+        self.assertEqual((await self.client.entry("k")).by, "till", "it was sent before the name")
         self.assertIn((await soon(reading)).kind, ("update", "synced"))
         self.assertEqual([key.key for key in await self.client.keys()], ["k"], "what timed out was sent")
 
@@ -257,8 +258,9 @@ class KillTests(BrokerTestCase):
         self.broker.kill()
         with self.assertRaises(plugboard.NoBroker):
             await plugboard.connect(path=self.broker.path)
-        with self.assertRaises(plugboard.NoBroker):
-            await plugboard.connect(path=self.broker.path, wait=0.05)
+        with mock.patch.multiple(plugboard, PAUSE_SECONDS_FIRST=3600, PAUSE_SECONDS_MAX=3600):
+            with self.assertRaises(plugboard.NoBroker):
+                await soon(plugboard.connect(path=self.broker.path, wait=0.05)._open())
         opening = asyncio.ensure_future(plugboard.connect(path=self.broker.path, wait=SECONDS)._open())
         await asyncio.sleep(0)
         self.broker.start()
@@ -549,6 +551,21 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
 
         async with FakeBroker(slow) as fake, plugboard.connect(path=fake.path) as bus:
             self.assertEqual(await soon(bus.get("k")), "é")
+
+    async def test_a_goodbye_is_no_broken_connection(self) -> None:
+        async def talk(reader: Any, writer: Any) -> None:
+            say(writer, FakeBroker.GREETING)
+            asked = await heard(reader)
+            say(writer, {"ok": "subscribe", "id": asked["id"], "sub": asked["sub"], "revision": 1})
+            say(writer, {"event": "synced", "sub": asked["sub"], "revision": 1})
+            await until_goodbye(reader)  # It closes without an answer.
+
+        async with FakeBroker(talk) as fake, plugboard.connect(path=fake.path) as bus:
+            follower = Follower(bus.subscribe("k"))
+            await follower.until("synced")
+            await soon(bus.goodbye())
+            await soon(follower.task)
+            self.assertEqual((follower.kinds(), fake.connections), (["synced"], 1))
 
     async def test_half_a_batch_is_asked_for_again_and_comes_once(self) -> None:
         """The events of a batch share a revision, and the connection may break between them."""
