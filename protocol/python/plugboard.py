@@ -103,6 +103,8 @@ SECONDS_MAX = 9_007_199_254_740
 PAUSE_SECONDS_FIRST = 0.1
 """The pause after the first failure to connect. It doubles with each further failure."""
 PAUSE_SECONDS_MAX = 3.0
+CALL_SECONDS = 5
+"""How long the broker waits for the answer to a call without a `timeout`."""
 GOODBYE_SECONDS_MAX = 1.0
 """How long the end of `async with` waits for the broker."""
 
@@ -902,8 +904,9 @@ def _known(value: Any) -> Any:
 
 
 def _milliseconds(name: str, seconds: Optional[float]) -> Any:
-    """Whole milliseconds, rounded up, so that a time is never shorter than it was asked for."""
-    return _ABSENT if seconds is None else math.ceil(_seconds(name, seconds) * 1000)
+    """Whole milliseconds, rounded up, so that a time isn't shorter than it was asked for. 0.07 is 70 of them,
+    although its product with 1000 is a little more."""
+    return _ABSENT if seconds is None else max(1, math.ceil(round(_seconds(name, seconds) * 1000, 6)))
 
 
 def _seconds(name: str, seconds: float) -> float:
@@ -1268,12 +1271,9 @@ class _Feed:
 
     def request(self, greeting: Greeting) -> _Members:
         """What asks for it on a new connection: if possible, only for what was missed."""
-        if not self.started.done():
+        if self.is_trace or self._place.revision is None or "since" not in greeting.features:
             return self._members
-        members = {name: value for name, value in self._members.items() if name not in ("since", "epoch")}
-        if not self.is_trace and self._place.revision is not None and "since" in greeting.features:
-            members.update(since=self._place.revision, epoch=self._place.epoch)
-        return members
+        return {**self._members, "since": self._place.revision, "epoch": self._place.epoch}
 
     def begin(self, reply: _Members, greeting: Greeting) -> None:
         """The broker has accepted it. Its events follow."""
@@ -1911,7 +1911,7 @@ class Bus:
             key=key, value=value, timeout=_milliseconds("timeout", timeout), cause=_known(cause)
         )
         # The broker ends a call in time, so the client only watches over the broker.
-        patience = (5 if timeout is None else timeout) + self._options.request_timeout
+        patience = (CALL_SECONDS if timeout is None else timeout) + self._options.request_timeout
         reply = (await self._request("call", members, patience)).members
         if "value" not in reply:
             raise BadReply("the broker's reply has no value")

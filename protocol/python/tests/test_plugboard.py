@@ -838,6 +838,17 @@ class TextTests(unittest.TestCase):
         patterns = ["**", "*.add", "cart.**", "cart.*", "cart.add"]
         self.assertEqual(sorted(reversed(patterns), key=plugboard._rank), list(reversed(patterns)))
 
+    def test_times_are_rounded_up_to_milliseconds(self) -> None:
+        for seconds, milliseconds in (
+            (0.07, 70),
+            (0.0701, 71),
+            (1, 1000),
+            (1e-9, 1),
+            (5e-324, 1),
+            (4.35, 4350),
+        ):
+            self.assertEqual(plugboard._milliseconds("ttl", seconds), milliseconds)
+
     def test_errors_say_what_to_try(self) -> None:
         error = plugboard._refusal({"error": "bad_json", "message": "no", "hint": "yes", "at": 3})
         self.assertEqual((str(error), error.at, type(error)), ("bad_json: no (yes)", 3, plugboard.Refused))
