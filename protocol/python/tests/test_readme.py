@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import base64
+import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -10,13 +13,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 from typing import List, Set
 
 from brokers import SECONDS, Broker
 
+import package
 import plugboard
 
 FOLDER = Path(__file__).resolve().parent.parent
@@ -186,8 +192,69 @@ class FileTests(unittest.TestCase):
         }
         self.assertEqual({name for name in operations if not hasattr(plugboard.Bus, name)}, set(elsewhere))
 
-    def test_the_packages_version_is_the_files(self) -> None:
-        project = (FOLDER / "pyproject.toml").read_text(encoding="utf-8")
-        self.assertIn('attr = "plugboard.__version__"', project)
-        self.assertIn('requires-python = ">=3.9"', project)
-        self.assertRegex(plugboard.__version__, r"^\d+\.\d+\.\d+$")
+
+class PackageTests(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="pb")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_python(self, *arguments: str) -> str:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        process = subprocess.run(
+            [sys.executable, *arguments],
+            env={**environment, "PYTHONPATH": self.folder},
+            cwd=self.folder,
+            timeout=3 * SECONDS,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.assertEqual(process.returncode, 0, process.stdout)
+        return process.stdout
+
+    def test_the_wheel_has_what_it_lists(self) -> None:
+        name = package.build_wheel(self.folder)
+        self.assertEqual(name, f"plugboard-{plugboard.__version__}-py3-none-any.whl")
+        with zipfile.ZipFile(Path(self.folder, name)) as wheel:
+            files = {entry: wheel.read(entry) for entry in wheel.namelist()}
+        about = f"plugboard-{plugboard.__version__}.dist-info"
+        listed = files.pop(f"{about}/RECORD").decode().split("\n")
+        self.assertEqual(listed[-2:], [f"{about}/RECORD,,", ""])
+        for path, content in files.items():
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+            self.assertIn(f"{path},sha256={digest},{len(content)}", listed)
+        self.assertEqual(len(files), len(listed) - 2)
+        self.assertEqual(files["plugboard/__init__.py"], (FOLDER / "plugboard.py").read_bytes())
+        self.assertIn(b"\nRequires-Python: >=3.9\n", files[f"{about}/METADATA"])
+
+    def test_the_sources_make_the_same_wheel(self) -> None:
+        sources = Path(self.folder, "sources")
+        sources.mkdir()
+        with tarfile.open(Path(self.folder, package.build_sdist(self.folder))) as archive:
+            for member in archive:
+                content = archive.extractfile(member)
+                assert content
+                (sources / Path(member.name).name).write_bytes(content.read())
+        script = "import sys; sys.path[:0] = sys.argv[1:]; import package; print(package.build_wheel('.'))"
+        made = self.run_python("-c", script, str(sources))
+        with tempfile.TemporaryDirectory() as other:
+            self.assertEqual(
+                Path(self.folder, made.strip()).read_bytes(),
+                Path(other, package.build_wheel(other)).read_bytes(),
+            )
+
+    @unittest.skipUnless(importlib.util.find_spec("pip"), "there is no pip")
+    def test_pip_installs_it_without_a_network(self) -> None:
+        options = [
+            "--quiet",
+            "--no-index",
+            "--no-cache-dir",
+            "--disable-pip-version-check",
+            "--target",
+            self.folder,
+        ]
+        self.run_python("-m", "pip", "install", *options, str(FOLDER))
+        found = self.run_python("-c", "import plugboard; print(plugboard.__file__, plugboard.__version__)")
+        self.assertEqual(found.split(), [f"{self.folder}/plugboard/__init__.py", plugboard.__version__])
+        self.assertTrue(Path(self.folder, "plugboard", "py.typed").exists())
+        self.assertFalse(list(FOLDER.glob("build")) + list(FOLDER.glob("*.egg-info")))
