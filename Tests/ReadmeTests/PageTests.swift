@@ -11,7 +11,7 @@ struct PageTests {
     func blocks() throws {
         // Plain blocks are pictures. The others have their tests in this folder.
         let languages = Set(try Readme.blocks().map(\.language))
-        #expect(languages == ["", "sh", "plugboard", "console", "swift", "json"])
+        #expect(languages == ["", "sh", "plugboard", "console", "swift", "python", "json"])
         let known = [
             ".build/release/plugboard ", "~/.local/bin/plugboard ",
             "swift run -c release plugboard up --demo", "swift test",

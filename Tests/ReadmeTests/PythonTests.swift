@@ -1,0 +1,59 @@
+// The Python client in protocol/python, tested by Python with the command that was just built.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("the Python client", .someAtATime)
+struct PythonTests {
+    /// Whether there is a Python that can run it.
+    static let isPossible: Bool = {
+        let check = "import sys; sys.exit(sys.version_info < (3, 9))"
+        let isPossible = (try? run(["-c", check]))?.status == 0
+        if !isPossible { print("left out: tests of the Python client need python3, 3.9 or newer") }
+        return isPossible
+    }()
+
+    @Test(
+        "its own tests pass, and it plays all transcripts and vectors",
+        .enabled(if: isPossible, "python3, 3.9 or newer, is not installed"),
+        arguments: ["test_transcripts", "test_vectors", "test_plugboard", "test_reconnecting", "test_readme"]
+    )
+    func passes(_ module: String) throws {
+        let result = try Self.run(["-W", "error", "-m", "unittest", module])
+        #expect(result.status == 0, "\(result.output)")
+        #expect(result.output.contains(/Ran [1-9][0-9]* tests? in/), "\(result.output)")
+    }
+
+    @Test("each of its test files has its turn here")
+    func files() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            .filter { $0.hasPrefix("test_") }.sorted()
+        #expect(files.count == 5, "\(files)")
+    }
+
+    private var folder: URL { Self.folder }
+    private static let folder = Readme.package.appendingPathComponent("protocol/python/tests")
+
+    /// Runs Python, and waits for its end.
+    private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3"] + arguments
+        process.currentDirectoryURL = folder
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            [
+                "PLUGBOARD_COMMAND": SwiftProgram.products + "/plugboard", "PYTHONDONTWRITEBYTECODE": "1",
+                "SWIFT_BACKTRACE": "enable=no",
+            ]
+        ) { $1 }
+        let output = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: bytes, as: UTF8.self))
+    }
+}

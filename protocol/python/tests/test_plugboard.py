@@ -1,0 +1,869 @@
+"""The library with a real broker: each operation, causes, calls, limits, cancellation, the blocking twin."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+from decimal import Decimal
+from typing import Any, Dict, List
+from unittest import mock
+
+from brokers import SECONDS, BrokerTestCase, Peer, eventually, soon
+
+import plugboard
+from plugboard import Call, Event, Raw, Write
+
+
+async def until_synced(events: Any) -> List[Event]:
+    """The events up to `synced`."""
+    seen: List[Event] = []
+    while not seen or seen[-1].kind != "synced":
+        seen.append(await soon(events.__anext__()))
+    return seen
+
+
+class OperationTests(BrokerTestCase):
+    async def asyncSetUp(self) -> None:
+        self.till = await self.bus("till")
+
+    async def test_a_value_is_published_read_patched_and_deleted(self) -> None:
+        self.assertEqual(await self.till.publish("cart", {"items": 1, "note": "gift"}), 1)
+        self.assertEqual(await self.till.get("cart"), {"items": 1, "note": "gift"})
+        self.assertEqual(await self.till.patch("cart", {"note": None, "total": 2}), 2)
+        entry = await self.till.entry("cart")
+        self.assertEqual(
+            (entry.value, entry.revision, entry.by, entry.live), ({"items": 1, "total": 2}, 2, "till", True)
+        )
+        self.assertEqual(await self.till.delete("cart"), 3)
+        with self.assertRaises(plugboard.NotFound) as caught:
+            await self.till.get("cart")
+        self.assertEqual(
+            (caught.exception.code, caught.exception.hint), ("not_found", "keys lists what there is")
+        )
+
+    async def test_null_is_a_value(self) -> None:
+        await self.till.publish("k", None)
+        self.assertIsNone(await self.till.get("k"))
+        event = (await until_synced(self.till.subscribe("k").__aiter__()))[0]
+        self.assertEqual((event.value, event.has_value), (None, True))
+
+    async def test_a_write_is_refused_if_the_revision_is_another(self) -> None:
+        await self.till.publish("seat", "ada", if_revision=0)
+        with self.assertRaises(plugboard.Conflict) as caught:
+            await self.till.publish("seat", "bob", if_revision=0)
+        self.assertEqual(caught.exception.revision, 1)
+        await self.till.publish("seat", "bob", if_revision=1)
+
+    async def test_a_batch_is_one_revision_or_nothing(self) -> None:
+        revision = await self.till.batch([Write.publish("a", 1), Write.publish("b", 2), Write.emit("c", 3)])
+        self.assertEqual(
+            [(key.key, key.revision) for key in await self.till.keys()], [("a", revision), ("b", revision)]
+        )
+        with self.assertRaises(plugboard.NotFound) as caught:
+            await self.till.batch([Write.publish("a", 2), Write.delete("nowhere")])
+        self.assertEqual(caught.exception.write, 1)
+        self.assertEqual(await self.till.get("a"), 1)
+
+    async def test_keys_come_page_after_page(self) -> None:
+        await self.till.batch([Write.publish(f"k.{number:02}", number) for number in range(25)])
+        self.till.greeting.limits["page"] = 10
+        self.assertEqual(
+            [key.key for key in await self.till.keys("k.*")], [f"k.{number:02}" for number in range(25)]
+        )
+        self.assertEqual([key.key for key in await self.till.keys(after="k.22")], ["k.23", "k.24"])
+        self.assertEqual(len(await self.till.keys(limit=13)), 13)
+
+    async def test_a_subscription_shows_the_present_and_every_change(self) -> None:
+        await self.till.publish("cart.a", 1)
+        async with self.till.subscribe("cart.**", old=True) as subscription:
+            events = subscription.__aiter__()
+            first, synced = await until_synced(events)
+            self.assertEqual(
+                (first.kind, first.key, first.value, first.initial, first.live),
+                ("update", "cart.a", 1, True, True),
+            )
+            self.assertEqual(synced.revision, 1)
+            await self.till.publish("cart.a", 2)
+            await self.till.emit("cart.bell", "ding")
+            await self.till.delete("cart.a")
+            update, emit, delete = [await soon(events.__anext__()) for _ in range(3)]
+        self.assertEqual(
+            (update.kind, update.value, update.old, update.by, update.has_old), ("update", 2, 1, "till", True)
+        )
+        self.assertEqual((emit.kind, emit.value, emit.revision), ("emit", "ding", 2))
+        self.assertEqual((delete.kind, delete.old, delete.has_value), ("delete", 2, False))
+
+    async def test_options_of_a_subscription(self) -> None:
+        phones = self.till.subscribe("phone", where={"/price": {"<": 100}}).__aiter__()
+        parts = self.till.subscribe("phone", fields=["/price"]).__aiter__()
+        differences = self.till.subscribe("phone", diff=True).__aiter__()
+        keys = self.till.subscribe("phone", values=False, initial=False, delivery="all").__aiter__()
+        await asyncio.gather(*(until_synced(events) for events in (phones, parts, differences)))
+        asking = asyncio.ensure_future(keys.__anext__())
+        await self.till.sync()
+        await self.till.publish("phone", {"name": "3310", "price": 90, "text": "a text that is long enough"})
+        await self.till.patch("phone", {"price": 120})
+        self.assertEqual([(await soon(phones.__anext__())).kind for _ in range(2)], ["update", "leave"])
+        self.assertEqual(
+            [(await soon(parts.__anext__())).fields for _ in range(2)], [{"/price": 90}, {"/price": 120}]
+        )
+        _, changed = [await soon(differences.__anext__()) for _ in range(2)]
+        self.assertEqual((changed.patch, changed.value["name"]), ({"price": 120}, "3310"))
+        self.assertFalse((await soon(asking)).has_value)
+
+    async def test_every_folds_and_counts(self) -> None:
+        events = self.till.subscribe("price", every=0.2).__aiter__()
+        await until_synced(events)
+        for price in range(4):
+            await self.till.publish("price", price)
+        first, last = [await soon(events.__anext__()) for _ in range(2)]
+        self.assertEqual((first.value, last.value, last.skipped), (0, 3, 2))
+
+    async def test_pause_step_and_resume(self) -> None:
+        async with self.till.subscribe("k.*", initial=False) as subscription:
+            events = subscription.__aiter__()
+            self.assertEqual(await subscription.pause(), 0)
+            for key in "abc":
+                await self.till.publish(f"k.{key}", key)
+            other = await self.bus("debugger")
+            self.assertEqual(await other.step(subscription.sub, client=self.till.greeting.client), 3)
+            self.assertEqual((await soon(events.__anext__())).value, "a")
+            self.assertEqual(await subscription.resume(), 2)
+            self.assertEqual([(await soon(events.__anext__())).value for _ in range(2)], ["b", "c"])
+
+    async def test_a_loop_acknowledges_what_it_has_handled(self) -> None:
+        early = self.till.subscribe("cart", phase=1, ack=True, initial=False).__aiter__()
+        late = self.till.subscribe("cart", initial=False).__aiter__()
+        reading, waiting = asyncio.ensure_future(early.__anext__()), asyncio.ensure_future(late.__anext__())
+        await self.till.sync()
+        await self.till.publish("cart", 1)
+        await soon(reading)
+        await self.till.sync()
+        self.assertFalse(waiting.done(), "the later phase has to wait")
+        reading = asyncio.ensure_future(early.__anext__())
+        self.assertEqual((await soon(waiting)).unacked, ())
+        reading.cancel()
+
+    async def test_values_end_with_a_time_or_a_connection(self) -> None:
+        events = self.till.subscribe("state.*").__aiter__()
+        await until_synced(events)
+        other = await self.bus("kiosk")
+        await other.publish("state.hint", 1, ttl=0.02)
+        await other.publish("state.kiosk", 2, while_connected=True)
+        await other.will(Write.publish("state.will", "lost"))
+        seen = [await soon(events.__anext__()) for _ in range(2)]
+        seen.append(await soon(events.__anext__()))
+        await other.close()
+        seen += [await soon(events.__anext__()) for _ in range(2)]
+        self.assertEqual([event.reason for event in seen[2:]], ["expired", "will", "disconnected"])
+
+    async def test_a_goodbye_takes_the_will_back(self) -> None:
+        async with plugboard.connect("kiosk", self.broker.path) as other:
+            await other.will(Write.publish("state.will", "lost"))
+        with self.assertRaises(ValueError):
+            async with plugboard.connect("kiosk", self.broker.path) as crashing:
+                await crashing.will(Write.publish("state.crash", "lost"))
+                raise ValueError("a mistake")
+        await self.till.sync()
+        self.assertEqual([key.key for key in await self.till.keys()], ["state.crash"])
+
+    async def test_an_announced_value_is_withdrawn(self) -> None:
+        announcement = await self.till.announce("tills.1", "open")
+        self.assertEqual(await self.till.get("tills.1"), "open")
+        await announcement.withdraw()
+        self.assertEqual(await self.till.keys(), [])
+
+    async def test_who_why_explain_trace_help(self) -> None:
+        async with self.till.subscribe("cart.**"), self.till.trace("cart.**") as trace:
+            await self.till.publish("cart.items", 1)
+            await self.till.publish("cart.total", 2, cause=1)
+            who = await self.till.who("cart.total")
+            self.assertEqual(
+                [(observer.name, observer.state) for observer in who.observers], [("till", "live")]
+            )
+            assert who.writer
+            self.assertEqual((who.writer.name, who.writer.revision, who.server), ("till", 2, None))
+            why = await self.till.why("cart.total")
+            self.assertEqual(
+                [(step.key, step.op) for step in why.steps],
+                [("cart.total", "publish"), ("cart.items", "publish")],
+            )
+            told = await soon(trace.__aiter__().__anext__())
+            self.assertEqual((told.kind, told.op, told.observers[0].outcome), ("trace", "publish", "sent"))
+            effect = await self.till.explain(Write.patch("cart.total", {"a": 1}))
+            self.assertEqual(
+                (effect.effect, effect.value, effect.observers[0].outcome), ("update", {"a": 1}, "sent")
+            )
+            refused = (await self.till.explain(Write.delete("nowhere"))).refused
+            assert refused
+            self.assertEqual(refused.code, "not_found")
+        self.assertIn("operations", await self.till.help())
+        self.assertEqual((await self.till.help("publish"))["about"], "publish")
+
+    async def test_a_name_may_change(self) -> None:
+        await self.till.hello("kiosk")
+        await self.till.publish("k", 1)
+        self.assertEqual((await self.till.entry("k")).by, "kiosk")
+
+    async def test_since_begins_where_a_program_ended(self) -> None:
+        await self.till.publish("a", 1)
+        await self.till.publish("b", 1)
+        await self.till.delete("a")
+        epoch = self.till.greeting.epoch
+        async with self.till.subscribe("*", since=1, epoch=epoch) as subscription:
+            seen = await until_synced(subscription.__aiter__())
+        self.assertTrue(subscription.resumed)
+        self.assertEqual([(event.kind, event.key) for event in seen[:-1]], [("update", "b"), ("delete", "a")])
+        async with self.till.subscribe("*", since=1, epoch="0123456789abcdef") as anew:
+            self.assertFalse(anew.resumed)
+
+    async def test_numbers_are_exact_if_asked_for(self) -> None:
+        exact = await self.bus(exact=True)
+        await exact.publish("price", {"net": Decimal("49.90"), "gross": Raw("59.380")})
+        entry = await exact.entry("price")
+        self.assertEqual(entry.text, '{"net":49.90,"gross":59.380}')
+        self.assertEqual(entry.value, {"net": Decimal("49.90"), "gross": Decimal("59.380")})
+        self.assertEqual(str(entry.value["net"]), "49.90")
+
+    async def test_an_integer_may_have_very_many_digits(self) -> None:
+        await self.till.publish("big", Raw("9" * 10_000))
+        self.assertEqual((await self.till.entry("big")).text, "9" * 10_000)
+        self.assertEqual(int(str(await self.till.get("big"))[:5]), 99999)
+
+
+class CauseTests(BrokerTestCase):
+    async def asyncSetUp(self) -> None:
+        self.client = await self.bus("price-indicator")
+
+    async def cause(self, key: str) -> Any:
+        return (await self.client.entry(key)).cause
+
+    async def test_the_body_of_a_loop_names_its_event(self) -> None:
+        await self.client.publish("cart", 1)
+        async for event in self.client.subscribe("cart"):
+            await self.client.publish(f"seen.{event.kind}", 1)
+            await asyncio.create_task(self.client.publish(f"task.{event.kind}", 1))
+            await self.client.batch([Write.publish(f"batch.{event.kind}", 1)])
+            await self.client.publish(f"none.{event.kind}", 1, cause=None)
+            if event.kind == "synced":
+                break
+        await self.client.publish("after", 1)
+        for key, cause in (
+            ("seen.update", 1),
+            ("task.update", 1),
+            ("batch.update", 1),
+            ("none.update", None),
+        ):
+            self.assertEqual(await self.cause(key), cause, key)
+        self.assertIsNone(await self.cause("seen.synced"))
+        self.assertIsNone(await self.cause("after"))
+
+    async def test_after_a_break_there_is_no_cause(self) -> None:
+        await self.client.publish("cart", 1)
+        async for _ in self.client.subscribe("cart").updates():
+            break
+        await self.client.publish("after", 1)
+        self.assertIsNone(await self.cause("after"))
+        async with self.client.subscribe("cart") as subscription:
+            async for _ in subscription:
+                break
+            await self.client.publish("after", 1)
+            self.assertIsNone(await self.cause("after"))
+
+    async def test_the_inner_of_two_loops_counts(self) -> None:
+        await self.client.publish("a", 1)
+        await self.client.publish("b", 2)
+        async for _ in self.client.subscribe("a").updates():
+            async for _ in self.client.subscribe("b").updates():
+                await self.client.publish("inner", 1)
+                break
+            await self.client.publish("outer", 1)
+            break
+        self.assertEqual((await self.cause("inner"), await self.cause("outer")), (2, 1))
+
+    async def test_a_handler_names_the_cause_of_its_call(self) -> None:
+        async def handle(call: Call) -> None:
+            await self.client.publish("handled", call.value)
+
+        await self.client.serve("do", handle)
+        await self.client.call("do", 1, cause=77)
+        self.assertEqual(await self.cause("handled"), 77)
+        await self.client.call("do", 2)
+        self.assertIsNone(await self.cause("handled"))
+
+
+class CallTests(BrokerTestCase):
+    async def asyncSetUp(self) -> None:
+        self.server = await self.bus("cart")
+        self.caller = await self.bus("caller")
+
+    async def refusal(self, work: Any) -> plugboard.BusError:
+        with self.assertRaises(plugboard.Refused) as caught:
+            await soon(work)
+        return caught.exception
+
+    async def test_a_decorated_function_answers(self) -> None:
+        @self.server.serve("cart.add")
+        async def add(call: Call) -> Any:
+            return {"added": call.value, "by": call.by, "has_value": call.has_value}
+
+        @self.server.serve("cart.*")
+        def rest(call: Call) -> str:
+            return call.key
+
+        await self.server.sync()
+        self.assertEqual(
+            await self.caller.call("cart.add", 1), {"added": 1, "by": "caller", "has_value": True}
+        )
+        self.assertEqual((await self.caller.call("cart.add"))["has_value"], False)
+        self.assertEqual(await self.caller.call("cart.clear"), "cart.clear")
+        self.assertEqual(rest(Call("k", None, None, None, False, "")), "k")
+
+    async def test_a_servers_error_has_its_code(self) -> None:
+        def fail(call: Call) -> Any:
+            if call.value == "mistake":
+                raise ZeroDivisionError("a mistake")
+            if call.value == "object":
+                return object()
+            if call.value == "long":
+                return "x" * 2_000_000
+            raise plugboard.CallError("unknown_sku", "there is no phone")
+
+        await self.server.serve("fail", fail)
+        error = await self.refusal(self.caller.call("fail"))
+        self.assertEqual((error.code, error.message, error.by), ("unknown_sku", "there is no phone", "cart"))
+        with self.assertLogs("plugboard", "ERROR"):
+            for value, code in (("mistake", "failed"), ("object", "failed"), ("long", "limit")):
+                self.assertEqual((await self.refusal(self.caller.call("fail", value))).code, code)
+        with self.assertRaises(plugboard.BadValue):
+            plugboard.CallError("Not a code", "…")
+
+    async def test_calls_are_answered_side_by_side(self) -> None:
+        both = asyncio.Event()
+        calls: List[Call] = []
+
+        async def meet(call: Call) -> None:
+            calls.append(call)
+            if len(calls) == 2:
+                both.set()
+            await both.wait()
+
+        await self.server.serve("meet", meet)
+        await soon(asyncio.gather(self.caller.call("meet"), self.caller.call("meet")))
+
+    async def test_errors_of_a_call_that_nobody_answers(self) -> None:
+        self.assertEqual((await self.refusal(self.caller.call("nobody"))).code, "no_provider")
+
+        async def wait(call: Call) -> None:
+            await asyncio.Event().wait()
+
+        await self.server.serve("wait", wait)
+        self.assertEqual((await self.refusal(self.caller.call("wait", timeout=0.02))).code, "timeout")
+        asking = asyncio.ensure_future(self.refusal(self.caller.call("wait")))
+        await eventually("it is asked", lambda: len(self.server._answering) == 2)
+        await self.server.close()
+        self.assertEqual((await asking).code, "provider_gone")
+
+    async def test_a_second_server_is_refused(self) -> None:
+        await self.server.serve("cart", lambda call: 1)
+        self.assertEqual((await self.refusal(self.caller.serve("cart", lambda call: 2))).code, "conflict")
+        with self.assertLogs("plugboard", "ERROR"):
+            self.caller.serve("cart")(lambda call: 2)
+            self.assertEqual((await self.refusal(self.caller.forever())).code, "conflict")
+        with self.assertRaises(plugboard.Conflict):
+            self.server.serve("cart", lambda call: 3)
+
+    async def test_a_handler_may_close_the_bus(self) -> None:
+        closed = asyncio.Event()
+
+        async def leave(call: Call) -> None:
+            await self.server.goodbye()
+            closed.set()
+
+        await self.server.serve("leave", leave)
+        self.assertEqual((await self.refusal(self.caller.call("leave"))).code, "provider_gone")
+        await soon(closed.wait())
+        await self.server.forever()
+
+    async def test_serving_ends(self) -> None:
+        serving = await self.server.serve("cart", lambda call: 1)
+        await serving.close()
+        self.assertEqual((await self.refusal(self.caller.call("cart"))).code, "no_provider")
+
+    async def test_more_calls_than_the_limit_are_refused(self) -> None:
+        async def wait(call: Call) -> None:
+            await asyncio.Event().wait()
+
+        await self.server.serve("wait", wait)
+        with mock.patch.object(plugboard, "CALLS_MAX", 2):
+            asking = [asyncio.ensure_future(self.caller.call("wait")) for _ in range(2)]
+            await eventually("both are asked", lambda: len(self.server._answering) == 2)
+            self.assertEqual((await self.refusal(self.caller.call("wait"))).code, "limit")
+            self.assertFalse(asking[0].done() or asking[1].done())
+        for task in asking:
+            task.cancel()
+
+
+class LimitTests(BrokerTestCase):
+    async def asyncSetUp(self) -> None:
+        self.client = await self.bus()
+
+    async def refusal(self, work: Any) -> str:
+        with self.assertRaises(plugboard.BusError) as caught:
+            await soon(work)
+        return caught.exception.code
+
+    async def test_a_line_may_be_as_long_as_the_limit_and_no_longer(self) -> None:
+        empty = len(plugboard._encode({"op": "publish", "id": 10, "key": "k", "value": ""}))
+        async with self.client.subscribe("k", old=True) as subscription:
+            for _ in range(9 - next(self.client._numbers)):
+                next(self.client._numbers)
+            longest = "x" * (plugboard.LINE_BYTES_MAX - empty)
+            await self.client.publish("k", longest)
+            await self.client.publish("k", longest[:-1])
+            first, second = [await soon(subscription.updates().__anext__()) for _ in range(2)]
+            self.assertEqual((first.value, second.value, second.old), (longest, longest[:-1], longest))
+            self.assertGreater(len(second.line), 2 * plugboard.LINE_BYTES_MAX - 1000)
+        self.assertEqual(await self.refusal(self.client.publish("k", longest + "xx")), "too_long")
+        self.assertEqual(await self.client.get("k"), longest[:-1])
+
+    async def test_limits_of_the_broker_are_typed_errors(self) -> None:
+        await self.client.publish("k" * 256, 1)
+        self.assertEqual(await self.refusal(self.client.publish("k" * 257, 1)), "bad_key")
+        await self.client.publish("deep", Raw("[" * 64 + "]" * 64))
+        self.assertEqual(
+            await self.refusal(self.client.publish("deep", Raw("[" * 65 + "]" * 65))), "too_deep"
+        )
+        await self.client.hello("n" * 64)
+        self.assertEqual(await self.refusal(self.client.hello("n" * 65)), "limit")
+        await self.client.batch([Write.emit("k", 1)] * 1024)
+        self.assertEqual(await self.refusal(self.client.batch([Write.emit("k", 1)] * 1025)), "limit")
+        self.assertEqual(await self.refusal(self.client.keys(limit=0)), "bad_value")
+
+    async def test_bad_values_are_not_sent(self) -> None:
+        nested: List[Any] = []
+        nested.append(nested)
+        deep: List[Any] = []
+        for _ in range(100_000):
+            deep = [deep]
+        bad = [
+            object(),
+            float("nan"),
+            float("inf"),
+            nested,
+            deep,
+            "\ud800",
+            {(1, 2): 3},
+            {1, 2},
+            b"bytes",
+            Decimal("NaN"),
+        ]
+        for number, value in enumerate(bad):
+            with self.subTest(number):
+                self.assertEqual(await self.refusal(self.client.publish("k", value)), "bad_value")
+        for text in ("", "1 2", "nul", "NaN", '{"a":1}\n', '1,"key":"other"', "[" * 100_000):
+            with self.subTest(text[:10]), self.assertRaises(plugboard.BadValue) as caught:
+                await self.client.publish("k", Raw(text))
+            self.assertIn(caught.exception.code, ("bad_json", "too_deep"))
+        # Nothing was refused by the broker, because nothing was sent.
+        self.assertEqual(await self.client.sync(), 0)
+        while deep:
+            deep = deep.pop()
+
+    async def test_bad_times_are_refused(self) -> None:
+        bad: List[Any] = [0, -1, float("nan"), float("inf"), True, "1", 1e300]
+        for seconds in bad:
+            with self.subTest(seconds=seconds):
+                self.assertEqual(await self.refusal(self.client.publish("k", 1, ttl=seconds)), "bad_value")
+                self.assertEqual(await self.refusal(self.client.sync(timeout=seconds)), "bad_value")
+
+    async def test_a_bad_subscription_or_service_is_told_at_once(self) -> None:
+        anything: Any = object()
+        works: List[Any] = [
+            self.client.subscribe,
+            lambda: self.client.subscribe(anything),
+            lambda: self.client.subscribe("k", where={"/a": {"<": float("nan")}}),
+            lambda: self.client.serve(anything),
+        ]
+        for work in works:
+            with self.assertRaises(plugboard.BadValue):
+                work()
+        with self.assertRaises(plugboard.BadValue):
+            await plugboard.connect(anything, self.broker.path)
+        self.assertTrue(self.client.connected)
+
+    async def test_a_loop_that_is_too_slow_ends_with_an_error_after_what_waits(self) -> None:
+        size = 100_000 + plugboard.EVENT_OVERHEAD_BYTES + 200
+        async with self.client.subscribe("k", initial=False, unread_bytes_max=2 * size) as subscription:
+            for _ in range(3):
+                await self.client.publish("k", "x" * 100_000)
+            events = subscription.__aiter__()
+            self.assertEqual([(await soon(events.__anext__())).revision for _ in range(2)], [1, 2])
+            self.assertEqual(await self.refusal(events.__anext__()), "unread_full")
+            self.assertEqual((await self.client.who("k")).observers, ())
+
+    async def test_the_outbox_is_limited(self) -> None:
+        self.broker.kill()
+        await eventually("the connection breaks", lambda: not self.client.connected)
+        with mock.patch.object(plugboard, "OUTBOX_BYTES_MAX", 250_000):
+            waiting = [asyncio.ensure_future(self.client.publish("k", "x" * 100_000)) for _ in range(2)]
+            await asyncio.sleep(0)
+            self.assertEqual(await self.refusal(self.client.publish("k", "x" * 100_000)), "outbox_full")
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+        self.assertEqual(self.client._outbox_bytes, 0)
+
+
+class CancellationTests(BrokerTestCase):
+    async def asyncSetUp(self) -> None:
+        self.client = await self.bus()
+
+    async def cancelled(self, work: Any, turns: int) -> Any:
+        """Begins the work, and cancels it after that many turns of the loop. Returns how it ended."""
+        task = asyncio.ensure_future(work)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        return (await asyncio.gather(task, return_exceptions=True))[0]
+
+    async def test_whenever_a_request_is_cancelled_the_next_one_works(self) -> None:
+        async def handler(call: Call) -> int:
+            return 1
+
+        async def serve(number: int) -> plugboard.Serving:
+            return await self.client.serve(f"served.{number}", handler)
+
+        kept: List[plugboard.Subscription] = []
+        outcomes: List[Any] = []
+        for turns in range(12):
+            await self.cancelled(self.client.publish("k", 1), turns)
+            await self.cancelled(self.client.get("k"), turns)
+            await self.cancelled(self.client.call("nobody"), turns)
+            kept.append(self.client.subscribe("k"))
+            outcomes.append(await self.cancelled(kept[-1]._begin(), turns))
+            await self.cancelled(self.client.subscribe("k").__aiter__().__anext__(), turns)
+            outcomes.append(await self.cancelled(serve(turns), turns))
+            await self.client.sync()
+        for outcome in outcomes:
+            # It may have begun before it was cancelled.
+            if not isinstance(outcome, asyncio.CancelledError):
+                await outcome.close()
+        self.assertTrue(any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes))
+        gc.collect()
+        await self.client.sync()
+        self.assertEqual(self.client._pending, {})
+        self.assertEqual((self.client._feeds, self.client._servings), ({}, {}))
+        who = await self.client.who("k")
+        self.assertEqual((who.observers, who.server), ((), None))
+
+    async def test_no_event_is_lost_when_a_wait_for_it_is_cancelled(self) -> None:
+        async with self.client.subscribe("k", initial=False) as subscription:
+            events = subscription.__aiter__()
+            seen: List[Any] = []
+            for number in range(20):
+                task = asyncio.ensure_future(events.__anext__())
+                await asyncio.sleep(0)
+                publishing = asyncio.ensure_future(self.client.publish("k", number))
+                for _ in range(number % 7):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, publishing, return_exceptions=True)
+                if not task.cancelled():
+                    seen.append(task.result().value)
+            while len(seen) < 20:
+                seen.append((await soon(events.__anext__())).value)
+        self.assertEqual(seen, list(range(20)))
+
+    async def test_another_reader_gets_what_a_cancelled_one_was_woken_for(self) -> None:
+        async with self.client.subscribe("k", initial=False) as subscription:
+            readers = [asyncio.ensure_future(subscription.__aiter__().__anext__()) for _ in range(2)]
+            await self.client.sync()
+            feed = subscription._feed
+            feed._add(Event("update", "k", 1))
+            # The first one was woken, and has not run since.
+            readers[0].cancel()
+            self.assertEqual((await soon(readers[1])).revision, 1)
+
+    async def test_opening_may_be_cancelled(self) -> None:
+        for turns in range(8):
+            outcome = await self.cancelled(plugboard.connect(path=self.broker.path)._open(), turns)
+            if isinstance(outcome, plugboard.Bus):
+                await outcome.close()
+        # The broker notices their ends in its own time.
+        end = asyncio.get_running_loop().time() + SECONDS
+        while len(clients := await self.client.keys("$broker.clients.*")) > 1:
+            self.assertLess(asyncio.get_running_loop().time(), end, clients)
+
+    async def test_a_subscription_ends_with_its_loop(self) -> None:
+        await self.client.publish("k", 1)
+        async for _ in self.client.subscribe("k"):
+            break
+        gc.collect()
+        await self.client.sync()
+        self.assertEqual((await self.client.who("k")).observers, ())
+
+    async def test_closing_ends_everything_that_waits(self) -> None:
+        async def wait(call: Call) -> None:
+            await asyncio.Event().wait()
+
+        await self.client.serve("wait", wait)
+        loop = asyncio.ensure_future(self.everything(self.client.subscribe("k")))
+        asking = asyncio.ensure_future(self.client.call("wait"))
+        lasting = asyncio.ensure_future(self.client.forever())
+        await eventually("it is asked", lambda: len(self.client._answering) == 1)
+        await self.client.close()
+        self.assertEqual([event.kind for event in await soon(loop)], ["synced"])
+        with self.assertRaises(plugboard.Closed):
+            await soon(asking)
+        await soon(lasting)
+        with self.assertRaises(plugboard.Closed):
+            await self.client.get("k")
+        with self.assertRaises(plugboard.Closed):
+            self.client.subscribe("k")
+        await self.client.close()
+
+    async def everything(self, subscription: plugboard.Subscription) -> List[Event]:
+        return [event async for event in subscription]
+
+
+class BlockingTests(BrokerTestCase):
+    """Scripts: none of these tests has a loop of its own."""
+
+    def open(self, name: str = "script", **options: Any) -> plugboard.BlockingBus:
+        bus = plugboard.open(name, self.broker.path, **options)
+        self.addCleanup(bus.close)
+        return bus
+
+    def test_requests(self) -> None:
+        with plugboard.open("script", self.broker.path) as bus:
+            self.assertEqual(bus.publish("a", 1), 1)
+            bus.batch([Write.publish("b", 2), Write.publish("c", {"d": 3})])
+            bus.patch("c", {"e": 4})
+            self.assertEqual((bus.get("c"), bus.entry("b").revision), ({"d": 3, "e": 4}, 2))
+            self.assertEqual([key.key for key in bus.keys()], ["a", "b", "c"])
+            bus.delete("a")
+            with self.assertRaises(plugboard.NotFound):
+                bus.get("a")
+            bus.emit("a", 1)
+            bus.hello("other")
+            bus.will(Write.publish("will", 1))
+            withdraw = bus.announce("here", 1)
+            self.assertEqual(bus.get("here"), 1)
+            withdraw()
+            self.assertEqual(bus.who("b").observers, ())
+            self.assertEqual(len(bus.why("b").steps), 1)
+            self.assertEqual(bus.explain(Write.delete("b")).effect, "delete")
+            self.assertEqual(bus.sync(), 6)
+            self.assertIn("operations", bus.help())
+        self.assertTrue(bus.closed)
+        for work in (lambda: bus.get("b"), lambda: bus.subscribe("b")):
+            with self.assertRaises(plugboard.Closed):
+                work()
+        self.assertFalse([thread for thread in threading.enumerate() if thread.name == "plugboard"])
+
+    def test_a_loop_and_its_causes(self) -> None:
+        bus = self.open()
+        bus.publish("cart", 1)
+        with bus.subscribe("cart") as events:
+            for event in events:
+                bus.publish(f"seen.{event.kind}", 1)
+                if event.kind == "synced":
+                    break
+            self.assertEqual((bus.entry("seen.update").cause, bus.entry("seen.synced").cause), (1, None))
+            with self.assertRaises(plugboard.TimedOut):
+                events.next(timeout=0.01)
+            bus.publish("cart", 2)
+            last = events.next(timeout=SECONDS)
+            assert last
+            self.assertEqual(last.value, 2)
+        bus.publish("after", 1)
+        self.assertIsNone(bus.entry("after").cause)
+        self.assertEqual(next(iter(bus.subscribe("cart").updates())).value, 2)
+
+    def test_a_handler_may_use_the_bus(self) -> None:
+        bus = self.open()
+
+        @bus.serve("twice")
+        def twice(call: Call) -> int:
+            bus.publish("handled", call.value)
+            return 2 * int(call.value)
+
+        self.assertEqual(bus.call("twice", 21, cause=7), 42)
+        self.assertEqual(bus.entry("handled").cause, 7)
+        bus.unserve("twice")
+        with self.assertRaises(plugboard.Refused):
+            bus.call("twice", 21)
+
+    def test_closing_ends_the_waits_of_other_threads(self) -> None:
+        bus = self.open()
+        seen: List[Any] = []
+
+        def read() -> None:
+            seen.extend(event.kind for event in bus.subscribe("k"))
+
+        def ask() -> None:
+            try:
+                bus.forever()
+            except plugboard.Closed:
+                seen.append("closed")
+
+        threads = [threading.Thread(target=read), threading.Thread(target=ask)]
+        for thread in threads:
+            thread.start()
+        observer = self.open("observer")
+        while not observer.who("k").observers:
+            pass
+        bus.close()
+        for thread in threads:
+            thread.join(SECONDS)
+            self.assertFalse(thread.is_alive())
+
+    def test_without_a_broker_it_says_so(self) -> None:
+        self.broker.kill()
+        with self.assertRaises(plugboard.NoBroker):
+            plugboard.open(path=self.broker.path)
+        self.assertFalse([thread for thread in threading.enumerate() if thread.name == "plugboard"])
+
+    def test_a_program_ends_without_closing(self) -> None:
+        script = f"import plugboard; bus = plugboard.open(path={self.broker.path!r}); bus.publish('k', 1)"
+        self.assertEqual(self.run_script(script).returncode, 0)
+
+    def test_ctrl_c_ends_a_wait_and_nothing_else(self) -> None:
+        server = self.open("server")
+        asked, released = threading.Event(), threading.Event()
+        self.addCleanup(released.set)
+
+        @server.serve("wait")
+        def wait(call: Call) -> None:
+            asked.set()
+            released.wait(SECONDS)
+
+        script = """if True:
+            import plugboard, signal, sys
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            bus = plugboard.open(path=sys.argv[1])
+            try:
+                bus.call("wait")
+            except KeyboardInterrupt:
+                while bus._bus._pending:
+                    bus.sync()
+                print(bus.sync())
+            """
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, self.broker.path], env=self.environment(), stdout=subprocess.PIPE
+        )
+        self.assertTrue(asked.wait(SECONDS))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=SECONDS)[0], b"0\n")
+
+    @staticmethod
+    def environment() -> Dict[str, str]:
+        return {**os.environ, "PYTHONPATH": os.path.dirname(plugboard.__file__)}
+
+    def run_script(self, script: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-c", script],
+            env=self.environment(),
+            timeout=SECONDS,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+class WireTests(BrokerTestCase):
+    async def test_a_bus_belongs_to_its_loop(self) -> None:
+        client = await self.bus()
+
+        def elsewhere() -> str:
+            try:
+                asyncio.run(client.sync())
+            except plugboard.BusError as error:
+                return error.code
+            return "nothing"
+
+        self.assertEqual(await asyncio.to_thread(elsewhere), "wrong_loop")
+
+    async def test_requests_go_out_in_the_order_of_their_tasks(self) -> None:
+        client = await self.bus()
+        revisions = await asyncio.gather(*(client.publish("k", number) for number in range(200)))
+        self.assertEqual(revisions, list(range(1, 201)))
+
+    async def test_a_peer_sends_what_the_protocol_shows(self) -> None:
+        peer = await Peer.connect(self.broker.path)
+        await peer.line()
+        peer.send(b"publish lamp true\n")
+        self.assertEqual(await peer.line(), b'{"ok":"publish","revision":1}')
+        await peer.close()
+
+    async def test_a_loop_may_begin_tasks_at_once(self) -> None:
+        loop = asyncio.get_running_loop()
+        if not hasattr(asyncio, "eager_task_factory"):
+            self.skipTest("Python 3.12 and newer")
+        loop.set_task_factory(asyncio.eager_task_factory)
+        async with plugboard.connect(path=self.broker.path) as client:
+            await client.publish("k", 1)
+            self.assertEqual((await soon(client.subscribe("k").updates().__anext__())).value, 1)
+        with self.assertRaises(plugboard.NoBroker):
+            await soon(plugboard.connect(path=self.broker.path + "-nobody")._open())
+
+    def test_a_bus_that_is_not_open_says_so(self) -> None:
+        bus = plugboard.connect(path=self.broker.path)
+        with self.assertRaises(plugboard.BusError) as caught:
+            bus.subscribe("k")
+        self.assertEqual(caught.exception.code, "not_open")
+
+
+class TextTests(unittest.TestCase):
+    """What needs no broker."""
+
+    def test_a_member_keeps_its_text(self) -> None:
+        line = b'{"event":"update" , "key":"a\\"b", "old":{"value":[1]}, "value": { "b" : 1.10, "b":1e400 } ,"by":"x"}'
+        self.assertEqual(plugboard._member_text(line, "value"), '{ "b" : 1.10, "b":1e400 }')
+        self.assertEqual(plugboard._member_text(line, "by"), '"x"')
+        self.assertIsNone(plugboard._member_text(line, "cause"))
+
+    def test_texts_that_look_like_stand_ins_are_kept(self) -> None:
+        value = [Raw("1.10"), f"{plugboard._STAND_IN[:8]}:0", "x:0", Decimal("1E+3")]
+        self.assertEqual(
+            plugboard._encode(value), f'[1.10,"{plugboard._STAND_IN[:8]}:0","x:0",1E+3]'.encode()
+        )
+
+    def test_the_more_specific_pattern_wins(self) -> None:
+        patterns = ["**", "*.add", "cart.**", "cart.*", "cart.add"]
+        self.assertEqual(sorted(reversed(patterns), key=plugboard._rank), list(reversed(patterns)))
+
+    def test_times_are_rounded_up_to_milliseconds(self) -> None:
+        for seconds, milliseconds in (
+            (0.07, 70),
+            (0.0701, 71),
+            (1, 1000),
+            (1e-9, 1),
+            (5e-324, 1),
+            (4.35, 4350),
+        ):
+            self.assertEqual(plugboard._milliseconds("ttl", seconds), milliseconds)
+
+    def test_errors_say_what_to_try(self) -> None:
+        error = plugboard._refusal({"error": "bad_json", "message": "no", "hint": "yes", "at": 3})
+        self.assertEqual((str(error), error.at, type(error)), ("bad_json: no (yes)", 3, plugboard.Refused))
+        self.assertIsInstance(plugboard._refusal({"error": "conflict"}), plugboard.Conflict)
+
+    def test_every_public_name_exists(self) -> None:
+        for name in plugboard.__all__:
+            self.assertTrue(hasattr(plugboard, name), name)
+
+    def test_the_default_place(self) -> None:
+        with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": "/run/x"}, clear=True):
+            self.assertEqual(plugboard.standard_path(), "/run/x/plugboard/bus.sock")
+        with mock.patch.dict(os.environ, {"TMPDIR": "/t"}, clear=True):
+            self.assertEqual(plugboard.standard_path(), f"/t/plugboard-{os.getuid()}/bus.sock")
+        with mock.patch.dict(os.environ, {"PLUGBOARD_SOCKET": "/s"}, clear=True):
+            self.assertEqual(plugboard.standard_path(), "/s")
