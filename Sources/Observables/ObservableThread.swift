@@ -44,7 +44,8 @@ import Synchronization
 /// **Work.** `main()` does the work from `perform(_:)` until `stop()`, unless a subclass overrides
 /// it. The thread does the remaining work before it ends.
 ///
-/// All functions may be called from any thread and from within a notification. Only ``join()`` waits.
+/// All functions may be called from any thread and from within a notification. Only ``join()`` and
+/// ``sleep(for:)`` wait.
 open class ObservableThread: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
     private let work = ThreadWork()
@@ -96,6 +97,15 @@ open class ObservableThread: Publisher, @unchecked Sendable {
     /// nothing.
     public final func performUntilStopped() {
         if isCurrent { work.performUntilStopped() }
+    }
+
+    /// Sleeps until the time is over or ``stop()`` is called, whichever comes first. A `main()` that waits
+    /// for something regularly uses it instead of the system's sleep, so that the thread ends at once.
+    ///
+    /// - Returns: false if the thread was stopped, also before the call. Meanwhile no work is done.
+    @discardableResult
+    public final func sleep(for time: Duration) -> Bool {
+        work.sleep(for: time)
     }
 
     /// How many living observers there are, those of keys not counted.
