@@ -39,7 +39,7 @@ import Synchronization
 /// doesn't wait for them. The thread checks in an observer's context whether it conforms, so a
 /// conformance isolated to an actor (as above) counts there. Observers without a context are called
 /// on the thread itself: at once if the thread notifies, and otherwise when it next looks at its
-/// work.
+/// work. If such an observer conforms only on the main actor, it is called there.
 ///
 /// **Work.** `main()` does the work from `perform(_:)` until `stop()`, unless a subclass overrides
 /// it. The thread does the remaining work before it ends.
@@ -136,17 +136,8 @@ open class ObservableThread: Publisher, @unchecked Sendable {
     }
 
     final func notify<Role>(key: ObservedKey?, _ body: @escaping @Sendable (Role) -> Void) {
-        registry.forEach(key: key) { registration, _ in
-            let call: @Sendable () -> Void = {
-                if let observer = registration.live as? Role { body(observer) }
-            }
-            if let context = registration.context {
-                context(call)
-            } else if isCurrent {
-                call()
-            } else {
-                perform(call)
-            }
+        registry.notify(key: key, body) { call in
+            if self.isCurrent { call() } else { self.perform(call) }
         }
     }
 }

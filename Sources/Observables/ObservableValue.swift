@@ -66,7 +66,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
         let (old, delivery) = observers.withKept { (state) -> (Value, Observers.Delivery?)? in
             guard let old = state.kept.take() else { return nil }
             state.kept = newValue
-            return (old, observers.post(Change(old: old, new: newValue), &state))
+            return (old, observers.post(&state) { Change(old: old, new: $0) })
         }
         // The old value is released here, outside of the lock, because its deinit may call this observable
         // again.
@@ -79,8 +79,8 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
     ) throws(Failure) -> Result {
         let (old, result, delivery) = try observers.withKept {
             (state) throws(Failure) -> (Value?, Result, Observers.Delivery?)? in
-            guard let (old, result) = try state.change(change), let new = state.kept else { return nil }
-            return (old, result, observers.post(Change(old: old, new: new), &state))
+            guard let (old, result) = try state.change(change) else { return nil }
+            return (old, result, observers.post(&state) { Change(old: old, new: $0) })
         }
         withExtendedLifetime(old) { notify(delivery) }
         return result

@@ -9,11 +9,12 @@ import Synchronization
 struct ObservationLink<Subject: Observable, Member>: ~Copyable, Sendable {
     /// Whether Observation has ever read the observable.
     @usableFromInline let isRead = Atomic(false)
-    private let registered = Mutex<Registered?>(nil)
+    @usableFromInline let registered = Mutex<Registered?>(nil)
 
-    private final class Registered: Sendable {
-        let registrar = ObservationRegistrar()
-        let path: any KeyPath<Subject, Member> & Sendable
+    @usableFromInline
+    final class Registered: Sendable {
+        @usableFromInline let registrar = ObservationRegistrar()
+        @usableFromInline let path: any KeyPath<Subject, Member> & Sendable
 
         init(_ path: any KeyPath<Subject, Member> & Sendable) {
             self.path = path

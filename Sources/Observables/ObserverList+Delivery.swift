@@ -20,14 +20,15 @@ extension ObserverList {
 
     @inlinable
     func send(_ event: Event) {
-        deliver(state.withLock { post(event, &$0) })
+        deliver(state.withLock { state in post(&state) { _ in event } })
     }
 
-    /// Fixes the event's place in the order. The caller holds the lock, and has to `deliver` outside of it.
+    /// Makes an event of what is kept, if there are observers, and fixes its place in the order. The caller
+    /// holds the lock, and has to `deliver` outside of it.
     @inlinable
-    func post(_ event: @autoclosure () -> Event, _ state: inout State) -> Delivery? {
-        guard state.places.count > state.removed, !state.isFinished else { return nil }
-        let event = event()
+    func post(_ state: inout State, _ event: (Kept) -> Event) -> Delivery? {
+        guard state.places.count > state.removed, !state.isFinished, let kept = state.kept else { return nil }
+        let event = event(kept)
         if state.isIdle {
             state.pass = Pass(event, state.places.count)
             // The pass is at the first place already.

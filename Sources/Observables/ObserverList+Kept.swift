@@ -44,11 +44,10 @@ extension ObserverList {
 
     /// Puts the value back. The caller has to `deliver`.
     @inlinable
-    func putBack(_ kept: consuming Kept, _ event: (Kept) -> Event) -> Delivery? {
-        let kept = Optional(kept)
+    func putBack(_ kept: Kept, _ event: (Kept) -> Event) -> Delivery? {
         let (delivery, waiting) = state.withLock { state in
             state.kept = kept
-            let delivery = state.kept.flatMap { kept in post(event(kept), &state) }
+            let delivery = post(&state, event)
             guard !state.turn.waiting.isEmpty else { return (delivery, [DispatchSemaphore]()) }
             defer { state.turn.waiting = [] }
             return (delivery, state.turn.waiting)

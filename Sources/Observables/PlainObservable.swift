@@ -54,6 +54,7 @@ open class PlainObservable: Publisher {
         registry.forEach { _, observer in
             if let observer = observer as? Role { body(observer) }
         }
+        registry.noteChange()
     }
 }
 
@@ -105,9 +106,11 @@ open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
         key: Key,
         _ body: (Role) -> Void
     ) {
-        registry.forEach(key: ObservedKey(key)) { _, observer in
+        let key = ObservedKey(key)
+        registry.forEach(key: key) { _, observer in
             if let observer = observer as? Role { body(observer) }
         }
+        registry.noteChange(key: key)
     }
 
     public final func withObservers<Role, Key: Hashable, Value>(

@@ -54,8 +54,14 @@ extension ConcretePublisher where Observable: PlainObservable {
 }
 
 extension ConcretePublisher where Observable: ThreadSafeObservable {
-    public func withObservers<Role>(_ body: (Role) -> Void) {
-        observable.withObservers(body)
+    public func add(_ observers: any SendableObject..., on context: ObserverContext) {
+        observable.add(observers, on: context)
+    }
+}
+
+extension ConcretePublisher where Observable: ObservableThread {
+    public func add(_ observers: any SendableObject..., on context: ObserverContext) {
+        observable.add(observers, on: context)
     }
 }
 

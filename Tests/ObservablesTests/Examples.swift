@@ -120,6 +120,19 @@ enum ValueExample {
     }
 }
 
+enum ContextExample {
+    @MainActor final class Label {
+        var text = ""
+        private var observation: Disposable?
+
+        func show(_ price: ObservableValue<Int>) {
+            observation = price.observe(on: .mainActor) { [weak self] change in
+                self?.text = "\(change.new) €"
+            }
+        }
+    }
+}
+
 enum NotifierExample {
     enum PersonProperty: Sendable { case name, age }
 

@@ -39,21 +39,23 @@ struct Report {
     }
 }
 
-/// Nanoseconds for one round of each body: the medians of nine turns, in which the bodies alternate, because
-/// other programs use the machine, too.
+/// Nanoseconds of processor time for one round of each body: the medians of nine turns, in which the bodies
+/// alternate, because other programs use the machine, too.
 func nanoseconds(_ rounds: Int, _ bodies: [(Int) -> Void]) -> [Double] {
     var times = bodies.map { _ in [Double]() }
     for _ in 0..<9 {
         for (index, body) in bodies.enumerated() {
-            let time = ContinuousClock().measure {
-                for round in 0..<rounds { body(round) }
-            }
-            times[index].append(nanoseconds(time) / Double(rounds))
+            let start = processorTime()
+            for round in 0..<rounds { body(round) }
+            times[index].append((processorTime() - start) / Double(rounds))
         }
     }
     return times.map { $0.sorted()[4] }
 }
 
-func nanoseconds(_ time: Duration) -> Double {
-    Double(time.components.seconds) * 1e9 + Double(time.components.attoseconds) / 1e9
+/// What this thread has used so far, in nanoseconds.
+private func processorTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
