@@ -27,14 +27,19 @@ extension ValueObservable {
         context.observe(observer) { observe(initial: initial, $0) }
     }
 
-    /// The same for changes of one part; see ``observe(_:initial:_:)``.
+    /// The same for changes of one part; see ``observe(_:initial:_:)``. The key path needn't be Sendable, as
+    /// those of types that are isolated to the main actor aren't.
+    @MainActor
     public func observe<Part: Equatable & Sendable>(
-        _ part: any KeyPath<Value, Part> & Sendable,
+        _ part: KeyPath<Value, Part>,
         on context: MainActorContext,
         initial: Bool = false,
         _ observer: @escaping @MainActor (Change<Part>) -> Void
     ) -> Disposable {
-        context.observe(observer) { observe(part, initial: initial, $0) }
+        observe(on: context, initial: initial) { change in
+            let change = change.map { $0[keyPath: part] }
+            if change.old != change.new { observer(change) }
+        }
     }
 
     /// Calls `observer` in a context, such as `.queue(_:)` or `.actor(_:)`, for every change.

@@ -54,7 +54,7 @@ struct ContextTests {
     }
 
     @Test("a part and a notifier can be observed on the main actor, too")
-    func partAndNotifier() async {
+    @MainActor func partAndNotifier() async {
         let (text, events, panel) = (ObservableValue("a"), Notifier<String>(), Panel())
         var bag = DisposeBag()
         text.observe(\.count, on: .mainActor) { panel.show("count \($0.new)") }.add(to: &bag)
@@ -62,8 +62,8 @@ struct ContextTests {
         text.value = "b"
         text.value = "cc"
         events.send("event")
-        while await panel.texts.count < 3 { await Task.yield() }
-        #expect(await panel.texts == ["first", "count 2", "event"])
+        while panel.texts.count < 3 { await Task.yield() }
+        #expect(panel.texts == ["first", "count 2", "event"])
         bag.dispose()
     }
 

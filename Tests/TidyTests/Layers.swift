@@ -50,7 +50,7 @@ enum Layers {
             folder: "Sources/PlugboardClient",
             allowed: [
                 "Observables", "PlugboardMemory", "PlugboardWire", "PlugboardPosix", "Synchronization",
-                "Foundation", "FoundationEssentials",
+                "Observation", "SwiftUI", "Foundation", "FoundationEssentials",
             ]
         ),
         Layer(
