@@ -7,7 +7,7 @@ import Synchronization
 /// A thread of its own with weakly held observers of any protocols. Each observer chooses where it is called.
 ///
 /// ```swift
-/// protocol ProgressObserver: Observer { func progressed(to percent: Int) }
+/// nonisolated protocol ProgressObserver: Observer { func progressed(to percent: Int) }
 ///
 /// final class Import: ObservableThread, @unchecked Sendable {
 ///     override func main() {
@@ -23,7 +23,7 @@ import Synchronization
 ///
 /// @MainActor final class ProgressBar: @MainActor ProgressObserver {
 ///     var percent = 0
-///     func progressed(to percent: Int) { self.percent = percent }
+///     @MainActor func progressed(to percent: Int) { self.percent = percent }
 /// }
 ///
 /// func run(_ log: Log, _ bar: ProgressBar) throws {
@@ -46,7 +46,7 @@ import Synchronization
 ///
 /// All functions may be called from any thread and from within a notification. Only ``join()`` and
 /// ``sleep(for:)`` wait.
-open class ObservableThread: Publisher, @unchecked Sendable {
+nonisolated open class ObservableThread: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
     private let work = ThreadWork()
 

@@ -7,7 +7,7 @@ import Observation
 /// Holds a value and tells its observers of every change, with old and new value.
 ///
 /// ```swift
-/// struct Profile: Sendable {
+/// nonisolated struct Profile: Sendable {
 ///     var name: String
 ///     var postCount = 0
 /// }

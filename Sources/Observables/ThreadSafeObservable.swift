@@ -4,7 +4,7 @@
 /// Has weakly held observers of any protocols; everything may be called from any thread.
 ///
 /// ```swift
-/// protocol StockObserver: Observer, Sendable { func stockChanged(to pieces: Int) }
+/// nonisolated protocol StockObserver: Observer, Sendable { func stockChanged(to pieces: Int) }
 ///
 /// final class Warehouse: ThreadSafeObservable, @unchecked Sendable {
 ///     private let pieces = Mutex(0)
@@ -37,7 +37,7 @@
 ///
 /// A subclass must repeat `@unchecked Sendable` and protect its own state, as above. If the compiler should
 /// check a class, let the class hold an observable instead, as a ``ConcretePublisher``.
-open class ThreadSafeObservable: Publisher, @unchecked Sendable {
+nonisolated open class ThreadSafeObservable: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
 
     public init() {}
@@ -70,7 +70,7 @@ open class ThreadSafeObservable: Publisher, @unchecked Sendable {
 /// A ``ThreadSafeObservable`` that can be observed by key as well.
 ///
 /// ```swift
-/// protocol PriceObserver: Observer, Sendable {
+/// nonisolated protocol PriceObserver: Observer, Sendable {
 ///     func priceChanged(of sku: String, from old: Int, to new: Int)
 /// }
 ///
@@ -87,7 +87,7 @@ open class ThreadSafeObservable: Publisher, @unchecked Sendable {
 ///     observer.priceChanged(of: change.key, from: change.old, to: change.new)
 /// }
 /// ```
-open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPublisher, @unchecked Sendable {
+nonisolated open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPublisher, @unchecked Sendable {
     public final func observerCount(key: any Hashable & Sendable) -> Int {
         registry.count(key: ObservedKey(key))
     }

@@ -39,7 +39,11 @@ struct ObservationTests {
             let count = firings(of: change) { _ = number.value }
             #expect(count == 1)
         }
-        #expect(firings(of: { number.value = 1; number.value = 2 }) { _ = number.value } == 1)
+        #expect(
+            firings(of: {
+                number.value = 1; number.value = 2
+            }) { _ = number.value } == 1
+        )
     }
 
     @Test("finds the new value when it is told")

@@ -8,7 +8,7 @@ struct Review: Codable {
     var rating: Double
 }
 
-struct AddToCart: Codable {
+nonisolated struct AddToCart: Codable {
     var quantity: Int
 }
 

@@ -28,6 +28,20 @@ final class Receipt: BasketObserver {
     @MainActor func basketChanged(to items: Int) { shown.append(items) }
 }
 
+final class Shelf: PlainObservable {
+    var items = 0 {
+        didSet { withObservers { (observer: any BasketObserver) in observer.basketChanged(to: items) } }
+    }
+}
+
+final class Counting: ObservableThread, @unchecked Sendable {
+    override func main() {
+        for number in 1...2 where !isStopped {
+            withObservers { (observer: any BasketObserver) in observer.basketChanged(to: number) }
+        }
+    }
+}
+
 @MainActor final class BasketModel {
     let basket = ObservableValue(Basket())
     private(set) var texts: [String] = []
@@ -71,10 +85,20 @@ struct IsolationTests {
 
     @Test("a plain class observes a plain observable")
     func plain() {
-        let (observable, receipt) = (PlainObservable(), Receipt())
-        observable.add(receipt)
-        observable.withObservers { (observer: any BasketObserver) in observer.basketChanged(to: 1) }
+        let (shelf, receipt) = (Shelf(), Receipt())
+        shelf.add(receipt)
+        shelf.items = 1
         #expect(receipt.lines == [1])
+    }
+
+    @Test("a thread of one's own tells an observer on the main actor")
+    func thread() async throws {
+        let (counting, view) = (Counting(), BasketView())
+        counting.add(view, on: .mainActor)
+        try counting.start()
+        while view.shown.count < 2 { await Task.yield() }
+        #expect(view.shown == [1, 2])
+        counting.join()
     }
 
     @Test("an observer on the main actor hears a notification from elsewhere")

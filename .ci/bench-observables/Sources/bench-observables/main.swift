@@ -2,7 +2,6 @@
 // within its budget. It ends with status 1 if one isn't.
 
 import Observables
-import Synchronization
 
 var report = Report()
 for count in [1, 10, 1000] { notifications(count, &report) }
