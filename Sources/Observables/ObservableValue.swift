@@ -1,6 +1,7 @@
 // An observable value in this process. The object whose state it is owns it. Observers keep only a handle,
 // which doesn't keep the value alive. Invariants: the value and the queues of its observers change under one
-// lock, so every observer sees the same chain of changes. Observers are called outside of the lock.
+// lock (see `ObserverList`), so every observer sees the same chain of changes. Observers are called outside of
+// the lock.
 
 import Observation
 
@@ -33,6 +34,13 @@ import Observation
 /// returns, and the thread that calls the observer delivers the change afterwards. So nothing here waits for
 /// an observer, and an observer is never called twice at the same time. Observers may change the value,
 /// observe and dispose within a notification.
+///
+/// **In place.** `value.append(…)` and an `update` that can't throw copy nothing if no observer asks for the old
+/// value. Those of ``observe(initial:_:)`` do, those of ``observeValues(initial:_:)`` don't. Other threads wait
+/// until the change is done. The code that makes it must not use the same observable; the program would end.
+///
+/// **Observation.** What reads `value` within `withObservationTracking`, a SwiftUI body or `Observations`, is
+/// told of the next change, as soon as the new value can be read.
 public final class ObservableValue<Value: Sendable>: ValueObservable, Observable {
     @usableFromInline typealias Observers = ObserverList<Value, Change<Value>>
     @usableFromInline let observers: Observers

@@ -16,7 +16,8 @@ import Observation
 /// price.value = 49.9  // publishes it
 /// ```
 /// `value` has your own change at once, as with ``RemoteObservable``. Everything else comes later, in the
-/// order in which it happened. It lasts until it is released, and keeps the bus alive.
+/// order in which it happened. It lasts until it is released, and keeps the bus alive. In a module whose code
+/// is on the main actor by default, declare the types of values `nonisolated`.
 @MainActor @Observable
 public final class Observed<Value: Codable & Sendable> {
     /// Whether the bus is connected and has sent the key's value, so that `value` is the newest.
