@@ -33,7 +33,7 @@
 /// ```
 /// Observers are called in the order in which they were added. Inside the call they may add and
 /// remove observers: an added one is called from the next notification on, a removed one isn't
-/// called any more.
+/// called any more. A conformance that is isolated to an actor counts only there.
 nonisolated open class PlainObservable: Publisher {
     let registry = ObserverRegistry<AnyObject>()
 
