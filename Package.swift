@@ -88,6 +88,19 @@ let package = Package(
                 swiftSettings: strict
             ),
             .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: safe),
+            // The same file twice: in a module whose code is on the main actor by default, and in one without.
+            .testTarget(
+                name: "MainActorTests",
+                dependencies: ["PlugboardClient"],
+                path: "Tests/IsolationTests/MainActor",
+                swiftSettings: safe + [.defaultIsolation(MainActor.self)]
+            ),
+            .testTarget(
+                name: "NonisolatedTests",
+                dependencies: ["PlugboardClient"],
+                path: "Tests/IsolationTests/Nonisolated",
+                swiftSettings: safe
+            ),
             .testTarget(
                 name: "PlugboardWireTests",
                 dependencies: ["PlugboardMemory", "PlugboardWire", "TestSupport"],

@@ -3,6 +3,7 @@
 
 extension AsyncStream where Element: Sendable {
     /// A stream of the arguments of an observer's calls.
+    @inlinable
     static func fed(
         buffering policy: Continuation.BufferingPolicy,
         by observe: (@escaping @Sendable (Element) -> Void) -> Disposable
@@ -16,12 +17,14 @@ extension AsyncStream where Element: Sendable {
 }
 
 /// Finishes a stream when its source releases it, because the observer was removed or the observable is gone.
+@usableFromInline
 final class StreamSource<Element: Sendable>: Sendable {
-    let continuation: AsyncStream<Element>.Continuation
+    @usableFromInline let continuation: AsyncStream<Element>.Continuation
 
+    @inlinable
     init(_ continuation: AsyncStream<Element>.Continuation) {
         self.continuation = continuation
     }
 
-    deinit { continuation.finish() }
+    @inlinable deinit { continuation.finish() }
 }

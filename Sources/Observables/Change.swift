@@ -7,12 +7,14 @@ public struct Change<Value> {
     /// The value after the change; in the initial call, the current value.
     public let new: Value
 
+    @inlinable
     public init(old: Value?, new: Value) {
         self.old = old
         self.new = new
     }
 
     /// The same change for one part of the value.
+    @inlinable
     public func map<Part>(_ part: (Value) -> Part) -> Change<Part> {
         Change<Part>(old: old.map(part), new: part(new))
     }

@@ -3,7 +3,7 @@
 /// An ``ObservableThread`` that can be observed by key as well.
 ///
 /// ```swift
-/// protocol SensorObserver: Observer {
+/// nonisolated protocol SensorObserver: Observer {
 ///     func sensorChanged(_ change: KeyedChange<String, Int>)
 /// }
 ///
@@ -28,7 +28,7 @@
 ///     sensors.join()
 /// }
 /// ```
-open class KeyedObservableThread: ObservableThread, KeyedPublisher, @unchecked Sendable {
+nonisolated open class KeyedObservableThread: ObservableThread, KeyedPublisher, @unchecked Sendable {
     public final func observerCount(key: any Hashable & Sendable) -> Int {
         registry.count(key: ObservedKey(key))
     }

@@ -7,6 +7,7 @@ public struct KeyedChange<Key, Value> {
     public let old: Value
     public let new: Value
 
+    @inlinable
     public init(key: Key, old: Value, new: Value) {
         self.key = key
         self.old = old
@@ -41,31 +42,38 @@ public protocol KeyedPublisher<AnyObserver, AnyKey>: Publisher {
 }
 
 extension KeyedPublisher {
+    @inlinable
     public func add(_ observers: AnyObserver..., key: AnyKey) {
         add(observers, keys: [key])
     }
 
+    @inlinable
     public func add(_ observers: AnyObserver..., keys: [AnyKey]) {
         add(observers, keys: keys)
     }
 
+    @inlinable
     public func add(_ observers: [AnyObserver], key: AnyKey) {
         add(observers, keys: [key])
     }
 
+    @inlinable
     public func remove(_ observers: AnyObserver..., key: AnyKey) {
         remove(observers, keys: [key])
     }
 
+    @inlinable
     public func remove(_ observers: AnyObserver..., keys: [AnyKey]) {
         remove(observers, keys: keys)
     }
 
+    @inlinable
     public func remove(_ observers: [AnyObserver], key: AnyKey) {
         remove(observers, keys: [key])
     }
 
     /// The same, and passes key, old and new value to each call.
+    @inlinable
     public func withObservers<Role, Key: Hashable & Sendable, Value: Sendable>(
         key: Key,
         old: Value,

@@ -19,35 +19,35 @@
 /// Threads and re-entrancy are as with ``ObservableValue``: an observer is called on the sending
 /// thread, for one event at a time and in order. Inside the call it may send, observe and dispose.
 public final class Notifier<Event: Sendable>: Sendable {
-    private let observers = ObserverList<Event>()
+    @usableFromInline let observers = ObserverList<Void, Event>(keeping: ())
 
+    @inlinable
     public init() {}
 
     deinit { observers.finish() }
 
     /// The present number of observers.
-    public var observerCount: Int { observers.count }
+    @inlinable public var observerCount: Int { observers.count }
 
     /// Whether `finish()` has been called.
-    public var isFinished: Bool { observers.isFinished }
+    @inlinable public var isFinished: Bool { observers.isFinished }
 
     /// Sends an event to every observer. After `finish()` it does nothing.
+    @inlinable
     public func send(_ event: Event) {
-        for inbox in observers.post(event) { inbox.deliver() }
+        observers.send(event)
     }
 
     /// Calls `observer` for every event until the returned handle is disposed of or released.
     ///
     /// - Parameter initial: an event to call it with first, before this method returns, so that
     ///   the same code that reacts to events also sets things up. A finished notifier calls no one.
+    @inlinable
     public func observe(
         initial: Event? = nil,
         _ observer: @escaping @Sendable (Event) -> Void
     ) -> Disposable {
-        let inbox = initial.map { Inbox(observer, first: $0) } ?? Inbox(observer)
-        let disposable = observers.add(inbox)
-        if initial != nil { inbox.deliverFirst() }
-        return disposable
+        observers.add(observer) { initial }
     }
 
     /// Stops for good: it releases the observers, ends the streams, and ignores later events.
@@ -67,6 +67,7 @@ public final class Notifier<Event: Sendable>: Sendable {
     /// ```
     /// - Parameter policy: what happens to events that come faster than they are read. By default
     ///   all are kept, since an event, unlike a value, says nothing of those before it.
+    @inlinable
     public func events(
         buffering policy: AsyncStream<Event>.Continuation.BufferingPolicy = .unbounded
     ) -> AsyncStream<Event> {

@@ -7,7 +7,7 @@ import Synchronization
 /// A thread of its own with weakly held observers of any protocols. Each observer chooses where it is called.
 ///
 /// ```swift
-/// protocol ProgressObserver: Observer { func progressed(to percent: Int) }
+/// nonisolated protocol ProgressObserver: Observer { func progressed(to percent: Int) }
 ///
 /// final class Import: ObservableThread, @unchecked Sendable {
 ///     override func main() {
@@ -23,7 +23,7 @@ import Synchronization
 ///
 /// @MainActor final class ProgressBar: @MainActor ProgressObserver {
 ///     var percent = 0
-///     func progressed(to percent: Int) { self.percent = percent }
+///     @MainActor func progressed(to percent: Int) { self.percent = percent }
 /// }
 ///
 /// func run(_ log: Log, _ bar: ProgressBar) throws {
@@ -39,13 +39,14 @@ import Synchronization
 /// doesn't wait for them. The thread checks in an observer's context whether it conforms, so a
 /// conformance isolated to an actor (as above) counts there. Observers without a context are called
 /// on the thread itself: at once if the thread notifies, and otherwise when it next looks at its
-/// work.
+/// work. If such an observer conforms only on the main actor, it is called there.
 ///
 /// **Work.** `main()` does the work from `perform(_:)` until `stop()`, unless a subclass overrides
 /// it. The thread does the remaining work before it ends.
 ///
-/// All functions may be called from any thread and from within a notification. Only ``join()`` waits.
-open class ObservableThread: Publisher, @unchecked Sendable {
+/// All functions may be called from any thread and from within a notification. Only ``join()`` and
+/// ``sleep(for:)`` wait.
+nonisolated open class ObservableThread: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
     private let work = ThreadWork()
 
@@ -98,6 +99,15 @@ open class ObservableThread: Publisher, @unchecked Sendable {
         if isCurrent { work.performUntilStopped() }
     }
 
+    /// Sleeps until the time is over or ``stop()`` is called, whichever comes first. A `main()` that waits
+    /// for something regularly uses it instead of the system's sleep, so that the thread ends at once.
+    ///
+    /// - Returns: false if the thread was stopped, also before the call. Meanwhile no work is done.
+    @discardableResult
+    public final func sleep(for time: Duration) -> Bool {
+        work.sleep(for: time)
+    }
+
     /// How many living observers there are, those of keys not counted.
     public final var observerCount: Int { registry.count() }
 
@@ -126,17 +136,8 @@ open class ObservableThread: Publisher, @unchecked Sendable {
     }
 
     final func notify<Role>(key: ObservedKey?, _ body: @escaping @Sendable (Role) -> Void) {
-        registry.forEach(key: key) { registration, _ in
-            let call: @Sendable () -> Void = {
-                if let observer = registration.live as? Role { body(observer) }
-            }
-            if let context = registration.context {
-                context(call)
-            } else if isCurrent {
-                call()
-            } else {
-                perform(call)
-            }
+        registry.notify(key: key, body) { call in
+            if self.isCurrent { call() } else { self.perform(call) }
         }
     }
 }

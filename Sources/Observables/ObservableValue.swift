@@ -1,13 +1,14 @@
 // An observable value in this process. The object whose state it is owns it. Observers keep only a handle,
 // which doesn't keep the value alive. Invariants: the value and the queues of its observers change under one
-// lock, so every observer sees the same chain of changes. Observers are called outside of the lock.
+// lock (see `ObserverList`), so every observer sees the same chain of changes. Observers are called outside of
+// the lock.
 
-import Synchronization
+import Observation
 
 /// Holds a value and tells its observers of every change, with old and new value.
 ///
 /// ```swift
-/// struct Profile: Sendable {
+/// nonisolated struct Profile: Sendable {
 ///     var name: String
 ///     var postCount = 0
 /// }
@@ -33,54 +34,89 @@ import Synchronization
 /// returns, and the thread that calls the observer delivers the change afterwards. So nothing here waits for
 /// an observer, and an observer is never called twice at the same time. Observers may change the value,
 /// observe and dispose within a notification.
-public final class ObservableValue<Value: Sendable>: ValueObservable {
-    private let current: Mutex<Value>
-    let observers = ObserverList<Change<Value>>()
+///
+/// **In place.** `value.append(…)` and an `update` that can't throw copy nothing if no observer asks for the old
+/// value. Those of ``observe(initial:_:)`` do, those of ``observeValues(initial:_:)`` don't. Other threads wait
+/// until the change is done. The code that makes it must not use the same observable; the program would end.
+///
+/// **Observation.** What reads `value` within `withObservationTracking`, a SwiftUI body or `Observations`, is
+/// told of the next change, as soon as the new value can be read.
+public final class ObservableValue<Value: Sendable>: ValueObservable, Observable {
+    @usableFromInline typealias Observers = ObserverList<Value, Change<Value>>
+    @usableFromInline let observers: Observers
+    @usableFromInline let observation = ObservationLink<ObservableValue, Value>()
 
+    @inlinable
     public init(_ value: Value) {
-        current = Mutex(value)
+        observers = ObserverList(keeping: value)
     }
 
-    deinit { observers.finish() }
+    deinit { observers.finish(releasing: true) }
 
-    public var value: Value {
-        get { current.withLock { $0 } }
+    @inlinable public var value: Value {
+        get {
+            observation.noteRead(of: self, \.value)
+            return observers.kept
+        }
+        _modify {
+            var (value, old) = observers.takeOut()
+            defer { notify(observers.putBack(value) { Change(old: old, new: $0) }) }
+            yield &value
+        }
         set { update(newValue) }
     }
 
     /// The present number of observers.
-    public var observerCount: Int { observers.count }
+    @inlinable public var observerCount: Int { observers.count }
 
-    @discardableResult
-    public func update<Result: Sendable, Failure: Error>(
-        _ change: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let (old, inboxes, result) = try current.withLock {
-            (value) throws(Failure) -> (Value, [Inbox<Change<Value>>], Result) in
-            let old = value
-            var new = old
-            let result = try change(&new)
-            value = new
-            return (old, observers.post(Change(old: old, new: new)), result)
+    @inlinable
+    public func update(_ newValue: Value) {
+        let (old, delivery) = observers.withKept { (state) -> (Value, Observers.Delivery?)? in
+            guard let old = state.kept.take() else { return nil }
+            state.kept = newValue
+            return (old, observers.post(&state) { Change(old: old, new: $0) })
         }
         // The old value is released here, outside of the lock, because its deinit may call this observable
         // again.
-        withExtendedLifetime(old) {
-            for inbox in inboxes { inbox.deliver() }
+        withExtendedLifetime(old) { notify(delivery) }
+    }
+
+    @discardableResult @inlinable
+    public func update<Result: Sendable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (old, result, delivery) = try observers.withKept {
+            (state) throws(Failure) -> (Value?, Result, Observers.Delivery?)? in
+            guard let (old, result) = try state.change(change) else { return nil }
+            return (old, result, observers.post(&state) { Change(old: old, new: $0) })
         }
+        withExtendedLifetime(old) { notify(delivery) }
         return result
     }
 
+    @inlinable
     public func observe(
         initial: Bool,
         _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable {
-        guard initial else { return observers.add(Inbox(observer)) }
-        let (inbox, disposable) = current.withLock { value in
-            let inbox = Inbox(observer, first: Change(old: nil, new: value))
-            return (inbox, observers.add(inbox))
-        }
-        inbox.deliverFirst()
-        return disposable
+        observers.add(asksForOld: true, observer) { initial ? Change(old: nil, new: $0) : nil }
+    }
+
+    /// Calls `observer` with every new value until the returned handle is disposed of or released. Nobody
+    /// keeps the old one for it, so that changes in place copy nothing.
+    ///
+    /// - Parameter initial: whether to call it with the current value as well, before this method returns.
+    @inlinable
+    public func observeValues(
+        initial: Bool = false,
+        _ observer: @escaping @Sendable (Value) -> Void
+    ) -> Disposable {
+        observers.add({ observer($0.new) }) { initial ? Change(old: nil, new: $0) : nil }
+    }
+
+    @inlinable
+    func notify(_ delivery: Observers.Delivery?) {
+        observation.noteChange(of: self)
+        observers.deliver(delivery)
     }
 }

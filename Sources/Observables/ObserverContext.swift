@@ -1,9 +1,11 @@
-// Where an observer wants to be called. The observer chooses it when it is added to an observable
-// thread; the registration keeps it. Invariant: calls through one serial context come one after the
+// Where an observer wants to be called. The observer chooses it when it is added to an observable; the
+// registration keeps it. Invariant: calls through one serial context come one after the
 // other, in order.
 
-/// The context in which an observable thread calls an observer: an actor, the main actor or a
-/// dispatch queue. See ``ObservableThread``.
+import Synchronization
+
+/// The context in which an observable calls an observer: an actor, the main actor or a dispatch queue.
+/// Calls in a context are made later; nobody waits for them.
 ///
 /// Calls through one context come in the order of the notifications. Keep the context and use
 /// it for several additions if their calls are to share one order.
@@ -42,4 +44,43 @@ public struct ObserverContext: Sendable {
     private static func run(_ call: Call, on actor: isolated some Actor) {
         call()
     }
+
+    /// Observes with calls in this context. Once the handle is disposed of, no further call begins.
+    func observe<Event: Sendable>(
+        _ observer: @escaping @Sendable (Event) -> Void,
+        by observe: (@escaping @Sendable (Event) -> Void) -> Disposable
+    ) -> Disposable {
+        let isOver = Flag()
+        let observation = observe { event in
+            self { if !isOver.isSet { observer(event) } }
+        }
+        return Disposable {
+            isOver.set()
+            observation.dispose()
+        }
+    }
+}
+
+/// The main actor as a context of closures that are isolated to it.
+public struct MainActorContext: Sendable {
+    public static let mainActor = MainActorContext()
+
+    func observe<Event: Sendable>(
+        _ observer: @escaping @MainActor (Event) -> Void,
+        by observe: (@escaping @Sendable (Event) -> Void) -> Disposable
+    ) -> Disposable {
+        ObserverContext.mainActor.observe(
+            { event in MainActor.assumeIsolated { observer(event) } },
+            by: observe
+        )
+    }
+}
+
+/// Set once, by any thread.
+private final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .acquiring) }
+
+    func set() { value.store(true, ordering: .releasing) }
 }

@@ -1,77 +1,178 @@
-// The closures that observe one observable, in order of registration. The observable owns it.
-// Invariants: a notification works on a snapshot, so adding and removing never wait for it. A
-// removed observer is closed at once, and its place is freed soon after.
+// The closures that observe one observable, in order of registration, and what the observable keeps: its
+// value, under the same lock. The observable owns it. Invariants: adding and removing never wait for a
+// notification. A removed observer is closed at once, and its place is freed soon after. While a pass is
+// under way, places keep their numbers in the list.
 
 import Synchronization
 
-/// Observers by closure, each behind its ``Inbox``.
-final class ObserverList<Event: Sendable>: Sendable {
-    private struct State {
-        var inboxes: [Inbox<Event>] = []
-        var closed = 0
-        var isFinished = false
+/// Observers by closure. Usually one thread notifies at a time. It then makes a pass: it calls the observers
+/// one after the other, and only notes how far it is. If there is another event before the end of the pass,
+/// from an observer or from another thread, what is left of the pass goes into each observer's ``Inbox``, and
+/// so do the events after it, until all inboxes are empty.
+@usableFromInline
+final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
+    @usableFromInline let state: Mutex<State>
+    /// The place that the pass is at.
+    @usableFromInline let progress = Atomic(0)
 
-        /// Frees places when half of them are closed, so that removal stays cheap with any number of
-        /// observers.
-        mutating func noteClosed() {
-            closed += 1
-            guard closed * 2 >= inboxes.count else { return }
-            inboxes.removeAll { $0.isClosed }
-            closed = 0
+    @inlinable
+    init(keeping kept: Kept) {
+        state = Mutex(State(kept: kept))
+    }
+
+    /// The progress of a pass that has been interrupted.
+    @inlinable static var interrupted: Int { -1 }
+
+    @usableFromInline
+    struct Place: Sendable {
+        @usableFromInline let number: Int
+        @usableFromInline let asksForOld: Bool
+        /// Nil if the observer was removed.
+        @usableFromInline var inbox: Inbox<Event>?
+
+        @inlinable
+        init(number: Int, asksForOld: Bool, inbox: Inbox<Event>) {
+            self.number = number
+            self.asksForOld = asksForOld
+            self.inbox = inbox
         }
     }
 
-    private let state = Mutex(State())
+    @usableFromInline
+    struct Pass: Sendable {
+        @usableFromInline let event: Event
+        /// How many places there were when it began.
+        @usableFromInline let count: Int
 
-    var count: Int { state.withLock { $0.inboxes.count - $0.closed } }
-
-    /// The number of places, including closed ones.
-    var places: Int { state.withLock { $0.inboxes.count } }
-
-    var isFinished: Bool { state.withLock { $0.isFinished } }
-
-    /// Puts the event into every inbox in one step, so that all observers agree on the order.
-    /// The caller then has each of them `deliver()`, outside of its own locks.
-    func post(_ event: Event) -> [Inbox<Event>] {
-        state.withLock { state in
-            for inbox in state.inboxes { inbox.append(event) }
-            return state.inboxes
+        @inlinable
+        init(_ event: Event, _ count: Int) {
+            self.event = event
+            self.count = count
         }
     }
 
-    /// A finished list accepts no observer: it closes the inbox, so that nothing is delivered from it.
+    @usableFromInline
+    struct State: Sendable {
+        /// Nil while it is being changed in place, and after the end.
+        @usableFromInline var kept: Kept?
+        @usableFromInline var turn = ChangeTurn()
+        @usableFromInline var places: [Place] = []
+        @usableFromInline var lastNumber = 0
+        @usableFromInline var removed = 0
+        /// How many observers ask for the old value.
+        @usableFromInline var askingForOld = 0
+        @usableFromInline var pass: Pass?
+        /// How many threads deliver from inboxes.
+        @usableFromInline var deliveries = 0
+        @usableFromInline var isFinished = false
+
+        @inlinable
+        init(kept: Kept) {
+            self.kept = kept
+        }
+
+        @inlinable var isIdle: Bool { pass == nil && deliveries == 0 }
+
+        /// Frees places when half of them are of removed observers, so that removal stays cheap with any
+        /// number of observers.
+        @inlinable
+        mutating func freePlaces() {
+            guard removed > 0, removed * 2 >= places.count, pass == nil else { return }
+            places.removeAll { $0.inbox == nil }
+            removed = 0
+        }
+
+        /// What is to be released outside of the lock, after the end.
+        @inlinable
+        mutating func takeRest() -> [Place] {
+            freePlaces()
+            guard isFinished, isIdle else { return [] }
+            defer { places = [] }
+            return places
+        }
+    }
+}
+
+extension ObserverList {
+    @inlinable var count: Int {
+        state.withLock { $0.isFinished ? 0 : $0.places.count - $0.removed }
+    }
+
+    /// The number of places, including those of removed observers.
+    var places: Int { state.withLock { $0.places.count } }
+
+    @inlinable var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    /// Adds an observer. `first` makes an event that the observer gets before this returns and before all
+    /// others. A finished list accepts no observer.
     ///
-    /// The handle keeps the list, but not the observable, which finishes the list when it goes. A
-    /// weak reference would make every notification slower: it moves the inbox's count of
-    /// references out of line.
-    func add(_ inbox: Inbox<Event>) -> Disposable {
-        let isAdded = state.withLock { state in
-            if !state.isFinished { state.inboxes.append(inbox) }
-            return !state.isFinished
+    /// The handle keeps the list, but not the observable, which finishes the list when it goes.
+    @inlinable
+    func add(
+        asksForOld: Bool = false,
+        _ observer: @escaping @Sendable (Event) -> Void,
+        first: (Kept) -> Event? = { _ in nil }
+    ) -> Disposable {
+        let added = withKept { (state) -> (Place, isFirst: Bool)?? in
+            guard let kept = state.kept else { return nil }
+            guard !state.isFinished else { return .some(nil) }
+            let first = first(kept)
+            state.lastNumber += 1
+            let place = Place(
+                number: state.lastNumber,
+                asksForOld: asksForOld,
+                inbox: Inbox(observer, first: first)
+            )
+            state.places.append(place)
+            if asksForOld { state.askingForOld += 1 }
+            if first != nil { state.deliveries += 1 }
+            return (place, first != nil)
         }
-        guard isAdded else {
-            _ = inbox.close()
-            return Disposable {}
+        guard let (place, isFirst) = added else { return Disposable {} }
+        let number = place.number
+        let disposable = Disposable { self.remove(number) }
+        if isFirst {
+            place.inbox?.deliverOn()
+            endDelivery()
         }
-        return Disposable { self.remove(inbox) }
+        return disposable
+    }
+
+    @inlinable
+    func remove(_ number: Int) {
+        let remains = state.withLock { state -> (Place, [Event?])? in
+            guard let index = state.index(of: number) else { return nil }
+            let place = state.places[index]
+            guard let inbox = state.places[index].inbox.take() else { return nil }
+            state.removed += 1
+            if place.asksForOld { state.askingForOld -= 1 }
+            state.freePlaces()
+            return (place, inbox.close())
+        }
+        withExtendedLifetime(remains) {}
     }
 
     /// Releases all observers and accepts no more. Events that were sent to them before are still delivered.
-    func finish() {
-        let inboxes = state.withLock { state in
-            let inboxes = state.inboxes
-            state = State(isFinished: true)
-            return inboxes
+    @inlinable
+    func finish(releasing: Bool = false) {
+        let rest = state.withLock { state in
+            state.isFinished = true
+            return (state.takeRest(), releasing ? state.kept.take() : nil)
         }
-        for inbox in inboxes { _ = inbox.finish() }
+        withExtendedLifetime(rest) {}
     }
+}
 
-    private func remove(_ inbox: Inbox<Event>) {
-        let remains = state.withLock { state in
-            let remains = inbox.close()
-            if remains != nil, !state.isFinished { state.noteClosed() }
-            return remains
+extension ObserverList.State {
+    /// The place of an observer. Numbers grow from place to place.
+    @inlinable
+    func index(of number: Int) -> Int? {
+        var range = places.startIndex..<places.endIndex
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if places[middle].number == number { return middle }
+            range = places[middle].number < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }
-        withExtendedLifetime(remains) {}
+        return nil
     }
 }

@@ -21,6 +21,7 @@ final class ObserverRegistry<Object: AnyObject>: Sendable {
     private static var addedMin: Int { 64 }
 
     private let state = Mutex(State())
+    let reads = PublisherReads()
 
     func add(_ observers: [Object], keys: [Key] = [nil], context: ObserverContext? = nil) {
         let additions = keys.map { key in

@@ -4,8 +4,8 @@
 /// Has weakly held observers of any protocols, on one thread.
 ///
 /// ```swift
-/// protocol NameObserver: Observer { func nameChanged(to name: String) }
-/// protocol AgeObserver: Observer { func ageChanged(to age: Int) }
+/// nonisolated protocol NameObserver: Observer { func nameChanged(to name: String) }
+/// nonisolated protocol AgeObserver: Observer { func ageChanged(to age: Int) }
 ///
 /// final class Person: PlainObservable {
 ///     var name = "Ada" {
@@ -33,8 +33,8 @@
 /// ```
 /// Observers are called in the order in which they were added. Inside the call they may add and
 /// remove observers: an added one is called from the next notification on, a removed one isn't
-/// called any more.
-open class PlainObservable: Publisher {
+/// called any more. A conformance that is isolated to an actor counts only there.
+nonisolated open class PlainObservable: Publisher {
     let registry = ObserverRegistry<AnyObject>()
 
     public init() {}
@@ -54,13 +54,14 @@ open class PlainObservable: Publisher {
         registry.forEach { _, observer in
             if let observer = observer as? Role { body(observer) }
         }
+        registry.noteChange()
     }
 }
 
 /// A ``PlainObservable`` that can be observed by key as well.
 ///
 /// ```swift
-/// protocol CellObserver: Observer {
+/// nonisolated protocol CellObserver: Observer {
 ///     func cellChanged(_ change: KeyedChange<String, Int>)
 /// }
 ///
@@ -88,7 +89,7 @@ open class PlainObservable: Publisher {
 /// sheet.set("C3", to: 7)  // nothing: the chart observes other cells
 /// sheet.remove(chart, key: "A1")
 /// ```
-open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
+nonisolated open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
     public final func observerCount(key: any Hashable) -> Int {
         registry.count(key: ObservedKey(key))
     }
@@ -105,9 +106,11 @@ open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
         key: Key,
         _ body: (Role) -> Void
     ) {
-        registry.forEach(key: ObservedKey(key)) { _, observer in
+        let key = ObservedKey(key)
+        registry.forEach(key: key) { _, observer in
             if let observer = observer as? Role { body(observer) }
         }
+        registry.noteChange(key: key)
     }
 
     public final func withObservers<Role, Key: Hashable, Value>(

@@ -7,7 +7,8 @@ public typealias SendableObject = AnyObject & Sendable
 /// Has observers, and tells those that conform to a protocol.
 ///
 /// Observers are held weakly: one that is released elsewhere is forgotten. An observer is added
-/// once; adding it again changes nothing. ``PlainObservable``, ``ThreadSafeObservable`` and
+/// once; adding it again changes nothing. In a module whose code is on the main actor by default, declare the
+/// observers' protocols `nonisolated`. ``PlainObservable``, ``ThreadSafeObservable`` and
 /// ``ObservableThread`` are publishers; ``ConcretePublisher`` makes one out of any class.
 public protocol Publisher<AnyObserver>: AnyObject {
     /// The type of observers: `AnyObject`, or ``SendableObject`` if threads are involved.

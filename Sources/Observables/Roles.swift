@@ -14,7 +14,7 @@ public protocol Observer: AnyObject {}
 /// A publisher that leaves its observers to an observable.
 ///
 /// ```swift
-/// protocol TemperatureObserver: Observer, Sendable { func temperatureChanged(to celsius: Int) }
+/// nonisolated protocol TemperatureObserver: Observer, Sendable { func temperatureChanged(to celsius: Int) }
 ///
 /// final class Thermometer: ConcretePublisher, Sendable {
 ///     let observable = ThreadSafeObservable()
@@ -54,15 +54,21 @@ extension ConcretePublisher where Observable: PlainObservable {
 }
 
 extension ConcretePublisher where Observable: ThreadSafeObservable {
-    public func withObservers<Role>(_ body: (Role) -> Void) {
-        observable.withObservers(body)
+    public func add(_ observers: any SendableObject..., on context: ObserverContext) {
+        observable.add(observers, on: context)
+    }
+}
+
+extension ConcretePublisher where Observable: ObservableThread {
+    public func add(_ observers: any SendableObject..., on context: ObserverContext) {
+        observable.add(observers, on: context)
     }
 }
 
 /// An observer that knows its publishers, and adds and removes itself.
 ///
 /// ```swift
-/// final class Display: TemperatureObserver, ConcreteObserver {
+/// nonisolated final class Display: TemperatureObserver, ConcreteObserver {
 ///     var publishers: [any Publisher<any SendableObject>] { [thermometer] }
 ///     private let thermometer: Thermometer
 ///
@@ -107,8 +113,8 @@ extension ConcreteObserver where Self: Sendable, AnyObserver == any SendableObje
 /// Observes several publishers that don't know each other, and notifies its own observers of the result.
 ///
 /// ```swift
-/// protocol WindowObserver: Observer, Sendable { func windowChanged(isOpen: Bool) }
-/// protocol HeatingObserver: Observer, Sendable { func heat(_ isOn: Bool) }
+/// nonisolated protocol WindowObserver: Observer, Sendable { func windowChanged(isOpen: Bool) }
+/// nonisolated protocol HeatingObserver: Observer, Sendable { func heat(_ isOn: Bool) }
 ///
 /// final class Window: ConcretePublisher, Sendable {
 ///     let observable = ThreadSafeObservable()
@@ -118,7 +124,7 @@ extension ConcreteObserver where Self: Sendable, AnyObserver == any SendableObje
 ///     }
 /// }
 ///
-/// final class Thermostat: Mediator, TemperatureObserver, WindowObserver {
+/// nonisolated final class Thermostat: Mediator, TemperatureObserver, WindowObserver {
 ///     let observable = ThreadSafeObservable()
 ///     var publishers: [any Publisher<any SendableObject>] { [thermometer, window] }
 ///     private let thermometer: Thermometer

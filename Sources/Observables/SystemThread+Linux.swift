@@ -6,11 +6,12 @@
 #if os(Linux)
     import Glibc
 
+    @usableFromInline
     enum SystemThread {
         /// A value that is the identity of no thread.
         static let noIdentity: UInt = 0
 
-        static var currentIdentity: UInt { UInt(pthread_self()) }
+        @usableFromInline static var currentIdentity: UInt { UInt(pthread_self()) }
 
         /// Runs `body` on a new thread, which ends with it.
         static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadStartFailure) {

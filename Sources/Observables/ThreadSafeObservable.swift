@@ -4,7 +4,7 @@
 /// Has weakly held observers of any protocols; everything may be called from any thread.
 ///
 /// ```swift
-/// protocol StockObserver: Observer, Sendable { func stockChanged(to pieces: Int) }
+/// nonisolated protocol StockObserver: Observer, Sendable { func stockChanged(to pieces: Int) }
 ///
 /// final class Warehouse: ThreadSafeObservable, @unchecked Sendable {
 ///     private let pieces = Mutex(0)
@@ -27,8 +27,10 @@
 /// warehouse.add(shelf)
 /// warehouse.deliver(12)
 /// ```
-/// Observers are called on the notifying thread, in the order in which they were added, outside of every
-/// lock: they may publish again, add and remove. Adding and removing from other threads don't wait for a
+/// Observers with a context (`add(_:on:)`) are called there, later. Those whose conformance is isolated to the
+/// main actor are called on it without a context, too; if it is isolated to another actor, they need that
+/// context. All others are called on the notifying thread, in the
+/// order in which they were added, outside of every lock: they may publish again, add and remove. Adding and removing from other threads don't wait for a
 /// running notification. A removed observer isn't called any more (a call that has begun may still be
 /// running). An added one is called from the next notification on. Two threads that notify at the same time
 /// call an observer at the same time, in either order. Where order matters, use ``ObservableValue``,
@@ -36,7 +38,7 @@
 ///
 /// A subclass must repeat `@unchecked Sendable` and protect its own state, as above. If the compiler should
 /// check a class, let the class hold an observable instead, as a ``ConcretePublisher``.
-open class ThreadSafeObservable: Publisher, @unchecked Sendable {
+nonisolated open class ThreadSafeObservable: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
 
     public init() {}
@@ -48,21 +50,28 @@ open class ThreadSafeObservable: Publisher, @unchecked Sendable {
         registry.add(observers)
     }
 
+    /// Adds observers that are called in a context. To change it, remove them first.
+    public final func add(_ observers: [any SendableObject], on context: ObserverContext) {
+        registry.add(observers, context: context)
+    }
+
+    public final func add(_ observers: any SendableObject..., on context: ObserverContext) {
+        add(observers, on: context)
+    }
+
     public final func remove(_ observers: [any SendableObject]) {
         registry.remove(observers)
     }
 
-    public final func withObservers<Role>(_ body: (Role) -> Void) {
-        registry.forEach { _, observer in
-            if let observer = observer as? Role { body(observer) }
-        }
+    public final func withObservers<Role>(_ body: @escaping @Sendable (Role) -> Void) {
+        registry.notify(body)
     }
 }
 
 /// A ``ThreadSafeObservable`` that can be observed by key as well.
 ///
 /// ```swift
-/// protocol PriceObserver: Observer, Sendable {
+/// nonisolated protocol PriceObserver: Observer, Sendable {
 ///     func priceChanged(of sku: String, from old: Int, to new: Int)
 /// }
 ///
@@ -79,7 +88,7 @@ open class ThreadSafeObservable: Publisher, @unchecked Sendable {
 ///     observer.priceChanged(of: change.key, from: change.old, to: change.new)
 /// }
 /// ```
-open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPublisher, @unchecked Sendable {
+nonisolated open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPublisher, @unchecked Sendable {
     public final func observerCount(key: any Hashable & Sendable) -> Int {
         registry.count(key: ObservedKey(key))
     }
@@ -88,26 +97,38 @@ open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPublisher, @unc
         registry.add(observers, keys: keys.map { ObservedKey($0) })
     }
 
+    public final func add(
+        _ observers: [any SendableObject],
+        keys: [any Hashable & Sendable],
+        on context: ObserverContext
+    ) {
+        registry.add(observers, keys: keys.map { ObservedKey($0) }, context: context)
+    }
+
+    public final func add(
+        _ observers: any SendableObject...,
+        keys: [any Hashable & Sendable],
+        on context: ObserverContext
+    ) {
+        add(observers, keys: keys, on: context)
+    }
+
+    public final func add(
+        _ observers: any SendableObject...,
+        key: any Hashable & Sendable,
+        on context: ObserverContext
+    ) {
+        add(observers, keys: [key], on: context)
+    }
+
     public final func remove(_ observers: [any SendableObject], keys: [any Hashable & Sendable]) {
         registry.remove(observers, keys: keys.map { ObservedKey($0) })
     }
 
     public final func withObservers<Role, Key: Hashable & Sendable>(
         key: Key,
-        _ body: (Role) -> Void
+        _ body: @escaping @Sendable (Role) -> Void
     ) {
-        registry.forEach(key: ObservedKey(key)) { _, observer in
-            if let observer = observer as? Role { body(observer) }
-        }
-    }
-
-    public final func withObservers<Role, Key: Hashable & Sendable, Value>(
-        key: Key,
-        old: Value,
-        new: Value,
-        _ body: (Role, KeyedChange<Key, Value>) -> Void
-    ) {
-        let change = KeyedChange(key: key, old: old, new: new)
-        withObservers(key: key) { body($0, change) }
+        registry.notify(key: ObservedKey(key), body)
     }
 }

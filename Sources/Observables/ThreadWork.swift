@@ -25,6 +25,8 @@ final class ThreadWork: Sendable {
     private let state = Mutex(State())
     private let identity = Atomic(SystemThread.noIdentity)
     private let wakeUp = DispatchSemaphore(value: 0)
+    /// Signalled by a stop. Whoever has waited for it signals it again, for others that sleep.
+    private let stopped = DispatchSemaphore(value: 0)
     private let running = DispatchGroup()
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
@@ -50,6 +52,7 @@ final class ThreadWork: Sendable {
     func stop() {
         state.withLock { $0.isStopped = true }
         wakeUp.signal()
+        stopped.signal()
     }
 
     func join() {
@@ -67,6 +70,19 @@ final class ThreadWork: Sendable {
 
     func perform() {
         for action in take() { action() }
+    }
+
+    /// Waits for the time or for the stop, and leaves all work where it is. Returns false if stopped.
+    func sleep(for time: Duration) -> Bool {
+        let end = ContinuousClock.now + time
+        while !isStopped {
+            let left = end - .now
+            guard left > .zero else { return true }
+            // At most an hour at once, because longer times may be too long for the clock below.
+            let seconds = min(left, .seconds(3600)) / .seconds(1)
+            if stopped.wait(timeout: .now() + seconds) == .success { stopped.signal() }
+        }
+        return false
     }
 
     func performUntilStopped() {

@@ -2,7 +2,7 @@
 
 extension ValueObservable {
     /// The current value and every later one, for `for await`. See ``values(buffering:)``.
-    public var values: AsyncStream<Value> { values() }
+    @inlinable public var values: AsyncStream<Value> { values() }
 
     /// The current value and those that follow, as a stream of its own for one loop.
     ///
@@ -19,6 +19,7 @@ extension ValueObservable {
     /// - Parameter policy: what happens to values that come faster than they are read. By
     ///   default the newest wins: a slow reader skips values, never gets an outdated one, and
     ///   costs no memory. `.unbounded` keeps all of them.
+    @inlinable
     public func values(
         buffering policy: AsyncStream<Value>.Continuation.BufferingPolicy = .bufferingNewest(1)
     ) -> AsyncStream<Value> {

@@ -49,11 +49,13 @@ public protocol ValueObservable<Value>: AnyObject, Sendable {
 }
 
 extension ValueObservable {
+    @inlinable
     public func update(_ newValue: Value) {
         update { $0 = newValue }
     }
 
     /// Calls `observer` for every change from now on, without the current value.
+    @inlinable
     public func observe(_ observer: @escaping @Sendable (Change<Value>) -> Void) -> Disposable {
         observe(initial: false, observer)
     }
@@ -68,6 +70,7 @@ extension ValueObservable {
     /// text.value = "Grace"  // length 5, text Grace
     /// text.value = "Grace"  // not a word
     /// ```
+    @inlinable
     public func observe<Part: Equatable & Sendable>(
         _ part: any KeyPath<Value, Part> & Sendable,
         initial: Bool = false,

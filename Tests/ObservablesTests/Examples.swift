@@ -6,9 +6,9 @@ import Observables
 import Synchronization
 
 /// Lines that the examples printed since they were last taken.
-private let printed = Mutex<[String]>([])
+nonisolated private let printed = Mutex<[String]>([])
 
-func takePrinted() -> [String] {
+nonisolated func takePrinted() -> [String] {
     printed.withLock { lines in
         defer { lines = [] }
         return lines
@@ -16,7 +16,7 @@ func takePrinted() -> [String] {
 }
 
 /// Replaces the standard library's `print`, so that tests see what was printed.
-func print(_ items: Any..., separator: String = " ", terminator: String = "\n") {
+nonisolated func print(_ items: Any..., separator: String = " ", terminator: String = "\n") {
     let line = items.map { "\($0)" }.joined(separator: separator)
     printed.withLock { $0.append(line) }
 }
@@ -99,7 +99,7 @@ enum ValuesExample {
 }
 
 enum ValueExample {
-    struct Profile: Sendable {
+    nonisolated struct Profile: Sendable {
         var name: String
         var postCount = 0
     }
@@ -117,6 +117,19 @@ enum ValueExample {
         profile.update(Profile(name: "Grace", postCount: 2))  // the whole; not a word about posts
         observation.dispose()
         counter.dispose()
+    }
+}
+
+enum ContextExample {
+    @MainActor final class Label {
+        var text = ""
+        private var observation: Disposable?
+
+        func show(_ price: ObservableValue<Int>) {
+            observation = price.observe(on: .mainActor) { [weak self] change in
+                self?.text = "\(change.new) €"
+            }
+        }
     }
 }
 
@@ -151,8 +164,8 @@ enum NotifierExample {
 }
 
 enum PlainExample {
-    protocol NameObserver: Observer { func nameChanged(to name: String) }
-    protocol AgeObserver: Observer { func ageChanged(to age: Int) }
+    nonisolated protocol NameObserver: Observer { func nameChanged(to name: String) }
+    nonisolated protocol AgeObserver: Observer { func ageChanged(to age: Int) }
 
     final class Person: PlainObservable {
         var name = "Ada" {
@@ -182,7 +195,7 @@ enum PlainExample {
 }
 
 enum KeyedPlainExample {
-    protocol CellObserver: Observer {
+    nonisolated protocol CellObserver: Observer {
         func cellChanged(_ change: KeyedChange<String, Int>)
     }
 
@@ -214,7 +227,7 @@ enum KeyedPlainExample {
 }
 
 enum ThreadSafeExample {
-    protocol StockObserver: Observer, Sendable { func stockChanged(to pieces: Int) }
+    nonisolated protocol StockObserver: Observer, Sendable { func stockChanged(to pieces: Int) }
 
     final class Warehouse: ThreadSafeObservable, @unchecked Sendable {
         private let pieces = Mutex(0)
@@ -241,7 +254,7 @@ enum ThreadSafeExample {
 }
 
 enum KeyedThreadSafeExample {
-    protocol PriceObserver: Observer, Sendable {
+    nonisolated protocol PriceObserver: Observer, Sendable {
         func priceChanged(of sku: String, from old: Int, to new: Int)
     }
 

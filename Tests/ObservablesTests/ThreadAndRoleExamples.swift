@@ -5,7 +5,7 @@ import Observables
 import Synchronization
 
 enum ThreadExample {
-    protocol ProgressObserver: Observer { func progressed(to percent: Int) }
+    nonisolated protocol ProgressObserver: Observer { func progressed(to percent: Int) }
 
     final class Import: ObservableThread, @unchecked Sendable {
         override func main() {
@@ -21,7 +21,7 @@ enum ThreadExample {
 
     @MainActor final class ProgressBar: @MainActor ProgressObserver {
         var percent = 0
-        func progressed(to percent: Int) { self.percent = percent }
+        @MainActor func progressed(to percent: Int) { self.percent = percent }
     }
 
     static func run(_ log: Log, _ bar: ProgressBar) throws {
@@ -35,12 +35,12 @@ enum ThreadExample {
     static func run() async throws {
         let bar = ProgressBar()
         try run(Log(), bar)
-        while await bar.percent < 100 { await Task.yield() }
+        while await MainActor.run(body: { bar.percent < 100 }) { await Task.yield() }
     }
 }
 
 enum KeyedThreadExample {
-    protocol SensorObserver: Observer {
+    nonisolated protocol SensorObserver: Observer {
         func sensorChanged(_ change: KeyedChange<String, Int>)
     }
 
@@ -74,7 +74,7 @@ enum KeyedThreadExample {
 }
 
 enum RolesExample {
-    protocol TemperatureObserver: Observer, Sendable { func temperatureChanged(to celsius: Int) }
+    nonisolated protocol TemperatureObserver: Observer, Sendable { func temperatureChanged(to celsius: Int) }
 
     final class Thermometer: ConcretePublisher, Sendable {
         let observable = ThreadSafeObservable()
@@ -86,7 +86,7 @@ enum RolesExample {
         }
     }
 
-    final class Display: TemperatureObserver, ConcreteObserver {
+    nonisolated final class Display: TemperatureObserver, ConcreteObserver {
         var publishers: [any Publisher<any SendableObject>] { [thermometer] }
         private let thermometer: Thermometer
 
@@ -108,8 +108,8 @@ enum MediatorExample {
     typealias TemperatureObserver = RolesExample.TemperatureObserver
     typealias Thermometer = RolesExample.Thermometer
 
-    protocol WindowObserver: Observer, Sendable { func windowChanged(isOpen: Bool) }
-    protocol HeatingObserver: Observer, Sendable { func heat(_ isOn: Bool) }
+    nonisolated protocol WindowObserver: Observer, Sendable { func windowChanged(isOpen: Bool) }
+    nonisolated protocol HeatingObserver: Observer, Sendable { func heat(_ isOn: Bool) }
 
     final class Window: ConcretePublisher, Sendable {
         let observable = ThreadSafeObservable()
@@ -119,7 +119,7 @@ enum MediatorExample {
         }
     }
 
-    final class Thermostat: Mediator, TemperatureObserver, WindowObserver {
+    nonisolated final class Thermostat: Mediator, TemperatureObserver, WindowObserver {
         let observable = ThreadSafeObservable()
         var publishers: [any Publisher<any SendableObject>] { [thermometer, window] }
         private let thermometer: Thermometer

@@ -1,14 +1,14 @@
 // The examples of the library's documentation, word for word, so that they compile. Those
 // that end by themselves are run. `ExampleTests` compares them with the sources.
 
-import Observables
+import Observation
 import PlugboardClient
 
 struct Review: Codable {
     var rating: Double
 }
 
-struct AddToCart: Codable {
+nonisolated struct AddToCart: Codable {
     var quantity: Int
 }
 
@@ -55,6 +55,16 @@ enum Examples {
         total.update { $0 += 1 }
         try await bus.sync()
         observation.dispose()
+    }
+
+    @MainActor static func show(_ bus: Bus) {
+        let price = bus.observed("price", default: 0.0)
+        withObservationTracking {
+            print(price.isLive ? "\(price.value)" : "\(price.value), perhaps no longer")
+        } onChange: {
+            print("there is news")
+        }
+        price.value = 49.9  // publishes it
     }
 
     static func callback(_ bus: Bus) async throws {

@@ -27,7 +27,10 @@ enum Layers {
     /// All layers, from the bottom up. Foundation makes every program start more slowly, so only modules
     /// that need it for Codable may import it, and plugins that choose to.
     static let all: [Layer] = [
-        Layer(folder: "Sources/Observables", allowed: system.union(["Synchronization", "Dispatch"])),
+        Layer(
+            folder: "Sources/Observables",
+            allowed: system.union(["Synchronization", "Dispatch", "Observation"])
+        ),
         Layer(folder: "Sources/PlugboardMemory", allowed: system),
         Layer(folder: "Sources/PlugboardWire", allowed: system.union(["PlugboardMemory"])),
         Layer(folder: "Sources/CPlatform", allowed: []),
@@ -47,7 +50,7 @@ enum Layers {
             folder: "Sources/PlugboardClient",
             allowed: [
                 "Observables", "PlugboardMemory", "PlugboardWire", "PlugboardPosix", "Synchronization",
-                "Foundation", "FoundationEssentials",
+                "Observation", "SwiftUI", "Foundation", "FoundationEssentials",
             ]
         ),
         Layer(

@@ -1,7 +1,8 @@
 // The library's entry point: a connection to a broker, which lasts as long as somebody holds it. It may
 // be used from any thread or task. Only `async` functions wait for the broker.
 
-import Observables
+// Exported, because this library's own functions take and return types of it, such as `Disposable`.
+@_exported import Observables
 import PlugboardPosix
 
 /// A connection to the bus.

@@ -84,6 +84,7 @@ public struct Event: Sendable, Equatable {
 
     /// The value as a type of yours, or as `JSON` without a copy.
     /// - Throws: `BusError.undecodable` with the key and the reason.
+    @inlinable
     public func decode<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         guard let value else { throw BusError.undecodable(key: key, reason: "the event has no value") }
         return try value.decode(as: type, for: key)
@@ -92,6 +93,7 @@ public struct Event: Sendable, Equatable {
 
 extension JSON {
     /// Decodes the value. The error names the key.
+    @inlinable
     func decode<Value: Decodable>(as type: Value.Type, for key: String) throws(BusError) -> Value {
         do {
             return try decode(as: type)
@@ -192,6 +194,7 @@ public struct Entry: Sendable, Equatable {
 
     /// The value as a type of yours.
     /// - Throws: `BusError.undecodable` with the key and the reason.
+    @inlinable
     public func decode<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         try value.decode(as: type, for: key)
     }

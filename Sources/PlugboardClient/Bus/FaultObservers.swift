@@ -7,17 +7,23 @@ import Synchronization
 
 /// The observers of one bus's faults.
 final class FaultObservers: Sendable {
+    private struct FaultObserver {
+        /// The key of the faults that it gets; nil if it gets all.
+        let key: String?
+        let handler: @Sendable (Fault) -> Void
+    }
+
     private struct Observers {
-        var handlers: [Int: @Sendable (Fault) -> Void] = [:]
+        var handlers: [Int: FaultObserver] = [:]
         var next = 0
     }
 
     private let observers = Mutex(Observers())
 
-    func observe(_ handler: @escaping @Sendable (Fault) -> Void) -> Disposable {
+    func observe(key: String? = nil, _ handler: @escaping @Sendable (Fault) -> Void) -> Disposable {
         let number = observers.withLock { observers in
             observers.next += 1
-            observers.handlers[observers.next] = handler
+            observers.handlers[observers.next] = FaultObserver(key: key, handler: handler)
             return observers.next
         }
         return Disposable { [weak self] in
@@ -27,8 +33,12 @@ final class FaultObservers: Sendable {
     }
 
     func tell(_ fault: Fault) {
-        let handlers = observers.withLock { $0.handlers.sorted { $0.key < $1.key }.map(\.value) }
-        if handlers.isEmpty { StandardStream.complain("plugboard: \(fault)") }
-        for handler in handlers { handler(fault) }
+        let told = observers.withLock { observers in
+            observers.handlers.sorted { $0.key < $1.key }.map(\.value).filter {
+                $0.key == nil || $0.key == fault.key
+            }
+        }
+        if told.isEmpty { StandardStream.complain("plugboard: \(fault)") }
+        for observer in told { observer.handler(fault) }
     }
 }

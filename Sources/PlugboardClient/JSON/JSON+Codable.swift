@@ -10,15 +10,16 @@ import PlugboardWire
 
 extension JSON {
     // Neither of these is changed, so threads may share them.
-    private static let encoder: JSONEncoder = {
+    @usableFromInline static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
         return encoder
     }()
-    private static let decoder = JSONDecoder()
+    @usableFromInline static let decoder = JSONDecoder()
 
     /// The JSON of a value. A `JSON` stays as it is.
     /// - Throws: `BusError.unencodable`.
+    @inlinable
     public init(encoding value: some Encodable) throws {
         if let json = value as? JSON {
             self = json
@@ -33,6 +34,7 @@ extension JSON {
 
     /// The value as another type. As a `JSON` it stays as it is.
     /// - Throws: what the type's decoding throws, such as `DecodingError`.
+    @inlinable
     public func decode<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         if let json = self as? Value { return json }
         return try Self.decoder.decode(type, from: Data(bytes))

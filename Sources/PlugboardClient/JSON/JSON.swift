@@ -37,6 +37,7 @@ public struct JSON: Sendable, Hashable {
     }
 
     /// Takes bytes that the broker or this library wrote.
+    @usableFromInline
     init(trusted bytes: [UInt8]) {
         self.bytes = bytes
     }

@@ -38,6 +38,7 @@ extension RemoteObservable {
             return (state.observed.take(), dropHeld("nothing is heard of it any more", &state))
         }
         withExtendedLifetime(observed) {}
+        noteChange()
         if let error, error.code != nil { tell(error) }
         if !bus.link.isClosed { tell(fault) }
     }
@@ -50,6 +51,7 @@ extension RemoteObservable {
         case .synced: synced()
         case .leave, .emit, .lagged: break
         }
+        noteChange()
     }
 
     private func updated(_ event: Event) {
@@ -112,6 +114,7 @@ extension RemoteObservable {
         let id = link.state.withLock { $0.takeID() }
         return link.start(request, timeout: timeout, id: id) { [weak self, key] result in
             self?.state.withLock { $0.settle() }
+            self?.noteChange()
             guard case .failure(let error as BusError) = result, error != .closed else { return }
             link.faults.tell(Fault(error: error, key: key))
         }

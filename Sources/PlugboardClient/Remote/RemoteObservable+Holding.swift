@@ -73,6 +73,7 @@ extension RemoteObservable {
         let failure = link.start(ObjectText(op: "sync"), timeout: timeout, id: id) { [self] result in
             let reason = if case .failure(let error) = result { "\(error)" } else { "it never did" }
             let fault = state.withLock { dropHeld(reason, &$0) }
+            noteChange()
             if !link.isClosed { tell(fault) }
         }
         if failure == nil { link.state.withLock { _ = $0.holding.insert(sub) } }

@@ -2,6 +2,7 @@
 // the line that makes the value.
 
 import Observables
+import Observation
 import PlugboardWire
 import Synchronization
 
@@ -33,15 +34,20 @@ import Synchronization
 /// **Reconnecting.** After a reconnection, observers get the value if it differs from the last one that
 /// they got. A deletion counts, too.
 ///
+/// **Observation.** What reads `value` within `withObservationTracking`, a SwiftUI body or `Observations`, is
+/// told of the next change. On the main actor, ``Observed`` is simpler.
+///
 /// **End.** Observing ends when the observable is released, or when the bus closes. `value` then stays as
 /// it was.
-public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable {
+public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable, Observation.Observable {
     public let key: String
     /// The value while the key is absent.
     public let defaultValue: Value
     let bus: Bus
     let sub: Int
     let state: Mutex<State>
+    /// Counts changes of what can be read here, so that Observation is told of them.
+    let changes = ObservableValue(0)
 
     struct State {
         /// What observers observe; nil after the end.
@@ -78,15 +84,15 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
 
     /// The newest value, with this program's own changes.
     public var value: Value {
-        get { state.withLock { $0.ahead ?? $0.known } }
+        get { read { $0.ahead ?? $0.known } }
         set { update(newValue) }
     }
 
     /// The revision of the value that observers know; 0 while the key is absent.
-    public var revision: Int { state.withLock { $0.revision } }
+    public var revision: Int { read { $0.revision } }
 
     /// Whether the broker has sent the key's value.
-    public var isReady: Bool { state.withLock { $0.isReady } }
+    public var isReady: Bool { read { $0.isReady } }
 
     /// Changes the value and publishes it; see the description of the type. Before the first answer,
     /// `change` is called once more if a value arrives, with that value.
@@ -113,9 +119,18 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
             let result = try change(&new)
             return (result, state.isReady ? send(new, &state) : hold(new, again: again, &state))
         }
+        noteChange()
         tell(fault)
         return result
     }
+
+    private func read<Part: Sendable>(_ part: (State) -> Part) -> Part {
+        _ = changes.value
+        return state.withLock { part($0) }
+    }
+
+    /// Call it after a change of the state, without the state's lock.
+    func noteChange() { changes.update { $0 &+= 1 } }
 
     public func observe(
         initial: Bool,

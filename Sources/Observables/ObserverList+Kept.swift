@@ -1,0 +1,91 @@
+// What a list keeps for its observable: read, replaced, and changed under the lock or in place. A change in
+// place takes the value out of the list until it is done, since nobody should wait for a lock that the code of
+// the user holds without knowing it. Until then other threads wait for the value here.
+
+import Dispatch
+import Synchronization
+
+/// Which thread has the kept value, and who waits for it.
+@usableFromInline
+struct ChangeTurn: Sendable {
+    @usableFromInline var holder: UInt = 0
+    @usableFromInline var waiting: [DispatchSemaphore] = []
+
+    @inlinable
+    init() {}
+}
+
+extension ObserverList {
+    @inlinable var kept: Kept {
+        withKept { $0.kept }
+    }
+
+    /// Runs `body` under the lock, once the kept value is there. `body` returns nil if it isn't.
+    @inlinable
+    func withKept<Result: Sendable, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result?
+    ) throws(Failure) -> Result {
+        while true {
+            let result = try state.withLock { (state) throws(Failure) -> Result? in try body(&state) }
+            if let result { return result }
+            waitForKept()
+        }
+    }
+
+    /// Takes the value out, with a copy if anybody asks for the old one. `putBack` has to follow.
+    @inlinable
+    func takeOut() -> (kept: Kept, old: Kept?) {
+        withKept { state in
+            guard let kept = state.kept.take() else { return nil }
+            state.turn.holder = SystemThread.currentIdentity
+            return (kept, state.askingForOld > 0 ? kept : nil)
+        }
+    }
+
+    /// Puts the value back. The caller has to `deliver`.
+    @inlinable
+    func putBack(_ kept: Kept, _ event: (Kept) -> Event) -> Delivery? {
+        let (delivery, waiting) = state.withLock { state in
+            state.kept = kept
+            let delivery = post(&state, event)
+            guard !state.turn.waiting.isEmpty else { return (delivery, [DispatchSemaphore]()) }
+            defer { state.turn.waiting = [] }
+            return (delivery, state.turn.waiting)
+        }
+        for semaphore in waiting { semaphore.signal() }
+        return delivery
+    }
+
+    @usableFromInline
+    func waitForKept() {
+        let semaphore: DispatchSemaphore? = state.withLock { state in
+            guard state.kept == nil else { return nil }
+            precondition(
+                state.turn.holder != SystemThread.currentIdentity,
+                "an observable value is used by the code that changes it in place"
+            )
+            let semaphore = DispatchSemaphore(value: 0)
+            state.turn.waiting.append(semaphore)
+            return semaphore
+        }
+        semaphore?.wait()
+    }
+}
+
+extension ObserverList.State {
+    /// Changes the kept value, and keeps the old one if anybody asks for it or the change can throw. Returns
+    /// nil if there is no value. If it throws, nothing has changed.
+    @inlinable
+    mutating func change<Result, Failure: Error>(
+        _ change: (inout Kept) throws(Failure) -> Result
+    ) throws(Failure) -> (old: Kept?, result: Result)? {
+        guard var kept = self.kept.take() else { return nil }
+        defer { self.kept = kept }
+        if Failure.self == Never.self, askingForOld == 0 { return (nil, try change(&kept)) }
+        let old = kept
+        var new = kept
+        let result = try change(&new)
+        kept = new
+        return (old, result)
+    }
+}

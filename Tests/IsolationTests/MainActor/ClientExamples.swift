@@ -1,0 +1,1 @@
+../../PlugboardClientTests/Examples.swift

@@ -1,0 +1,1 @@
+../Nonisolated/IsolationTests.swift
