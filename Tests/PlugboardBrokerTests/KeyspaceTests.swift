@@ -38,7 +38,8 @@ struct KeyspaceTests {
 
         func keys(matching pattern: String, after: String = "") -> [String] {
             var found: [String] = []
-            _ = keyspace.forEachMatch(of: Array(pattern.utf8).span, after: Array(after.utf8).span) {
+            var visits = Int.max
+            _ = keyspace.walk(Array(pattern.utf8).span, after: Array(after.utf8).span, &visits) {
                 found.append(String(keyspace[$0].key))
                 return true
             }

@@ -293,6 +293,23 @@ struct QuotaBrokerTests {
         #expect(try writer.ask("sync").hasPrefix(#"{"ok":"sync""#))
     }
 
+    @Test("requests in part: as many bytes as the quota wait, with one more their client is told bye")
+    func partial() throws {
+        let broker = try broker(#""partial":100"#)
+        let (one, other) = (try broker.client(), try broker.client())
+        try one.send(bytes: Array(repeating: UInt8(ascii: "x"), count: 60))
+        try other.send(bytes: Array(repeating: UInt8(ascii: "y"), count: 40))
+        let third = try broker.client()
+        #expect(try third.ask("sync").hasPrefix(#"{"ok":"sync""#))
+        try one.send(bytes: Array("\n".utf8))
+        #expect(try one.line().contains("unknown_op"))
+        try one.send(bytes: Array(repeating: UInt8(ascii: "x"), count: 61))
+        #expect(try #require(try one.lineOrEnd()).hasPrefix(#"{"event":"bye","reason":"limit""#))
+        #expect(try one.lineOrEnd() == nil)
+        try other.send(bytes: Array("\n".utf8))
+        #expect(try other.line().contains("unknown_op"))
+    }
+
     @Test("answers owed: who waits for more of them than its user may is told bye, and the others are served")
     func owedAnswers() throws {
         let broker = try broker(#""owed":2000"#)

@@ -107,6 +107,35 @@ final class TestHub {
         endTurn()
     }
 
+    /// How many keys a request looks at before others have their turn. Who sets it has it go on by `goOn`.
+    var visitsMax: Int {
+        get { box.hub.work.visitsMax }
+        set {
+            box.hub.work.visitsMax = newValue
+            goesOnByItself = false
+        }
+    }
+    private var goesOnByItself = true
+
+    /// Whether a request of a client was put off.
+    func isBusy(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isBusy }
+
+    /// Goes on with the request that was put off first, for one slice.
+    func goOn() {
+        hub.goOnWithWalks(until: 0)
+        endTurn()
+    }
+
+    /// Goes on with all requests that were put off, to their end. Returns the number of slices.
+    func goOnToEnd() -> Int {
+        var slices = 0
+        while !box.hub.work.isEmpty {
+            goOn()
+            slices += 1
+        }
+        return slices
+    }
+
     /// Handles a line of a client that was too long.
     func refuseOverlong(from client: Int) {
         hub.refuseOverlong(from: sessions[client])
@@ -124,6 +153,7 @@ final class TestHub {
 
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
+        while goesOnByItself, !box.hub.work.isEmpty { box.hub.goOnWithWalks(until: .max) }
         if !box.hub.delivery.dirty.isEmpty { hasChanged = true }
         for session in box.hub.delivery.dirty.all {
             box.hub.sessions[session].isTouched = false

@@ -42,7 +42,7 @@ struct WalkTests {
         #expect(hub.isBusy(asker))
         #expect(hub.goOnToEnd() == 1)
         #expect(!hub.isBusy(asker))
-        #expect(Work.visitsPerSlice == 4_096)
+        #expect(WorkUnderWay.visitsPerSlice == 4_096)
     }
 
     @Test("others are served in between, and two requests take turns")

@@ -44,7 +44,8 @@ struct RoomTests {
 
     /// The phases of a turn, in their order.
     private static let phases = [
-        "try wait(milliseconds)", "try performReady()", "goOnWithReleased()", "hub.goOnWithWalks(", "expireDue()",
+        "try wait(milliseconds)", "try performReady()", "goOnWithReleased()",
+        "hub.goOnWithWalks(", "expireDue()",
         "goOnWithUnsettled()", "try tickJournal()", "dismissSlow()", "try keepRecords()", "try writeOut()",
         "closeFinished()", "hub.tellTraces()", "readAgain()", "hub.endTurn()", "try checkTurn()",
     ]

@@ -145,6 +145,7 @@ struct Access {
     func closeAccount(of session: borrowing Session) {
         guard let clearance = session.clearance, let account = clearance.account else { return }
         account.owed -= clearance.owed
+        account.partial -= clearance.partial
         account.connections -= 1
         clearance.account = nil
     }
@@ -226,6 +227,15 @@ struct Access {
         account.owed += owed - clearance.owed
         clearance.owed = owed
         return hasGrown && account.owed > account.quota.owed
+    }
+
+    /// Counts the bytes of a request that has come in part. Returns the same as `recountOwed`.
+    func recountPartial(_ bytes: Int, of session: borrowing Session) -> Bool {
+        guard let clearance = session.clearance, let account = clearance.account else { return false }
+        let hasGrown = bytes > clearance.partial
+        account.partial += bytes - clearance.partial
+        clearance.partial = bytes
+        return hasGrown && account.partial > account.quota.partial
     }
 
     /// Checks that the accounts agree with what was found, and that no batch is being checked.

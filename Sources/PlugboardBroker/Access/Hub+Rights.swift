@@ -99,4 +99,10 @@ extension Hub {
     mutating func recountOwed(_ session: SessionHandle) {
         if access.recountOwed(sessions[session]) { delivery.setAside(session, .quota, &sessions) }
     }
+
+    /// Counts what has come of a client's next request.
+    mutating func notePartial(_ bytes: Int, of session: SessionHandle) {
+        guard sessions[session].isGuarded, access.recountPartial(bytes, of: sessions[session]) else { return }
+        delivery.setAside(session, .quota, &sessions)
+    }
 }

@@ -12,6 +12,8 @@ public struct Quota: Equatable, Sendable {
     var subscriptions: Int
     /// Bytes that wait until these connections read them.
     var owed: Int
+    /// Bytes of requests that these connections have sent in part.
+    var partial: Int
     /// Keys that this user was the last to write.
     var keys: Int
     /// Bytes of those keys and values, and of wills and filters.
@@ -22,6 +24,7 @@ public struct Quota: Equatable, Sendable {
         connections: 1_024,
         subscriptions: 131_072,
         owed: 268_435_456,
+        partial: 67_108_864,
         keys: 1_000_000,
         kept: 268_435_456
     )
@@ -29,6 +32,7 @@ public struct Quota: Equatable, Sendable {
         connections: .max,
         subscriptions: .max,
         owed: .max,
+        partial: .max,
         keys: .max,
         kept: .max
     )
@@ -36,7 +40,7 @@ public struct Quota: Equatable, Sendable {
     /// The names of the limits in a policy, in the order of the specification.
     static let names: [(name: String, place: WritableKeyPath<Quota, Int> & Sendable)] = [
         ("connections", \.connections), ("subscriptions", \.subscriptions), ("owed", \.owed),
-        ("keys", \.keys), ("kept", \.kept),
+        ("partial", \.partial), ("keys", \.keys), ("kept", \.kept),
     ]
 }
 
@@ -47,6 +51,7 @@ final class UserAccount {
     var connections = 0
     var subscriptions = 0
     var owed = 0
+    var partial = 0
     var keys = 0
     var kept = 0
     /// What the batch that is being checked would add.
@@ -124,6 +129,7 @@ extension UserAccount {
             of: user
         )
         try Self.always.agree("it counts what is owed", owed, use.owed, of: user)
+        try Self.always.agree("it counts the requests in part", partial, use.partial, of: user)
         try Self.always.agree("it counts the keys", keys, use.keys, of: user)
         try Self.always.agree("it counts the bytes that are kept", kept, use.kept, of: user)
         try Self.always.hold("no batch is under way", planned.keys == 0 && planned.bytes == 0, of: user)

@@ -70,6 +70,8 @@ final class Clearance {
     var account: UserAccount?
     /// How many owed bytes the account counts for this client.
     var owed = 0
+    /// The same for bytes of a request that has come in part.
+    var partial = 0
     /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?
     /// Whether the client is the supervisor's. It publishes the states of plugins, and no policy applies to

@@ -90,7 +90,8 @@ extension EventLoop {
 
     /// Asks for what is to be read again; all of it was written by now.
     mutating func readAgain() {
-        guard hub.work.replays.hasRequests, hub.durability.hasJournal, hub.durability.isWritten else { return }
+        guard hub.work.replays.hasRequests, hub.durability.hasJournal, hub.durability.isWritten
+        else { return }
         for request in hub.work.replays.takeRequests(hub.matching) { hub.durability.read(request) }
     }
 

@@ -196,6 +196,7 @@ extension Hub {
         use.add(to: clearance.account) {
             $0.connections += 1
             $0.owed += clearance.owed
+            $0.partial += clearance.partial
             $0.kept += willBytes(of: session)
             $0.subscriptions += services
         }

@@ -14,7 +14,7 @@ struct Hub: ~Copyable {
     /// What is kept of it all.
     var durability = Durability()
     /// What takes longer than a turn.
-    var work = Work()
+    var work = WorkUnderWay()
     var warnings = Warnings()
     /// What became of the writes of this turn, for those who trace.
     var tracing: Tracing

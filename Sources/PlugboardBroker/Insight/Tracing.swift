@@ -8,7 +8,8 @@ import PlugboardWire
 
 /// The tracers, and the traces of the present turn.
 struct Tracing: ~Copyable {
-    /// The most bytes of text in one turn. Past it, writes are not traced but counted as dropped.
+    /// The most bytes of text in one turn, and the most bytes of lines that tracers are told in one. Past it,
+    /// writes are not traced but counted as dropped.
     static let bytesMax = 4_194_304
 
     /// A subscription that traces, and its patterns.
@@ -98,7 +99,8 @@ struct Tracing: ~Copyable {
         var isWanted = false
         for index in tracers.indices where tracers[index].isConcerned(key, matching, sessions) {
             isWanted = true
-            if isFull { tracers[index].drop(revision) }
+            if !isFull { break }
+            tracers[index].drop(revision)
         }
         return isWanted && !isFull
     }
@@ -133,14 +135,15 @@ struct Tracing: ~Copyable {
         )
     }
 
+    /// The last write has more observers than a line names.
+    mutating func noteMore() {
+        if !records.isEmpty { records[records.count - 1].hasMore = true }
+    }
+
     /// Notes the outcome of the last write for one observer. `observer` is the text.
     mutating func append(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
         guard !records.isEmpty else { return }
         let place = records.count - 1
-        if observers.count - records[place].first == Limits.listedObserversMax {
-            records[place].hasMore = true
-            return
-        }
         let start = text.count
         text.append(observer)
         let range = ByteRange(start, text.count)
@@ -187,6 +190,9 @@ struct Tracing: ~Copyable {
         }
         buffer.append(record.hasMore ? "],\"more\":true}\n" : "]}\n")
     }
+
+    /// A tracer isn't told of a write: so much is told in this turn already.
+    mutating func drop(_ index: Int, ofTracer tracer: Int) { tracers[tracer].drop(records[index].revision) }
 
     /// Takes the gap of a tracer.
     mutating func takeGap(ofTracer index: Int) -> Gap? {

@@ -104,13 +104,12 @@ struct Keyspace: ~Copyable {
         while let observable = next {
             let key = self[observable].key
             guard key.starts(with: prefix) else { return .ended }
-            let isNew = after.isEmpty || KeyOrder.precedes(after, key)
-            if isNew, self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) {
-                return .stopped
-            }
+            next = self.next(after: observable)
+            // The key itself is no visit, or a walk of one visit at a time would never leave it.
+            guard after.isEmpty || KeyOrder.precedes(after, key) else { continue }
+            if self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) { return .stopped }
             visits -= 1
             if visits <= 0 { return .paused(observable) }
-            next = self.next(after: observable)
         }
         return .ended
     }

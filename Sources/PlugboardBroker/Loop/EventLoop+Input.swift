@@ -162,6 +162,7 @@ extension EventLoop {
             hub.delivery.takeBack(from: &connection.inbox)
         }
         connection.searchedBytes = connection.inbox.count
+        hub.notePartial(connection.inbox.count, of: connection.session)
     }
 
     private mutating func refuseOverlong(_ connection: Connection) {

@@ -139,6 +139,14 @@ struct Matching: ~Copyable {
         var list = List<SubscriptionHandle>()
         swap(&list, &found)
         defer { swap(&list, &found) }
+        if let observable, keyspace[observable].observersGeneration == generation {
+            // Of very many observers arranging them takes long, and this was done when they were told last.
+            list.removeAll()
+            for place in keyspace[observable].observers.indices {
+                list.append(keyspace[observable].observers[place].subscription)
+            }
+            return
+        }
         collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
     }
 

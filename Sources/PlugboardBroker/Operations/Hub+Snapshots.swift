@@ -49,7 +49,8 @@ extension Hub {
         guard let walk = work.finished else { return lookFor(patterns, request, line, session) }
         let clearance = sessions[session].clearance
         // Who writes so much that it isn't known what came meanwhile has the keys be looked at once more.
-        guard walk.since >= keyspace.history.completeSince else { return currentValues(of: patterns, clearance) }
+        let isRemembered = walk.since >= keyspace.history.completeSince
+        guard isRemembered else { return currentValues(of: patterns, clearance) }
         var values = walk.present(in: keyspace, to: clearance)
         for number in keyspace.history.first(after: walk.since)..<keyspace.history.count {
             let observable = keyspace.history[number].observable

@@ -44,7 +44,10 @@ extension Hub {
         let (event, old) = (Event(operation), keyspace[observable].value)
         let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
-        for subscription in observers
+        let listed = observers.prefix(Limits.listedObserversMax)
+        if listed.count < observers.count { tracing.noteMore() }
+        work.count(steps: listed.count * Self.stepsPerOutcome + tracing.tracers.count)
+        for subscription in listed
         where sessions[matching[subscription].session].isOpen {
             let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
             let session = matching[subscription].session
@@ -69,19 +72,28 @@ extension Hub {
 
     /// Tells the turn's traces. What is told is sent in the same turn.
     mutating func tellTraces() {
+        var told = 0
         for index in tracing.tracers.indices {
             let tracer = tracing.tracers[index]
             for place in 0..<tracing.count
             where tracer.isConcerned(tracing.key(place), matching, sessions) {
+                if told > Tracing.bytesMax {
+                    tracing.drop(place, ofTracer: index)
+                    continue
+                }
                 scratch.removeAll()
                 scratch.append(#"{"event":"trace","sub":"#)
                 scratch.append(matching.sub(of: tracer.subscription))
                 tracing.appendLine(place, to: &scratch)
                 let line = scratch.bytes.kept
+                told += line.count
                 tellOrQueue(line, revision: tracing.revision(place), to: tracer.subscription)
             }
             if let gap = tracing.takeGap(ofTracer: index) { tellOrQueue(gap, to: tracer.subscription) }
         }
         tracing.removeAll()
     }
+
+    /// What finding out what becomes of an event for one observer costs, in observers told.
+    private static let stepsPerOutcome = 64
 }

@@ -15,6 +15,7 @@ extension Hub {
         let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count
         let isSeen = sessions[session].authorize(.subscribe, key)
+        if let observable { refreshObservers(of: observable) }
         matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
         if !isSeen { matching.forgetFound() }
         delivery.openReply(to: session, &sessions)

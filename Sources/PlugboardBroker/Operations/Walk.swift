@@ -5,7 +5,7 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// A request that is put off. Owned by `Work`.
+/// A request that is put off. Owned by `WorkUnderWay`.
 final class Walk {
     let session: SessionHandle
     let request: Request
@@ -44,7 +44,8 @@ final class Walk {
         while place < patterns.count {
             let (pattern, last) = (patterns[place], last)
             let walked = keyspace.walk(pattern.span, after: last.span, &visits) { observable in
-                if clearance?.permit(.subscribe, keyspace[observable].key) ?? true { found.append(observable) }
+                let isSeen = clearance?.permit(.subscribe, keyspace[observable].key) ?? true
+                if isSeen { found.append(observable) }
                 return found.count < countMax
             }
             switch walked {

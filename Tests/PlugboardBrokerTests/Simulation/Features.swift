@@ -9,6 +9,8 @@ struct Features {
     let hasFarewells: Bool
     let hasMixedBatches: Bool
     let hasShortPauses: Bool
+    /// Requests that look at keys look at one a turn.
+    let hasSlices: Bool
     let policies: PolicySequence
     /// The turns in which a new policy is loaded.
     let reloads: [Int]
@@ -23,10 +25,11 @@ struct Features {
         reloads = (0..<max(0, policies.count - 1)).map { _ in 15 + chance.below(200) }.sorted()
         hasMixedBatches = !isPlain && chance.isOne(in: 2)
         hasShortPauses = !isPlain && chance.isOne(in: 2)
+        hasSlices = !isPlain && chance.isOne(in: 2)
     }
 
     var isPlain: Bool {
         !hasFilters && !hasCalls && !hasFarewells && !hasMixedBatches && !hasShortPauses
-            && policies.isEmpty
+            && !hasSlices && policies.isEmpty
     }
 }

@@ -5,7 +5,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// The work of the hub that is under way. Used by the loop's thread alone.
-struct Work: ~Copyable {
+struct WorkUnderWay: ~Copyable {
     /// Keys that one request looks at before others have their turn: about a millisecond.
     static let visitsPerSlice = 4_096
     /// What looking at a key costs, in observers that are told an event meanwhile.
@@ -56,13 +56,13 @@ struct Work: ~Copyable {
         _ living: borrowing Living,
         _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
-        let always = Invariants(of: "Work")
+        let always = Invariants(of: "WorkUnderWay")
         let walking = Set(walks.map(\.session))
         try always.agree("a client has one walk at most", walks.count, walking.count)
         try always.hold("nothing is executed between turns", finished == nil)
         for session in living.sessions {
-            let client = "client \(sessions[session].client)"
-            try always.agree("who is busy walks", sessions[session].isBusy, walking.contains(session), of: client)
+            let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
+            try always.agree("who is busy walks", isBusy, walking.contains(session), of: client)
         }
     }
 }
