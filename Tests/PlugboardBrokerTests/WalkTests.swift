@@ -14,6 +14,7 @@ struct WalkTests {
         (asker, writer) = (hub.client(), hub.client())
         for key in ["a.1", "a.2", "b.1", "b.2", "c.1"] { hub.send("publish \(key) 1", from: writer) }
         hub.visitsMax = 1
+        _ = hub.read(writer)
     }
 
     @Test("keys says what it says at once, in one reply")

@@ -77,10 +77,15 @@ extension Hub {
         return found
     }
 
-    /// In the order in which they were written, each once.
+    /// In the order in which they were written, each once. The revisions are read once: of very many keys
+    /// each look goes to memory.
     private func inOrder(_ values: [ObservableHandle]) -> [ObservableHandle] {
+        let dated = values.map { (revision: keyspace[$0].revision, key: $0) }.sorted { one, other in
+            if one.revision != other.revision { return one.revision < other.revision }
+            return keyspace.precedes(one.key, other.key)
+        }
         var last: ObservableHandle?
-        return values.sorted { keyspace.precedes($0, $1) }.filter { observable in
+        return dated.lazy.map(\.key).filter { observable in
             defer { last = observable }
             return observable != last
         }

@@ -126,9 +126,10 @@ extension Mutation {
 
     /// Sends a `leave` for a write after a delete, although the key didn't match before.
     private func tellSecondLeave(_ recording: Recording, _ chance: Chance) -> Bool {
-        let places = places(recording) { $0.kind == .event && $0.name == "delete" }.compactMap { place in
-            unwanted(behind: place, recording).map { (place, $0) }
-        }
+        // Who was told of a gap may have been told anything in it.
+        let places = places(recording) { $0.kind == .event && $0.name == "delete" }.filter { place in
+            !recording.terms.isHeavy && !place.conversation.told.contains { $0.name == "lagged" }
+        }.compactMap { place in unwanted(behind: place, recording).map { (place, $0) } }
         guard !places.isEmpty else { return false }
         let (place, told) = chance.pick(places)
         var event = told
