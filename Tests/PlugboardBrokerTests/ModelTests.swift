@@ -65,7 +65,7 @@ struct ModelTests {
                 separator: "."
             )
             var found = List<SubscriptionHandle>()
-            withKey(key) { tree.match($0, into: &found) }
+            withKey(key) { _ = tree.match($0, into: &found) }
             let expected = patterns.filter { entry in
                 withKey(entry.0) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
             }
@@ -79,7 +79,7 @@ struct ModelTests {
             if let moved = tree.remove(at: place, from: node) { places[moved] = place }
         }
         var found = List<SubscriptionHandle>()
-        withKey("a.b") { tree.match($0, into: &found) }
+        withKey("a.b") { _ = tree.match($0, into: &found) }
         let left = found.count
         #expect(left == 0)
     }

@@ -290,6 +290,8 @@ extension Hub {
         var telling = Telling.event
         if let filter = matching[subscription].filter {
             let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
+            // A step for every two bytes of conditions takes about as long as telling one observer.
+            work.count(steps: filter.bytes / 2)
             telling = judge.telling(event, number: delivery.eventNumber, tail, wasSent: wasSent, filter)
         }
         switch telling {

@@ -19,6 +19,8 @@ struct Matching: ~Copyable {
     private var lastSerial: UInt64 = 0
     /// Those whom the last search found, in the order in which they are told.
     private(set) var found = List<SubscriptionHandle>()
+    /// Nodes of the patterns' tree that were visited for that, since the start.
+    private(set) var visits: UInt64 = 0
 
     init() {}
 
@@ -147,7 +149,8 @@ struct Matching: ~Copyable {
             }
             return
         }
-        collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
+        let visits = collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
+        self.visits &+= UInt64(visits)
     }
 
     /// Nobody was found: who asked may not know.
@@ -173,6 +176,8 @@ struct Matching: ~Copyable {
         keyspace[observable].observersGeneration = generation
     }
 
+    /// Returns how many nodes of the patterns' tree were visited.
+    @discardableResult
     private func collect(
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
@@ -180,16 +185,17 @@ struct Matching: ~Copyable {
         _ sessions: borrowing SessionTable,
         isSelective: Bool,
         into list: inout List<SubscriptionHandle>
-    ) {
+    ) -> Int {
         list.removeAll()
         if let observable {
             for place in keyspace[observable].exactObservers.indices {
                 list.append(keyspace[observable].exactObservers[place])
             }
         }
-        patterns.match(key, into: &list)
+        let visits = patterns.match(key, into: &list)
         if isSelective { dropForbidden(key, from: &list, sessions) }
         arrange(&list)
+        return visits
     }
 
     /// Takes those out of a list who may not be told of a key.

@@ -105,19 +105,24 @@ final class PatternTree<Entry> {
 
     /// Adds everybody with a matching pattern to `found`; whoever has several that match may be added
     /// more than once.
-    func match(_ key: Span<UInt8>, into found: inout List<Entry>) where Entry: BitwiseCopyable {
-        if root.isUnused { return }
-        _ = visit(root, Tokens(key)) { node in
+    /// Returns how many nodes were visited for that.
+    @discardableResult
+    func match(_ key: Span<UInt8>, into found: inout List<Entry>) -> Int where Entry: BitwiseCopyable {
+        if root.isUnused { return 0 }
+        var visits = 0
+        _ = visit(root, Tokens(key), &visits) { node in
             for entry in node.entries { found.append(entry) }
             return false
         }
+        return visits
     }
 
     /// Who has the most specific pattern that matches. At each token, from the left, the token itself
     /// goes before `*`, and `*` before `**`.
     func first(matching key: Span<UInt8>) -> Entry? {
         var found: Entry?
-        _ = visit(root, Tokens(key)) { node in
+        var visits = 0
+        _ = visit(root, Tokens(key), &visits) { node in
             found = node.entries.first
             return true
         }
@@ -126,11 +131,19 @@ final class PatternTree<Entry> {
 
     /// Visits the nodes at which matching patterns end, the most specific first, until `body` returns
     /// true. Returns whether it did.
-    private func visit(_ node: Node, _ tokens: Tokens, _ body: (Node) -> Bool) -> Bool {
+    private func visit(
+        _ node: Node,
+        _ tokens: Tokens,
+        _ visits: inout Int,
+        _ body: (Node) -> Bool
+    ) -> Bool {
+        visits += 1
         var rest = tokens
         if let token = rest.next() {
-            if node.hasChildren, let child = node.child(token), visit(child, rest, body) { return true }
-            if let star = node.anyToken, token[0] != UInt8(ascii: "$"), visit(star, rest, body) {
+            if node.hasChildren, let child = node.child(token), visit(child, rest, &visits, body) {
+                return true
+            }
+            if let star = node.anyToken, token[0] != UInt8(ascii: "$"), visit(star, rest, &visits, body) {
                 return true
             }
         } else if !node.entries.isEmpty, body(node) {

@@ -15,6 +15,7 @@ extension Hub {
         _ subscription: SubscriptionHandle
     ) {
         openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: true)
+        work.count(steps: values.count * Self.stepsPerValue)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
         var budget = matching[subscription].delivery == .all ? Int.max : Judge.examinedBytesMax
@@ -90,4 +91,7 @@ extension Hub {
             return observable != last
         }
     }
+
+    /// What owing a value costs, in observers that are told an event meanwhile.
+    private static let stepsPerValue = 16
 }

@@ -46,7 +46,9 @@ extension Hub {
     }
 
     /// All that was done since the start, in observers told.
-    @inline(__always) var effort: UInt64 { own.events &+ work.steps }
+    @inline(__always) var effort: UInt64 {
+        own.events &+ work.steps &+ matching.visits
+    }
 
     /// Executes a request that was put off, with what was found.
     private mutating func finish(_ walk: Walk) {
