@@ -45,7 +45,8 @@ extension Command {
             All users except this one and root have quotas in any case:
 
               "quotas": [{"user": "alice", "connections": 16, "subscriptions": 100,
-                          "owed": 1048576, "partial": 1048576, "keys": 1000, "kept": 1048576}]
+                          "owed": 1048576, "partial": 1048576, "keys": 1000,
+                          "kept": 1048576}]
 
             owed is bytes that wait to be read. partial is bytes of requests that are not complete. kept is \
             bytes of keys, values, wills and filters. subscriptions counts each pattern of a subscription, \
