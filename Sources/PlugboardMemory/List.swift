@@ -103,10 +103,16 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length &-= 1
     }
 
-    /// Removes one element that is equal, if there is one. The last takes its place. Takes time with the length.
+    /// Removes one element that is equal, if there is one; the last takes its place. Returns whether there was.
+    /// Takes time with the length.
     @inlinable
-    public mutating func remove(_ element: Element) where Element: Equatable {
-        for index in 0..<count where self[index] == element { return removeSwapping(at: index) }
+    @discardableResult
+    public mutating func remove(_ element: Element) -> Bool where Element: Equatable {
+        for index in 0..<count where self[index] == element {
+            removeSwapping(at: index)
+            return true
+        }
+        return false
     }
 
     /// Removes and returns the last element.

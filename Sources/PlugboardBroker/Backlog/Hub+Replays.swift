@@ -214,7 +214,8 @@ extension Hub {
         let dropped = replay.upTo - min(replay.upTo, first) + 1
         appendLagged(dropped, first, max(first, replay.upTo), to: subscription)
         guard replay.gathers else { return }
-        for observable in currentValues(of: replay.patterns, sessions[session].clearance)
+        let clearance = sessions[session].clearance
+        for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace)
         where keyspace[observable].revision > replay.after
             && keyspace[observable].revision <= replay.upTo
         {

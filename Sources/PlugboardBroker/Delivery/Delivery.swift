@@ -51,16 +51,10 @@ struct Delivery: ~Copyable {
 
     /// Something that a session is owed became free while an event is told. Nothing can be told in the middle
     /// of that, and what comes for the session behind it must not be folded: it is told before the next event.
-    mutating func noteFreed(_ session: SessionHandle) {
-        if !freed.all.contains(session) { freed.append(session) }
-    }
+    mutating func noteFreed(_ session: SessionHandle) { freed.append(session) }
 
-    /// The session that became free first.
-    mutating func takeFreed() -> SessionHandle? {
-        if freed.isEmpty { return nil }
-        defer { freed.removeFirst(1) }
-        return freed[0]
-    }
+    /// All that became free was told.
+    mutating func forgetFreed() { freed.removeAll() }
 
     /// All that were to be dismissed are.
     mutating func forgetDismissed() { dismissed.removeAll() }
@@ -71,7 +65,7 @@ struct Delivery: ~Copyable {
         if sessions[session].isTouched { dirty.remove(session) }
         sessions[session].isTouched = false
         dismissed.remove(session)
-        freed.remove(session)
+        while freed.remove(session) {}
     }
 
     // MARK: Replies

@@ -63,9 +63,10 @@ extension Hub {
     @inline(never)
     private mutating func tellFreed(besides observable: ObservableHandle) {
         keyspace[observable].owedBy += 1
-        while let session = delivery.takeFreed() {
-            if sessions[session].isBehind { settle(session) }
+        for place in delivery.freed.indices where sessions[delivery.freed[place]].isBehind {
+            settle(delivery.freed[place])
         }
+        delivery.forgetFreed()
         keyspace[observable].owedBy -= 1
     }
 

@@ -48,34 +48,16 @@ extension Hub {
     ) -> [ObservableHandle]? {
         let patterns = wanted.map { Array($0.bytes(of: line)) }
         guard let walk = work.finished else { return lookFor(patterns, request, line, session) }
-        let clearance = sessions[session].clearance
         // Who writes so much that it isn't known what came meanwhile has the keys be looked at once more.
-        let isRemembered = walk.since >= keyspace.history.completeSince
-        guard isRemembered else { return currentValues(of: patterns, clearance) }
-        var values = walk.present(in: keyspace, to: clearance)
+        guard walk.since >= keyspace.history.completeSince else {
+            return KeySearch.all(patterns, for: sessions[session].clearance, in: keyspace)
+        }
+        var values = walk.search.present(in: keyspace)
         for number in keyspace.history.first(after: walk.since)..<keyspace.history.count {
             let observable = keyspace.history[number].observable
-            let key = keyspace[observable].key
-            guard keyspace[observable].hasValue, walk.isWanted(key),
-                clearance?.permit(.subscribe, key) ?? true
-            else { continue }
-            values.append(observable)
+            if walk.search.isWanted(observable, keyspace) { values.append(observable) }
         }
         return values
-    }
-
-    /// The keys with a value that match.
-    func currentValues(of patterns: [[UInt8]], _ clearance: Clearance?) -> [ObservableHandle] {
-        var found: [ObservableHandle] = []
-        for pattern in patterns {
-            var visits = Int.max
-            _ = keyspace.walk(pattern.span, &visits) { observable in
-                let isSeen = clearance?.permit(.subscribe, keyspace[observable].key) ?? true
-                if isSeen { found.append(observable) }
-                return true
-            }
-        }
-        return found
     }
 
     /// In the order in which they were written, each once. The revisions are read once: of very many keys

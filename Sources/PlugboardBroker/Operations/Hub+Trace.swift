@@ -31,6 +31,7 @@ extension Hub {
         cause: WriteCause
     ) {
         let key = keyspace[observable].key
+        work.count(steps: tracing.tracers.count)
         guard tracing.takes(key, revision: revision, matching, sessions) else { return }
         tracing.begin(
             operation,
@@ -46,7 +47,7 @@ extension Hub {
         let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { tracing.noteMore() }
-        work.count(steps: listed.count * Self.stepsPerOutcome + tracing.tracers.count)
+        work.count(steps: listed.count * Self.stepsPerOutcome)
         for subscription in listed
         where sessions[matching[subscription].session].isOpen {
             let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
@@ -66,6 +67,7 @@ extension Hub {
         by author: AuthorHandle,
         cause: WriteCause
     ) {
+        work.count(steps: tracing.tracers.count)
         guard tracing.takes(key, revision: revision, matching, sessions) else { return }
         tracing.begin(.emit, reason, key, by: keyspace.authors[author].by, revision: revision, cause: cause)
     }

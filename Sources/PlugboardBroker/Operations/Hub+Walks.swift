@@ -15,20 +15,12 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) -> [ObservableHandle]? {
+        if let walk = work.finished { return walk.search.present(in: keyspace) }
         let clearance = sessions[session].clearance
-        if let walk = work.finished { return walk.present(in: keyspace, to: clearance) }
+        var search = KeySearch(patterns, for: clearance, after: after, countMax: countMax)
+        if work.goOn(with: &search, keyspace) { return search.present(in: keyspace) }
         let number = sessions[session].line
-        let walk = Walk(
-            request,
-            line,
-            number: number,
-            from: session,
-            patterns,
-            after: after,
-            countMax: countMax,
-            since: revision
-        )
-        if work.goOn(with: walk, keyspace, sessions) { return walk.present(in: keyspace, to: clearance) }
+        let walk = Walk(request, line, number: number, from: session, search, since: revision)
         swap(&walk.decoder, &decoder)
         sessions[session].isBusy = true
         work.putOff(walk)
@@ -39,7 +31,7 @@ extension Hub {
     mutating func goOnWithWalks(until end: UInt64) {
         var first: Walk?
         while let walk = work.next() {
-            if work.goOn(with: walk, keyspace, sessions) { finish(walk) } else { work.putOff(walk) }
+            if work.goOn(with: &walk.search, keyspace) { finish(walk) } else { work.putOff(walk) }
             if effort > end || first === walk { return }
             if first == nil { first = walk }
         }
@@ -57,9 +49,9 @@ extension Hub {
         sessions[session].line = walk.number
         delivery.touch(session, &sessions)
         swap(&walk.decoder, &decoder)
-        work.execute(walk)
+        work.beginExecuting(walk)
         let line = walk.line
         execute(walk.request, line.span, from: session)
-        work.execute(nil)
+        work.endExecuting()
     }
 }

@@ -28,14 +28,10 @@ struct WorkUnderWay: ~Copyable {
     /// Counts what was done for a request.
     mutating func count(steps: Int) { self.steps &+= UInt64(steps) }
 
-    /// Goes on with a walk for a slice. Returns whether it is done.
-    mutating func goOn(
-        with walk: Walk,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable
-    ) -> Bool {
+    /// Goes on with a search for a slice. Returns whether it is done.
+    mutating func goOn(with search: inout KeySearch, _ keyspace: borrowing Keyspace) -> Bool {
         var visits = visitsMax
-        let isDone = walk.goOn(keyspace, sessions[walk.session].clearance, &visits)
+        let isDone = search.goOn(keyspace, &visits)
         steps &+= UInt64(visitsMax - visits) &* Self.stepsPerVisit
         return isDone
     }
@@ -46,8 +42,10 @@ struct WorkUnderWay: ~Copyable {
     /// The walk whose turn it is.
     mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }
 
-    /// A walk is done: its request is executed now, or was.
-    mutating func execute(_ walk: Walk?) { finished = walk }
+    /// All was found for a walk, and its request is executed now.
+    mutating func beginExecuting(_ walk: Walk) { finished = walk }
+
+    mutating func endExecuting() { finished = nil }
 
     /// A client ends, and with it what it asked for.
     mutating func cancel(of session: SessionHandle) { walks.removeAll { $0.session == session } }

@@ -1,0 +1,69 @@
+// Looking for the keys that match a request's patterns, all at once or some at a time.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// A search for keys, and how far it is.
+struct KeySearch {
+    private let patterns: [[UInt8]]
+    private let clearance: Clearance?
+    private let countMax: Int
+    /// Which pattern is looked for, and the last key that was looked at.
+    private var place = 0
+    private var last: [UInt8]
+    private var found: [ObservableHandle] = []
+
+    /// Looks for the keys with a value that come after a key and that a client may see, at most so many.
+    init(_ patterns: [[UInt8]], for clearance: Clearance?, after: [UInt8] = [], countMax: Int = .max) {
+        (self.patterns, self.clearance, self.countMax) = (patterns, clearance, countMax)
+        last = after
+    }
+
+    /// Looks at keys, as long as there are `visits` left. Returns whether it is done.
+    mutating func goOn(_ keyspace: borrowing Keyspace, _ visits: inout Int) -> Bool {
+        while place < patterns.count {
+            let (pattern, last) = (patterns[place], last)
+            let walked = keyspace.walk(pattern.span, after: last.span, &visits) { observable in
+                if isSeen(observable, keyspace) { found.append(observable) }
+                return found.count < countMax
+            }
+            switch walked {
+            case .stopped: return true
+            case .paused(let observable):
+                self.last = Array(keyspace[observable].key)
+                return false
+            case .ended:
+                place += 1
+                self.last = []
+            }
+        }
+        return true
+    }
+
+    /// What was found, is still there, and may still be seen.
+    func present(in keyspace: borrowing Keyspace) -> [ObservableHandle] {
+        found.filter { keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace) }
+    }
+
+    /// All that is there now.
+    static func all(
+        _ patterns: [[UInt8]],
+        for clearance: Clearance?,
+        in keyspace: borrowing Keyspace
+    ) -> [ObservableHandle] {
+        var search = KeySearch(patterns, for: clearance)
+        var visits = Int.max
+        _ = search.goOn(keyspace, &visits)
+        return search.found
+    }
+
+    /// Whether a key is one of those that are looked for.
+    func isWanted(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
+        keyspace[observable].hasValue && isSeen(observable, keyspace)
+            && patterns.contains { Pattern.matches($0.span, keyspace[observable].key) }
+    }
+
+    private func isSeen(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
+        clearance?.permit(.subscribe, keyspace[observable].key) ?? true
+    }
+}
