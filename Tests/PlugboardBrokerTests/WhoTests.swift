@@ -90,9 +90,10 @@ struct WhoTests {
     func many() {
         let test = TestHub()
         let (observer, slow, asker) = (test.client(), test.client(), test.client())
-        for number in 0..<Limits.listedObserversMax {
-            test.send(#"{"op":"subscribe","key":"k","sub":\#(number),"initial":false}"#, from: observer)
+        let requests = (0..<Limits.listedObserversMax).map { number in
+            #"{"op":"subscribe","key":"k","sub":\#(number),"initial":false}"#
         }
+        test.send(requests.joined(separator: "\n"), from: observer)
         _ = test.read(observer)
         test.send("who k", from: asker)
         let whole = test.read(asker).last ?? ""

@@ -265,10 +265,15 @@ extension Matching {
             for place in self[subscription].keys.all {
                 places += 1
                 try Self.always.hold("its keys are there", living.observables.contains(place.observable))
-                let there = keyspace[place.observable].exactObservers.all
-                let isThere = place.index < there.count && there[Int(place.index)] == subscription
-                let key = String(keyspace[place.observable].key)
-                try Self.always.hold("it observes its keys where it says", isThere, of: key)
+                let index = Int(place.index)
+                let isThere =
+                    keyspace[place.observable].exactObservers.indices.contains(index)
+                    && keyspace[place.observable].exactObservers[index] == subscription
+                try Self.always.hold(
+                    "it observes its keys where it says",
+                    isThere,
+                    of: String(keyspace[place.observable].key)
+                )
             }
         }
         for observable in living.observables { observers += keyspace[observable].exactObservers.count }
