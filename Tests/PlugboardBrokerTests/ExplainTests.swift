@@ -120,7 +120,8 @@ struct ExplainTests {
             #"{"op":"subscribe","key":"k","sub":\#(number),"initial":false}"#
         }
         for (requests, hasMore) in [(requests.dropLast(), false), (requests.suffix(1), true)] {
-            test.send(requests.joined(separator: "\n"), from: client)
+            test.sendTogether(Array(requests), from: client)
+            _ = test.lines(of: client)
             let reply = test.send("explain delete k", from: client).first ?? ""
             #expect(outcomes(reply).count == Limits.listedObserversMax)
             #expect(reply.contains(#"],"more":true"#) == hasMore)

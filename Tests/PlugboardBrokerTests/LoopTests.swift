@@ -25,11 +25,11 @@ struct LoopTests {
     func limit() {
         let test = BareHub()
         pingPong(test, rounds: 15)
-        let before = test.hub.warnings.latest.count
+        let before = test.hub.insight.warnings.latest.count
         #expect(before == 0)
         let other = BareHub()
         pingPong(other, rounds: 17)
-        let steps = other.hub.warnings.latest.map(\.steps)
+        let steps = other.hub.insight.warnings.latest.map(\.steps)
         #expect(steps == [[.init(key: "ping", by: #""left""#), .init(key: "pong", by: #""right""#)]])
     }
 
@@ -37,7 +37,7 @@ struct LoopTests {
     func goesOn() {
         let test = BareHub()
         pingPong(test, rounds: 2000)
-        let count = test.hub.warnings.latest.count
+        let count = test.hub.insight.warnings.latest.count
         #expect(count == 1)
     }
 
@@ -50,7 +50,7 @@ struct LoopTests {
                 test.send(#"{"op":"publish","key":"busy.\#(number)","value":1}"#, from: busy)
             }
         }
-        let count = test.hub.warnings.latest.count
+        let count = test.hub.insight.warnings.latest.count
         #expect(count == 1)
     }
 
@@ -65,7 +65,7 @@ struct LoopTests {
             test.send(#"{"op":"publish","key":"pong","value":1,"cause":\#(test.hub.revision)}"#, from: right)
             test.endTurn()
         }
-        let count = test.hub.warnings.latest.count
+        let count = test.hub.insight.warnings.latest.count
         #expect(count == 1)
     }
 
@@ -82,9 +82,9 @@ struct LoopTests {
             test.send(#"{"op":"publish","key":"c","value":1,"cause":\#(test.hub.revision)}"#, from: right)
             test.endTurn()
         }
-        let keys = Set(test.hub.warnings.latest.flatMap { $0.steps.map(\.key) })
+        let keys = Set(test.hub.insight.warnings.latest.flatMap { $0.steps.map(\.key) })
         #expect(keys.isSuperset(of: ["c"]))
-        let count = test.hub.warnings.latest.count
+        let count = test.hub.insight.warnings.latest.count
         #expect(count == 1)
     }
 
@@ -97,7 +97,7 @@ struct LoopTests {
             test.send(#"{"op":"publish","key":"b","value":1,"cause":\#(test.hub.revision)}"#, from: right)
             test.endTurn()
         }
-        let count = test.hub.warnings.latest.count
+        let count = test.hub.insight.warnings.latest.count
         #expect(count == 0)
     }
 
@@ -109,7 +109,7 @@ struct LoopTests {
             test.send(#"{"op":"publish","key":"a","value":1,"cause":\#(cause)}"#, from: client)
             test.send(#"{"op":"emit","key":"a","value":1,"cause":\#(cause)}"#, from: client)
         }
-        let count = test.hub.warnings.latest.count
+        let count = test.hub.insight.warnings.latest.count
         #expect(count == 0)
     }
 
@@ -126,7 +126,7 @@ struct LoopTests {
                 )
                 test.endTurn()
             }
-            let count = test.hub.warnings.latest.count
+            let count = test.hub.insight.warnings.latest.count
             #expect(count == found, "a loop of \(length)")
         }
     }

@@ -109,9 +109,9 @@ final class TestHub {
 
     /// How many keys a request looks at before others have their turn. Who sets it has it go on by `goOn`.
     var visitsMax: Int {
-        get { box.hub.work.visitsMax }
+        get { box.hub.requests.visitsMax }
         set {
-            box.hub.work.visitsMax = newValue
+            box.hub.requests.limitSlices(visits: newValue)
             goesOnByItself = false
         }
     }
@@ -129,7 +129,7 @@ final class TestHub {
     /// Goes on with all requests that were put off, to their end. Returns the number of slices.
     func goOnToEnd() -> Int {
         var slices = 0
-        while !box.hub.work.isEmpty {
+        while box.hub.requests.areWaiting {
             goOn()
             slices += 1
         }
@@ -153,7 +153,7 @@ final class TestHub {
 
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
-        while goesOnByItself, !box.hub.work.isEmpty { box.hub.goOnWithWalks(until: .max) }
+        while goesOnByItself, box.hub.requests.areWaiting { box.hub.goOnWithWalks(until: .max) }
         if !box.hub.delivery.dirty.isEmpty { hasChanged = true }
         for session in box.hub.delivery.dirty.all {
             box.hub.sessions[session].isTouched = false

@@ -18,14 +18,14 @@ struct TraceTests {
         let test = BareHub()
         let (tracer, writer) = (test.client(), test.client())
         test.send("publish a 1", from: writer)
-        let before = test.hub.tracing.isEmpty
+        let before = test.hub.insight.tracing.isEmpty
         #expect(before)
         test.send("trace a", from: tracer)
         test.send("publish a 1", from: writer)
-        let during = test.hub.tracing.isEmpty
+        let during = test.hub.insight.tracing.isEmpty
         #expect(!during)
         test.send("unsubscribe 1", from: tracer)
-        let (after, isOn) = (test.hub.tracing.isEmpty, test.hub.tracing.isOn)
+        let (after, isOn) = (test.hub.insight.tracing.isEmpty, test.hub.insight.tracing.isOn)
         #expect(after)
         #expect(!isOn)
     }
@@ -92,7 +92,8 @@ struct TraceTests {
             #"{"op":"subscribe","key":"a","sub":\#(number),"initial":false}"#
         }
         for (requests, hasMore) in [(requests.dropLast(), false), (requests.suffix(1), true)] {
-            test.send(requests.joined(separator: "\n"), from: observer)
+            test.sendTogether(Array(requests), from: observer)
+            _ = test.lines(of: observer)
             test.send("publish a 1", from: writer)
             let told = traces(test, tracer).first ?? ""
             #expect(told.split(separator: "outcome").count == Limits.listedObserversMax + 1)
@@ -107,7 +108,7 @@ struct TraceTests {
         test.send("trace **", from: tracer)
         var count = 0
         let key = String(repeating: "k", count: 256)
-        while test.hub.tracing.count == count {
+        while test.hub.insight.tracing.count == count {
             test.take("publish \(key) 1", from: writer)
             count += 1
         }

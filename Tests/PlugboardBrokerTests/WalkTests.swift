@@ -43,7 +43,7 @@ struct WalkTests {
         #expect(hub.isBusy(asker))
         #expect(hub.goOnToEnd() == 1)
         #expect(!hub.isBusy(asker))
-        #expect(WorkUnderWay.visitsPerSlice == 4_096)
+        #expect(Requests.visitsPerSlice == 4_096)
     }
 
     @Test("others are served in between, and two requests take turns")

@@ -94,7 +94,7 @@ extension Hub {
         {
             return true
         }
-        return judge.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
+        return delivery.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
     }
 
     // MARK: Keys
@@ -291,14 +291,14 @@ extension Hub {
         if let filter = matching[subscription].filter {
             let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
             // A step for every two bytes of conditions takes about as long as telling one observer.
-            work.count(steps: filter.bytes / 2)
-            telling = judge.telling(event, number: delivery.eventNumber, tail, wasSent: wasSent, filter)
+            insight.count(steps: filter.bytes / 2)
+            telling = delivery.telling(event, tail, wasSent: wasSent, filter)
         }
         switch telling {
         case .nothing: return nil
         case .event: return delivery.line(event, tail, kind, for: &matching[text])
         case .leaving, .change:
-            return delivery.ownLine(event, tail, telling, judge.change, kind, for: matching[text])
+            return delivery.ownLine(event, tail, telling, kind, for: matching[text])
         }
     }
 

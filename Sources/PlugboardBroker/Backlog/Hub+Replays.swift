@@ -44,7 +44,7 @@ extension Hub {
     ) {
         let (backlog, catchup) = openBacklog(of: subscription)
         backlog.replay = Replay(
-            work.replays.begin(subscription),
+            durability.beginReplay(of: subscription),
             from: place,
             patterns: patterns(of: subscription),
             after: revision,
@@ -58,7 +58,7 @@ extension Hub {
 
     /// Takes a piece of the journal for who asked, if it is still there.
     mutating func take(_ piece: ReadPiece) {
-        guard let subscription = work.replays.subscriptions[piece.number],
+        guard let subscription = durability.replaying(piece.number),
             let replay = matching[subscription].backlog?.replay
         else { return }
         replay.take(piece)
@@ -86,7 +86,7 @@ extension Hub {
     mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
         durability.endReading(at: replay.place)
-        work.replays.end(replay.number)
+        durability.endReplay(replay.number)
         backlog.replay = nil
         openBacklog(of: subscription).catchup.replaying.remove(subscription)
     }
@@ -106,7 +106,7 @@ extension Hub {
             durability.endReading(at: replay.place, goingOnAt: next)
             replay.place = next
             replay.isReading = true
-            return work.replays.ask(replay.number)
+            return durability.askForNext(replay.number)
         }
         if hasFailed { noteUnreadable(replay, of: subscription) }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }
@@ -141,7 +141,13 @@ extension Hub {
             cause: record.cause,
             reason: record.reason
         )
-        let telling = judge.tellingMissed(kind, tail.value, matching[subscription].filter)
+        let telling = delivery.telling(
+            owed: kind,
+            tail,
+            wasSent: false,
+            isMissed: true,
+            matching[subscription].filter
+        )
         let hash = keyspace.hash(key)
         guard replay.isNews(telling, kind, of: hash, matching[subscription].filter) else { return }
         delivery.openOwn(of: session, &sessions)
@@ -150,12 +156,12 @@ extension Hub {
             kind,
             tail,
             telling,
-            judge.change,
+            delivery.judge.change,
             form,
             for: matching[text],
             to: &sessions[session].outbox.own
         )
-        own.events &+= 1
+        insight.count(events: 1)
         noteWindow(of: subscription, hash)
     }
 

@@ -96,9 +96,9 @@ extension Hub {
             sessions[session].isBehind = false
             return
         }
-        judge.beginExamining()
+        delivery.beginExamining()
         while !catchup.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
-            !judge.hasExaminedEnough
+            !delivery.judge.hasExaminedEnough
         {
             if catchup.turn >= catchup.ready.count { catchup.turn = 0 }
             let subscription = catchup.ready[catchup.turn]
@@ -124,7 +124,7 @@ extension Hub {
         let session = matching[subscription].session
         let end = sessions[session].outbox.count + Limits.lowWaterBytes / 4
         while case .room = state(of: subscription, backlog) {
-            if sessions[session].outbox.count >= end || judge.hasExaminedEnough { return true }
+            if sessions[session].outbox.count >= end || delivery.judge.hasExaminedEnough { return true }
             if tellNext(subscription, backlog) { backlog.noteStep() }
         }
         return false
@@ -142,7 +142,7 @@ extension Hub {
         case .key(let owed):
             let examined = Judge.cost(of: keyspace[backlog.keys[owed].observable].value)
             guard tellKey(owed, subscription, backlog) else {
-                judge.noteExamined(examined)
+                delivery.noteExamined(examined)
                 return false
             }
         case .line: tellLine(subscription, backlog)
@@ -191,13 +191,16 @@ extension Hub {
         let event: Event = keyspace[owed.observable].hasValue ? .update : .delete
         // What was there at the start and is gone by now was never there for this observer.
         if event == .delete, owed.isInitial { return }
-        let telling =
-            owed.isMissed
-            ? judge.tellingMissed(event, tail.value, matching[subscription].filter)
-            : judge.telling(event, tail, wasSent: owed.wasSent, matching[subscription].filter)
+        let telling = delivery.telling(
+            owed: event,
+            tail,
+            wasSent: owed.wasSent,
+            isMissed: owed.isMissed,
+            matching[subscription].filter
+        )
         if case .nothing = telling { return }
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
-        TurnLog.append(event, tail, telling, judge.change, kind, for: matching[text], to: &buffer)
+        TurnLog.append(event, tail, telling, delivery.judge.change, kind, for: matching[text], to: &buffer)
     }
 
     private mutating func tellLine(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
@@ -281,7 +284,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog, let span = backlog.window?.span else {
             return
         }
-        let now = clock()
+        let now = deadlines.now
         backlog.window?.note(keyHash, at: now)
         guard backlog.window?.isTicking == false else { return }
         backlog.window?.open(event: delivery.eventNumber)
@@ -294,7 +297,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog, let window = backlog.window else { return }
         backlog.window?.ticket = nil
         let end = window.lastTold + window.span
-        if clock() < end {
+        if deadlines.now < end {
             backlog.window?.age()
             backlog.window?.ticket = deadlines.add(at: end, .window(subscription))
         } else {

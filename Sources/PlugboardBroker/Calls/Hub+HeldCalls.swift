@@ -20,9 +20,10 @@ extension Hub {
             throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
         }
         try Call.checkRoom(for: request, from: sessions[session], to: sessions[reporter])
-        let call = begin(request, line, session, to: reporter)
-        let event = scratch.bytes.kept
-        calls.hold(call, event, for: plugin)
+        var event = delivery.takeLine()
+        let call = begin(request, line, session, to: reporter, &event)
+        calls.hold(call, event.bytes, for: plugin)
+        delivery.giveBack(event)
         weigh(plugin)
         return true
     }
@@ -37,9 +38,9 @@ extension Hub {
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
             judgeAgain(reporter)
-            scratch.removeAll()
-            scratch.append(event.span)
-            appendScratch(to: service.session)
+            var line = delivery.takeLine()
+            line.append(event.span)
+            send(line, to: service.session)
         }
     }
 

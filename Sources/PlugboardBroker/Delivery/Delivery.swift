@@ -14,6 +14,8 @@ struct Delivery: ~Copyable {
     static let logBytesPerTurn = 524_288
 
     private(set) var log = TurnLog()
+    /// What an observer is told of an event.
+    private(set) var judge = Judge()
     private var buffers = BufferPool()
     /// Sessions that have something to be sent.
     private(set) var dirty = List<SessionHandle>(reserving: 64)
@@ -23,6 +25,8 @@ struct Delivery: ~Copyable {
     private(set) var freed = List<SessionHandle>()
     /// Whose line is executed, and where in its own bytes a reply began that has to wait.
     private var executing: SessionHandle?
+    /// Work space for a line to one client.
+    private var workSpace = ByteBuffer()
     private var replyStart: Int?
     /// The value before the event under way, where somebody is owed it; which event that was.
     private var heldOld: (event: UInt64, value: HeldBytes)?
@@ -116,6 +120,29 @@ struct Delivery: ~Copyable {
         sessions[session].putOffOwn(from: start, until: revision)
     }
 
+    /// Work space for a line to one client; `send` or `giveBack` follows.
+    mutating func takeLine() -> ByteBuffer {
+        var line = ByteBuffer()
+        swap(&line, &workSpace)
+        return line
+    }
+
+    mutating func giveBack(_ line: consuming ByteBuffer) {
+        line.removeAll()
+        workSpace = line
+    }
+
+    /// Adds a line that was made in the work space; see `append`.
+    mutating func send(
+        _ line: consuming ByteBuffer,
+        to session: SessionHandle,
+        at revision: UInt64,
+        _ sessions: inout SessionTable
+    ) {
+        append(line, to: session, at: revision, &sessions)
+        giveBack(line)
+    }
+
     /// Adds a line that is no reply to the line being executed. A client that is behind gets it after
     /// what it is owed by `revision`.
     mutating func append(
@@ -155,11 +182,10 @@ struct Delivery: ~Copyable {
         _ event: Event,
         _ tail: borrowing EventTail,
         _ telling: Telling,
-        _ change: borrowing ByteBuffer,
         _ form: EventKind,
         for text: borrowing SubscriptionText
     ) -> ByteRange {
-        log.ownLine(event, tail, telling, change, form, for: text)
+        log.ownLine(event, tail, telling, judge.change, form, for: text)
     }
 
     /// Adds a line of the log to what a session is sent. One with too much unread is behind.
@@ -204,6 +230,47 @@ struct Delivery: ~Copyable {
         heldOld = (eventNumber, held)
         return held
     }
+
+    // MARK: Filters
+
+    /// What is told of the event under way to somebody with a filter; see `Judge`.
+    mutating func telling(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        wasSent: Bool,
+        _ filter: Filter
+    ) -> Telling {
+        judge.telling(event, number: eventNumber, tail, wasSent: wasSent, filter)
+    }
+
+    /// What is told of a value that was owed, or of one that changed while the observer was away.
+    mutating func telling(
+        owed event: Event,
+        _ tail: borrowing EventTail,
+        wasSent: Bool,
+        isMissed: Bool,
+        _ filter: Filter?
+    ) -> Telling {
+        isMissed
+            ? judge.tellingMissed(event, tail.value, filter)
+            : judge.telling(event, tail, wasSent: wasSent, filter)
+    }
+
+    /// Whether anything is told of a change from one value to another.
+    mutating func concerns(
+        _ event: Event,
+        from old: Span<UInt8>,
+        to value: Span<UInt8>,
+        _ filter: Filter?
+    ) -> Bool {
+        judge.concerns(event, from: old, to: value, filter)
+    }
+
+    /// A session's turn to be told what it is owed begins.
+    mutating func beginExamining() { judge.beginExamining() }
+
+    /// A value was looked at, and told to nobody.
+    mutating func noteExamined(_ bytes: Int) { judge.noteExamined(bytes) }
 
     // MARK: Memory
 

@@ -91,7 +91,7 @@ extension Hub {
         var observers = List<Recipient>()
         swap(&observers, &keyspace[observable].observers)
         defer { swap(&observers, &keyspace[observable].observers) }
-        own.events &+= UInt64(observers.count)
+        insight.count(events: observers.count)
         var latest = LatestLine()
         let told = observers.span
         for place in told.indices {

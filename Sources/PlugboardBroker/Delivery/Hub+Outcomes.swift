@@ -14,7 +14,7 @@ extension Hub {
         behind barrier: AckBarrier?,
         for subscription: SubscriptionHandle
     ) -> Outcome {
-        guard judge.concerns(event, from: old, to: value, matching[subscription].filter) else {
+        guard delivery.concerns(event, from: old, to: value, matching[subscription].filter) else {
             return .filtered
         }
         if matching[subscription].backlog?.isPaused == true { return .paused }

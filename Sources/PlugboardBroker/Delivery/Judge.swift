@@ -1,6 +1,7 @@
 // What an observer with a filter is told of an event: nothing, the event, `leave`, or a piece of the
 // value. It follows from the value that the observer knows and the one that there is now, so it is the
-// same for what is told at once and for what was owed. Owned by the hub.
+// same for what is told at once and for what was owed. Owned by
+// `Delivery`.
 
 import PlugboardMemory
 import PlugboardWire

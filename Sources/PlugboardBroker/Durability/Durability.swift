@@ -1,7 +1,7 @@
 // Keeps the writes of a broker: the records of the present turn, the journal that they are written to, and
-// the replies that wait for the disk. Owned by the hub. Owns all three. Without a journal, nothing is
-// recorded and everything has room. It knows no key and no client: callers pass in the content of a record,
-// and a waiting reply names its client by number. What always holds: a record is added only when room for it
+// the replies that wait for the disk, and who is to be told again what was written. Owned by the hub. Without
+// a journal, nothing is recorded and everything has room. It knows no key: callers pass in the content of a
+// record, and a waiting reply names its client by number. What always holds: a record is added only when room for it
 // is certain; replies leave in the order of their writes; the bytes of all values' records are counted only
 // here.
 
@@ -14,6 +14,8 @@ struct Durability: ~Copyable {
     private var records = RecordBuffer()
     private var journal: JournalWriter?
     private var replies = DurableReplies()
+    /// Who is told again what the journal has.
+    private var replays = ReplayTable()
     /// The error after which the journal can't go on, because half a record may be in its file; nil if there
     /// is none. It is found in the middle of a request, and thrown at the next write.
     private var failure: (any Error)?
@@ -214,8 +216,21 @@ struct Durability: ~Copyable {
         journal?.endReading(at: place, goingOnAt: next)
     }
 
-    func read(_ request: ReadRequest) {
-        journal?.read(request)
+    /// Begins to tell a subscription again what the journal has. Returns the number of that.
+    mutating func beginReplay(of subscription: SubscriptionHandle) -> UInt64 { replays.begin(subscription) }
+
+    /// Who is told again under a number, if that goes on.
+    func replaying(_ number: UInt64) -> SubscriptionHandle? { replays.subscriptions[number] }
+
+    /// The next piece is to be read.
+    mutating func askForNext(_ number: UInt64) { replays.ask(number) }
+
+    mutating func endReplay(_ number: UInt64) { replays.end(number) }
+
+    /// Has the pieces be read that were asked for, when all that they may hold was written.
+    mutating func readAgain(_ matching: borrowing Matching) {
+        guard replays.hasRequests, let journal, isWritten else { return }
+        for request in replays.takeRequests(matching) { journal.read(request) }
     }
 
     /// Call it when the disk has failed. From then on, nothing is kept.
@@ -229,9 +244,11 @@ struct Durability: ~Copyable {
     /// Checks that replies wait in their order, and that each session counts its own.
     func checkInvariants(
         _ living: borrowing Living,
-        _ sessions: borrowing SessionTable
+        _ sessions: borrowing SessionTable,
+        _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
         try replies.checkInvariants(living, sessions)
+        try replays.checkInvariants(living, matching)
     }
 
     /// Writes the last line, and returns when everything is on disk.

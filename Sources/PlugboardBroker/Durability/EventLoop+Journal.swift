@@ -89,11 +89,7 @@ extension EventLoop {
     }
 
     /// Asks for what is to be read again; all of it was written by now.
-    mutating func readAgain() {
-        guard hub.work.replays.hasRequests, hub.durability.hasJournal, hub.durability.isWritten
-        else { return }
-        for request in hub.work.replays.takeRequests(hub.matching) { hub.durability.read(request) }
-    }
+    mutating func readAgain() { hub.durability.readAgain(hub.matching) }
 
     /// When the journal is looked after next; nil where there is nothing to do.
     var journalTick: UInt64? {
@@ -140,7 +136,7 @@ extension EventLoop {
             }
             dropUnread(connection)
         }
-        hub.tracing.removeAll()
+        hub.insight.forgetTraces()
     }
 
     /// Nothing can be promised any more: says so and keeps nothing.

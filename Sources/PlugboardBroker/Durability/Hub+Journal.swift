@@ -49,7 +49,7 @@ extension Hub {
     private func bind(_ commit: inout Commit, as request: Request) {
         commit.isWhileConnected = request.has(.whileConnected)
         if request.has(.timeToLive) {
-            commit.expires = time.millisecondsSince1970() + request.timeToLive
+            commit.expires = deadlines.timeOfDay + request.timeToLive
         }
     }
 
@@ -62,12 +62,12 @@ extension Hub {
 
     /// Tells who looks after the broker of trouble with the journal.
     mutating func warn(storage message: String) {
-        warnings.raise(
+        insight.warn(
             storage: message,
             revision: revision,
-            at: time.millisecondsSince1970()
+            at: deadlines.timeOfDay
         )
-        if own.isActive { tellWarnings() }
+        if insight.isWatched { tellWarnings() }
     }
 
     // MARK: Durable
@@ -110,9 +110,9 @@ extension Hub {
                 delivery.touch(session, &sessions)
                 continue
             }
-            scratch.removeAll()
-            ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &scratch)
-            appendScratch(to: session)
+            var line = delivery.takeLine()
+            ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &line)
+            send(line, to: session)
         }
     }
 
@@ -186,11 +186,11 @@ extension Hub {
         }
         guard record.expires > 0 else { return }
         // Where the clock was set back meanwhile, it is no longer than was left when it was written.
-        let now = max(self.time.millisecondsSince1970(), record.when)
+        let now = max(deadlines.timeOfDay, record.when)
         let bond = keyspace.bind(observable, to: nil)
         let time = Deadlines.time(
             milliseconds: record.expires > now ? record.expires - now : 0,
-            after: clock()
+            after: deadlines.now
         )
         keyspace.note(
             deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)),

@@ -19,7 +19,7 @@ extension Hub {
         try checkDeadlines(living)
         try access.checkInvariants(foundUse(living))
         try keyspace.checkAuthors(living, signatures(living))
-        try durability.checkInvariants(living, sessions)
+        try durability.checkInvariants(living, sessions, matching)
         try checkTurn(living)
     }
 
@@ -38,9 +38,8 @@ extension Hub {
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
         try matching.checkInvariants(living, keyspace, sessions, isSelective: isSelective)
-        try work.replays.checkInvariants(living, matching)
-        try work.checkInvariants(living, sessions)
-        try tracing.checkInvariants(living, matching)
+        try requests.checkInvariants(living, sessions)
+        try insight.checkInvariants(living, matching)
         try rhythmsAreKept(living)
     }
 
@@ -73,7 +72,7 @@ extension Hub {
 
     /// Who refers to authors beside values and the history: clients and the broker itself.
     private func signatures(_ living: borrowing Living) -> [AuthorHandle] {
-        [own.author] + living.sessions.compactMap { sessions[$0].signature }
+        [insight.author] + living.sessions.compactMap { sessions[$0].signature }
     }
 
     /// What falls due is what somebody waits for, and no more.
@@ -89,7 +88,7 @@ extension Hub {
         try always.agree("one for each call", due.calls, calls.count)
         try always.agree("one for each bond to a time", due.expiries, keyspace.timedCount)
         try always.agree("one while keys of the departed are to go", due.ends, keyspace.isEnding ? 1 : 0)
-        try always.agree("one while the broker is watched", due.ownStates, own.isActive ? 1 : 0)
+        try always.agree("one while the broker is watched", due.ownStates, insight.isWatched ? 1 : 0)
     }
 
     // MARK: What is owed
@@ -202,7 +201,8 @@ extension Hub {
         }
         for subscription in sessions[session].subscriptions.list.all {
             let observed = matching[subscription].keys.count + matching[subscription].patterns.count
-            let traced = matching[subscription].isTracer ? tracing.patterns(of: subscription).count : 0
+            let isTracer = matching[subscription].isTracer
+            let traced = isTracer ? insight.tracing.patterns(of: subscription).count : 0
             use.add(to: clearance.account) {
                 $0.subscriptions += observed + traced
                 $0.kept += matching[subscription].filter?.bytes ?? 0
@@ -215,7 +215,6 @@ extension Hub {
     /// Nothing is left of the turn before.
     private func checkTurn(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
-        try always.hold("no publish waits to be made", group.isEmpty)
         try always.hold("no batch is being written", durability.eventsOfBatch == 0)
         try delivery.checkInvariants(living, sessions)
     }

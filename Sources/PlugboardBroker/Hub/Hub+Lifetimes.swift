@@ -22,11 +22,6 @@ extension Hub {
         }
     }
 
-    /// The time now, in monotonic nanoseconds; never before what fell due last.
-    func clock() -> UInt64 {
-        max(time.nanoseconds(), deadlines.lastMoment)
-    }
-
     private mutating func fire(_ deadline: Deadline, _ now: UInt64) {
         switch deadline {
         case .expiry(let bond, let revision):
@@ -60,7 +55,7 @@ extension Hub {
         let bond = keyspace.bind(observable, to: legacy)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
-        let time = Deadlines.time(milliseconds: request.timeToLive, after: clock())
+        let time = Deadlines.time(milliseconds: request.timeToLive, after: deadlines.now)
         let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: keyspace[observable].revision))
         keyspace.note(ticket, ofBondAt: bond)
     }
@@ -76,7 +71,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        if let write = decoder.writes.first {
+        if let write = requests.decoder.writes.first {
             try Key.checkWritable(write, line)
             if sessions[session].isGuarded { try access.checkWrite(write, line, sessions[session]) }
             try replaceWill(of: session, by: Will(write, in: line))
@@ -136,7 +131,7 @@ extension Hub {
         }
         sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: legacy)
         let will = keyspace.end(legacy)
-        if isStopping { return }
+        if keyspace.isClosed { return }
         // A client that has written nothing yet is nobody until now.
         if will != nil { _ = sessions[session].author(&keyspace) }
         sessions[session].endPresence(keyspace)
@@ -161,7 +156,7 @@ extension Hub {
             let hasRoom = durability.hasOwnRoom
             guard hasRoom, deleted < Deadlines.firedPerTurnMax, delivery.log.count <= Delivery.logBytesPerTurn
             else {
-                let next = hasRoom ? time : clock() &+ Self.roomPatienceNanoseconds
+                let next = hasRoom ? time : deadlines.now &+ Self.roomPatienceNanoseconds
                 if !keyspace.isEnding { deadlines.add(at: next, .ended) }
                 keyspace.isEnding = true
                 return

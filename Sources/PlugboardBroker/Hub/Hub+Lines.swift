@@ -15,14 +15,14 @@ extension Hub {
         number: UInt64,
         from session: SessionHandle
     ) -> Bool {
-        switch Self.read(place, of: bytes.span, number, into: &group.next, &decoder, keyspace.hash) {
+        switch requests.read(place, of: bytes.span, number, keyspace.hash) {
         case .nothing: break
         case .publish:
-            group.countNext(from: session)
-            if !group.isFull { return true }
+            requests.countPublish(from: session)
+            if !requests.group.isFull { return true }
             finishLines(in: bytes.span)
         case .other:
-            let request = group.next.request
+            let request = requests.group.next.request
             finishLines(in: bytes.span)
             sessions[session].line = number
             execute(request, bytes.span[place], from: session)
@@ -35,45 +35,23 @@ extension Hub {
         return false
     }
 
-    /// What a line turned out to be.
-    private enum Reading { case nothing, publish, other, unusual }
-
-    @inline(__always)
-    private static func read(
-        _ place: Range<Int>,
-        of bytes: Span<UInt8>,
-        _ number: UInt64,
-        into publish: inout WaitingPublish,
-        _ decoder: inout RequestDecoder,
-        _ hash: KeyHash
-    ) -> Reading {
-        let line = bytes[place]
-        if RequestDecoder.isIgnored(line) { return .nothing }
-        guard decoder.decodePlain(line, into: &publish.request) else { return .unusual }
-        guard publish.request.operation == .publish else { return .other }
-        publish.line = ByteRange(place.lowerBound, place.upperBound)
-        publish.number = number
-        publish.hash = hash(publish.request.key.bytes(of: line))
-        return .publish
-    }
-
     /// So many keys lie in a processor's cache, most likely, and needn't be fetched.
     private static let cachedKeysMax = 1_024
 
     /// Executes what waits.
     @inline(__always)
     mutating func finishLines(in bytes: Span<UInt8>) {
-        if !group.isEmpty { publishWaiting(in: bytes) }
+        if !requests.group.isEmpty { publishWaiting(in: bytes) }
     }
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
-        guard let session = group.session else { return }
-        if keyspace.count > Self.cachedKeysMax, group.count > 1 { fetchWaiting() }
-        let count = group.count
-        var publishes = group.takeOut()
+        guard let session = requests.group.session else { return }
+        if keyspace.count > Self.cachedKeysMax, requests.group.count > 1 { fetchWaiting() }
+        let count = requests.group.count
+        var publishes = requests.takePublishes()
         begin(session)
         publish(publishes.span.extracting(first: count), in: bytes, session)
-        group.putBack(&publishes)
+        requests.putBack(&publishes)
     }
 
     /// Reads what the publishes will need. None of these reads needs another's result, so
@@ -81,13 +59,13 @@ extension Hub {
     /// compiler would leave the reading out.
     private mutating func fetchWaiting() {
         var sum: UInt64 = 0
-        for index in 0..<group.count { sum &+= keyspace.touch(group[index].hash) }
-        for index in 0..<group.count {
-            if let observable = keyspace.candidate(group[index].hash) {
+        for index in 0..<requests.group.count { sum &+= keyspace.touch(requests.group[index].hash) }
+        for index in 0..<requests.group.count {
+            if let observable = keyspace.candidate(requests.group[index].hash) {
                 sum &+= keyspace[observable].touch()
             }
         }
-        group.fetched = sum
+        requests.noteFetched(sum)
     }
 
     @inline(__always)
@@ -131,7 +109,7 @@ extension Hub {
     ) {
         var request = Request()
         do throws(Refusal) {
-            try decoder.decodeUnusual(&line, into: &request)
+            try requests.readUnusual(&line, into: &request)
         } catch {
             begin(session)
             refuse(error, id: request.id.bytes(of: line.span), session)

@@ -9,22 +9,15 @@ import PlugboardWire
 
 /// The state of a bus.
 struct Hub: ~Copyable {
-    let time: TimeSource
     var keyspace: Keyspace
     /// What is kept of it all.
     var durability = Durability()
-    /// What takes longer than a turn.
-    var work = WorkUnderWay()
-    var warnings = Warnings()
-    /// What became of the writes of this turn, for those who trace.
-    var tracing: Tracing
-    /// What the broker tells of itself.
-    var own: OwnState
+    /// What the broker knows of itself.
+    var insight: Insight
     /// Who observes what.
     var matching = Matching()
-    var decoder = RequestDecoder()
-    /// Publishes that were read and not yet made.
-    var group = PublishGroup()
+    /// What clients ask for, as far as it is not done.
+    var requests = Requests()
     /// What is sent in this turn.
     var delivery = Delivery()
     var sessions = SessionTable()
@@ -33,25 +26,17 @@ struct Hub: ~Copyable {
     /// Who answers what.
     var calls = Calls()
     /// What is to be done later.
-    var deadlines = Deadlines()
+    var deadlines: Deadlines
     /// Who may do what, and what users take up.
     var access = Access()
     /// Who looks after plugins, and what they are.
     var supervision = Supervision()
-    /// The broker ends: nothing is written any more.
-    var isStopping = false
-    /// Work space, kept from request to request.
-    var scratch = ByteBuffer()
-    var batch = PlannedBatch()
-    /// Holds values against observers' filters.
-    var judge = Judge()
 
     init(time: TimeSource = .system) {
-        self.time = time
+        deadlines = Deadlines(clock: time)
         keyspace = Keyspace(time: time)
-        tracing = Tracing(time: time)
         let author = keyspace.makeAuthor(name: StaticString("$broker").bytes, presence: Presence(client: 0))
-        own = OwnState(time: time, author: author)
+        insight = Insight(time: time, author: author)
     }
 
     /// The revision of the last committed write.
@@ -90,7 +75,7 @@ struct Hub: ~Copyable {
     /// wrote stays and says that it is gone. More than once does no harm.
     mutating func leave(_ session: SessionHandle) {
         if sessions[session].duties != nil { leaveCalls(session) }
-        if sessions[session].isBusy { work.cancel(of: session) }
+        if sessions[session].isBusy { requests.cancel(of: session) }
         sessions[session].isBusy = false
         sessions[session].catchup?.ready.removeAll()
         sessions[session].catchup?.unanswered.removeAll()
@@ -130,7 +115,7 @@ struct Hub: ~Copyable {
         delivery.endTurn()
         durability.endTurn()
         keyspace.endTurn()
-        if own.isActive { own.turns.end() }
+        insight.endTurn()
     }
 
     @inline(__always)
@@ -190,8 +175,8 @@ struct Hub: ~Copyable {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        let name = decoder.options.name.bytes(of: line)
-        try checkName(name, at: decoder.options.name.start, session)
+        let name = requests.decoder.options.name.bytes(of: line)
+        try checkName(name, at: requests.decoder.options.name.start, session)
         sessions[session].rename(name, &keyspace)
         noteSupervisor(name, session)
         noteName(name, of: session)
@@ -212,7 +197,7 @@ struct Hub: ~Copyable {
     ) throws(Refusal) {
         var operation: Operation?
         if request.has(.about) {
-            let about = decoder.options.about
+            let about = requests.decoder.options.about
             operation = Operation(about.bytes(of: line))
             if operation == nil { throw Self.noSuchHelp(about, line) }
         }

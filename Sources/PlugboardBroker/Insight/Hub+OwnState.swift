@@ -9,185 +9,177 @@ import PlugboardWire
 extension Hub {
     /// Makes sure that the own keys that match a pattern are there and say how it is now.
     mutating func refreshOwnState(matching pattern: Span<UInt8>) {
-        guard Self.concernsBroker(pattern) else { return }
-        let now = clock()
-        beginOwnWrites()
-        own.setKey("$broker.stats")
-        if Pattern.matches(pattern, own.key.bytes) { refreshStats(now) }
-        own.setKey("$broker.warnings")
-        if Pattern.matches(pattern, own.key.bytes) { refreshWarnings() }
+        guard pattern.starts(with: OwnKey.prefix) else { return }
+        let now = deadlines.now
+        insight.beginWrites()
+        if Pattern.matches(pattern, OwnKey.stats) { refreshStats(now) }
+        if Pattern.matches(pattern, OwnKey.warnings) { refreshWarnings() }
         refreshClients(matching: pattern)
-        if own.isActive { return }
-        own.isActive = true
-        own.nextSlot = 0
-        deadlines.add(at: now + OwnState.intervalNanoseconds, .ownState)
+        if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
 
     /// Tells of a warning before the next round.
     mutating func tellWarnings() {
-        beginOwnWrites()
-        own.setKey("$broker.warnings")
-        if isOwnKeyObserved() { refreshWarnings() }
+        insight.beginWrites()
+        if isObserved(own: OwnKey.warnings) { refreshWarnings() }
     }
 
     /// Looks round: what is observed is written anew where it changed, what isn't goes. Where the
     /// revision of that could not be kept, nothing is.
     mutating func lookRound() {
-        let now = clock()
+        let now = deadlines.now
         guard durability.hasOwnRoom else {
-            deadlines.add(at: now + OwnState.intervalNanoseconds, .ownState)
+            deadlines.add(at: now + Round.intervalNanoseconds, .ownState)
             return
         }
-        beginOwnWrites()
-        if own.nextSlot == 0 {
-            own.roundStart = now
-            own.setKey("$broker.stats")
-            if isOwnKeyObserved() { refreshStats(now) } else { removeOwn() }
-            own.setKey("$broker.warnings")
-            if isOwnKeyObserved() { refreshWarnings() } else { removeOwn() }
+        insight.beginWrites()
+        let slots = insight.nextSlots(of: sessions.slotCount, at: now)
+        if slots.lowerBound == 0 {
+            if isObserved(own: OwnKey.stats) { refreshStats(now) } else { remove(own: OwnKey.stats) }
+            if isObserved(own: OwnKey.warnings) { refreshWarnings() } else { remove(own: OwnKey.warnings) }
         }
-        let end = min(sessions.slotCount, own.nextSlot + OwnState.clientsPerTurn)
-        for slot in own.nextSlot..<max(own.nextSlot, end) {
+        for slot in slots {
             if let session = sessions.inSlot(slot) { lookAt(session) }
         }
-        own.nextSlot = end
-        if end < sessions.slotCount {
-            // Others are served in between.
-            deadlines.add(at: now + 1, .ownState)
-            return
-        }
-        own.nextSlot = 0
-        own.isActive = matching.hasBranch("$broker") || hasExactOwnObserver()
-        if own.isActive {
-            deadlines.add(at: max(now, own.roundStart + OwnState.intervalNanoseconds), .ownState)
-        }
+        // Others are served in between.
+        if slots.upperBound < sessions.slotCount { return _ = deadlines.add(at: now + 1, .ownState) }
+        let isObserved = matching.hasBranch("$broker") || hasExactOwnObserver()
+        if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
     }
 
     /// A client came, or took a name.
     mutating func noteOwn(_ session: SessionHandle) {
-        guard own.isActive else { return }
-        beginOwnWrites()
+        guard insight.isWatched else { return }
+        insight.beginWrites()
         lookAt(session)
     }
 
     /// A client has left.
     mutating func noteOwnDeparture(of session: SessionHandle) {
-        own.departedLines += sessions[session].line
-        guard own.isActive else { return }
-        own.setKey(client: sessions[session].client)
-        guard let observable = ownObservable(), keyspace[observable].hasValue else { return }
-        beginOwnWrites()
+        insight.count(departed: sessions[session].line)
+        guard insight.isWatched else { return }
+        let key = OwnKey.client(sessions[session].client)
+        guard let observable = keyspace.find(key.bytes), keyspace[observable].hasValue else { return }
+        insight.beginWrites()
         takeOwnRevision()
         delete(own: observable)
     }
 
     private mutating func lookAt(_ session: SessionHandle) {
-        own.setKey(client: sessions[session].client)
-        if isOwnKeyObserved() { refreshClient(session) } else { removeOwn() }
+        let key = OwnKey.client(sessions[session].client)
+        if isObserved(own: key.bytes) { refresh(session, key) } else { remove(own: key.bytes) }
     }
 
     private mutating func refreshClients(matching pattern: Span<UInt8>) {
         // Nobody's key is looked at for a pattern that can match none.
         let literal = Pattern.literalPrefix(pattern)
-        own.setKey("$broker.clients.")
-        let shorter = min(literal.count, own.key.count)
-        guard literal[..<shorter].isEqual(to: own.key.bytes[..<shorter]) else { return }
+        let shorter = min(literal.count, OwnKey.clients.count)
+        guard literal[..<shorter].isEqual(to: OwnKey.clients[..<shorter]) else { return }
         for slot in 0..<sessions.slotCount {
             guard let session = sessions.inSlot(slot), sessions[session].isOpen else { continue }
-            own.setKey(client: sessions[session].client)
-            if Pattern.matches(pattern, own.key.bytes) { refreshClient(session) }
+            let key = OwnKey.client(sessions[session].client)
+            if Pattern.matches(pattern, key.bytes) { refresh(session, key) }
         }
     }
 
-    private mutating func refreshClient(_ session: SessionHandle) {
+    private mutating func refresh(_ session: SessionHandle, _ key: borrowing ByteBuffer) {
         guard sessions[session].isListed else { return }
-        own.makeValue(of: sessions[session], keyspace, matching)
-        writeOwn()
+        var value = ByteBuffer()
+        sessions[session].appendState(keyspace, matching, to: &value)
+        write(value.bytes, own: key.bytes)
     }
 
     private mutating func refreshWarnings() {
-        own.value.removeAll()
-        warnings.append(to: &own.value)
-        writeOwn()
+        var value = ByteBuffer()
+        insight.warnings.append(to: &value)
+        write(value.bytes, own: OwnKey.warnings)
     }
 
     private mutating func refreshStats(_ now: UInt64) {
-        let isFresh = own.sampledAt > 0 && now - own.sampledAt < OwnState.freshNanoseconds
-        if isFresh, let observable = ownObservable(), keyspace[observable].hasValue { return }
-        own.makeStats(now, keyspace, sessions)
-        writeOwn()
-    }
-
-    /// Each group of own writes is one revision, if it writes anything.
-    private mutating func beginOwnWrites() {
-        own.hasRevision = false
+        let known = keyspace.find(OwnKey.stats)
+        if insight.areStatsFresh(at: now), let known, keyspace[known].hasValue { return }
+        var value = ByteBuffer()
+        insight.appendStats(now, keyspace, sessions, to: &value)
+        write(value.bytes, own: OwnKey.stats)
     }
 
     private mutating func takeOwnRevision() {
-        if own.hasRevision { return }
-        own.hasRevision = true
+        guard insight.takesRevision() else { return }
         keyspace.advance()
         durability.pass(revision)
     }
 
-    private func ownObservable() -> ObservableHandle? {
-        let key = own.key.bytes
-        return keyspace.find(key)
-    }
-
-    private mutating func isOwnKeyObserved() -> Bool {
-        if let observable = ownObservable() {
+    private mutating func isObserved(own key: Span<UInt8>) -> Bool {
+        if let observable = keyspace.find(key) {
             refreshObservers(of: observable)
             return !keyspace[observable].observers.isEmpty
         }
-        let (key, isSelective) = (own.key.bytes.kept, isSelective)
         matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
         return !matching.found.isEmpty
     }
 
-    /// Writes `own.value` to `own.key`, unless that is what it says already.
-    private mutating func writeOwn() {
-        let (key, value) = (own.key.bytes.kept, own.value.bytes.kept)
+    /// Writes a value, unless that is what the key says already.
+    private mutating func write(_ value: Span<UInt8>, own key: Span<UInt8>) {
         let observable = keyspace.findOrInsert(key)
         if keyspace[observable].value.isEqual(to: value) { return }
         takeOwnRevision()
-        if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: .none) }
-        tellNews(.update, of: observable, to: value, by: own.author, .none)
-        keyspace.set(observable, value, cause: .none, writer: own.author)
+        if insight.isTracing {
+            noteTrace(.publish, nil, observable, to: value, by: insight.author, cause: .none)
+        }
+        tellNews(.update, of: observable, to: value, by: insight.author, .none)
+        keyspace.set(observable, value, cause: .none, writer: insight.author)
     }
 
-    /// Takes `own.key` away without a word: nobody observes it.
-    private mutating func removeOwn() {
-        guard let observable = ownObservable(), keyspace[observable].hasValue else { return }
-        keyspace.removeValue(of: observable, cause: .none, writer: own.author)
+    /// Takes a value away without a word: nobody observes it.
+    private mutating func remove(own key: Span<UInt8>) {
+        guard let observable = keyspace.find(key), keyspace[observable].hasValue else { return }
+        keyspace.removeValue(of: observable, cause: .none, writer: insight.author)
         keyspace.removeIfUnneeded(observable)
     }
 
     private mutating func delete(own observable: ObservableHandle) {
-        if tracing.isOn { noteTrace(.delete, nil, observable, to: Span(), by: own.author, cause: .none) }
-        tellNews(.delete, of: observable, to: Span(), by: own.author, .none)
-        keyspace.removeValue(of: observable, cause: .none, writer: own.author)
+        if insight.isTracing {
+            noteTrace(.delete, nil, observable, to: Span(), by: insight.author, cause: .none)
+        }
+        tellNews(.delete, of: observable, to: Span(), by: insight.author, .none)
+        keyspace.removeValue(of: observable, cause: .none, writer: insight.author)
         keyspace.removeIfUnneeded(observable)
     }
 
     /// Whether somebody waits for an own key by its name, there or not.
     private func hasExactOwnObserver() -> Bool {
-        let prefix = Self.ownPrefix
-        var next = keyspace.first(from: prefix)
-        while let observable = next, keyspace[observable].key.starts(with: prefix) {
+        var next = keyspace.first(from: OwnKey.prefix)
+        while let observable = next, keyspace[observable].key.starts(with: OwnKey.prefix) {
             if !keyspace[observable].exactObservers.isEmpty { return true }
             next = keyspace.next(after: observable)
         }
         return false
     }
+}
 
-    /// Whether a pattern, or a key, spells the broker's own out.
-    private static func concernsBroker(_ pattern: Span<UInt8>) -> Bool {
-        pattern.starts(with: ownPrefix)
-    }
-
-    private static var ownPrefix: Span<UInt8> {
+/// The names of the broker's own keys.
+private enum OwnKey {
+    static var prefix: Span<UInt8> {
         @_lifetime(immortal)
         get { StaticString("$broker.").bytes }
+    }
+    static var stats: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.stats").bytes }
+    }
+    static var warnings: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.warnings").bytes }
+    }
+    static var clients: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.clients.").bytes }
+    }
+
+    static func client(_ number: UInt64) -> ByteBuffer {
+        var key = ByteBuffer()
+        key.append(clients)
+        key.append(decimal: number)
+        return key
     }
 }

@@ -1,10 +1,18 @@
 // Notes for tracers what became of each write of a turn. The notes are kept as text until the end of the
-// turn, when it is known how long each observer waited. Owned by the hub. What always holds: while no client
+// turn, when it is known how long each observer waited. Owned by `Insight`. What always holds: while no client
 // traces, it is empty, and `isOn` is false, so that a write costs one test more.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
+
+/// A write that is traced, without its key and its writer.
+struct TracedWrite {
+    let operation: Operation
+    let reason: EventReason?
+    let revision: UInt64
+    let cause: WriteCause
+}
 
 /// The tracers, and the traces of the present turn.
 struct Tracing: ~Copyable {
@@ -106,32 +114,25 @@ struct Tracing: ~Copyable {
     }
 
     /// Notes a write. Call `append` for each of its observers afterwards.
-    mutating func begin(
-        _ operation: Operation,
-        _ reason: EventReason?,
-        _ key: Span<UInt8>,
-        by author: Span<UInt8>,
-        revision: UInt64,
-        cause: WriteCause
-    ) {
+    mutating func begin(_ write: TracedWrite, _ key: Span<UInt8>, by author: Span<UInt8>) {
         let start = text.count
         text.append(#","key":""#)
         let keyStart = text.count
         text.append(key)
         let keyRange = ByteRange(keyStart, text.count)
         text.append(#"","revision":"#)
-        text.append(decimal: revision)
+        text.append(decimal: write.revision)
         text.append(#","op":""#)
-        text.append(operation.name)
+        text.append(write.operation.name)
         text.append("\"")
         text.append(author)
-        EventEncoder.appendReason(reason, to: &text)
-        cause.append(to: &text)
+        EventEncoder.appendReason(write.reason, to: &text)
+        write.cause.append(to: &text)
         let head = ByteRange(start, text.count)
         let time = source.nanoseconds()
         let first = observers.count
         records.append(
-            Record(revision: revision, key: keyRange, head: head, time: time, first: first, last: first)
+            Record(revision: write.revision, key: keyRange, head: head, time: time, first: first, last: first)
         )
     }
 

@@ -18,6 +18,8 @@ struct Keyspace: ~Copyable {
     private(set) var revision: UInt64 = 0
     /// Keys with a value, the broker's own left out.
     private(set) var keyCount = 0
+    /// The bus ends for everybody: what clients leave to be done is not done.
+    private(set) var isClosed = false
     private(set) var history: History
     private(set) var authors = Authors()
     private var observables = ObservableTable()
@@ -30,6 +32,9 @@ struct Keyspace: ~Copyable {
     }
 
     // MARK: Revisions
+
+    /// The broker ends, and with it the bus.
+    mutating func close() { isClosed = true }
 
     /// The next write begins: it has a revision of its own.
     @inline(__always)

@@ -1,8 +1,10 @@
 // Moments at which the hub has something to do by itself: a binary heap, the earliest
-// first, those of one moment in the order they were added. Owned by the hub. What falls
-// due names what it is about by numbers that are looked up, as that may be long gone.
+// first, those of one moment in the order they were added; and the clock that they go by. Owned
+// by the hub. What falls due names what it is about by numbers that are looked up, as that may
+// be long gone.
 
 import PlugboardMemory
+import PlugboardPosix
 
 /// What is to be done when its time has come.
 enum Deadline: BitwiseCopyable, Equatable {
@@ -51,6 +53,7 @@ struct Deadlines: ~Copyable {
         var place: Int32
     }
 
+    private let clock: TimeSource
     private var heap = List<Entry>()
     private var slots = List<Slot>()
     private var free = List<Int32>()
@@ -58,7 +61,15 @@ struct Deadlines: ~Copyable {
     /// The time by which things fell due last.
     private(set) var lastMoment: UInt64 = 0
 
-    init() {}
+    init(clock: TimeSource = .system) {
+        self.clock = clock
+    }
+
+    /// The time now, in monotonic nanoseconds; never before what fell due last.
+    var now: UInt64 { max(clock.nanoseconds(), lastMoment) }
+
+    /// The time of day, in milliseconds since 1970. It may be set back.
+    var timeOfDay: UInt64 { clock.millisecondsSince1970() }
 
     var count: Int { heap.count }
 

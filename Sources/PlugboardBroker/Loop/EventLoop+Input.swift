@@ -67,7 +67,7 @@ extension EventLoop {
     ) -> Int {
         switch network.read(connection.descriptor, into: &target) {
         case .bytes(let count):
-            hub.own.received &+= UInt64(count)
+            hub.insight.count(received: count)
             return count
         case .wouldBlock: return 0
         case .ended, .failed:

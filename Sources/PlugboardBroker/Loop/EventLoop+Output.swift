@@ -141,10 +141,12 @@ extension EventLoop {
         let total = hub.sessions[session].outbox.count
         switch writeOnce(connection) {
         case .bytes(let count):
-            hub.own.sent &+= UInt64(count)
+            hub.insight.count(sent: count)
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < total
-            if hub.tracing.isOn, count == total { hub.tracing.noteSent(hub.sessions[session].client) }
+            if hub.insight.isTracing, count == total {
+                hub.insight.noteSent(hub.sessions[session].client)
+            }
             noteSent(count, connection)
         case .wouldBlock:
             connection.isWaitingToWrite = true

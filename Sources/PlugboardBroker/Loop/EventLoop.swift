@@ -145,7 +145,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try wait(milliseconds)
         try performReady()
         goOnWithReleased()
-        if !hub.work.isEmpty { hub.goOnWithWalks(until: effortEnd) }
+        if hub.requests.areWaiting { hub.goOnWithWalks(until: effortEnd) }
         expireDue()
         goOnWithUnsettled()
         try tickJournal()
@@ -154,7 +154,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             try keepRecords()
             try writeOut()
             closeFinished()
-            if !hub.tracing.isEmpty { hub.tellTraces() }
+            if !hub.insight.tracing.isEmpty { hub.tellTraces() }
         } while hasMoreToTell
         readAgain()
         hub.endTurn()
@@ -173,7 +173,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Handles what is ready, while the turn's log is still in the cache.
     private mutating func performReady() throws {
-        if hub.own.isActive, !ready.isEmpty { hub.own.turns.begin() }
+        if !ready.isEmpty { hub.insight.beginTurn() }
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
         isPolicyWaiting = false
         while handledCount < ready.count, hub.delivery.log.count <= Delivery.logBytesPerTurn {
@@ -186,7 +186,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// trace are told when it is known how long others waited, and may be traced themselves.
     private var hasMoreToTell: Bool {
         !hub.delivery.dirty.isEmpty || !hub.delivery.dismissed.isEmpty || !finished.isEmpty
-            || hub.durability.hasJournal && !hub.durability.isWritten || !hub.tracing.isEmpty
+            || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
 
     /// Does what has fallen due. Without deadlines no clock is read.
@@ -248,7 +248,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        let goesOn = !released.isEmpty || !unsettled.isEmpty || !hub.work.isEmpty || isPolicyWaiting
+        let goesOn = !released.isEmpty || !unsettled.isEmpty || hub.requests.areWaiting || isPolicyWaiting
         if goesOn || hub.durability.isGathering { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(listenerRestsUntil ?? .max, due)
@@ -272,7 +272,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private mutating func sayGoodbye() throws {
         if listenerRestsUntil == nil { poller.remove(listener) }
         poller.remove(wakeup.raw)
-        hub.isStopping = true
+        hub.keyspace.close()
         ready.removeAll()
         handledCount = 0
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds

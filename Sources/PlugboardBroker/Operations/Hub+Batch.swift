@@ -10,18 +10,18 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        batch.removeAll()
+        requests.beginBatch()
         access.beginPlanning(for: sessions[session])
         defer { access.endPlanning() }
         try planAll(line, session)
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
-        let bytes = line.count + batch.mergedBytes.count
+        let bytes = line.count + requests.batch.mergedCount
         if !durability.hasRoom(for: bytes) {
             try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
         }
-        if decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
+        if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.beginBatch(revision: revision)
-        for index in batch.writes.indices { commitWrite(at: index, line, session) }
+        for index in requests.batch.writes.indices { commitWrite(at: index, line, session) }
         durability.endBatch()
         replyWritten(request, line, session)
     }
@@ -32,18 +32,19 @@ extension Hub {
     ) throws(Refusal) {
         // The writes by the hashes of their keys. Two keys seldom have the same hash.
         var written: [UInt64: [Int]] = [:]
-        for index in decoder.writes.indices {
-            let write = decoder.writes[index]
+        for index in requests.decoder.writes.indices {
+            let write = requests.decoder.writes[index]
             do throws(Refusal) {
                 let planned = try plan(write, line, session)
                 if write.operation != .emit {
+                    let key = write.key.bytes(of: line)
                     for earlier in written[planned.hash, default: []]
-                    where decoder.writes[earlier].key.bytes(of: line).isEqual(to: write.key.bytes(of: line)) {
+                    where requests.decoder.writes[earlier].key.bytes(of: line).isEqual(to: key) {
                         throw Self.writtenTwice(write, line)
                     }
                     written[planned.hash, default: []].append(index)
                 }
-                batch.writes.append(planned)
+                requests.plan(planned)
                 try mergeIfPatch(write, planned, line, session)
             } catch {
                 throw badKey(from: index, line) ?? error.ofWrite(index)
@@ -54,7 +55,7 @@ extension Hub {
     /// The first key that is none, from a write on that was refused: of several mistakes that is
     /// told before what the state has to say.
     private func badKey(from index: Int, _ line: Span<UInt8>) -> Refusal? {
-        for (index, write) in decoder.writes.enumerated().dropFirst(index) {
+        for (index, write) in requests.decoder.writes.enumerated().dropFirst(index) {
             do throws(Refusal) {
                 try Key.check(write.key, line)
             } catch {
@@ -71,13 +72,11 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        guard write.operation == .patch else { return batch.merged.append(.none) }
+        guard write.operation == .patch else { return }
         try mergePatch(planned, write, line, session)
-        guard batch.mergedBytes.count + scratch.count <= Limits.outboxBytesMax else {
+        guard requests.keepMerged() else {
             throw Refusal(.limit, "the patched values of a batch have at most \(Limits.outboxBytesMax) bytes")
         }
-        batch.merged.append(ByteRange(batch.mergedBytes.count, batch.mergedBytes.count + scratch.count))
-        batch.mergedBytes.append(contentsOf: scratch)
     }
 
     /// An observable that an earlier write of the batch made or let go of is looked up anew.
@@ -86,13 +85,13 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) {
-        let write = decoder.writes[index]
-        let hash = batch.writes[index].hash
+        let write = requests.decoder.writes[index]
+        let hash = requests.batch.writes[index].hash
         let observable = keyspace.find(write.key.bytes(of: line), hash: hash)
         let planned = PlannedWrite(hash: hash, observable: observable)
         let value =
             write.operation == .patch
-            ? batch.merged[index].bytes(of: batch.mergedBytes.bytes).kept : write.value.bytes(of: line)
+            ? requests.batch.value(at: index).kept : write.value.bytes(of: line)
         commit(planned, write, value: value, line, session, reason: nil)
     }
 
@@ -104,20 +103,5 @@ extension Hub {
             hint: "a batch is one revision: write each key once",
             at: write.key.start
         )
-    }
-}
-
-/// The batch under way: what its writes come to, once all are checked.
-struct PlannedBatch: ~Copyable {
-    var writes: [PlannedWrite] = []
-    /// The results of its patches within `mergedBytes`, a range for each write.
-    var merged: [ByteRange] = []
-    var mergedBytes = ByteBuffer()
-
-    /// Forgets the batch and keeps the memory.
-    mutating func removeAll() {
-        writes.removeAll(keepingCapacity: true)
-        merged.removeAll(keepingCapacity: true)
-        mergedBytes.removeAll()
     }
 }

@@ -18,33 +18,34 @@ extension Hub {
             throw .noProvider(request, line)
         }
         try Call.checkRoom(for: request, from: sessions[session], to: sessions[server])
-        _ = begin(request, line, session, to: server)
-        appendScratch(to: server)
+        var event = delivery.takeLine()
+        _ = begin(request, line, session, to: server, &event)
+        send(event, to: server)
     }
 
-    /// Makes a call, and leaves its event in `scratch`.
+    /// Makes a call, and its event.
     mutating func begin(
         _ request: Request,
         _ line: Span<UInt8>,
         _ session: SessionHandle,
-        to server: SessionHandle
+        to server: SessionHandle,
+        _ event: inout ByteBuffer
     ) -> Call {
         let key = request.key.bytes(of: line)
-        let (id, timeout) = (request.id.bytes(of: line), decoder.options.timeout)
+        let (id, timeout) = (request.id.bytes(of: line), requests.decoder.options.timeout)
         let call = calls.insert(id: id, key: key, timeout: timeout, from: session, to: server, &sessions)
-        let now = clock()
+        let now = deadlines.now
         if sessions[server].isGuarded { noteAsked(server, at: now) }
         let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
         call.deadline = deadlines.add(at: time, .call(call.number))
         let author = sessions[session].author(&keyspace)
-        scratch.removeAll()
         CallEncoder.appendEvent(
             call: call.number,
             key: key,
             value: request.has(.value) ? request.value.bytes(of: line) : nil,
             by: keyspace.authors[author].by,
             cause: request.cause,
-            to: &scratch
+            to: &event
         )
         return call
     }
@@ -55,9 +56,9 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        let name = decoder.options.call.bytes(of: line)
+        let name = requests.decoder.options.call.bytes(of: line)
         guard let number = Call.number(name), calls.wasAsked(sessions[session].client, number) else {
-            throw .unknownCall(decoder.options.call, line)
+            throw .unknownCall(requests.decoder.options.call, line)
         }
         let call = calls.find(number)
         if let call { passOn(call, request, line) }
@@ -95,21 +96,21 @@ extension Hub {
     private mutating func passOn(_ call: Call, _ request: Request, _ line: Span<UInt8>) {
         let caller = call.caller
         let value = request.value.bytes(of: line)
-        let message = decoder.options.errorMessage.bytes(of: line)
+        let message = requests.decoder.options.errorMessage.bytes(of: line)
         guard sessions[caller].room >= max(value.count, message.count) + Call.wrappingBytes else {
             return fail(call, .unreadAnswer)
         }
         let author = sessions[call.server].author(&keyspace)
         let by = keyspace.authors[author].by
-        scratch.removeAll()
+        var reply = delivery.takeLine()
         if request.has(.error) {
             CallEncoder.appendFailure(
-                code: decoder.options.errorCode.bytes(of: line),
+                code: requests.decoder.options.errorCode.bytes(of: line),
                 message: message,
                 id: call.id,
                 line: call.line,
                 by: by,
-                to: &scratch
+                to: &reply
             )
         } else {
             CallEncoder.appendAnswer(
@@ -117,18 +118,18 @@ extension Hub {
                 key: call.key,
                 value: value,
                 by: by,
-                to: &scratch
+                to: &reply
             )
         }
-        appendScratch(to: caller)
+        send(reply, to: caller)
         finish(call)
     }
 
     /// Tells the caller that there is no answer.
     mutating func fail(_ call: Call, _ refusal: Refusal) {
-        scratch.removeAll()
-        ReplyEncoder.appendRefusal(refusal, id: call.id, line: call.line, to: &scratch)
-        appendScratch(to: call.caller)
+        var reply = delivery.takeLine()
+        ReplyEncoder.appendRefusal(refusal, id: call.id, line: call.line, to: &reply)
+        send(reply, to: call.caller)
         finish(call)
     }
 
@@ -145,9 +146,8 @@ extension Hub {
         if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
     }
 
-    /// Adds `scratch` to what a client is sent; one that is behind gets it after what it is owed by now.
-    mutating func appendScratch(to session: SessionHandle) {
-        let revision = revision
-        delivery.append(scratch, to: session, at: revision, &sessions)
+    /// Adds a line to what a client is sent; one that is behind gets it after what it is owed by now.
+    mutating func send(_ line: consuming ByteBuffer, to session: SessionHandle) {
+        delivery.send(line, to: session, at: keyspace.revision, &sessions)
     }
 }

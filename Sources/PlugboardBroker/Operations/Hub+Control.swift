@@ -37,7 +37,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog, backlog.isPaused else {
             throw notPaused(subscription, request)
         }
-        backlog.step(decoder.options.count)
+        backlog.step(requests.decoder.options.count)
         replyControl(request, line, subscription, session)
         review(subscription)
     }
@@ -50,11 +50,11 @@ extension Hub {
     ) throws(Refusal) -> SubscriptionHandle {
         let sub = Self.subText(request, line)
         if sessions[session].isGuarded, request.has(.client) {
-            let owner = sessions.find(client: decoder.options.client)
+            let owner = sessions.find(client: requests.decoder.options.client)
             let found = owner.flatMap { matching.find(sub.bytes, in: sessions[$0].subscriptions) }
             return try checkControl(of: found, request, session)
         }
-        let owner = try request.has(.client) ? other(decoder.options.client, for: session) : session
+        let owner = try request.has(.client) ? other(requests.decoder.options.client, for: session) : session
         return try subscription(request, line, of: owner)
     }
 
@@ -95,7 +95,7 @@ extension Hub {
             request.operation,
             id: request.id.bytes(of: line),
             sub: matching.sub(of: subscription),
-            client: request.has(.client) ? decoder.options.client : nil,
+            client: request.has(.client) ? requests.decoder.options.client : nil,
             owed: backlog?.owedCount ?? 0,
             to: &sessions[session].outbox.own
         )
@@ -116,7 +116,8 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) -> SubscriptionHandle {
         if let subscription, isControllable(subscription, by: session) { return subscription }
-        let message = "client \(decoder.options.client) has no such subscription that this client may act on"
+        let message =
+            "client \(requests.decoder.options.client) has no such subscription that this client may act on"
         throw Refusal(.notFound, message, hint: "the broker's --policy says who may control what")
     }
 
@@ -133,7 +134,7 @@ extension Hub {
             if !sessions[session].authorizeAll(.control, pattern.bytes) { return false }
         }
         guard matching[subscription].isTracer else { return true }
-        return tracing.patterns(of: subscription).allSatisfy { pattern in
+        return insight.tracing.patterns(of: subscription).allSatisfy { pattern in
             sessions[session].authorizeAll(.control, pattern.span)
         }
     }

@@ -10,7 +10,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        guard let write = decoder.writes.first else {
+        guard let write = requests.decoder.writes.first else {
             throw Refusal(.missingField, "explain needs \"write\"")
         }
         let key = write.key.bytes(of: line)
@@ -43,7 +43,7 @@ extension Hub {
         sessions.giveBack(reply, to: session)
     }
 
-    /// Why a write would be refused; nil where it would not. A patch's result is left in `scratch`.
+    /// Why a write would be refused; nil where it would not. A patch's result is left in `requests.merged`.
     private mutating func refusal(
         of write: Request,
         _ line: Span<UInt8>,
@@ -71,7 +71,7 @@ extension Hub {
         let old = keyspace.value(of: observable)
         let value: Span<UInt8> =
             event == .delete
-            ? Span() : write.operation == .patch ? scratch.bytes.kept : write.value.bytes(of: line)
+            ? Span() : write.operation == .patch ? requests.merged.bytes.kept : write.value.bytes(of: line)
         buffer.append(#","effect":""#)
         buffer.append(event.name)
         buffer.append(#"","revision":"#)

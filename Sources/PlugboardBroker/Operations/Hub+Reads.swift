@@ -31,10 +31,10 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         if request.has(.key) { try Pattern.check(request.key, line) }
-        if request.has(.after) { try Key.check(decoder.options.after, line) }
+        if request.has(.after) { try Key.check(requests.decoder.options.after, line) }
         let pattern = request.has(.key) ? request.key.bytes(of: line) : Self.everything
-        let after = request.has(.after) ? decoder.options.after.bytes(of: line) : Span()
-        let limit = decoder.options.limit
+        let after = request.has(.after) ? requests.decoder.options.after.bytes(of: line) : Span()
+        let limit = requests.decoder.options.limit
         if request.has(.key) { refreshOwnState(matching: pattern) }
         let found = lookFor(
             [Array(pattern)],

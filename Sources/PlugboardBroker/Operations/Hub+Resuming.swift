@@ -11,13 +11,15 @@ extension Hub {
     /// out the broker's own keys; the history has no values, so that it can't tell all.
     func beginning(_ request: Request, _ wanted: [ByteRange], _ line: Span<UInt8>) -> Beginning {
         guard request.has(.since) else { return .fresh }
-        let since = decoder.options.since
+        let since = requests.decoder.options.since
         // What a client may see may have grown with the policy: then it missed more than is new.
         guard isOfThisLife(request, line), access.hasStood(since: since),
             !wanted.contains(where: { Key.isReserved($0.bytes(of: line)) })
         else { return .anew }
         let isRemembered = since >= keyspace.history.completeSince
-        if isRemembered, decoder.options.delivery == .latest || since == revision { return .remembered }
+        if isRemembered, requests.decoder.options.delivery == .latest || since == revision {
+            return .remembered
+        }
         if let place = durability.beginReading(after: since) { return .kept(place) }
         return isRemembered ? .remembered : .anew
     }
@@ -28,8 +30,11 @@ extension Hub {
         _ line: Span<UInt8>,
         _ subscription: SubscriptionHandle
     ) {
-        openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: decoder.options.initial)
-        for number in keyspace.history.first(after: decoder.options.since)..<keyspace.history.count {
+        openBacklog(of: subscription).backlog.begin(
+            at: revision,
+            owingSynced: requests.decoder.options.initial
+        )
+        for number in keyspace.history.first(after: requests.decoder.options.since)..<keyspace.history.count {
             let entry = keyspace.history[number]
             guard entry.operation != .emit,
                 isWanted(entry.observable, wanted, line, matching[subscription].session)
@@ -48,7 +53,7 @@ extension Hub {
     ) -> [History.Entry] {
         let first =
             isOfThisLife(request, line)
-            ? keyspace.history.first(after: decoder.options.since) : keyspace.history.oldest
+            ? keyspace.history.first(after: requests.decoder.options.since) : keyspace.history.oldest
         var deletes: [ObservableHandle: UInt64] = [:]
         for number in first..<keyspace.history.count {
             let entry = keyspace.history[number]
@@ -69,7 +74,7 @@ extension Hub {
 
     /// Whether `since` is a revision that this life of the counter has had.
     private func isOfThisLife(_ request: Request, _ line: Span<UInt8>) -> Bool {
-        let options = decoder.options
+        let options = requests.decoder.options
         if request.has(.epoch), String(options.epoch.bytes(of: line)) != keyspace.epoch { return false }
         return options.since <= revision
     }

@@ -15,7 +15,7 @@ extension Hub {
         _ subscription: SubscriptionHandle
     ) {
         openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: true)
-        work.count(steps: values.count * Self.stepsPerValue)
+        insight.count(steps: values.count * Self.stepsPerValue)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
         var budget = matching[subscription].delivery == .all ? Int.max : Judge.examinedBytesMax
@@ -27,7 +27,8 @@ extension Hub {
             if matching[subscription].filter != nil, budget > 0 {
                 budget -= Judge.cost(of: keyspace[observable].value)
                 let value = keyspace[observable].value
-                guard judge.concerns(.update, from: Span(), to: value, matching[subscription].filter) else {
+                guard delivery.concerns(.update, from: Span(), to: value, matching[subscription].filter)
+                else {
                     continue
                 }
             }
@@ -47,7 +48,7 @@ extension Hub {
         _ session: SessionHandle
     ) -> [ObservableHandle]? {
         let patterns = wanted.map { Array($0.bytes(of: line)) }
-        guard let walk = work.finished else { return lookFor(patterns, request, line, session) }
+        guard let walk = requests.finished else { return lookFor(patterns, request, line, session) }
         // Who writes so much that it isn't known what came meanwhile has the keys be looked at once more.
         guard walk.since >= keyspace.history.completeSince else {
             return KeySearch.all(patterns, for: sessions[session].clearance, in: keyspace)

@@ -14,26 +14,26 @@ extension Hub {
         try access.checkPatterns(wanted, line, sessions[session])
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
-        let filter = Filter(decoder, line, revision: revision)
+        let filter = Filter(requests.decoder, line, revision: revision)
         try access.checkKept(filter?.bytes ?? 0, of: sessions[session])
         let beginning = beginning(request, wanted, line)
         var values: [ObservableHandle] = []
-        if beginning.isWhole, decoder.options.initial {
+        if beginning.isWhole, requests.decoder.options.initial {
             guard let found = lookForSnapshot(of: wanted, request, line, session) else { return }
             values = found
         }
         // What it knew before is not known here: only what it missed will have been told.
-        if beginning.isResumed == true { filter?.unsentRevision = decoder.options.since }
+        if beginning.isResumed == true { filter?.unsentRevision = requests.decoder.options.since }
         let subscription = register(sub, wanted, filter, line, session)
         replyRegistered(subscription, request, line, isResumed: beginning.isResumed)
         switch beginning {
         case .remembered: oweMissed(of: wanted, line, subscription)
         case .kept(let place):
-            let (since, initial) = (decoder.options.since, decoder.options.initial)
+            let (since, initial) = (requests.decoder.options.since, requests.decoder.options.initial)
             openBacklog(of: subscription).backlog.begin(at: since, owingSynced: initial)
             beginReplay(subscription, from: place, after: since)
         case .fresh, .anew:
-            guard decoder.options.initial else { return }
+            guard requests.decoder.options.initial else { return }
             let isAnew = beginning.isResumed == false
             let gone = isAnew ? goneKeys(of: wanted, request, line, for: session) : []
             oweSnapshot(of: values, gone: gone, subscription)
@@ -91,8 +91,8 @@ extension Hub {
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionHandle) {
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
-        charge(subscription, traced: tracing.patterns(of: subscription).count, -1)
-        if matching[subscription].isTracer { tracing.remove(subscription) }
+        charge(subscription, traced: insight.tracing.patterns(of: subscription).count, -1)
+        if matching[subscription].isTracer { insight.removeTracer(subscription) }
         writeOff(subscription)
         matching.detach(subscription, &keyspace)
         if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
@@ -109,7 +109,7 @@ extension Hub {
             return [request.key]
         }
         var wanted: [ByteRange] = []
-        for range in decoder.patterns {
+        for range in requests.decoder.patterns {
             try Pattern.check(range, line)
             let bytes = range.bytes(of: line)
             if !Self.contains(bytes, among: wanted, of: line) { wanted.append(range) }
@@ -176,12 +176,12 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) -> SubscriptionHandle {
-        let subscription = matching.add(sub.bytes, of: session, decoder.options, filter)
+        let subscription = matching.add(sub.bytes, of: session, requests.decoder.options, filter)
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
         for range in wanted { matching.attach(subscription, to: range.bytes(of: line), &keyspace) }
         charge(subscription, traced: 0)
-        throttle(subscription, milliseconds: decoder.options.every)
+        throttle(subscription, milliseconds: requests.decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
     }

@@ -16,7 +16,7 @@ extension Hub {
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         let subscription = register(sub, [], nil, line, session)
         matching[subscription].isTracer = true
-        tracing.add(subscription, wanted.map { Array($0.bytes(of: line)) })
+        insight.addTracer(subscription, wanted.map { Array($0.bytes(of: line)) })
         charge(subscription, traced: wanted.count)
         replyRegistered(subscription, request, line)
     }
@@ -31,23 +31,17 @@ extension Hub {
         cause: WriteCause
     ) {
         let key = keyspace[observable].key
-        work.count(steps: tracing.tracers.count)
-        guard tracing.takes(key, revision: revision, matching, sessions) else { return }
-        tracing.begin(
-            operation,
-            reason,
-            key,
-            by: keyspace.authors[author].by,
-            revision: revision,
-            cause: cause
-        )
+        let write = TracedWrite(operation: operation, reason: reason, revision: revision, cause: cause)
+        guard insight.beginTrace(of: write, key, by: keyspace.authors[author].by, matching, sessions) else {
+            return
+        }
         refreshObservers(of: observable)
         let (event, old) = (Event(operation), keyspace[observable].value)
         let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
         let listed = observers.prefix(Limits.listedObserversMax)
-        if listed.count < observers.count { tracing.noteMore() }
-        work.count(steps: listed.count * Self.stepsPerOutcome)
+        if listed.count < observers.count { insight.noteMore() }
+        insight.count(steps: listed.count * Self.stepsPerOutcome)
         for subscription in listed
         where sessions[matching[subscription].session].isOpen {
             let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
@@ -56,7 +50,7 @@ extension Hub {
             text.append("{")
             appendSource(of: subscription, to: &text)
             append(outcome, to: &text)
-            tracing.append(text.bytes, client: sessions[session].client, isSent: outcome.isSent)
+            insight.trace(text.bytes, client: sessions[session].client, isSent: outcome.isSent)
         }
     }
 
@@ -67,33 +61,33 @@ extension Hub {
         by author: AuthorHandle,
         cause: WriteCause
     ) {
-        work.count(steps: tracing.tracers.count)
-        guard tracing.takes(key, revision: revision, matching, sessions) else { return }
-        tracing.begin(.emit, reason, key, by: keyspace.authors[author].by, revision: revision, cause: cause)
+        let write = TracedWrite(operation: .emit, reason: reason, revision: revision, cause: cause)
+        _ = insight.beginTrace(of: write, key, by: keyspace.authors[author].by, matching, sessions)
     }
 
     /// Tells the turn's traces. What is told is sent in the same turn.
     mutating func tellTraces() {
         var told = 0
-        for index in tracing.tracers.indices {
-            let tracer = tracing.tracers[index]
-            for place in 0..<tracing.count
-            where tracer.isConcerned(tracing.key(place), matching, sessions) {
+        var line = delivery.takeLine()
+        for index in insight.tracing.tracers.indices {
+            let tracer = insight.tracing.tracers[index]
+            for place in 0..<insight.tracing.count
+            where tracer.isConcerned(insight.tracing.key(place), matching, sessions) {
                 if told > Tracing.bytesMax {
-                    tracing.drop(place, ofTracer: index)
+                    insight.drop(place, ofTracer: index)
                     continue
                 }
-                scratch.removeAll()
-                scratch.append(#"{"event":"trace","sub":"#)
-                scratch.append(matching.sub(of: tracer.subscription))
-                tracing.appendLine(place, to: &scratch)
-                let line = scratch.bytes.kept
+                line.removeAll()
+                line.append(#"{"event":"trace","sub":"#)
+                line.append(matching.sub(of: tracer.subscription))
+                insight.tracing.appendLine(place, to: &line)
                 told += line.count
-                tellOrQueue(line, revision: tracing.revision(place), to: tracer.subscription)
+                tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: tracer.subscription)
             }
-            if let gap = tracing.takeGap(ofTracer: index) { tellOrQueue(gap, to: tracer.subscription) }
+            if let gap = insight.takeGap(ofTracer: index) { tellOrQueue(gap, to: tracer.subscription) }
         }
-        tracing.removeAll()
+        delivery.giveBack(line)
+        insight.forgetTraces()
     }
 
     /// What finding out what becomes of an event for one observer costs, in observers told.

@@ -15,23 +15,32 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) -> [ObservableHandle]? {
-        if let walk = work.finished { return walk.search.present(in: keyspace) }
+        if let walk = requests.finished { return walk.search.present(in: keyspace) }
         let clearance = sessions[session].clearance
         var search = KeySearch(patterns, for: clearance, after: after, countMax: countMax)
-        if work.goOn(with: &search, keyspace) { return search.present(in: keyspace) }
+        if goOn(with: &search) { return search.present(in: keyspace) }
         let number = sessions[session].line
         let walk = Walk(request, line, number: number, from: session, search, since: revision)
-        swap(&walk.decoder, &decoder)
         sessions[session].isBusy = true
-        work.putOff(walk)
+        requests.putOff(walk)
         return nil
     }
+
+    /// Goes on with a search for a slice. Returns whether it is done.
+    private mutating func goOn(with search: inout KeySearch) -> Bool {
+        let (isDone, visits) = requests.goOn(with: &search, keyspace)
+        insight.count(steps: visits * Self.stepsPerVisit)
+        return isDone
+    }
+
+    /// What looking at a key costs, in observers that are told an event meanwhile.
+    private static let stepsPerVisit = 16
 
     /// Goes on with requests that were put off, each for a slice, while the turn has time.
     mutating func goOnWithWalks(until end: UInt64) {
         var first: Walk?
-        while let walk = work.next() {
-            if work.goOn(with: &walk.search, keyspace) { finish(walk) } else { work.putOff(walk) }
+        while let walk = requests.next() {
+            if goOn(with: &walk.search) { finish(walk) } else { requests.wait(walk) }
             if effort > end || first === walk { return }
             if first == nil { first = walk }
         }
@@ -39,7 +48,7 @@ extension Hub {
 
     /// All that was done since the start, in observers told.
     @inline(__always) var effort: UInt64 {
-        own.events &+ work.steps &+ matching.visits
+        insight.effort &+ matching.visits
     }
 
     /// Executes a request that was put off, with what was found.
@@ -48,10 +57,9 @@ extension Hub {
         sessions[session].isBusy = false
         sessions[session].line = walk.number
         delivery.touch(session, &sessions)
-        swap(&walk.decoder, &decoder)
-        work.beginExecuting(walk)
+        requests.beginExecuting(walk)
         let line = walk.line
         execute(walk.request, line.span, from: session)
-        work.endExecuting()
+        requests.endExecuting()
     }
 }

@@ -18,7 +18,7 @@ extension Hub {
             try Key.check(request.key, line)
             throw notFound(request, line, session)
         }
-        let limit = request.has(.limit) ? decoder.options.limit : Limits.chainStepsDefault
+        let limit = request.has(.limit) ? requests.decoder.options.limit : Limits.chainStepsDefault
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.why, id: request.id.bytes(of: line), to: &reply)

@@ -54,7 +54,7 @@ extension Hub {
         reason: EventReason?
     ) throws(Refusal) {
         if request.operation == .patch { try mergePatch(planned, request, line, session) }
-        let bytes = request.operation == .patch ? scratch.count : request.value.count
+        let bytes = request.operation == .patch ? requests.merged.count : request.value.count
         if request.operation != .emit {
             if !durability.hasRoom(for: bytes) {
                 do throws(Refusal) {
@@ -66,7 +66,7 @@ extension Hub {
             }
             keyspace.advance()
         }
-        let value = request.operation == .patch ? scratch.bytes.kept : request.value.bytes(of: line)
+        let value = request.operation == .patch ? requests.merged.bytes.kept : request.value.bytes(of: line)
         commit(planned, request, value: value, line, session, reason: reason)
     }
 
@@ -185,25 +185,20 @@ extension Hub {
         account.kept -= keyspace[observable].keptBytes
     }
 
-    /// Leaves the merged value in `scratch`.
+    /// Leaves the new value in `requests.merged`.
     mutating func mergePatch(
         _ planned: PlannedWrite,
         _ request: Request,
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        scratch.removeAll()
-        MergePatch.apply(
-            request.value.bytes(of: line),
-            to: keyspace.value(of: planned.observable),
-            into: &scratch
-        )
-        guard scratch.count > Limits.valueBytesMax else {
-            let key = request.key.bytes(of: line)
-            return try checkQuota(key, planned.observable, count: scratch.count, session)
+        requests.merge(request.value.bytes(of: line), into: keyspace.value(of: planned.observable))
+        let count = requests.merged.count
+        guard count > Limits.valueBytesMax else {
+            return try checkQuota(request.key.bytes(of: line), planned.observable, count: count, session)
         }
         let message =
-            "the patched value would have \(scratch.count) bytes, a value has at most \(Limits.valueBytesMax)"
+            "the patched value would have \(count) bytes, a value has at most \(Limits.valueBytesMax)"
         throw Refusal(.limit, message, at: request.value.start)
     }
 
@@ -219,7 +214,7 @@ extension Hub {
         isUnobserved: Bool = false
     ) {
         let cause = request.cause
-        if tracing.isOn {
+        if insight.isTracing {
             noteTrace(operation, reason, observable, to: value, by: author, cause: cause)
         }
         if !isUnobserved { tellNews(.update, of: observable, to: value, by: author, cause, reason) }
@@ -240,7 +235,7 @@ extension Hub {
         cause: WriteCause,
         reason: EventReason?
     ) {
-        if tracing.isOn { noteTrace(.delete, reason, observable, to: Span(), by: author, cause: cause) }
+        if insight.isTracing { noteTrace(.delete, reason, observable, to: Span(), by: author, cause: cause) }
         tellNews(.delete, of: observable, to: Span(), by: author, cause, reason)
         if !keyspace[observable].isReserved {
             durability.noteGrowth(-keyspace[observable].recordBytes)
@@ -266,10 +261,10 @@ extension Hub {
     ) {
         let author = sessions[session].author(&keyspace)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
-            if tracing.isOn { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
+            if insight.isTracing { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
             return
         }
-        if tracing.isOn { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
+        if insight.isTracing { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
         tellNews(.emit, of: observable, to: value, by: author, cause, reason)
         if keyspace[observable].observers.isEmpty { return }
         note(.emit, observable, author, cause)
@@ -296,7 +291,7 @@ extension Hub {
         _ cause: WriteCause
     ) {
         keyspace.note(operation, observable, author, cause)
-        if cause.isNamed { warnings.noteReturns(&keyspace) }
+        if cause.isNamed { insight.noteReturns(&keyspace) }
     }
 }
 

@@ -13,7 +13,7 @@ extension Hub {
         let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: tail.old, to: tail.value)
         delivery.beginEvent()
-        own.events &+= UInt64(observers.count)
+        insight.count(events: observers.count)
         var isHeld = false
         for subscription in observers where sessions[matching[subscription].session].isOpen {
             if let barrier, barrier.holds(matching[subscription]) {
@@ -43,7 +43,7 @@ extension Hub {
         let gate = observable.flatMap { phases.gate(of: $0) }
         var acknowledging: [SubscriptionHandle] = []
         for subscription in acknowledgers(among: observers) {
-            if judge.concerns(event, from: old, to: value, matching[subscription].filter) {
+            if delivery.concerns(event, from: old, to: value, matching[subscription].filter) {
                 acknowledging.append(subscription)
             } else if gate != nil, let observable, isToBeTold(of: observable, subscription) {
                 acknowledging.append(subscription)
@@ -68,7 +68,7 @@ extension Hub {
     /// Waits for the observers of a phase.
     private mutating func close(_ observable: ObservableHandle, revision: UInt64, _ barrier: AckBarrier) {
         // Who writes on and on does not put off the end of the wait.
-        let end = phases.gate(of: observable)?.end ?? clock() + Self.acknowledgementNanoseconds
+        let end = phases.gate(of: observable)?.end ?? deadlines.now + Self.acknowledgementNanoseconds
         phases.open(observable, &keyspace, &deadlines)
         phases.close(observable, revision: revision, barrier, until: end, &keyspace, &deadlines)
     }
@@ -84,7 +84,7 @@ extension Hub {
             let message = "subscription \(sub) does not acknowledge"
             throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
         }
-        noteAcknowledged(subscription, upTo: decoder.options.revision)
+        noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
         if request.wantsReply { replyDone(request, line, session) }
     }
 

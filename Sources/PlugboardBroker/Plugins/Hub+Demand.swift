@@ -63,7 +63,7 @@ extension Hub {
         if demand.isRunning, !demand.isWanted {
             // Started by hand: it is idle from now on.
             demand.isWanted = true
-            demand.quietSince = clock()
+            demand.quietSince = deadlines.now
         } else if plugin.process == nil, plugin.isNeeded, demand.isWanted {
             tellDemand(plugin)
         }
@@ -80,7 +80,7 @@ extension Hub {
         }
         guard demand.isWanted, !demand.isTimed else { return }
         demand.isTimed = true
-        demand.quietSince = max(demand.quietSince, clock())
+        demand.quietSince = max(demand.quietSince, deadlines.now)
         deadlines.add(at: demand.quietSince + demand.idleNanoseconds, .idle(plugin: plugin.number))
     }
 
@@ -112,8 +112,8 @@ extension Hub {
 
     private mutating func tellDemand(_ plugin: SupervisedPlugin) {
         guard let reporter = supervision.reporter, let demand = plugin.demand else { return }
-        scratch.removeAll()
-        EventEncoder.appendDemand(plugin: plugin.name, isWanted: demand.isWanted, to: &scratch)
-        appendScratch(to: reporter)
+        var event = delivery.takeLine()
+        EventEncoder.appendDemand(plugin: plugin.name, isWanted: demand.isWanted, to: &event)
+        send(event, to: reporter)
     }
 }

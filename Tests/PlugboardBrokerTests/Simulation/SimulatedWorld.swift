@@ -100,7 +100,7 @@ final class SimulatedWorld {
             report: reports.take
         )
         loop.hub.keyspace.resume("00000000000000aa", at: 0)
-        if scenario.features.hasSlices { loop.hub.work.visitsMax = 1 }
+        if scenario.features.hasSlices { loop.hub.requests.limitSlices(visits: 1) }
         if scenario.hasJournal {
             let worker = SlowWorker(disk)
             self.worker = worker

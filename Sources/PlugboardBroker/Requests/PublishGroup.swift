@@ -1,7 +1,7 @@
 // Publishes that one client sent in a row: all of them are read, then all their keys are
 // looked for, then they are made one after the other. So among very many keys the memory
 // of several is fetched at once, where one after the other would wait for each. Owned by
-// the hub, and empty whenever the loop does anything but execute a client's lines.
+// `Requests`, and empty whenever the loop does anything but execute a client's lines.
 
 import PlugboardMemory
 import PlugboardWire

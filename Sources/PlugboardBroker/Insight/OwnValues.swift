@@ -1,19 +1,42 @@
-// Writes the values of the broker's own keys as JSON, into the work space of `OwnState`.
+// Writes the values of the broker's own keys as JSON: `$broker.stats`, with its rates, and `$broker.clients.…`.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-extension OwnState {
-    /// Makes the value of `$broker.stats`, and keeps the counts for the next rates.
-    mutating func makeStats(_ now: UInt64, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable)
-    {
-        value.removeAll()
-        let counts = counts(keyspace, sessions)
+/// The rates of `$broker.stats`: what was counted since it was made last.
+struct Rates {
+    /// A client that asks again within this time gets the last value.
+    private static let freshNanoseconds: UInt64 = 100_000_000
+
+    /// When the broker began.
+    private let start: UInt64
+    /// When the value was made last, and the counts at that time.
+    private var sampledAt: UInt64 = 0
+    private var sample = Counts()
+
+    init(start: UInt64) {
+        self.start = start
+    }
+
+    func areFresh(at now: UInt64) -> Bool { sampledAt > 0 && now - sampledAt < Self.freshNanoseconds }
+
+    /// Adds the value, and keeps the counts for the next one.
+    mutating func append(
+        _ counted: Counts,
+        _ turns: TurnTimes,
+        _ now: UInt64,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        to value: inout ByteBuffer
+    ) {
+        var counts = counted
+        counts.writes = keyspace.history.count
         var (clients, subscriptions, slow) = (0, 0, 0)
         for slot in 0..<sessions.slotCount {
-            guard let session = sessions.inSlot(slot), sessions[session].isOpen, sessions[session].isListed
-            else { continue }
+            guard let session = sessions.inSlot(slot) else { continue }
+            counts.lines += sessions[session].line
+            guard sessions[session].isOpen, sessions[session].isListed else { continue }
             clients += 1
             subscriptions += sessions[session].subscriptions.count
             if sessions[session].isBehind { slow += 1 }
@@ -26,35 +49,16 @@ extension OwnState {
         value.append(member: "clients", UInt64(clients))
         value.append(member: "subscriptions", UInt64(subscriptions))
         value.append(member: "slow", UInt64(slow))
-        appendRates(counts, now)
+        append(counts, now, to: &value)
         // If the system doesn't report it, the member is missing.
         if let memory = try? ProcessUsage.memoryBytes() { value.append(member: "memory", memory) }
-        appendLatency()
+        Self.append(turns, to: &value)
         value.append("}")
-        sample = counts
-        sampledAt = now
-        turns.reset()
-    }
-
-    private func counts(
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable
-    ) -> OwnCounts {
-        var lines = departedLines
-        for slot in 0..<sessions.slotCount {
-            if let session = sessions.inSlot(slot) { lines += sessions[session].line }
-        }
-        return OwnCounts(
-            lines: lines,
-            writes: keyspace.history.count,
-            events: events,
-            received: received,
-            sent: sent
-        )
+        (sample, sampledAt) = (counts, now)
     }
 
     /// Adds the totals, and the rates per second since the last value.
-    private mutating func appendRates(_ counts: OwnCounts, _ now: UInt64) {
+    private func append(_ counts: Counts, _ now: UInt64, to value: inout ByteBuffer) {
         let since = max(now - max(sampledAt, start), 1)
         value.append(#","rates":{"#)
         for (index, (count, before)) in zip(counts.all, sample.all).enumerated() {
@@ -69,8 +73,7 @@ extension OwnState {
     }
 
     /// Adds how long turns took since the last value, in microseconds.
-    private mutating func appendLatency() {
-        let turns = turns
+    private static func append(_ turns: TurnTimes, to value: inout ByteBuffer) {
         value.append(#","latency":{"#)
         value.append(member: "turns", turns.count, isFirst: true)
         value.append(member: "mean", turns.count == 0 ? 0 : turns.nanoseconds / turns.count / 1000)
@@ -83,46 +86,38 @@ extension Session {
     /// Whether this connection counts as a client. A plugin gets an open connection, but may ignore it and
     /// make another. So a plugin's connection counts only after its first line.
     var isListed: Bool { line > 0 || clearance?.plugin == nil }
-}
 
-extension OwnState {
-    /// Makes the value of `$broker.clients.<n>`.
-    mutating func makeValue(
-        of session: borrowing Session,
+    /// Adds the value of `$broker.clients.<n>`.
+    borrowing func appendState(
         _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching
+        _ matching: borrowing Matching,
+        to value: inout ByteBuffer
     ) {
-        value.removeAll()
         value.append("{")
-        value.append(member: "client", session.client, isFirst: true)
+        value.append(member: "client", client, isFirst: true)
         value.append(#","name":"#)
-        session.appendName(keyspace, to: &value)
-        let process = session.peer.process
-        if process > 0 { value.append(member: "pid", UInt64(process)) }
+        appendName(keyspace, to: &value)
+        if peer.process > 0 { value.append(member: "pid", UInt64(peer.process)) }
         value.append(#","since":""#)
-        value.append(milliseconds: session.since)
+        value.append(milliseconds: since)
         value.append(#"","state":""#)
-        value.append(Self.state(of: session, matching).name)
+        value.append(state(matching).name)
         value.append("\"")
-        value.append(member: "subscriptions", UInt64(session.subscriptions.count))
-        value.append(member: "lines", session.line)
-        value.append(member: "sent", session.sent)
-        let catchup = session.catchup
-        let queued = session.outbox.count + (catchup?.queuedBytes ?? 0)
-        value.append(member: "queued", UInt64(queued))
+        value.append(member: "subscriptions", UInt64(subscriptions.count))
+        value.append(member: "lines", line)
+        value.append(member: "sent", sent)
+        value.append(member: "queued", UInt64(outbox.count + (catchup?.queuedBytes ?? 0)))
         value.append(member: "owed", UInt64(catchup?.owedCount ?? 0))
         value.append("}")
     }
 
     /// The state of the whole client. It is paused if one of its subscriptions is.
-    private static func state(of session: borrowing Session, _ matching: borrowing Matching) -> ObserverState
-    {
+    private borrowing func state(_ matching: borrowing Matching) -> ObserverState {
         // Most clients have few subscriptions. Checking all of very many every second would cost too much.
-        for place in session.subscriptions.list.indices.prefix(64) {
-            let subscription = session.subscriptions.list[place]
-            if matching[subscription].backlog?.isPaused == true { return .paused }
+        for place in subscriptions.list.indices.prefix(64) {
+            if matching[subscriptions.list[place]].backlog?.isPaused == true { return .paused }
         }
-        return session.isBehind ? .lagging : .live
+        return isBehind ? .lagging : .live
     }
 }
 

@@ -5,7 +5,7 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// A request that is put off. Owned by `WorkUnderWay`.
+/// A request that is put off. Owned by `Requests`.
 final class Walk {
     let session: SessionHandle
     let request: Request

@@ -1,0 +1,183 @@
+// The room of what the broker knows of itself: its counts, its warnings, the traces of a turn, and whether clients
+// observe its own keys, `$broker.…`. It writes no key: the hub does, with the values that are made here.
+//
+// What always holds: while no client observes the broker's own keys or has just asked for one, they have no
+// values, and no clock is read for them.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+
+/// What the broker knows of itself. Used by the loop's thread alone.
+struct Insight: ~Copyable {
+    /// The author `$broker`, who writes the broker's own keys.
+    let author: AuthorHandle
+    private(set) var warnings = Warnings()
+    /// What became of the writes of this turn, for those who trace.
+    private(set) var tracing: Tracing
+    private(set) var counts = Counts()
+    private var rates: Rates
+    private var turns: TurnTimes
+    /// What was done for requests beside telling events, in steps that take as long as telling one observer.
+    private var steps: UInt64 = 0
+    private var round = Round()
+
+    init(time: TimeSource, author: AuthorHandle) {
+        self.author = author
+        tracing = Tracing(time: time)
+        turns = TurnTimes(time: time)
+        rates = Rates(start: time.nanoseconds())
+    }
+
+    // MARK: Counts
+
+    @inline(__always)
+    mutating func count(events: Int) { counts.events &+= UInt64(events) }
+
+    @inline(__always)
+    mutating func count(steps: Int) { self.steps &+= UInt64(steps) }
+
+    /// Counts bytes that were read, and those that were written.
+    mutating func count(received: Int = 0, sent: Int = 0) {
+        counts.received &+= UInt64(received)
+        counts.sent &+= UInt64(sent)
+    }
+
+    /// Counts the lines of a client that leaves.
+    mutating func count(departed lines: UInt64) { counts.lines &+= lines }
+
+    /// All that was done since the start, in observers told.
+    @inline(__always) var effort: UInt64 { counts.events &+ steps }
+
+    /// Something is ready: a turn begins, unless it did before.
+    mutating func beginTurn() { if isWatched { turns.begin() } }
+
+    mutating func endTurn() { if isWatched { turns.end() } }
+
+    // MARK: Warnings
+
+    /// A write was noted that names its cause: warns where it closes a loop often.
+    mutating func noteReturns(_ keyspace: inout Keyspace) { warnings.noteReturns(&keyspace) }
+
+    /// Notes a problem of the journal.
+    mutating func warn(storage message: String, revision: UInt64, at milliseconds: UInt64) {
+        warnings.raise(storage: message, revision: revision, at: milliseconds)
+    }
+
+    // MARK: Traces
+
+    @inline(__always) var isTracing: Bool { tracing.isOn }
+
+    mutating func addTracer(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]]) {
+        tracing.add(subscription, patterns)
+    }
+
+    mutating func removeTracer(_ subscription: SubscriptionHandle) { tracing.remove(subscription) }
+
+    /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers afterwards.
+    mutating func beginTrace(
+        of write: TracedWrite,
+        _ key: Span<UInt8>,
+        by author: Span<UInt8>,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) -> Bool {
+        steps &+= UInt64(tracing.tracers.count)
+        guard tracing.takes(key, revision: write.revision, matching, sessions) else { return false }
+        tracing.begin(write, key, by: author)
+        return true
+    }
+
+    /// Notes the outcome of the last write for one observer. `observer` is the text.
+    mutating func trace(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
+        tracing.append(observer, client: client, isSent: isSent)
+    }
+
+    /// The last write has more observers than a line names.
+    mutating func noteMore() { tracing.noteMore() }
+
+    /// Notes that a client was sent everything that waited for it.
+    mutating func noteSent(_ client: UInt64) { tracing.noteSent(client) }
+
+    /// A tracer isn't told of a write: so much is told in this turn already.
+    mutating func drop(_ index: Int, ofTracer tracer: Int) { tracing.drop(index, ofTracer: tracer) }
+
+    /// Takes the gap of a tracer.
+    mutating func takeGap(ofTracer index: Int) -> Gap? { tracing.takeGap(ofTracer: index) }
+
+    /// Forgets the turn's traces.
+    mutating func forgetTraces() { tracing.removeAll() }
+
+    // MARK: The broker's own keys
+
+    /// Whether a client observes these keys, or asked for one within the last interval.
+    @inline(__always) var isWatched: Bool { round.isOn }
+
+    /// Somebody asks for one of the keys. Returns whether nobody did so lately: then rounds begin.
+    mutating func beginRounds() -> Bool {
+        if round.isOn { return false }
+        (round.isOn, round.nextSlot) = (true, 0)
+        return true
+    }
+
+    /// Each group of writes is one revision, if it writes anything.
+    mutating func beginWrites() { round.hasRevision = false }
+
+    /// Whether a write is the first of its group.
+    mutating func takesRevision() -> Bool {
+        defer { round.hasRevision = true }
+        return !round.hasRevision
+    }
+
+    /// Goes on with a round. Returns the slots of the next clients to be looked at: 0 is among them where a round
+    /// begins.
+    mutating func nextSlots(of count: Int, at now: UInt64) -> Range<Int> {
+        let first = round.nextSlot
+        if first == 0 { round.start = now }
+        round.nextSlot = max(first, min(count, first + Round.clientsPerTurn))
+        return first..<round.nextSlot
+    }
+
+    /// All clients were looked at. Returns when the next round begins; nil where none is needed.
+    mutating func endRound(isObserved: Bool, at now: UInt64) -> UInt64? {
+        (round.nextSlot, round.isOn) = (0, isObserved)
+        return isObserved ? max(now, round.start + Round.intervalNanoseconds) : nil
+    }
+
+    /// Whether `$broker.stats` was made so lately that it needn't be made again.
+    func areStatsFresh(at now: UInt64) -> Bool { rates.areFresh(at: now) }
+
+    /// Adds the value of `$broker.stats`, and keeps the counts for the next rates.
+    mutating func appendStats(
+        _ now: UInt64,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        to value: inout ByteBuffer
+    ) {
+        rates.append(counts, turns, now, keyspace, sessions, to: &value)
+        turns.reset()
+    }
+
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ matching: borrowing Matching
+    ) throws(BrokenInvariant) {
+        try tracing.checkInvariants(living, matching)
+    }
+}
+
+/// The rounds in which the broker's own keys are made anew.
+struct Round {
+    /// The time between two rounds.
+    static let intervalNanoseconds: UInt64 = 1_000_000_000
+    /// How many clients one turn looks at.
+    static let clientsPerTurn = 1_024
+
+    fileprivate(set) var isOn = false
+    /// Whether the present group of writes has taken its revision.
+    fileprivate(set) var hasRevision = false
+    /// The slot of the next client to be looked at.
+    fileprivate(set) var nextSlot = 0
+    /// When the present round began.
+    fileprivate(set) var start: UInt64 = 0
+}

@@ -1,0 +1,160 @@
+// The room of what clients ask for, as far as it is not done: the request that is being executed, publishes that
+// wait for those behind them, and requests that look at more keys than others can wait for.
+//
+// What always holds: between two turns no publish waits and nothing is executed; a client has one request at most
+// that is put off, and is busy exactly as long.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// The requests under way. Used by the loop's thread alone.
+struct Requests: ~Copyable {
+    /// Keys that one request looks at before others have their turn: about a millisecond.
+    static let visitsPerSlice = 4_096
+
+    /// What a line turned out to be.
+    enum Reading { case nothing, publish, other, unusual }
+
+    /// What the request under way has beside its operation and its key.
+    private(set) var decoder = RequestDecoder()
+    /// Publishes that were read and not yet made.
+    private(set) var group = PublishGroup()
+    private(set) var batch = PlannedBatch()
+    /// The new value that the last patch came to.
+    private(set) var merged = ByteBuffer()
+    /// Requests that are put off, in the order of their turns.
+    private var walks: [Walk] = []
+    /// The request that was put off and is executed now.
+    private(set) var finished: Walk?
+    /// The same as the constant but in tests.
+    private(set) var visitsMax = visitsPerSlice
+
+    init() {}
+
+    // MARK: Lines
+
+    /// Reads a line, to the place of the group's next publish.
+    @inline(__always)
+    mutating func read(
+        _ place: Range<Int>,
+        of bytes: Span<UInt8>,
+        _ number: UInt64,
+        _ hash: KeyHash
+    ) -> Reading {
+        Self.read(place, of: bytes, number, into: &group.next, &decoder, hash)
+    }
+
+    @inline(__always)
+    private static func read(
+        _ place: Range<Int>,
+        of bytes: Span<UInt8>,
+        _ number: UInt64,
+        into publish: inout WaitingPublish,
+        _ decoder: inout RequestDecoder,
+        _ hash: KeyHash
+    ) -> Reading {
+        let line = bytes[place]
+        if RequestDecoder.isIgnored(line) { return .nothing }
+        guard decoder.decodePlain(line, into: &publish.request) else { return .unusual }
+        guard publish.request.operation == .publish else { return .other }
+        publish.line = ByteRange(place.lowerBound, place.upperBound)
+        publish.number = number
+        publish.hash = hash(publish.request.key.bytes(of: line))
+        return .publish
+    }
+
+    /// Reads a line that is not plain; see `RequestDecoder`.
+    mutating func readUnusual(_ line: inout MutableSpan<UInt8>, into request: inout Request) throws(Refusal) {
+        try decoder.decodeUnusual(&line, into: &request)
+    }
+
+    // MARK: Publishes in a row
+
+    /// Has the publish that was just read wait.
+    @inline(__always)
+    mutating func countPublish(from session: SessionHandle) {
+        group.countNext(from: session)
+    }
+
+    /// Takes the publishes out, so that they are read while they are made; `putBack` follows.
+    @inline(__always)
+    mutating func takePublishes() -> List<WaitingPublish> { group.takeOut() }
+
+    @inline(__always)
+    mutating func putBack(_ publishes: inout List<WaitingPublish>) { group.putBack(&publishes) }
+
+    /// Keeps something of each key that was looked for, so that the keys are really read.
+    mutating func noteFetched(_ sum: UInt64) { group.fetched = sum }
+
+    // MARK: Patches and batches
+
+    /// Merges a patch into a value, to `merged`.
+    mutating func merge(_ patch: Span<UInt8>, into value: Span<UInt8>) {
+        merged.removeAll()
+        MergePatch.apply(patch, to: value, into: &merged)
+    }
+
+    mutating func beginBatch() { batch.removeAll() }
+
+    /// Adds a write of the batch that was checked.
+    mutating func plan(_ write: PlannedWrite) { batch.append(write) }
+
+    /// Keeps `merged` for the batch's last write. Returns false where that would be too much for one batch.
+    mutating func keepMerged() -> Bool { batch.keep(merged) }
+
+    // MARK: Requests that are put off
+
+    /// Whether any request is put off.
+    var areWaiting: Bool { !walks.isEmpty }
+
+    /// Tests look at fewer keys in a slice.
+    mutating func limitSlices(visits: Int) { visitsMax = visits }
+
+    /// Goes on with a search for a slice. Returns whether it is done, and how many keys it looked at.
+    func goOn(
+        with search: inout KeySearch,
+        _ keyspace: borrowing Keyspace
+    ) -> (isDone: Bool, visits: Int) {
+        var visits = visitsMax
+        let isDone = search.goOn(keyspace, &visits)
+        return (isDone, visitsMax - visits)
+    }
+
+    /// Puts off the request under way, behind those that wait.
+    mutating func putOff(_ walk: Walk) {
+        swap(&walk.decoder, &decoder)
+        walks.append(walk)
+    }
+
+    /// The request whose turn it is.
+    mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }
+
+    /// A request that had its turn waits for the next.
+    mutating func wait(_ walk: Walk) { walks.append(walk) }
+
+    /// All was found for a request, and it is executed now.
+    mutating func beginExecuting(_ walk: Walk) {
+        swap(&walk.decoder, &decoder)
+        finished = walk
+    }
+
+    mutating func endExecuting() { finished = nil }
+
+    /// A client ends, and with it what it asked for.
+    mutating func cancel(of session: SessionHandle) { walks.removeAll { $0.session == session } }
+
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
+        let always = Invariants(of: "Requests")
+        try always.hold("no publish waits to be made", group.isEmpty)
+        let walking = Set(walks.map(\.session))
+        try always.agree("a client has one request at most that is put off", walks.count, walking.count)
+        try always.hold("nothing is executed between turns", finished == nil)
+        for session in living.sessions {
+            let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
+            try always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
+        }
+    }
+}
