@@ -119,6 +119,20 @@ private struct JSONPartSearch: ~Escapable {
     }
 
     private func child(of node: Int, named name: Span<UInt8>) -> Int {
+        if name.contains(UInt8(ascii: "\\")) { return child(of: node, spelled: name) }
+        let mark = JSONPointerSet.mark(of: name)
+        var child = nodes[node].firstChild
+        while child >= 0 {
+            if nodes[child].mark == mark, nodes[child].token.bytes(of: tokens).isEqual(to: name) {
+                return child
+            }
+            child = nodes[child].nextSibling
+        }
+        return -1
+    }
+
+    /// The same for a name with escapes.
+    private func child(of node: Int, spelled name: Span<UInt8>) -> Int {
         var child = nodes[node].firstChild
         while child >= 0 {
             let token = nodes[child].token.bytes(of: tokens)

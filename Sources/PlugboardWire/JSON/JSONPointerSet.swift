@@ -10,6 +10,8 @@ public struct JSONPointerSet: Sendable {
     struct Node {
         /// The place of the token's characters in the set's `tokens`.
         let token: ByteRange
+        /// See `mark(of:)`.
+        let mark: UInt64
         /// The array index that the token spells, or −1.
         let element: Int
         /// The numbers of other nodes, or −1.
@@ -23,7 +25,7 @@ public struct JSONPointerSet: Sendable {
 
     /// The number of pointers. They are numbered from 0 in the order in which they were added.
     public private(set) var count = 0
-    private(set) var nodes = [Node(token: .none, element: -1)]
+    private(set) var nodes = [Node(token: .none, mark: 0, element: -1)]
     /// The characters of all tokens.
     private(set) var tokens: [UInt8] = []
     /// The pointers as JSON strings, one after another.
@@ -78,6 +80,14 @@ public struct JSONPointerSet: Sendable {
         buffer.append(nameRanges[pointer].bytes(of: names.span))
     }
 
+    /// A number that tells most names apart. It is compared before them: an object may have as many members as
+    /// a set has pointers, and each of them is looked for among all.
+    static func mark(of name: Span<UInt8>) -> UInt64 {
+        var mark = UInt64(truncatingIfNeeded: name.count)
+        for index in name.indices { mark = (mark ^ UInt64(name[index])) &* 0x0000_0100_0000_01B3 }
+        return mark
+    }
+
     private mutating func child(of parent: Int, _ token: [UInt8]) -> Int {
         var child = nodes[parent].firstChild
         while child >= 0 {
@@ -87,7 +97,11 @@ public struct JSONPointerSet: Sendable {
         }
         let range = ByteRange(tokens.count, tokens.count + token.count)
         tokens += token
-        var node = Node(token: range, element: JSONPointerReader.element(token))
+        var node = Node(
+            token: range,
+            mark: Self.mark(of: token.span),
+            element: JSONPointerReader.element(token)
+        )
         node.nextSibling = nodes[parent].firstChild
         nodes[parent].firstChild = nodes.count
         nodes.append(node)
