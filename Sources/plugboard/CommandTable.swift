@@ -7,7 +7,7 @@ enum CommandTable {
         .publish, .emit, .patch, .delete, .batch, .call, .replay,
         .get, .keys, .subscribe, .record, .top,
         .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,
-        .play, .launch,
+        .completions, .man, .status, .clients, .services, .metrics, .ping, .new, .play, .launch, .complete,
     ]
 
     /// The commands in the overview.

@@ -7,7 +7,7 @@ import PlugboardWire
 /// The whole program.
 enum Program {
     static let name = "plugboard"
-    static let version = "\(name) \(ProtocolVersion.software) (protocol \(ProtocolVersion.number))"
+    static let version = versionText(commit: BuildCommit.commit)
 
     /// How a person calls this program: by its name if the shell finds it, and otherwise by the
     /// path that it was called with, as short as the current folder allows.
@@ -16,6 +16,12 @@ enum Program {
         let here = Folder.current() + "/"
         return ShellWord.quoted(word.hasPrefix(here) ? String(word.dropFirst(here.count)) : word)
     }()
+
+    /// `plugboard 0.1.0 (protocol 1, commit 1a2b3c4d5e6f)`.
+    static func versionText(commit: String?) -> String {
+        let details = ["protocol \(ProtocolVersion.number)"] + (commit.map { ["commit \($0)"] } ?? [])
+        return "\(name) \(ProtocolVersion.software) (\(details.joined(separator: ", ")))"
+    }
 
     /// Runs one command line to its end.
     static func run(_ words: [String]) -> ExitStatus {

@@ -106,7 +106,8 @@ struct CommandTableTests {
     func complete() {
         let wanted = [
             "up", "broker", "publish", "emit", "patch", "get", "delete", "keys", "subscribe", "batch",
-            "record", "replay", "bench", "limits", "help",
+            "record", "replay", "bench", "limits", "help", "completions", "man", "status", "clients",
+            "services", "metrics", "ping", "new",
         ]
         #expect(Set(wanted).isSubset(of: Set(CommandTable.visible.map(\.name))))
     }

@@ -120,7 +120,7 @@ struct CopyTests {
         #expect(
             printed.lines == [
                 "/opt/x/lib/plugboard/plugboard", "/opt/x/lib/plugboard/plugboard-bench",
-                "\(plugin)/plugin.json", "\(plugin)/run.sh",
+                "/opt/x/lib/plugboard/plugboard.py", "\(plugin)/plugin.json", "\(plugin)/run.sh",
                 "\(plugin)/data/text", "/opt/x/bin/plugboard", "/opt/x/lib/plugboard/installed.txt",
             ]
         )

@@ -111,6 +111,11 @@ struct HelpTests {
         #expect(
             finished.output == "plugboard \(ProtocolVersion.software) (protocol \(ProtocolVersion.number))\n"
         )
+        #expect(
+            Program.versionText(commit: "1a2b").hasSuffix(
+                " (protocol \(ProtocolVersion.number), commit 1a2b)"
+            )
+        )
     }
 
     @Test(

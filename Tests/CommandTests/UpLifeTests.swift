@@ -198,10 +198,10 @@ final class UpLifeTests: ShopSuite {
         #expect(shop.text("crash", "runs").count - runs.count <= 2)
     }
 
-    @Test("if the broker is lost, everything stops with status 1 and a clear message")
+    @Test("if a broker without a journal is lost, everything stops with status 1 and a clear message")
     func brokerLost() throws {
         try shop.add("plain", "echo $$ > pids; exec sleep 1000")
-        let up = try shop.up()
+        let up = try shop.up("--memory")
         let pids = try shop.pids("plain", count: 1)
         let broker = try #require(Processes.children(of: up.pid).first { !pids.contains($0) })
         kill(broker, SIGKILL)

@@ -6,7 +6,7 @@ extension Command {
     static let explain = Command(
         name: "explain",
         group: .about,
-        summary: "show what a write would do and who would get it, without making it",
+        summary: "show what a write would do, and to whom, without making it",
         parameters: [
             CommandParameter("WRITE", "publish, emit, patch or delete"), .key,
             CommandParameter("VALUE", "JSON, as the write takes it", .any),

@@ -10,6 +10,10 @@ extension CommandOption {
         "log: how many lines (all that are kept, \(PluginLog.linesMax) at most)",
         .integer(0...PluginLog.linesMax)
     )
+    static let follow = CommandOption(
+        flag: "follow",
+        "log: go on with what it prints, with times, until Ctrl-C"
+    )
 }
 
 extension Command {
@@ -53,14 +57,16 @@ extension Command {
             CommandParameter("start|stop|restart|log", "what to do"),
             CommandParameter("NAME", "the plugin's name, as plugins shows it"),
         ],
-        options: [.logLines, .clientName, .json] + CommandOption.connection,
+        options: [.logLines, .follow, .clientName, .json] + CommandOption.observing,
         details: """
             stop and restart return when the plugin has ended. To end it, up sends SIGTERM, and SIGKILL 2 \
             seconds later, to the plugin and to everything that it started. start and restart return when \
             the plugin has a process. Calls of what it serves wait until it serves them. A broken plugin \
-            gets a new chance. log prints the last lines of its output and errors.
+            gets a new chance. log prints the last lines of its output and errors. With --follow each line has \
+            its time (UTC), a mark shows where a run of the plugin began, and the command goes on until \
+            Ctrl-C, also over a restart of the broker (unless --no-reconnect).
             """,
-        examples: ["plugin restart cart", "plugin log cart --lines 20"],
+        examples: ["plugin restart cart", "plugin log cart --lines 20", "plugin log cart --follow"],
         run: { invocation, console in
             try PluginCaller(invocation, console).act()
         }
@@ -124,6 +130,13 @@ private struct PluginCaller {
         guard action == .log || !invocation.has(.logLines) else {
             throw CommandError.usage("--lines is for log")
         }
+        guard action == .log || !invocation.has(.follow) else {
+            throw CommandError.usage("--follow is for log")
+        }
+        if invocation.has(.follow) {
+            var follower = PluginFollower(name, linesMax: linesMax, invocation, console)
+            return try follower.run()
+        }
         let reply = try call(action, value: JSONText.encoded(name))
         if action == .log { return try showLog(reply) }
         if invocation.has(.json) { try console.output.json(reply.bytes) }
@@ -148,12 +161,14 @@ private struct PluginCaller {
 
     private func showLog(_ reply: JSONValue) throws {
         let kept = reply.array ?? []
-        let lines = kept.suffix(invocation.integer(.logLines).flatMap { Int(exactly: $0) } ?? kept.count)
+        let lines = kept.suffix(linesMax ?? kept.count)
         if invocation.has(.json) {
             return try console.output.json(ObjectText.array(lines.map { Array($0.bytes) }))
         }
         for line in lines { try console.output.line(Printable.text(line.string ?? "")) }
     }
+
+    private var linesMax: Int? { invocation.integer(.logLines).flatMap { Int(exactly: $0) } }
 
     private func call(_ action: PluginAction, value: [UInt8]?) throws -> JSONValue {
         var request = ObjectText(op: "call").adding("key", string: PluginKey.call(action))
@@ -163,10 +178,7 @@ private struct PluginCaller {
         let connection = try BrokerConnection.open(invocation, timeout: timeout)
         let reply = try connection.request(request)
         if reply.kind == .error("no_provider") {
-            throw CommandError(
-                .unavailable,
-                "the broker at \(connection.path) has no plugins: plugboard up didn't start it"
-            )
+            throw PluginError.noSupervisor(connection.path)
         }
         if let refusal = reply.refusal { throw refusal }
         return reply["value"] ?? JSONValue(accepted: [])

@@ -3,6 +3,14 @@
 import PlugboardPosix
 import PlugboardWire
 
+extension CommandOption {
+    static let chrome = CommandOption(
+        "chrome",
+        "FILE",
+        "instead write a trace into FILE, which Perfetto and Chrome open"
+    )
+}
+
 extension Command {
     static let record = Command(
         name: "record",
@@ -11,7 +19,7 @@ extension Command {
         parameters: [
             CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.noInitial, .count] + CommandOption.observing,
+        options: [.chrome, .noInitial, .count] + CommandOption.observing,
         details: """
             Writes JSON lines to standard output until Ctrl-C or SIGTERM, each as soon as it arrives. The \
             first line says what is recorded, {"recording":1,"patterns":[…],…}. The others are the \
@@ -27,9 +35,13 @@ extension Command {
             written meanwhile, a line says so, {"ms":…,"event":"gap",…}; then come the current values, and \
             a delete for each key that is gone. With --no-reconnect the file ends with the broker, and the \
             status is 69.
+
+            With --chrome nothing goes to standard output. The trace has a lane for each writer, a slice \
+            for each event at the time at which it came, and arrows from causes to effects. Open it in \
+            ui.perfetto.dev or chrome://tracing. It can't be replayed.
             """,
         examples: [
-            "record 'cart.**' screen > session.ndjson",
+            "record 'cart.**' screen > session.ndjson", "record '**' --chrome session.json",
             #"record '**' | jq -c 'select(.event == "emit")'"#,
         ],
         run: run
@@ -49,9 +61,12 @@ extension Command {
         let observation = try Observation(invocation, console)
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let reply = try observation.ask(standing)
-        try observation.connection.watchOutput()
+        if !invocation.has(.chrome) { try observation.connection.watchOutput() }
         try observation.connection.watch(signals.raw)
-        var recorder = Recorder(console: console)
+        var recorder = Recorder(
+            console: console,
+            trace: try invocation.text(.chrome).map { try ChromeTrace(path: $0) }
+        )
         try recorder.begin(
             header: Recording.header(
                 patterns: invocation.arguments,
@@ -65,9 +80,11 @@ extension Command {
             try record(until: invocation.integer(.count), observation, signals, &recorder)
         } catch let error as CommandError {
             try recorder.flush()
+            try recorder.finish()
             tell(recorder, console)
             throw error
         }
+        try recorder.finish()
         tell(recorder, console)
     }
 

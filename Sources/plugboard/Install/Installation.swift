@@ -30,13 +30,16 @@ struct Installation {
     /// The folder that must be in PATH.
     var bin: String { SocketPath.folder(of: command) }
 
-    /// The copies to make: this program, the bench if it is built, and the plugins of a folder. Throws if a
-    /// plugin is broken.
+    /// The copies to make: this program, the bench and the Python library if they are there, and the plugins
+    /// of a folder. Throws if a plugin is broken.
     func copies(program: String, plugins folder: PluginFolder?) throws -> [Copy] {
         var copies = [Copy(from: program, to: Self.program)]
         let bench = SocketPath.folder(of: program) + "/plugboard-bench"
         if FileStatus.isRunnable(path: bench) {
             copies.append(Copy(from: bench, to: "\(Self.home)/plugboard-bench"))
+        }
+        if let library = PythonLibrary.path(for: program) {
+            copies.append(Copy(from: library, to: "\(Self.home)/\(PythonLibrary.fileName)"))
         }
         guard let folder, folder.path != ProgramPath.resolved(path(Self.plugins)) else { return copies }
         if let problem = folder.problems.first {

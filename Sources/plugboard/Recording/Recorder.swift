@@ -1,4 +1,4 @@
-// Writes a recording to standard output. It writes whole lines, and writes all of them before it waits.
+// Writes a recording to standard output, or a trace into a file. It writes whole lines, and writes all of them before it waits.
 
 import PlugboardPosix
 
@@ -16,13 +16,17 @@ struct Recorder {
     /// When the current lines came: lines that were read together have one time.
     private var now: UInt64
     private var pending: PendingOutput
+    /// Takes the place of standard output.
+    private let trace: ChromeTrace?
 
-    init(console: CommandConsole) {
+    init(console: CommandConsole, trace: ChromeTrace? = nil) {
         now = start
+        self.trace = trace
         pending = PendingOutput(console.output)
     }
 
     mutating func begin(header: [UInt8]) throws {
+        guard trace == nil else { return }
         try pending.add(json: header)
         try pending.flush()
     }
@@ -30,7 +34,11 @@ struct Recorder {
     /// Writes a line. Returns true if it is a change, and not a current value at the start.
     mutating func take(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
-        try pending.add(json: Recording.line(line, nanoseconds: now - start))
+        if let trace {
+            try trace.take(line, nanoseconds: now - start)
+        } else {
+            try pending.add(json: Recording.line(line, nanoseconds: now - start))
+        }
         missing &+= line["skipped"]?.integer ?? 0
         switch name {
         case "synced": return false
@@ -50,7 +58,11 @@ struct Recorder {
     /// Writes the collected lines before the next wait.
     mutating func flush() throws {
         try pending.flush()
+        try trace?.flush()
     }
+
+    /// Completes what was written.
+    func finish() throws { try trace?.finish() }
 
     /// Notes that lines have come.
     mutating func stamp() {

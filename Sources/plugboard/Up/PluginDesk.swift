@@ -16,8 +16,10 @@ struct PluginRequest: Equatable {
     /// The call's name in its event.
     let call: String
     let action: PluginAction
-    /// The plugin's name; nil if the value isn't a string.
+    /// The plugin's name; nil if the value isn't a string, and no object with one.
     let plugin: String?
+    /// For `log`: the number of the last entry that the caller has; nil if it wants the lines alone.
+    var after: UInt64?
     /// The caller's name.
     let by: String
 }
@@ -173,10 +175,12 @@ final class PluginDesk {
         guard line.kind == .event("call"), let call = line["call"]?.string,
             let action = line["key"]?.string.flatMap(PluginKey.action)
         else { return nil }
+        let details = action == .log ? line["value"]?.object : nil
         return PluginRequest(
             call: call,
             action: action,
-            plugin: line["value"]?.string,
+            plugin: line["value"]?.string ?? details?["plugin"]?.string,
+            after: details.map { $0["after"]?.integer ?? 0 },
             by: line["by"]?.string ?? "?"
         )
     }

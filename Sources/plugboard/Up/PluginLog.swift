@@ -1,23 +1,100 @@
-// The last lines that a child printed, for later questions. It has at most a number of lines and a number of
-// bytes.
+// The last lines that a child printed, for later questions, each with its time, and where its runs began. It has
+// at most a number of lines and a number of bytes. Entries are numbered, so that a reader can ask for what came
+// after the last one that it has.
+
+import PlugboardWire
 
 /// The last output of a child.
 struct PluginLog {
     static let linesMax = 200
     static let bytesMax = 65_536
 
-    /// The lines, the oldest first.
-    private(set) var lines: [String] = []
-    private var bytes = 0
+    /// A line, or the beginning of a run.
+    struct Entry: Equatable {
+        /// Counts from 1 without gaps.
+        let number: UInt64
+        /// Milliseconds since 1970.
+        let milliseconds: UInt64
+        let content: Content
+    }
 
-    mutating func append(_ new: [String]) {
-        lines += new
-        bytes += new.reduce(0) { $0 + $1.utf8.count }
+    enum Content: Equatable {
+        case line(String)
+        /// Which run it was, from 1.
+        case start(run: Int, pid: Int32?)
+    }
+
+    /// The entries, the oldest first.
+    private(set) var entries: [Entry] = []
+    private var count: UInt64 = 0
+    private var bytes = 0
+    private var linesKept = 0
+
+    /// The lines alone.
+    var lines: [String] { entries.compactMap(\.content.line) }
+
+    mutating func append(_ new: [String], at milliseconds: UInt64 = 0) {
+        for line in new { add(.line(line), milliseconds) }
+        drop()
+    }
+
+    /// Notes that the child has been started.
+    mutating func begin(run: Int, pid: Int32?, at milliseconds: UInt64) {
+        add(.start(run: run, pid: pid), milliseconds)
+        drop()
+    }
+
+    /// `{"next":…,"entries":[…]}`: the entries after that number, and the number of the last one.
+    func json(after number: UInt64) -> [UInt8] {
+        let news = entries.filter { $0.number > number }
+        return ObjectText().adding("next", count).adding("missing", missing(after: number))
+            .adding("entries", json: ObjectText.array(news.map(\.json))).bytes
+    }
+
+    /// How many entries after that number are gone; nil if none is. A reader that has nothing yet misses nothing.
+    private func missing(after number: UInt64) -> UInt64? {
+        guard number > 0, let first = entries.first?.number, first > number + 1 else { return nil }
+        return first - number - 1
+    }
+
+    private mutating func add(_ content: Content, _ milliseconds: UInt64) {
+        count += 1
+        bytes += content.bytes
+        linesKept += content.line == nil ? 0 : 1
+        entries.append(Entry(number: count, milliseconds: milliseconds, content: content))
+    }
+
+    private mutating func drop() {
         var dropped = 0
-        while lines.count - dropped > Self.linesMax || bytes > Self.bytesMax {
-            bytes -= lines[dropped].utf8.count
+        // A child that prints nothing may begin many times.
+        while linesKept > Self.linesMax || bytes > Self.bytesMax
+            || entries.count - dropped > 2 * Self.linesMax
+        {
+            let content = entries[dropped].content
+            bytes -= content.bytes
+            linesKept -= content.line == nil ? 0 : 1
             dropped += 1
         }
-        lines.removeFirst(dropped)
+        entries.removeFirst(dropped)
+    }
+}
+
+extension PluginLog.Content {
+    /// Nil for the beginning of a run.
+    var line: String? {
+        if case .line(let text) = self { text } else { nil }
+    }
+
+    fileprivate var bytes: Int { line?.utf8.count ?? 0 }
+}
+
+extension PluginLog.Entry {
+    /// `{"at":…,"line":…}` or `{"at":…,"run":…,"pid":…}`.
+    var json: [UInt8] {
+        let object = ObjectText().adding("at", string: UTCTime.text(milliseconds))
+        switch content {
+        case .line(let text): return object.adding("line", string: text).bytes
+        case .start(let run, let pid): return object.adding("run", run).adding("pid", pid).bytes
+        }
     }
 }

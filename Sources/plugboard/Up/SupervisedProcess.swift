@@ -135,6 +135,7 @@ final class SupervisedProcess {
             child = try ChildProcess(starting: terms.start)
             isHeld = terms.start.isHeld
             change(to: .running)
+            log.begin(run: starts, pid: child?.pid, at: sinceMilliseconds)
             return nil
         } catch {
             end = nil
@@ -194,7 +195,7 @@ final class SupervisedProcess {
         guard let fd = outputFD else { return ([], false) }
         let (transfer, bytes) = PipeCalls.read(fd, upTo: Self.readBytes)
         let taken = lines.take(bytes)
-        log.append(taken)
+        log.append(taken, at: clock.wallMilliseconds())
         switch transfer {
         case .bytes, .wouldBlock: return (taken, true)
         case .ended, .failed: return ([], false)
@@ -224,7 +225,7 @@ final class SupervisedProcess {
         }
         if let line = lines.finish() { last.append(line) }
         child = nil
-        log.append(last)
+        log.append(last, at: clock.wallMilliseconds())
         return last
     }
 

@@ -55,10 +55,9 @@ extension Supervisor {
             return desk.refuse(request.call, "not_found", "up has no plugin \"\(name)\"\(hint)")
         }
         if request.action == .log {
-            return desk.answer(
-                request.call,
-                ObjectText.array(plugin.log.lines.map { JSONText.encoded($0) })
-            )
+            let lines = plugin.log.lines.map { JSONText.encoded($0) }
+            let answer = request.after.map(plugin.log.json) ?? ObjectText.array(lines)
+            return desk.answer(request.call, answer)
         }
         guard !isStopping else { return refuseStopping(request, desk) }
         view.tell("\(request.action.rawValue), as \(request.by) asked", of: name)

@@ -1,7 +1,7 @@
 // Keeps a broker and its plugins running, on one thread. It polls signals, the children's output
 // and its own connection to the bus, and reaps children when SIGCHLD comes. Plugins start when the
-// broker answers, and stop before the broker. However `run` ends, no child is left behind, because
-// releasing a child ends it.
+// broker answers, and stop before the broker. A broker that dies is started again if it has a journal,
+// and resumes from it. However `run` ends, no child is left behind, because releasing a child ends it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -36,7 +36,10 @@ final class Supervisor {
     private var deskDueNanoseconds: UInt64?
     /// The children whose output is polled, by the descriptor.
     private var watched: [UInt64: SupervisedProcess] = [:]
+    /// Whether the broker's present process serves.
     private var isReady = false
+    /// Whether a broker has ever served.
+    private var hasServed = false
     /// The broker's output before it serves. If it never serves, this output says why.
     private var brokerLines: [String] = []
     private var stopWish = StopWish()
@@ -80,11 +83,11 @@ final class Supervisor {
             manager?.ready()
             heartbeatDueNanoseconds = manager?.heartbeatNanoseconds.map { _ in clock.nanoseconds() }
         }
-        while !isStopping, broker.isRunning {
+        while !isStopping, !isBrokerLost {
             try turn()
             if view.isReaderGone { isStopping = true }
         }
-        let wasLost = isReady && !broker.isRunning
+        let wasLost = hasServed && isBrokerLost
         isStopping = true
         manager?.stopping()
         try stop(plugins + [player].compactMap(\.self), graceSeconds: Self.pluginGraceSeconds)
@@ -258,10 +261,21 @@ final class Supervisor {
     private func show(_ lines: [String], of process: SupervisedProcess) {
         guard process === broker, !isReady else { return view.show(lines, of: process.name) }
         let before = lines.prefix { $0 != BrokerReady.line }
-        brokerLines += before
+        if hasServed { view.show(Array(before), of: process.name) } else { brokerLines += before }
         guard before.count < lines.count else { return }
-        isReady = true
-        view.show(brokerLines + lines[(before.count + 1)...], of: process.name)
+        view.show((hasServed ? [] : brokerLines) + lines[(before.count + 1)...], of: process.name)
+        if hasServed {
+            view.tell("it serves again", of: process.name)
+            // The broker limits the plugins as soon as it has been told of them.
+            if deskDueNanoseconds != nil { deskDueNanoseconds = clock.nanoseconds() }
+        }
+        (isReady, hasServed) = (true, true)
+    }
+
+    /// Whether the broker has ended and isn't started again.
+    private var isBrokerLost: Bool {
+        if case .waiting = broker.state { return false }
+        return !broker.isRunning
     }
 
     private func takeSignals() throws {
@@ -290,6 +304,7 @@ final class Supervisor {
         guard let news = process.checkEnd() else { return }
         unwatch(process)
         show(process.close(), of: process)
+        if process === broker { isReady = false }
         if news == .stopped, process.beginsAgain, !isStopping {
             return try start(process, byHand: true)
         }
@@ -298,9 +313,11 @@ final class Supervisor {
     }
 
     private func tell(_ news: SupervisedProcess.News, of process: SupervisedProcess) {
-        guard !isStopping else { return }
+        // A broker that can't begin to serve says why; that ends `up`.
+        guard !isStopping, hasServed || process !== broker else { return }
         switch news {
         case .ended(let reason) where process === broker: tellLoss(reason)
+        case .broken(let reason) where process === broker: tellLoss(reason)
         case .ended(let reason): view.tell(reason, of: process.name)
         case .crashed(let reason, let delay):
             view.tell("\(reason); starting it again in \(Self.seconds(delay))", of: process.name)
@@ -314,11 +331,10 @@ final class Supervisor {
         }
     }
 
-    /// If the broker ends, values that are bound to connections are gone, and without a journal all values
-    /// are. Plugins that have ended don't publish theirs again. So `up` ends, too: a bus with only some of
-    /// its values would mislead its clients.
+    /// Without a journal, all values are gone with the broker, and plugins that have ended don't publish theirs
+    /// again. So `up` ends, too: a bus with only some of its values would mislead its clients. With a journal
+    /// it ends only if the broker crashes too often, or if somebody asked the broker to end.
     private func tellLoss(_ reason: String) {
-        guard isReady else { return }
         view.tell("\(reason): the bus is gone; stopping", of: broker.name)
     }
 

@@ -34,7 +34,8 @@ extension Command {
 
             On Ctrl-C or SIGTERM, up stops the plugins, then the broker. A plugin and everything that it \
             started get SIGTERM, and SIGKILL after 2 seconds. A second Ctrl-C, at least half a second \
-            later, doesn't wait. If the broker is lost, up stops everything, with status 1. up keeps what \
+            later, doesn't wait. If the broker dies, up starts it again, and it resumes from its journal. \
+            Without a journal, or if it crashes too often, up stops everything, with status 1. up keeps what \
             is published as plugboard broker does. A demo and its plugins keep nothing unless you say \
             where. If up itself is killed outright, the kernel sends SIGTERM to the broker and the plugins \
             (on Linux; on other systems they go on).
@@ -113,7 +114,8 @@ private struct UpSession {
         let plugins = source.chosen(of: folder).map(source.process)
         let broker = SupervisedProcess(
             name: "broker",
-            terms: ChildTerms(start: brokerStart(), rule: .never),
+            // What it kept without a journal would be gone.
+            terms: ChildTerms(start: brokerStart(), rule: state.isKept ? .onFailure : .never),
             doneText: "ended"
         )
         let player = demoScript().map(player)

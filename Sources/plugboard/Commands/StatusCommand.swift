@@ -1,0 +1,136 @@
+// `status`, `clients` and `services`: how the bus is, who is on it, and who answers which calls.
+
+import PlugboardWire
+
+extension Command {
+    static let status = Command(
+        name: "status",
+        group: .about,
+        summary: "show on one screen how the bus is, and what is wrong",
+        options: [.json] + CommandOption.connection,
+        details: """
+            Shows the version, the socket, the broker's process, where the journal is and how large, the \
+            keys, clients and plugins. At the end it says what is wrong: clients that read too slowly, \
+            plugins that crash, and the broker's warnings. The status is 0 if the broker answers, whatever \
+            is wrong, and 69 if there is none. --json prints one object; its "problems" are those lines.
+            """,
+        examples: ["status", "status --json | jq -r '.problems[]'"],
+        run: { invocation, console in
+            let report = try BusReport(try BrokerConnection.open(invocation))
+            let text = StatusText(report: report, paint: console.output.paint)
+            if invocation.has(.json) { return try console.output.json(json(text)) }
+            for line in text.lines { try console.output.line(line) }
+        }
+    )
+
+    static let clients = Command(
+        name: "clients",
+        group: .about,
+        summary: "list the clients, and what waits for each",
+        options: [.json] + CommandOption.connection,
+        details: """
+            STATE: live, lagging (it reads too slowly) or paused. QUEUED is how many bytes wait for it in \
+            the broker, OWED how many keys have a newest value that it hasn't got yet. LINES is how many \
+            it sent, SENT how many bytes it was sent. SINCE is when it connected (UTC). This command itself \
+            is left out. --json prints a line for each client.
+            """,
+        examples: ["clients", "clients --json | jq -r 'select(.state == \"lagging\").name'"],
+        run: { invocation, console in
+            let clients = try BrokerConnection.open(invocation).clients()
+            if invocation.has(.json) { return try printJSON(clients, console) }
+            guard !clients.isEmpty else { return try console.output.line("no other client is connected") }
+            try print(ClientTable.table(clients), console)
+        }
+    )
+
+    static let services = Command(
+        name: "services",
+        group: .about,
+        summary: "list what can be called, and who answers it",
+        parameters: [CommandParameter("KEY", "also these keys", .any)],
+        options: [.json] + CommandOption.connection,
+        details: """
+            Lists the calls of up, what the plugins say in plugin.json that they serve, and the keys that \
+            you name, each with the client that serves it now. A pattern that a plugin declares stands \
+            there without a client: the broker tells the server of a key, not of a pattern. The broker has \
+            no list of what other clients serve, so name their keys.
+            """,
+        examples: ["services", "services cart.add"],
+        run: { invocation, console in
+            let keys = try invocation.arguments.map(ValueArgument.key)
+            let services = try ServiceList(try BrokerConnection.open(invocation), keys).services
+            if invocation.has(.json) {
+                for service in services { try console.output.json(service.json) }
+                return
+            }
+            guard !services.isEmpty else {
+                return try console.output.line("up serves nothing here; name the keys of other programs")
+            }
+            try print(ServiceList.table(services), console)
+        }
+    )
+
+    private static func print(_ table: TextTable, _ console: CommandConsole) throws {
+        // No cell is cut where a program reads.
+        let width = console.output.stream.columns ?? 10_000
+        for line in table.lines(width: width, paint: console.output.paint) { try console.output.line(line) }
+    }
+
+    private static func printJSON(_ objects: [JSONObject], _ console: CommandConsole) throws {
+        for object in objects {
+            let text = object.members.reduce(ObjectText()) { $0.adding($1.name, json: $1.value.bytes) }
+            try console.output.json(text.bytes)
+        }
+    }
+
+    private static func json(_ text: StatusText) -> [UInt8] {
+        let report = text.report
+        let journal = report.figure("pid").flatMap { OpenJournal(pid: $0) }
+        return ObjectText().adding("socket", string: report.path)
+            .adding("version", string: report.greeting?["version"]?.string)
+            .adding("pid", report.figure("pid")).adding("uptime", report.figure("uptime"))
+            .adding("memory", report.figure("memory"))
+            .adding("journal", string: journal?.folder).adding("journal_bytes", journal?.bytes)
+            .adding("revision", report.figure("revision")).adding("keys", report.figure("keys"))
+            .adding("clients", UInt64(report.clients.count))
+            .adding("plugins", report.plugins.map { UInt64($0.count) })
+            .adding("problems", strings: text.problems).bytes
+    }
+}
+
+/// The clients in columns.
+private enum ClientTable {
+    static func table(_ clients: [JSONObject]) -> TextTable {
+        let columns: [TextTable.Column] = [
+            .init(title: "CLIENT", atEnd: true), .init(title: "NAME", givesWay: true),
+            .init(title: "PID", atEnd: true, rank: 3), .init(title: "STATE"),
+            .init(title: "SUBS", atEnd: true, rank: 4), .init(title: "LINES", atEnd: true, rank: 5),
+            .init(title: "SENT", atEnd: true, rank: 6), .init(title: "QUEUED", atEnd: true, rank: 1),
+            .init(title: "OWED", atEnd: true, rank: 2), .init(title: "SINCE", rank: 7),
+        ]
+        let rows = clients.map { client in
+            TextTable.Row(
+                cells: [
+                    text(client, "client"), text(client, "name"), text(client, "pid"), text(client, "state"),
+                    count(client, "subscriptions"), count(client, "lines"), bytes(client, "sent"),
+                    bytes(client, "queued"), count(client, "owed"), text(client, "since"),
+                ],
+                isMarked: client["state"]?.string != "live"
+            )
+        }
+        return TextTable(columns: columns, rows: rows)
+    }
+
+    private static func text(_ client: JSONObject, _ member: String) -> String {
+        let value = client[member]
+        return Printable.text(value?.string ?? value?.text ?? "-")
+    }
+
+    private static func count(_ client: JSONObject, _ member: String) -> String {
+        client[member]?.integer.map(Amount.count) ?? "-"
+    }
+
+    private static func bytes(_ client: JSONObject, _ member: String) -> String {
+        client[member]?.integer.map(Amount.bytes) ?? "-"
+    }
+}

@@ -1,0 +1,60 @@
+// The keys and plugins of the running bus, for completions. Whoever presses Tab doesn't wait: all of it takes at
+// most a fifth of a second, and a bus that is missing, slow or somebody else's has no keys.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// Asks the bus for names.
+struct BusNames {
+    /// How long all of it may take.
+    static let seconds = 0.2
+
+    private let connection: BrokerConnection
+
+    /// Connects as the words of a command line say.
+    init(for words: [String]) throws {
+        let syntax = CommandSyntax(call: Program.name, summary: "", options: [.socket, .peer])
+        let invocation = try Invocation(syntax, parsing: Self.addresses(words))
+        connection = try BrokerConnection.open(invocation, timeout: Self.seconds)
+    }
+
+    /// The keys that begin with a text: one page of them.
+    func keys(beginning prefix: String) throws -> [Candidate] {
+        let stem = prefix.lastIndex(of: ".").map { String(prefix[...$0]) } ?? ""
+        let tail = prefix.dropFirst(stem.count)
+        if stem.isEmpty, tail.hasPrefix("$") { return try page("$broker.**", after: nil) }
+        let page = try page(stem + "**", after: tail.isEmpty ? nil : prefix)
+        return (tail.isEmpty ? [] : try self.page(prefix, after: nil)) + page
+    }
+
+    /// The names of the plugins of `up`.
+    func plugins() throws -> [Candidate] {
+        let reply = try connection.accepted(
+            ObjectText(op: "call").adding("key", string: PluginKey.call(.list))
+                .adding("timeout", UInt64(Self.seconds * 1_000))
+        )
+        return (reply["value"]?.array ?? []).compactMap { plugin in
+            let members = plugin.object
+            return members?["name"]?.string.map { Candidate(word: $0, help: members?["state"]?.string ?? "") }
+        }
+    }
+
+    private func page(_ pattern: String, after: String?) throws -> [Candidate] {
+        let request = ObjectText(op: "keys").adding("key", string: pattern).adding("after", string: after)
+        return (try connection.accepted(request)["keys"]?.array ?? []).compactMap { entry in
+            entry.object?["key"]?.string.map { Candidate(word: $0) }
+        }
+    }
+
+    /// The words that say which bus is meant.
+    private static func addresses(_ words: [String]) -> [String] {
+        let names = [CommandOption.socket, .peer].map { "--" + $0.name }
+        var kept: [String] = []
+        var rest = words[...]
+        while let word = rest.popFirst(), word != "--" {
+            if names.contains(word), let value = rest.popFirst() { kept += [word, value] }
+            if names.contains(where: { word.hasPrefix($0 + "=") }) { kept.append(word) }
+        }
+        return kept
+    }
+}

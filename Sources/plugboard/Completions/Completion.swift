@@ -1,0 +1,123 @@
+// What may stand at the cursor of a command line, by the table of commands. The shells ask this program, so a
+// new command or option is completed as soon as it is in the table.
+
+import PlugboardWire
+
+/// One word that fits.
+struct Candidate: Equatable {
+    let word: String
+    /// A few words about it; empty for keys.
+    var help = ""
+}
+
+/// What fits at the cursor.
+enum Completion: Equatable {
+    case words([Candidate])
+    /// The keys with values, of the bus that the earlier words name.
+    case keys
+    /// The names of the plugins of `up`.
+    case plugins
+    case files
+
+    /// What fits after these words, the first of which stands after `plugboard`.
+    init(after words: [String], current: String) {
+        guard let first = words.first else {
+            self = .words(Self.commands + Self.general)
+            return
+        }
+        guard let command = CommandTable.visible.first(where: { $0.name == first }) else {
+            self = .words([])
+            return
+        }
+        self = Self.of(command, words.dropFirst(), current)
+    }
+
+    /// Those of these words that begin with `prefix`.
+    static func matching(_ candidates: [Candidate], _ prefix: String) -> [Candidate] {
+        candidates.filter { $0.word.utf8.starts(with: prefix.utf8) }
+    }
+
+    private static var commands: [Candidate] {
+        CommandTable.visible.map { Candidate(word: $0.name, help: $0.summary) }
+    }
+
+    private static let general = [
+        Candidate(word: "--help", help: "list the commands"), Candidate(word: "--version"),
+    ]
+
+    private static func of(_ command: Command, _ words: ArraySlice<String>, _ current: String) -> Completion {
+        let options = command.options + [.help]
+        if !words.contains("--") {
+            if let option = option(before: current, words, options) { return values(of: option, prefix: "") }
+            if current.hasPrefix("--"), let end = current.firstIndex(of: "=") {
+                let spelling = String(current[..<end])
+                guard let option = options.first(where: { "--" + $0.name == spelling }) else {
+                    return .words([])
+                }
+                return values(of: option, prefix: spelling + "=")
+            }
+            if current.hasPrefix("-") { return .words(unused(options, words)) }
+        }
+        guard !command.takesWordsAsTheyAre else { return .files }
+        return argument(arguments(words, options), of: command)
+    }
+
+    /// The option whose value stands at the cursor.
+    private static func option(
+        before current: String,
+        _ words: ArraySlice<String>,
+        _ options: [CommandOption]
+    ) -> CommandOption? {
+        guard let last = words.last else { return nil }
+        return options.first { $0.takesValue && "--" + $0.name == last }
+    }
+
+    private static func unused(_ options: [CommandOption], _ words: ArraySlice<String>) -> [Candidate] {
+        options.filter { option in
+            !words.contains { $0 == "--" + option.name || $0.hasPrefix("--\(option.name)=") }
+        }
+        .map { Candidate(word: "--" + $0.name, help: $0.help) }
+    }
+
+    private static func values(of option: CommandOption, prefix: String) -> Completion {
+        if case .choice(let words) = option.kind { return .words(words.map { Candidate(word: prefix + $0) }) }
+        switch option.placeholder {
+        case "PATH", "DIR", "FILE": return .files
+        case "KEY", "PATTERN": return prefix.isEmpty ? .keys : .words([])
+        default: return .words([])
+        }
+    }
+
+    /// How many of these words are arguments.
+    private static func arguments(_ words: ArraySlice<String>, _ options: [CommandOption]) -> Int {
+        var count = 0
+        var rest = words
+        while let word = rest.popFirst() {
+            if word == "--" { return count + rest.count }
+            guard word.hasPrefix("-"), word.count > 1 else {
+                count += 1
+                continue
+            }
+            if options.contains(where: { $0.takesValue && "--" + $0.name == word }) { _ = rest.popFirst() }
+        }
+        return count
+    }
+
+    private static func argument(_ place: Int, of command: Command) -> Completion {
+        guard let last = command.parameters.last else { return .words([]) }
+        guard place < command.parameters.count || last.repeats else { return .words([]) }
+        let parameter = place < command.parameters.count ? command.parameters[place] : last
+        switch parameter.name {
+        case "KEY", "PATTERN": return .keys
+        case "FILE": return .files
+        case "WRITE": return .words(["publish", "emit", "patch", "delete"].map { Candidate(word: $0) })
+        case "COMMAND" where command.name == "help" || command.name == "man": return .words(commands)
+        case "COMMAND": return .files
+        case "NAME" where command.name == "plugin": return .plugins
+        default: break
+        }
+        // A lower-case name is the word itself, or several.
+        guard parameter.name.allSatisfy({ $0.isLowercase || $0 == "|" }) else { return .words([]) }
+        return .words(parameter.name.split(separator: "|").map { Candidate(word: String($0)) })
+    }
+}

@@ -1,0 +1,73 @@
+// What `status` and `metrics` show: one look at the broker, its clients, its warnings and the plugins.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// One look at a bus.
+struct BusReport {
+    let path: String
+    let greeting: BrokerLine?
+    let stats: JSONObject
+    var clients: [JSONObject]
+    var warnings: [JSONObject]
+    /// Nil if `up` didn't start the broker.
+    var plugins: [JSONObject]?
+
+    init(_ connection: BrokerConnection) throws {
+        path = connection.path
+        greeting = connection.greeting
+        guard let stats = try connection.value(of: TopKeys.stats)?.object else {
+            throw CommandError(.refused, "the broker doesn't tell how it is")
+        }
+        self.stats = stats
+        clients = try connection.clients()
+        warnings = try connection.value(of: TopKeys.warnings)?.array?.compactMap(\.object) ?? []
+        plugins = try connection.plugins()
+    }
+
+    /// A number among the broker's figures.
+    func figure(_ name: String) -> UInt64? { stats[name]?.integer }
+
+    /// One of the totals since the broker's start.
+    func total(_ name: String) -> UInt64? { stats["totals"]?.object?[name]?.integer }
+}
+
+/// The journal that a broker's process has open, as far as the system tells.
+struct OpenJournal: Equatable {
+    let folder: String
+    let bytes: UInt64
+    let files: Int
+
+    /// The lock is opened before the first client comes, so its descriptor has a low number.
+    private static let descriptorsMax = 256
+
+    /// Nil if it has none, or if the system doesn't tell which files a process has open.
+    init?(pid: UInt64) {
+        let open = "/proc/\(pid)/fd"
+        // Another user's process doesn't show them, and not every system has such a folder.
+        guard let names = try? Folder.names(in: open) else { return nil }
+        let numbers = names.compactMap { Int($0) }.sorted()
+        let targets = numbers.prefix(Self.descriptorsMax).compactMap {
+            FileCopy.target(ofLink: "\(open)/\($0)")
+        }
+        guard
+            let lock = targets.first(where: { path in
+                path.hasSuffix("/lock")
+                    && targets.contains { $0.hasPrefix(SocketPath.folder(of: path) + "/segment-") }
+            })
+        else { return nil }
+        self.init(folder: SocketPath.folder(of: lock))
+    }
+
+    /// Nil if the folder can't be read.
+    private init?(folder: String) {
+        guard let names = try? Folder.names(in: folder) else { return nil }
+        self.folder = folder
+        let kept = names.filter { $0.hasPrefix("segment-") || $0.hasPrefix("snapshot-") }
+        files = kept.count
+        bytes = kept.reduce(0) { $0 + UInt64(max(0, FileStatus(path: "\(folder)/\($1)").bytes)) }
+    }
+
+    /// Whether the system tells which files a process has open.
+    static func isKnown(pid: UInt64) -> Bool { (try? Folder.names(in: "/proc/\(pid)/fd")) != nil }
+}

@@ -1,0 +1,142 @@
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("status, clients and services", .someAtATime)
+final class BusStatusTests: BrokerSuite {
+    @Test("status shows version, socket, process, journal, keys and clients, and that nothing is wrong")
+    func status() throws {
+        _ = try run("publish", "a", "1")
+        let watcher = try Run(["subscribe", "**"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        let finished = try run("status")
+        #expect(finished.end == .exited(0))
+        #expect(finished.lines.first == "plugboard \(ProtocolVersion.software) (protocol 1)")
+        let rows = finished.lines.dropFirst().map { $0.split(separator: " ", maxSplits: 1).map(String.init) }
+        func row(_ name: String) -> String { (rows.first { $0[0] == name }?.last ?? "").trimmingSpaces() }
+        #expect(row("socket") == folder.socket)
+        #expect(row("process").hasPrefix("\(broker.pid), up for "))
+        #expect(
+            row("journal").hasPrefix("\(folder.path)/state/plugboard/")
+                && row("journal").hasSuffix(" in 1 file")
+        )
+        #expect(row("keys") == "1, at revision \(try revision())")
+        #expect(row("clients") == "1")
+        #expect(row("plugins") == "none: plugboard up didn't start this broker")
+        #expect(row("wrong") == "nothing")
+        let json = try JSONObject(parsing: Array(try run("status", "--json").output.utf8)[...])
+        #expect(json["socket"]?.string == folder.socket && json["problems"]?.array?.isEmpty == true)
+        #expect(json["pid"]?.integer == UInt64(broker.pid) && json["clients"]?.integer == 1)
+    }
+
+    private func revision() throws -> String {
+        try JSONObject(parsing: Array(try run("get", "$broker.stats").output.utf8)[...])["revision"]?.text
+            ?? ""
+    }
+
+    @Test("status says what is wrong: slow clients, crashing plugins, warnings, another version")
+    func problems() throws {
+        func object(_ text: String) throws -> JSONObject { try JSONObject(parsing: Array(text.utf8)[...]) }
+        let connection = try BrokerConnection(path: folder.socket)
+        try connection.expectGreeting()
+        var report = try BusReport(connection)
+        #expect(StatusText(report: report, paint: Paint(isOn: false)).problems == [])
+        report.clients = [
+            try object(#"{"client":3,"name":"s\u001blow","state":"lagging","queued":2000,"owed":7}"#),
+            try object(#"{"client":4,"name":"fine","state":"live"}"#),
+        ]
+        report.plugins = [
+            try object(#"{"name":"cart","state":"broken","end":"exited with status 1"}"#),
+            try object(#"{"name":"logger","state":"running","problem":"plugin.json:1:1: bad"}"#),
+        ]
+        report.warnings = [
+            try object(#"{"message":"a loop","times":3,"when":"2026-11-23T00:00:00.000Z"}"#)
+        ]
+        let text = StatusText(report: report, paint: Paint(isOn: false))
+        #expect(
+            text.problems == [
+                #"client 3, s\u001blow, reads too slowly: 2.0 kB and 7 keys wait"#,
+                "plugin cart is broken: exited with status 1", "plugin logger: plugin.json:1:1: bad",
+                "a loop, 3 times, last at 2026-11-23T00:00:00.000Z",
+            ]
+        )
+        #expect(text.lines.contains { $0.hasPrefix("  wrong    client 3") })
+        let many = try object(#"{"message":"w","times":1,"when":"t"}"#)
+        report.warnings = Array(repeating: many, count: 32)
+        let shown = StatusText(report: report, paint: Paint(isOn: false)).lines
+        #expect(shown.count == 7 + StatusText.problemsMax + 1 && shown.last?.contains("and 25 more") == true)
+    }
+
+    @Test("clients are listed with state and counts, without the command itself")
+    func clients() throws {
+        #expect(try run("clients").output == "no other client is connected\n")
+        let watcher = try Run(["subscribe", "**"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        let lines = try run("clients").lines
+        #expect(lines.count == 2)
+        #expect(
+            lines[0].split(separator: " ") == [
+                "CLIENT", "NAME", "PID", "STATE", "SUBS", "LINES", "SENT", "QUEUED", "OWED", "SINCE",
+            ]
+        )
+        #expect(lines[1].contains(" \(watcher.pid) ") && lines[1].contains(" live "))
+        let json = try run("clients", "--json").lines
+        #expect(json.count == 1 && json[0].contains(#""pid":\#(watcher.pid),"#))
+    }
+
+    @Test("services lists the calls of up, and keys by name with whoever serves them")
+    func services() throws {
+        #expect(try run("services").output.hasPrefix("up serves nothing here"))
+        let server = try LinePeer(path: folder.socket)
+        try server.send(
+            "{\"op\":\"hello\",\"name\":\"shop\"}\n{\"op\":\"serve\",\"id\":1,\"key\":\"cart.*\"}\n"
+        )
+        while try !server.text().contains(#""ok":"serve""#) {}
+        let rows = try run("services", "cart.add", "none").lines.map { $0.split(separator: " ") }
+        #expect(rows.count == 3)
+        #expect(rows[1].prefix(3) == ["cart.add", "shop", "(client"])
+        #expect(rows[2] == ["none", "nobody", "-"])
+        #expect(try run("services", "a.*").end == .exited(64))
+        #expect(try run("services", "cart.add", "--json").output.contains(#""name":"shop""#))
+    }
+
+    @Test("without a broker each of them ends with 69, and with a hasty reader with 0")
+    func missing() throws {
+        for command in ["status", "clients", "services", "metrics", "ping"] {
+            let finished = try Run([command, "--socket", "\(folder.path)/none"], in: folder).finished()
+            #expect(finished.end == .exited(69), "\(command)")
+            #expect(finished.output.isEmpty && finished.messages.contains("no broker at"), "\(command)")
+            let hasty = try Run(
+                program: "/bin/sh",
+                ["-c", #"{ "$0" "$1"; echo "$?" >&2; } | true"#, Products.plugboard, command],
+                in: folder
+            ).finished()
+            #expect(hasty.messages == "0\n", "\(command)")
+        }
+    }
+}
+
+@Suite("status of up", .someAtATime)
+final class UpStatusTests: ShopSuite {
+    @Test("status counts the plugins by state, and services has what they declare")
+    func plugins() throws {
+        try shop.add("steady", "exec sleep 1000", json: #","serves":["steady.do","steady.all.*"]"#)
+        try shop.add("crash", "exit 3")
+        let up = try shop.up()
+        try eventually("broken") { up.messages.contains("broken after") }
+        let lines = try plugboard("status", in: shop.folder).lines
+        #expect(lines.contains("  plugins  2: 1 broken, 1 running"))
+        #expect(lines.last == "  wrong    plugin crash is broken: exited with status 3")
+        let services = try plugboard("services", in: shop.folder).lines
+        #expect(services.contains { $0.split(separator: " ") == ["steady.do", "nobody", "steady"] })
+        #expect(services.contains { $0.split(separator: " ") == ["steady.all.*", "-", "steady"] })
+        #expect(services.contains { $0.hasPrefix("plugins.restart ") && $0.contains(" up (client ") })
+        let metrics = try plugboard("metrics", in: shop.folder).output
+        #expect(metrics.contains("plugboard_plugin_running{plugin=\"steady\"} 1\n"))
+        #expect(metrics.contains("plugboard_plugin_broken{plugin=\"crash\"} 1\n"))
+        #expect(metrics.contains("plugboard_plugin_restarts_total{plugin=\"crash\"} 4\n"))
+    }
+}

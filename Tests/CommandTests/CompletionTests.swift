@@ -1,0 +1,194 @@
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("Completions", .someAtATime)
+struct CompletionTests {
+    private func words(_ words: String..., current: String = "") -> [String]? {
+        guard case .words(let found) = Completion(after: words, current: current) else { return nil }
+        return Completion.matching(found, current).map(\.word)
+    }
+
+    @Test("the first word is any command of the overview, or a general option")
+    func commands() {
+        #expect(words(current: "un") == [])
+        #expect(words(current: "plug") == ["plugins", "plugin"])
+        #expect(words(current: "--") == ["--help", "--version"])
+        let all = words() ?? []
+        for command in CommandTable.visible { #expect(all.contains(command.name)) }
+        for command in CommandTable.all where command.group == .hidden {
+            #expect(!all.contains(command.name))
+        }
+    }
+
+    @Test("options are those of the command that aren't there yet, with --help")
+    func options() {
+        for command in CommandTable.visible where !command.takesWordsAsTheyAre {
+            let expected = (command.options + [.help]).map { "--" + $0.name }
+            #expect(words(command.name, current: "--") == expected)
+        }
+        #expect(words("get", "--json", "--socket=x", current: "--")?.contains("--json") == false)
+        #expect(words("get", "--json", "--socket=x", current: "--")?.contains("--socket") == false)
+        #expect(Completion(after: ["get", "--"], current: "--j") == .keys)
+        #expect(words("frobnicate", current: "--") == [])
+    }
+
+    @Test("values of options: the words of a choice, files, or nothing that is known")
+    func values() {
+        #expect(words("broker", "--sync") == ["always", "interval", "never"])
+        #expect(words("broker", current: "--sync=n") == ["--sync=never"])
+        #expect(Completion(after: ["broker", "--policy"], current: "") == .files)
+        #expect(Completion(after: ["broker"], current: "--state=") == .files)
+        #expect(words("broker", current: "--frobnicate=") == [])
+        #expect(words("get", "--timeout") == [])
+        for command in CommandTable.visible where !command.takesWordsAsTheyAre {
+            for option in command.options {
+                guard case .choice(let choice) = option.kind else { continue }
+                #expect(words(command.name, "--" + option.name) == choice)
+            }
+        }
+    }
+
+    @Test("arguments: keys, files, commands, the words themselves, and nothing after the last one")
+    func arguments() {
+        for command in CommandTable.visible where ["KEY", "PATTERN"].contains(command.parameters.first?.name)
+        {
+            #expect(Completion(after: [command.name], current: "") == .keys, "\(command.name)")
+        }
+        #expect(Completion(after: ["get", "--timeout", "3", "--json"], current: "") == .keys)
+        #expect(Completion(after: ["subscribe", "a", "b"], current: "") == .keys)
+        #expect(Completion(after: ["explain", "publish"], current: "") == .keys)
+        #expect(words("explain") == ["publish", "emit", "patch", "delete"])
+        #expect(Completion(after: ["replay"], current: "") == .files)
+        #expect(Completion(after: ["bench"], current: "") == .files)
+        #expect(words("help", current: "compl") == ["completions"])
+        #expect(words("man", current: "compl") == ["completions"])
+        #expect(words("completions") == ["bash", "zsh", "fish"])
+        #expect(words("plugin", current: "st") == ["start", "stop"])
+        #expect(Completion(after: ["plugin", "log"], current: "") == .plugins)
+        #expect(words("plugins") == ["reload"])
+        #expect(words("publish", "k") == [])
+        #expect(words("limits") == [])
+    }
+
+    @Test("a line of bash is split as bash does it, and what replaces a word is quoted as it was begun")
+    func bashLines() {
+        #expect(ShellLine("plugboard get ca").words == ["plugboard", "get"])
+        #expect(ShellLine("plugboard get ca").current == "ca")
+        #expect(ShellLine("A=1 plugboard get ").words == ["plugboard", "get"])
+        #expect(ShellLine("plugboard get ").current == "")
+        #expect(ShellLine(#"plugboard 'a b' "c \"d" e\ f g"#).words == ["plugboard", "a b", #"c "d"#, "e f"])
+        #expect(ShellLine("plugboard get 'a.b").current == "a.b")
+        #expect(ShellLine("plugboard keys > fi").isRedirection)
+        #expect(!ShellLine("plugboard keys > file ").isRedirection)
+        let special = "a&b$c d'e"
+        #expect(ShellLine("plugboard get ").replacement(special, breaks: "=:") == #"a\&b\$c\ d\'e"#)
+        #expect(ShellLine("plugboard get 'a").replacement(special, breaks: "=:") == #"a&b$c d'\''e"#)
+        #expect(ShellLine(#"plugboard get "a"#).replacement(special, breaks: "=:") == #"a&b\$c d'e"#)
+        #expect(ShellLine("plugboard get a:b").replacement("a:bc", breaks: "=:") == "bc")
+        #expect(ShellLine("plugboard broker --sync=n").replacement("--sync=never", breaks: "=:") == "never")
+        #expect(ShellLine("plugboard get a:b").replacement("a:bc", breaks: "=") == "a:bc")
+    }
+
+    @Test("the completions of an unknown shell are a usage error with the near one")
+    func unknownShell() throws {
+        let finished = try plugboard("completions", "fihs", in: TemporaryFolder())
+        #expect(finished.end == .exited(64))
+        #expect(finished.messages.contains("did you mean \"fish\"?"))
+        #expect(try plugboard("completions", in: TemporaryFolder()).end == .exited(64))
+        #expect(try plugboard("complete", "tcsh", "", in: TemporaryFolder()).end == .exited(64))
+    }
+
+    @Test("a bus that hangs has no keys, and Tab waits a fifth of a second for it")
+    func hangingBus() throws {
+        let folder = try TemporaryFolder()
+        let listener = try UnixSocket.listen(path: folder.socket)
+        let start = MonotonicClock.nanoseconds()
+        let finished = try plugboard("complete", "zsh", "get", "ca", in: folder)
+        let seconds = Double(MonotonicClock.nanoseconds() - start) / 1e9
+        // Either the wait for the greeting ends first, or the one for everything.
+        #expect(["", "words\n"].contains(finished.output))
+        #expect(finished.end == .exited(0) && finished.messages.isEmpty)
+        #expect(BusNames.seconds == 0.2 && seconds >= 0.15)
+        _ = consume listener
+    }
+}
+
+@Suite("Completions, with a bus", .someAtATime)
+final class KeyCompletionTests: BrokerSuite {
+    private func complete(_ words: String...) throws -> [String] {
+        let finished = try Run(["complete", "zsh"] + words, in: folder).finished()
+        #expect(finished.end == .exited(0) && finished.messages.isEmpty)
+        return finished.lines
+    }
+
+    @Test("keys come from the bus that the line names, one page, and narrower with each letter")
+    func keys() throws {
+        let count = Limits.pageKeysDefault + 1
+        let lines = (0..<count).map { #"{"key":"many.k\#(10_000 + $0)","value":1}"# + "\n" }
+        let more = #"{"key":"cart","value":1}"# + "\n" + #"{"key":"cart.items","value":1}"# + "\n"
+        _ = try run("publish", "--from", "-", input: lines.joined() + more)
+        #expect(try complete("get", "many.").count == 1 + Limits.pageKeysDefault)
+        #expect(try complete("get", "many.k1100") == ["words", "many.k11000"])
+        #expect(try complete("get", "cart") == ["words", "cart", "cart.items"])
+        #expect(try complete("get", "cart.") == ["words", "cart.items"])
+        #expect(try complete("get", "cart.*") == ["words"])
+        #expect(try complete("get", "$broker.st") == ["words", "$broker.stats"])
+        #expect(try complete("get", "--socket", "\(folder.path)/none", "cart") == ["words"])
+        #expect(try complete("get", "--socket=\(folder.socket)", "cart.") == ["words", "cart.items"])
+    }
+}
+
+#if os(Linux)
+    @Suite("Completions, in real shells", .someAtATime)
+    final class ShellCompletionTests: BrokerSuite {
+        private static let shells = ShellScript.allCases.filter(ShellSession.hasShell)
+
+        @Test(
+            "all three shells are here",
+            .enabled(if: shells.count < 3, "bash, zsh and fish are all tested")
+        )
+        func missing() {
+            print(
+                "not tested, because they aren't installed: \(Set(ShellScript.allCases).subtracting(Self.shells))"
+            )
+        }
+
+        @Test("Tab completes commands, options, choices, files and keys", arguments: shells)
+        func tab(_ shell: ShellScript) throws {
+            _ = try run("publish", "cart.summary", #""forty-one""#)
+            _ = try run("publish", "odd.it's&more", #""oddly""#)
+            _ = try run("publish", "odd:colon.x", #""with colon""#)
+            try folder.write("words.ndjson", #"{"op":"publish","key":"from.file","value":1}"# + "\n")
+            let session = try ShellSession(shell, in: folder, bus: folder.socket)
+            session.type("plugboard get cart.su\t\n")
+            try session.expect(#""forty-one""#)
+            session.type("plugboard ge\todd.it\t\n")
+            try session.expect(#""oddly""#)
+            session.type("plugboard get 'odd.it\t\n")
+            try session.expect(#""oddly""#, times: 2)
+            session.type("plugboard get odd:c\t\n")
+            try session.expect(#""with colon""#)
+            session.type("plugboard limits --js\t\n")
+            try session.expect(#"{"line":1048576"#)
+            session.type("plugboard completions fi\t\n")
+            try session.expect("function __plugboard_complete")
+            session.type("plugboard batch word\t\n")
+            try session.expect("revision 4")
+            session.type("plugboard get --socket=\(folder.path.dropLast())\t/s cart.su\t\n")
+            try session.expect(#""forty-one""#, times: 2)
+        }
+
+        @Test("several that fit are shown, and nothing is said if there is no bus", arguments: shells)
+        func silent(_ shell: ShellScript) throws {
+            let session = try ShellSession(shell, in: folder, bus: "\(folder.path)/none")
+            session.type("plugboard get cart\t\t")
+            session.type("\u{15}plugboard comp\t\u{1}echo don''e \n")
+            try session.expect("done plugboard completions")
+            #expect(!session.shown.contains("no broker"))
+        }
+    }
+#endif
