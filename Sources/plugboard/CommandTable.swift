@@ -3,9 +3,9 @@
 /// The table of commands, in the order of the overview.
 enum CommandTable {
     static let all: [Command] = [
-        .up, .plugins, .plugin, .broker, .restart, .install,
+        .up, .plugins, .plugin, .broker, .restart, .install, .serve,
         .publish, .emit, .patch, .delete, .batch, .call, .replay,
-        .get, .keys, .subscribe, .record, .top,
+        .get, .wait, .keys, .subscribe, .record, .top,
         .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,
         .play, .launch,
     ]
