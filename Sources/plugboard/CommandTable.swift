@@ -4,8 +4,8 @@
 enum CommandTable {
     static let all: [Command] = [
         .up, .plugins, .plugin, .broker, .restart, .install, .serve,
-        .publish, .emit, .patch, .delete, .batch, .call, .replay,
-        .get, .wait, .keys, .subscribe, .record, .top,
+        .publish, .emit, .patch, .delete, .batch, .load, .call, .replay,
+        .get, .wait, .keys, .dump, .subscribe, .record, .top,
         .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,
         .play, .launch,
     ]

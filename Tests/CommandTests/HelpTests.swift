@@ -39,7 +39,7 @@ struct HelpTests {
         ]
         let keys: [[String]] = [
             ["publish", "a.*", "1"], ["emit", "a.*", "1"], ["patch", "a.*", "{}"], ["delete", ".a"],
-            ["delete", "scr*"], ["wait", "scr*"], ["serve", "scr*", "--", "x"],
+            ["delete", "scr*"], ["wait", "scr*"], ["dump", "scr*"], ["serve", "scr*", "--", "x"],
             ["get", ".a"], ["who", "a.*"], ["why", "a.*"], ["call", "a.*"],
             ["explain", "publish", "a.*", "1"],
         ]

@@ -34,7 +34,7 @@ final class ShellPageTests: BrokerSuite {
     func page() throws {
         var background: [Run] = []
         let blocks = try Self.blocks()
-        #expect(blocks.count > 6)
+        #expect(blocks.count > 7)
         for block in blocks {
             if block.language == "sh" {
                 let command = block.lines.joined(separator: "\n")
