@@ -26,6 +26,8 @@ struct Command: Sendable {
     var forms: [String] = []
     /// Its options, besides `--help`, which every command has.
     var options: [CommandOption] = []
+    /// The program that follows `--`, if it runs one.
+    var command: TrailingCommand?
     /// The paragraphs of its help.
     var details: String = ""
     /// Command lines without the leading `plugboard`.
@@ -41,6 +43,7 @@ struct Command: Sendable {
             parameters: parameters,
             forms: forms,
             options: options,
+            command: command,
             details: details,
             examples: examples
         )

@@ -3,9 +3,9 @@
 /// The table of commands, in the order of the overview.
 enum CommandTable {
     static let all: [Command] = [
-        .up, .plugins, .plugin, .broker, .restart, .install,
-        .publish, .emit, .patch, .delete, .batch, .call, .replay,
-        .get, .keys, .subscribe, .record, .top,
+        .up, .plugins, .plugin, .broker, .restart, .install, .serve,
+        .publish, .emit, .patch, .delete, .batch, .load, .call, .replay,
+        .get, .wait, .keys, .dump, .subscribe, .record, .top,
         .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,
         .completions, .man, .status, .clients, .services, .metrics, .ping, .new, .play, .launch, .complete,
     ]

@@ -80,7 +80,7 @@ struct CommandLineTests {
         #expect(missing?.message == "VALUE is missing")
         #expect(missing?.hints == ["usage: plugboard emit KEY VALUE… [OPTIONS]"])
         #expect(error("get")?.message == "KEY is missing")
-        #expect(error("get", "a", "b")?.message == "\"b\" is one argument too many")
+        #expect(error("who", "a", "b")?.message == "\"b\" is one argument too many")
         #expect(error("limits", "a")?.message == "\"a\" is one argument too many")
     }
 

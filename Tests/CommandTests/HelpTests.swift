@@ -38,7 +38,8 @@ struct HelpTests {
             ["keys", "scr*"], ["get", "scr*"], ["journal", "show", "scr*", "--state", folder.path],
         ]
         let keys: [[String]] = [
-            ["publish", "a.*", "1"], ["emit", "a.*", "1"], ["patch", "a.*", "{}"], ["delete", "a.*"],
+            ["publish", "a.*", "1"], ["emit", "a.*", "1"], ["patch", "a.*", "{}"], ["delete", ".a"],
+            ["delete", "scr*"], ["wait", "scr*"], ["dump", "scr*"], ["serve", "scr*", "--", "x"],
             ["get", ".a"], ["who", "a.*"], ["why", "a.*"], ["call", "a.*"],
             ["explain", "publish", "a.*", "1"],
         ]

@@ -69,6 +69,21 @@ final class ImportTests: BrokerSuite {
         #expect(finished.output == "{\"published\":1,\"refused\":1,\"revision\":1}\n")
     }
 
+    @Test(
+        "a line may have a ttl, what get and dump print besides is ignored, and the cause comes from outside"
+    )
+    func ends() throws {
+        let lines =
+            #"{"key":"a","value":1,"ttl":30}"# + "\n"
+            + #"{"key":"b","value":1,"while":"connected","cause":9}"#
+        let script = #"PLUGBOARD_CAUSE=7 "$0" publish --from -"#
+        let taken = try Run(program: "/bin/sh", ["-c", script, Products.plugboard], in: folder, input: lines)
+        #expect(try taken.finished().output == "published 2 values, revision 2\n")
+        try eventually("the first has ended") { try plugboard("keys", in: folder).lines == ["b"] }
+        #expect(try plugboard("get", "b", "--json", in: folder).output.contains(#""cause":7"#))
+        #expect(try take(#"{"key":"a","value":1,"ttl":0}"#).end == .exited(1))
+    }
+
     @Test("of very many bad lines only some are reported, but all are counted")
     func flood() throws {
         let finished = try take(

@@ -53,6 +53,33 @@ struct ChildProcessTests {
         }
     }
 
+    @Test("a child reads what its parent writes, until the parent ends its input")
+    func input() throws {
+        var start = shell("cat; echo end")
+        start.takesInput = true
+        var child = try ChildProcess(starting: start)
+        let writer = child.inputFD
+        let fd = try #require(writer)
+        let text = Array("one\n".utf8)
+        #expect(PipeCalls.write(fd, text.span) == .bytes(4))
+        var bytes: [UInt8] = []
+        try waitUntil {
+            bytes += output(child.outputFD)
+            return bytes == text
+        }
+        var end = child.end()
+        #expect(end == nil)
+        child.endInput()
+        let left = child.inputFD
+        #expect(left == nil)
+        try waitUntil {
+            end = child.end()
+            return end != nil
+        }
+        #expect(end == .exited(0))
+        #expect(output(child.outputFD) == Array("end\n".utf8))
+    }
+
     @Test("the end comes with its status, or with the signal that caused it")
     func ends() throws {
         #expect(try run("exit 0").1 == .exited(0))

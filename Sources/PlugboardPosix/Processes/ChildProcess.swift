@@ -25,8 +25,8 @@ public struct ChildProcess: ~Copyable {
     public let pid: Int32
     private let handle: ProcessHandle
     private var output: Descriptor?
-    /// Takes the byte that releases the child.
-    private var hold: Descriptor?
+    /// The writing end of its standard input. It takes the byte that releases a held child.
+    private var input: Descriptor?
     private var isReaped = false
 
     /// Starts a child. Throws `SystemError` where the program can't be started.
@@ -34,10 +34,10 @@ public struct ChildProcess: ~Copyable {
         let end = try start.outputEnd()
         defer { if let writer = end.writer { DescriptorCalls.close(writer) } }
         do {
-            let holding = try start.holdingEnd()
-            defer { if let reader = holding.reader { DescriptorCalls.close(reader) } }
-            hold = holding.writer.map { Descriptor(adopting: $0) }
-            pid = try start.spawn(outputWriter: end.writer, inputReader: holding.reader)
+            let given = try start.inputEnd()
+            defer { if let reader = given.reader { DescriptorCalls.close(reader) } }
+            input = given.writer.map { Descriptor(adopting: $0) }
+            pid = try start.spawn(outputWriter: end.writer, inputReader: given.reader)
         } catch {
             if let reader = end.reader { DescriptorCalls.close(reader) }
             throw error
@@ -60,9 +60,22 @@ public struct ChildProcess: ~Copyable {
         }
     }
 
+    /// The writing end of its input pipe, if there is one; non-blocking.
+    public var inputFD: Int32? {
+        switch input {
+        case .some(let descriptor): descriptor.raw
+        case .none: nil
+        }
+    }
+
+    /// Closes its input pipe: it has read everything that it gets.
+    public mutating func endInput() {
+        input = nil
+    }
+
     /// Releases a child that was started held. Harmless to repeat.
     public mutating func release() {
-        guard let writer = hold.take()?.release() else { return }
+        guard let writer = input.take()?.release() else { return }
         ByteCalls.writeByte(writer, 0x0A)
         DescriptorCalls.close(writer)
     }

@@ -33,6 +33,8 @@ public struct ChildStart: Sendable {
     /// The child's standard input is a pipe, and `ChildProcess.release` writes a byte to it.
     /// Otherwise the standard input is empty.
     public var isHeld: Bool
+    /// The child's standard input is a pipe, which the parent writes: `ChildProcess.inputFD`.
+    public var takesInput = false
     /// A descriptor that becomes the child's number 3.
     public var passing: Int32?
 
@@ -54,9 +56,9 @@ public struct ChildStart: Sendable {
         self.isHeld = isHeld
     }
 
-    /// The ends of the pipe that holds it; both nil where there is none.
-    func holdingEnd() throws -> (reader: Int32?, writer: Int32?) {
-        guard isHeld else { return (nil, nil) }
+    /// The ends of the input's pipe; both nil where there is none.
+    func inputEnd() throws -> (reader: Int32?, writer: Int32?) {
+        guard isHeld || takesInput else { return (nil, nil) }
         let ends = try Pipe.make()
         UnixSocket.setBlocking(ends.reader, true)
         return (ends.reader, ends.writer)

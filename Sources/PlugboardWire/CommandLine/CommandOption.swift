@@ -117,3 +117,16 @@ public struct CommandParameter: Sendable {
 
     public var repeats: Bool { count == .any || count == .several }
 }
+
+/// A program with its arguments that follows `--` on a command line, where no option is read any more.
+public struct TrailingCommand: Sendable {
+    /// Its name in the usage, and its line of help.
+    public let parameter: CommandParameter
+    /// The option that it belongs to; nil if it must always be there.
+    public let option: CommandOption?
+
+    public init(_ help: String, with option: CommandOption? = nil) {
+        parameter = CommandParameter("COMMAND", help, .several)
+        self.option = option
+    }
+}

@@ -13,6 +13,8 @@ public struct CommandSyntax: Sendable {
     public let forms: [String]
     /// The options, without `--help`, which every program has.
     public let options: [CommandOption]
+    /// The program that follows `--`; nil if the words after `--` are arguments like others.
+    public let command: TrailingCommand?
     /// Paragraphs for the help. A line that begins with two spaces isn't wrapped.
     public let details: String
     /// Command lines without `plugboard` at the beginning.
@@ -24,6 +26,7 @@ public struct CommandSyntax: Sendable {
         parameters: [CommandParameter] = [],
         forms: [String] = [],
         options: [CommandOption],
+        command: TrailingCommand? = nil,
         details: String = "",
         examples: [String] = []
     ) {
@@ -32,6 +35,7 @@ public struct CommandSyntax: Sendable {
         self.parameters = parameters
         self.forms = forms
         self.options = options
+        self.command = command
         self.details = details
         self.examples = examples
     }
@@ -42,10 +46,15 @@ public struct CommandSyntax: Sendable {
     /// `plugboard emit KEY VALUE… [OPTIONS]`. If there are forms, each of them.
     public func usage(separator: String = " or ") -> String {
         let plain = parameters.map(\.usage).joined(separator: " ")
-        return (forms.isEmpty ? [plain] : forms).map {
+        var lines = (forms.isEmpty ? [plain] : forms).map {
             [call, $0, "[OPTIONS]"].filter { !$0.isEmpty }.joined(separator: " ")
         }
-        .joined(separator: separator)
+        if let command {
+            let option = command.option.map { "--\($0.name) " } ?? ""
+            let last = "\(call) \(plain) [OPTIONS] \(option)-- \(command.parameter.usage)"
+            lines = command.option == nil ? [last] : lines + [last]
+        }
+        return lines.joined(separator: separator)
     }
 
     /// What `--help` prints.
@@ -58,7 +67,8 @@ public struct CommandSyntax: Sendable {
                     $0.isEmpty || $0.hasPrefix("  ") ? [String($0)] : TextLayout.wrapped(String($0))
                 }
         }
-        lines += Self.table("Arguments", parameters.map { ($0.name, $0.help) })
+        let named = parameters + (command.map { [$0.parameter] } ?? [])
+        lines += Self.table("Arguments", named.map { ($0.name, $0.help) })
         lines += Self.table("Options", (options + [.help]).map { ($0.usage, $0.help) })
         if !examples.isEmpty {
             lines +=

@@ -1,11 +1,14 @@
 // Parses a program's words by its declaration. `--name VALUE` and `--name=VALUE` are the same. `--` ends
-// the options. `-` and negative numbers are arguments, because they are a file's name and a value.
+// the options, or begins the words of another program. `-` and negative numbers are arguments, because they
+// are a file's name and a value.
 
 /// A parsed command line. Each option's value was checked, and the arguments were counted.
 public struct Invocation: Sendable {
     public let syntax: CommandSyntax
     /// The words that aren't options, in order.
     public private(set) var arguments: [String]
+    /// The program after `--`, with its arguments; empty if there is none.
+    public private(set) var command: [String] = []
     private var values: [String: String] = [:]
 
     /// Takes all words as arguments.
@@ -19,7 +22,7 @@ public struct Invocation: Sendable {
         var rest = words[...]
         while let word = rest.popFirst() {
             if word == "--" {
-                arguments += rest
+                if takesCommand { command = Array(rest) } else { arguments += rest }
                 break
             }
             guard Self.isOption(word) else {
@@ -31,7 +34,9 @@ public struct Invocation: Sendable {
                 throw .value("--\(option.name) stands twice")
             }
         }
-        if !has(.help) { try count() }
+        guard !has(.help) else { return }
+        try count()
+        if takesCommand, command.isEmpty { throw .missing("-- \(syntax.command?.parameter.name ?? "")") }
     }
 
     /// Whether an option was given.
@@ -49,6 +54,12 @@ public struct Invocation: Sendable {
     /// The argument at an index; nil if it was left out.
     public func argument(_ index: Int) -> String? {
         arguments.indices.contains(index) ? arguments[index] : nil
+    }
+
+    /// Whether what follows `--` is a program.
+    private var takesCommand: Bool {
+        guard let command = syntax.command else { return false }
+        return command.option.map(has) ?? true
     }
 
     private static func isOption(_ word: String) -> Bool {

@@ -72,7 +72,7 @@ final class BrokerConnection {
         while sent < bytes.count {
             switch socket.send(bytes.span[sent...]) {
             case .bytes(let count): sent += count
-            case .wouldBlock: guard try waitToSend() else { throw late() }
+            case .wouldBlock: guard waitToSend() else { throw late() }
             case .ended: throw farewell()
             case .failed(let code): throw gone(SystemError(code: code, operation: "send"))
             }
@@ -107,10 +107,24 @@ final class BrokerConnection {
         try poller.add(StandardStream.output.fd, token: 1, interest: [])
     }
 
-    /// Makes waits throw `Interrupted` when this descriptor can be read, for example because of a signal or a
+    /// Makes waits throw `Interrupted` when this descriptor is ready, for example because of a signal or a
     /// typed key. Lines from the broker until then are kept.
-    func watch(_ fd: Int32) throws {
-        try poller.add(fd, token: 2, interest: .read)
+    func watch(_ fd: Int32, for interest: Interest = .read) throws {
+        try poller.add(fd, token: 2, interest: interest)
+    }
+
+    /// Call it before the descriptor is closed.
+    func unwatch(_ fd: Int32) {
+        poller.remove(fd)
+    }
+
+    /// Waits until a watched descriptor is ready, and throws `Interrupted`. It reads nothing from the broker,
+    /// which keeps back what this program has no room for.
+    func waitForWatched() throws {
+        poller.remove(socket.fd)
+        let waited = Result { try fill(milliseconds: -1) }
+        if !isLost { try poller.add(socket.fd, token: 0, interest: .read) }
+        _ = try waited.get()
     }
 
     /// Waits until `fd` can be read, and reads from the broker meanwhile; false if the time
@@ -160,12 +174,14 @@ final class BrokerConnection {
         return parsed
     }
 
-    /// Returns false if nothing was sent or received for the whole time.
-    private func waitToSend() throws -> Bool {
-        try poller.change(socket.fd, token: 0, interest: [.read, .write])
-        let moved = try fill(milliseconds: TimeLimit(seconds: timeout).milliseconds ?? 0)
-        try poller.change(socket.fd, token: 0, interest: .read)
-        return !moved.isEmpty
+    /// Returns false if nothing could be sent or received for the whole time. Nothing interrupts this wait,
+    /// because half a line would have been sent.
+    private func waitToSend() -> Bool {
+        let milliseconds = TimeLimit(seconds: timeout).milliseconds ?? 0
+        let ready = PipeCalls.wait(for: [.read, .write], of: socket.fd, milliseconds: milliseconds)
+        guard ready != 0 else { return false }
+        read()
+        return true
     }
 
     /// The error if the broker closes while something is being sent. The broker's last line gives the reason.

@@ -1,11 +1,23 @@
-// Reads values on the command line, which are JSON as everywhere on the bus. Text without quotes is the most
-// common mistake, so the message shows the text with quotes.
+// Reads values on the command line, which are JSON as everywhere on the bus, or with `--text` a string. Text
+// without quotes is the most common mistake, so the message shows the text with quotes.
 
 import PlugboardPosix
 import PlugboardWire
 
+extension CommandOption {
+    static let text = CommandOption(flag: "text", "VALUE is a text: it needs no quotes and isn't JSON")
+}
+
 /// JSON from the command line or from standard input.
 enum ValueArgument {
+    /// The value in these words of a command.
+    static func read(_ words: [String], _ invocation: Invocation, key: String) throws -> ArraySlice<UInt8> {
+        guard invocation.has(.text) else {
+            return try parse(words, command: invocation.syntax.name, key: key)
+        }
+        return try JSONText.encoded(words == ["-"] ? inputText() : words.joined(separator: " "))[...]
+    }
+
     /// The value in these words; for `-` it comes from standard input. Line breaks between tokens become
     /// spaces, because a request is one line.
     static func parse(_ words: [String], command: String, key: String) throws -> ArraySlice<UInt8> {
@@ -69,6 +81,14 @@ enum ValueArgument {
     /// A request is one line, so breaks between tokens become spaces.
     static func oneLine(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         ArraySlice(bytes.map { $0 == 0x0A || $0 == 0x0D ? UInt8(ascii: " ") : $0 })
+    }
+
+    /// Standard input as a text, without the line feed that ends it.
+    private static func inputText() throws -> String {
+        guard let text = CommandText.string(try standardInput()) else {
+            throw CommandError(.refused, "standard input is no text in UTF-8")
+        }
+        return text
     }
 
     private static func standardInput() throws -> [UInt8] {

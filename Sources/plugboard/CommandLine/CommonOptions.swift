@@ -34,7 +34,7 @@ extension CommandOption {
     static let cause = CommandOption(
         "cause",
         "REVISION",
-        "the revision that caused this write; observers get it, too",
+        "the revision that caused this write; by default PLUGBOARD_CAUSE",
         .integer(0...Int(Limits.integerMax))
     )
 

@@ -19,7 +19,7 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        let batch = try BatchFile(path: invocation.argument(0) ?? "-")
+        let batch = try BatchFile(path: invocation.argument(0) ?? "-", cause: try invocation.namedCause())
         let connection = try BrokerConnection.open(invocation)
         let reply = try connection.request(ObjectText(op: "batch").adding("writes", json: batch.writes[...]))
         if invocation.has(.json) { try console.output.json(reply.bytes) }
@@ -37,14 +37,15 @@ private struct BatchFile {
     let lineNumbers: [Int]
     let writes: [UInt8]
 
-    init(path: String) throws {
+    /// `cause` is for the writes that name none.
+    init(path: String, cause: UInt64?) throws {
         var reader = try FileLines(path: path)
         var numbers: [Int] = []
         var writes: [UInt8] = [UInt8(ascii: "[")]
         while let line = try reader.next() {
             if line.isIgnored { continue }
             if !numbers.isEmpty { writes.append(UInt8(ascii: ",")) }
-            writes += try Self.object(line, in: reader.name)
+            writes += try Self.object(line, in: reader.name, cause)
             numbers.append(line.number)
             guard writes.count <= Limits.lineBytesMax else {
                 throw CommandError(
@@ -65,11 +66,15 @@ private struct BatchFile {
         return CommandError(refusal.status, "\(place): \(refusal.message)", hints: refusal.hints)
     }
 
-    private static func object(_ line: FileLines.Line, in name: String) throws -> ArraySlice<UInt8> {
+    private static func object(_ line: FileLines.Line, in name: String, _ cause: UInt64?) throws
+        -> ArraySlice<UInt8>
+    {
         let bytes = line.bytes ?? []
         do throws(JSONFault) {
-            _ = try JSONObject(parsing: bytes[...])
-            return bytes[...]
+            let object = try JSONObject(parsing: bytes[...])
+            guard let cause, !object.members.isEmpty, object["cause"] == nil else { return bytes[...] }
+            let open = bytes.reversed().drop { $0 != UInt8(ascii: "}") }.dropFirst().reversed()
+            return open + Array(",\"cause\":\(cause)}".utf8)[...]
         } catch {
             throw CommandError(.refused, "\(name):\(line.number): \(error.message); nothing was written")
         }

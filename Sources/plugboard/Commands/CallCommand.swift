@@ -21,10 +21,12 @@ extension Command {
             .key,
             CommandParameter("VALUE", "what the server gets: JSON as in publish, or nothing", .any),
         ],
-        options: [.cause, .clientName, .json, .socket, .peer, .answerTimeout],
+        options: [.text] + CommandOption.forms + [
+            .cause, .clientName, .json, .socket, .peer, .answerTimeout,
+        ],
         details: """
-            Prints the server's value byte for byte as it was returned; with --json, the broker's reply. \
-            For a server's error it prints the server's own code and message, and ends with status 1. It \
+            Prints the server's value byte for byte as it was returned; with --json, the broker's reply; \
+            with --raw, a string without quotes. For a server's error it prints the server's own code and message, and ends with status 1. It \
             also ends with status 1 if nobody serves the key or no answer comes in time.
             """,
         examples: [#"call cart.add '{"sku":"B0001"}'"#, "call time.now --timeout 0.5"],
@@ -34,18 +36,19 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try ValueArgument.key(invocation.arguments[0])
         var request = ObjectText(op: "call").adding("key", string: key)
+        let form = try ValueForm(invocation)
         let words = Array(invocation.arguments.dropFirst())
         if !words.isEmpty {
-            request = request.adding("value", json: try ValueArgument.parse(words, command: "call", key: key))
+            request = request.adding("value", json: try ValueArgument.read(words, invocation, key: key))
         }
         let seconds = invocation.seconds(.answerTimeout) ?? Double(Limits.timeoutDefault) / 1000
         request = request.adding("timeout", try milliseconds(seconds))
-            .adding("cause", invocation.integer(.cause))
+            .adding("cause", try invocation.namedCause())
         // The broker reports the time-out. The command waits longer only for a broker that hangs.
         let patience = seconds + BrokerConnection.timeoutSeconds
         let reply = try BrokerConnection.ask(request, invocation, console, timeout: patience)
         guard let value = reply?["value"] else { return }
-        try console.output.json(value.bytes)
+        try console.output.bytes(try form.line(value, of: key, on: console.output))
     }
 
     private static func milliseconds(_ seconds: Double) throws -> UInt64 {

@@ -10,12 +10,13 @@ struct FileImport: ~Copyable {
     /// How many mistakes are reported one by one; the others are counted.
     private static let reportsMax = 20
     private static let sendBytes = 64 * 1024
-    /// Fields that `get` prints besides key and value. They are accepted and ignored.
-    private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live"]
+    /// Fields that `get` and `dump` print besides those that are published. They are accepted and ignored.
+    private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live", "while"]
 
     private let console: CommandConsole
     private let connection: BrokerConnection
     private let firstLine: Int
+    private let cause: UInt64?
     private var reader: FileLines
     private var bar: ProgressBar
     private var outgoing: [UInt8] = []
@@ -24,16 +25,24 @@ struct FileImport: ~Copyable {
     private var refused = 0
 
     static func run(path: String, _ invocation: Invocation, _ console: CommandConsole) throws {
+        let cause = try invocation.namedCause()
         let reader = try FileLines(path: path)
         var work = try FileImport(
             reader: reader,
             connection: BrokerConnection.open(invocation),
+            cause: cause,
             console: console
         )
         try work.run(asJSON: invocation.has(.json))
     }
 
-    private init(reader: consuming FileLines, connection: BrokerConnection, console: CommandConsole) {
+    private init(
+        reader: consuming FileLines,
+        connection: BrokerConnection,
+        cause: UInt64?,
+        console: CommandConsole
+    ) {
+        self.cause = cause
         bar = ProgressBar(total: reader.bytesTotal, on: console.messages)
         self.reader = reader
         self.connection = connection
@@ -68,7 +77,7 @@ struct FileImport: ~Copyable {
         lines = line.number
         do throws(JSONFault) {
             if !line.isIgnored {
-                outgoing += try Self.request(line)
+                outgoing += try Self.request(line, cause)
                 sent += 1
             }
         } catch {
@@ -78,7 +87,7 @@ struct FileImport: ~Copyable {
     }
 
     /// The request for a line, without its line feed.
-    private static func request(_ line: FileLines.Line) throws(JSONFault) -> [UInt8] {
+    private static func request(_ line: FileLines.Line, _ cause: UInt64?) throws(JSONFault) -> [UInt8] {
         guard let bytes = line.bytes else {
             throw JSONFault(
                 offset: 0,
@@ -88,11 +97,13 @@ struct FileImport: ~Copyable {
         let object = try JSONObject(parsing: bytes[...])
         var key: JSONValue?
         var value: JSONValue?
+        var ttl: JSONValue?
         for member in object.members {
             switch member.name {
             case "key" where key == nil: key = member.value
             case "value" where value == nil: value = member.value
-            case "key", "value":
+            case "ttl" where ttl == nil: ttl = member.value
+            case "key", "value", "ttl":
                 throw JSONFault(offset: member.offset, message: "\"\(member.name)\" stands twice")
             default: try check(member)
             }
@@ -100,7 +111,7 @@ struct FileImport: ~Copyable {
         guard let key else { throw JSONFault(offset: 0, message: "\"key\" is missing") }
         guard let value else { throw JSONFault(offset: 0, message: "\"value\" is missing") }
         return ObjectText(op: "publish").adding("key", json: key.bytes).adding("value", json: value.bytes)
-            .bytes
+            .adding("ttl", json: ttl?.bytes).adding("cause", cause).bytes
     }
 
     private static func check(_ member: JSONObject.Member) throws(JSONFault) {

@@ -1,75 +1,100 @@
-// `get`: prints one value as it is, or all values whose keys match a pattern.
+// `get`: prints one value as it is, or the values of several keys and patterns, now or at each change.
 
 import PlugboardWire
+
+extension CommandOption {
+    static let watching = CommandOption(flag: "watch", "then print each new value, until Ctrl-C")
+}
 
 extension Command {
     static let get = Command(
         name: "get",
         group: .read,
         summary: "print the value of a key, or of all keys that match a pattern",
-        parameters: [CommandParameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
-        options: [.json] + CommandOption.connection,
+        parameters: [
+            CommandParameter("KEY", "keys or patterns: * is one token, a last ** any number", .several)
+        ],
+        options: [.json] + CommandOption.forms + [.watching] + CommandOption.connection,
         details: """
             Prints the value of a key byte for byte as it was published. (On a terminal, control \
             characters are spelled out.) If the key has no value, that is an error, status 1.
 
-            For a pattern it prints one line for each key, in the order of the keys: KEY VALUE on a \
-            terminal; when piped or with --json, JSON lines with key, revision, value and by, which \
-            publish --from reads. If no key matches, it prints nothing.
+            For a pattern or several keys it prints one line for each key, in the order of the keys, all \
+            as they were at one revision: KEY VALUE on a terminal; when piped or with --json, JSON lines \
+            with key, revision, value and by, which publish --from reads. With --raw or --field it prints \
+            only the values, and leaves out those that don't have the part. If no key matches a pattern, \
+            it prints nothing.
+
+            --watch goes on with each new value, in the same form, until Ctrl-C. That a key is gone is \
+            told on standard error.
             """,
-        examples: ["get cart.summary", "get 'catalog.**' > catalog.ndjson"],
+        examples: [
+            "get cart.summary", "get cart.summary --field /total", "get screen --raw --watch",
+            "get screen 'cart.**'", "get 'catalog.**' > catalog.ndjson",
+        ],
         run: run
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        let key = invocation.arguments[0]
-        if key.utf8.contains(UInt8(ascii: "*")) {
-            return try Snapshot.run(pattern: key, invocation, console)
-        }
-        _ = try ValueArgument.key(key)
+        let form = try ValueForm(invocation)
+        let keys = try KeyWords(invocation.arguments)
+        if invocation.has(.watching) { return try ValueWatch.run(keys, form, invocation, console) }
+        guard let key = keys.single else { return try KeptValues.run(keys, form, invocation, console) }
         let request = ObjectText(op: "get").adding("key", string: key)
         guard let value = try BrokerConnection.ask(request, invocation, console)?["value"] else { return }
-        try console.output.json(value.bytes)
+        try console.output.bytes(try form.line(value, of: key, on: console.output))
     }
 }
 
-/// All values whose keys match a pattern, at one revision.
-private enum Snapshot {
-    static func run(pattern: String, _ invocation: Invocation, _ console: CommandConsole) throws {
-        let request = try ObjectText(op: "subscribe").adding("key", string: pattern).checked()
+/// The values of keys and patterns, at one revision.
+private enum KeptValues {
+    static func run(
+        _ keys: KeyWords,
+        _ form: ValueForm,
+        _ invocation: Invocation,
+        _ console: CommandConsole
+    ) throws {
         let connection = try BrokerConnection.open(invocation)
-        _ = try connection.accepted(request)
-        var updates: [(key: String, line: BrokerLine)] = []
-        while true {
-            let line = try connection.nextLine()
-            if line.kind == .event("synced") { break }
-            guard line["initial"]?.bool == true, let key = line["key"]?.string else { continue }
-            updates.append((key, line))
+        let snapshot = try Snapshot(of: keys.words, from: connection, showingProgressOf: console)
+        let lines = snapshot.lines.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        var records = ValueRecords(invocation, console, form, isSingle: false)
+        records.align(snapshot.lines.keys)
+        for (key, line) in lines { try records.add(key, line) }
+        try records.flush()
+        let missing = keys.plain.filter { snapshot.lines[$0] == nil }
+        for key in missing { console.say("\"\(key)\" has no value") }
+        guard missing.isEmpty else {
+            throw CommandError(.refused, "\(missing.count) of \(Plural.keys(keys.plain.count)) had no value")
         }
-        updates.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        let isReadable = console.output.isTerminal && !invocation.has(.json)
-        let widest = isReadable ? min(40, updates.map(\.key.count).max() ?? 0) : 0
-        var pending = PendingOutput(console.output)
-        for (key, line) in updates {
-            if isReadable {
-                try pending.add(line: readable(key, line, widest, console.output.paint))
-            } else {
-                try pending.add(json: record(line))
+    }
+}
+
+/// The values of keys, and each new one.
+private enum ValueWatch {
+    static func run(
+        _ keys: KeyWords,
+        _ form: ValueForm,
+        _ invocation: Invocation,
+        _ console: CommandConsole
+    ) throws {
+        let request = try ObjectText(op: "subscribe").adding("keys", strings: keys.words).checked()
+        let observation = Observation(
+            try BrokerConnection.open(invocation),
+            comesBack: true
+        ) { console.say($0.text) }
+        try observation.ask(StandingRequest(request, .subscription(hasInitial: true)))
+        try observation.connection.watchOutput()
+        var records = ValueRecords(invocation, console, form, isSingle: keys.single != nil)
+        while true {
+            if !observation.hasLine { try records.flush() }
+            guard let line = try observation.nextLine(milliseconds: -1), let key = line["key"]?.string,
+                case .event(let event) = line.kind
+            else { continue }
+            if event == "update" { try records.add(key, line) }
+            if event == "delete" {
+                try records.flush()
+                console.say("\(key) has no value any more")
             }
         }
-        try pending.flush()
-    }
-
-    private static func readable(_ key: String, _ line: BrokerLine, _ widest: Int, _ paint: Paint) -> String {
-        let name = TextLayout.padded(Printable.text(key), widest)
-        return "\(paint.bold(name))  \(Printable.json(line["value"]?.bytes ?? []))"
-    }
-
-    /// `{"key":…,"revision":…,"value":…,"by":…}`.
-    private static func record(_ line: BrokerLine) -> [UInt8] {
-        ["key", "revision", "value", "by", "cause"].reduce(ObjectText()) {
-            $0.adding($1, json: line[$1]?.bytes)
-        }
-        .bytes
     }
 }

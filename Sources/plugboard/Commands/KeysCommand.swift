@@ -15,16 +15,10 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        var request = try ObjectText(op: "keys").adding("key", string: invocation.argument(0) ?? "**")
-            .checked()
-        let connection = try BrokerConnection.open(invocation)
-        while true {
-            let reply = try connection.accepted(request)
-            let keys = reply["keys"]?.array ?? []
-            try print(keys, asJSON: invocation.has(.json), console)
-            guard reply["more"]?.bool == true, let last = keys.last?.object?["key"]?.string else { return }
-            request = ObjectText(op: "keys").adding("key", string: invocation.argument(0) ?? "**")
-                .adding("after", string: last)
+        let pattern = invocation.argument(0) ?? "**"
+        _ = try ObjectText(op: "keys").adding("key", string: pattern).checked()
+        try KeyPages.forEach(of: pattern, from: try BrokerConnection.open(invocation)) {
+            try print($0, asJSON: invocation.has(.json), console)
         }
     }
 

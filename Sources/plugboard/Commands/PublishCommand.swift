@@ -29,18 +29,19 @@ extension Command {
             CommandParameter("VALUE", CommandParameter.value.help, .any),
         ],
         forms: ["KEY VALUE…", "--from FILE"],
-        options: [.from, .ifRevision, .cause, .timeToLive] + CommandOption.writing,
+        options: [.from, .text, .ifRevision, .cause, .timeToLive] + CommandOption.writing,
         details: """
-            Prints the revision of the write.
+            Prints the revision of the write. With --text, the value is a string, and its words need no \
+            quotes; from standard input (-) it is everything but the last line feed.
 
-            --from makes one write for each line. A line must have key and value. revision, by, cause (as \
-            get prints them) and names that begin with x- are ignored, and so are blank lines and lines \
+            --from makes one write for each line. A line must have key and value, and may have ttl, in \
+            milliseconds. revision, by, cause, while (as get and dump print them) and names that begin with x- are ignored, and so are blank lines and lines \
             that begin with #. If a line is refused, the command reports its number, publishes the others, \
             and ends with status 1.
             """,
         examples: [
             #"publish greeting '"hello"'"#, "publish counter 42 --if 0",
-            #"publish till.hint '"paper is low"' --ttl 60"#,
+            "publish --text screen list", #"publish till.hint '"paper is low"' --ttl 60"#,
             #"publish --from catalog.ndjson"#, "get '**' --socket old.sock | plugboard publish --from -",
         ],
         run: run
@@ -53,7 +54,8 @@ extension Command {
                     "--from takes the keys and values from the file; \"\(invocation.arguments[0])\" is too many"
                 )
             }
-            for option in [CommandOption.ifRevision, .cause, .timeToLive] where invocation.has(option) {
+            for option in [CommandOption.text, .ifRevision, .cause, .timeToLive] where invocation.has(option)
+            {
                 throw CommandError.usage("--\(option.name) is for one key and doesn't go with --from")
             }
             return try FileImport.run(path: path, invocation, console)

@@ -18,8 +18,9 @@ extension Command {
         parameters: [
             CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json, .noInitial, .old, .noValues] + CommandOption.asking + [.count]
-            + CommandOption.observing,
+        options: [.json] + CommandOption.forms + [.noInitial, .old, .noValues] + CommandOption.asking
+            + [.count, .duration, .executing, .everyEvent, .jobs] + CommandOption.observing,
+        command: TrailingCommand("the program to run for each event, with its arguments", with: .executing),
         details: """
             Runs until Ctrl-C. On a terminal each event is a readable line. When piped, or with --json, it \
             is the broker's own JSON line.
@@ -30,6 +31,17 @@ extension Command {
             come the current values as at the start, and a delete (with --where a leave) for each key that \
             is gone.
 
+            With --raw it prints only the values, a string without quotes, and with --field only that part \
+            of each value, when it changes. A delete prints nothing then.
+
+            With --exec it prints nothing, and runs COMMAND for each event. The value is on its standard \
+            input (of a delete, nothing), as JSON or with --raw as text. PLUGBOARD_EVENT, PLUGBOARD_KEY, \
+            PLUGBOARD_REVISION and PLUGBOARD_BY describe the event, and plugboard publish and the other \
+            commands that write take their cause from PLUGBOARD_CAUSE. For one key, one command runs at a \
+            time. If it falls behind, the newest event is next, and with --all each one. If a command \
+            fails, that is reported, and the status is 1 at the end. Ctrl-C waits for those that run, \
+            twice Ctrl-C doesn't.
+
             With --where, a leave shows that a value no longer matches. If several changes of a key were \
             folded into one line, as with --every, the line says how many.
             """,
@@ -37,11 +49,15 @@ extension Command {
             "subscribe 'cart.**'", "subscribe '**' --no-initial --old",
             #"subscribe 'catalog.*' --where '{"/price":{"<":100}}' --fields /price"#,
             "subscribe '**' --every 0.5", "subscribe screen --count 1 | jq .value",
+            "subscribe 'cart.**' --field /total --for 60",
+            "subscribe 'people.*' --exec --raw -- ./greet.sh --loud",
         ],
         run: run
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let form = try ValueForm(invocation)
+        try checkForms(invocation, form)
         let request = ObjectText(op: "subscribe")
             .adding("keys", strings: invocation.arguments)
             .adding("initial", !invocation.has(.noInitial), unless: true)
@@ -53,14 +69,46 @@ extension Command {
             isFiltered: invocation.has(.condition)
         )
         let observation = try Observation(invocation, console)
+        if invocation.has(.executing) {
+            return try EventRuns.run(standing, observation, invocation, console)
+        }
         try observation.ask(standing)
         try observation.connection.watchOutput()
-        var view = EventView(console: console, asJSON: invocation.has(.json))
+        try show(observation, invocation, console, form)
+    }
+
+    /// Refuses options that have no meaning together.
+    private static func checkForms(_ invocation: Invocation, _ form: ValueForm) throws(CommandError) {
+        let isRun = invocation.has(.executing)
+        for option in [CommandOption.everyEvent, .jobs] where invocation.has(option) && !isRun {
+            throw .usage("--\(option.name) is for --\(CommandOption.executing.name)")
+        }
+        if invocation.has(.everyEvent), invocation.text(.delivery) == "latest" {
+            throw .usage("--\(CommandOption.everyEvent.name) needs --\(CommandOption.delivery.name) all")
+        }
+        let others = [CommandOption.parts, .differences, .noValues, .old]
+        for option in others where !form.isPlain && invocation.has(option) {
+            throw .usage("--\(option.name) doesn't go with --\(form.isRaw ? "raw" : "field")")
+        }
+        for option in [CommandOption.json, .parts, .differences, .old] where isRun && invocation.has(option) {
+            throw .usage("--\(option.name) doesn't go with --\(CommandOption.executing.name)")
+        }
+    }
+
+    private static func show(
+        _ observation: Observation,
+        _ invocation: Invocation,
+        _ console: CommandConsole,
+        _ form: ValueForm
+    ) throws {
+        var view = EventView(console: console, asJSON: invocation.has(.json), form: form)
         var left = invocation.integer(.count) ?? .max
+        let deadline = invocation.seconds(.duration).map { TimeLimit(seconds: $0) }
         do {
-            while left > 0 {
+            while left > 0, deadline?.isOver != true {
                 if !observation.hasLine { try view.flush() }
-                guard let line = try observation.nextLine(milliseconds: -1) else { continue }
+                let milliseconds = deadline.map { $0.milliseconds ?? 0 } ?? -1
+                guard let line = try observation.nextLine(milliseconds: milliseconds) else { continue }
                 if try view.show(line) { left -= 1 }
             }
         } catch {

@@ -46,21 +46,30 @@ enum SubscribeFields {
     private static let everySecondsMax = 86_400.0
 
     static func added(to request: ObjectText, _ invocation: Invocation) throws -> ObjectText {
-        let forms = [CommandOption.parts, .differences, .noValues].filter(invocation.has)
+        let forms = [CommandOption.parts, .field, .differences, .noValues].filter(invocation.has)
         if forms.count > 1 {
             throw CommandError.usage(
                 "--\(forms[0].name) and --\(forms[1].name) are two answers to the question what to show"
             )
         }
-        var request = request
-        if let text = invocation.text(.condition) { request = request.adding("where", json: try json(text)) }
+        var request = try withCondition(request, invocation)
         if let text = invocation.text(.parts) {
             request = request.adding("fields", strings: try pointers(text))
+        } else if let pointer = invocation.text(.field) {
+            request = request.adding("fields", strings: [pointer])
         }
         request = request.adding("diff", invocation.has(.differences), unless: false)
             .adding("every", try milliseconds(invocation.seconds(.shortest)))
-        if let kind = invocation.text(.delivery) { request = request.adding("delivery", string: kind) }
+        // A command for each event needs each event.
+        let kind = invocation.text(.delivery) ?? (invocation.has(.everyEvent) ? "all" : nil)
+        if let kind { request = request.adding("delivery", string: kind) }
         return request.adding("phase", invocation.integer(.phase))
+    }
+
+    /// Only `--where`.
+    static func withCondition(_ request: ObjectText, _ invocation: Invocation) throws -> ObjectText {
+        guard let text = invocation.text(.condition) else { return request }
+        return request.adding("where", json: try json(text))
     }
 
     private static func json(_ text: String) throws -> ArraySlice<UInt8> {

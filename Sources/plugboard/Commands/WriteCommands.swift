@@ -1,5 +1,5 @@
-// The commands that write one key: `emit`, `patch`, `delete`. `publish`, which also
-// reads files, has a file of its own.
+// The commands that write one key: `emit` and `patch`. `publish`, which also reads files, and `delete`, which
+// also takes patterns, have files of their own.
 
 import PlugboardWire
 
@@ -7,7 +7,7 @@ extension CommandParameter {
     static let key = CommandParameter("KEY", "tokens separated by dots, such as cart.summary")
     static let value = CommandParameter(
         "VALUE",
-        "JSON; a text needs quotes: '\"hello\"'. - reads it from standard input",
+        "JSON; a text needs quotes: '\"hello\"', or --text. - reads it from standard input",
         .several
     )
 }
@@ -18,7 +18,7 @@ extension Command {
         group: .write,
         summary: "send an event that is not kept",
         parameters: [.key, .value],
-        options: [.cause] + CommandOption.writing,
+        options: [.text, .cause] + CommandOption.writing,
         details: "Present observers get it. Later ones don't.",
         examples: [#"emit cart.add '{"sku":"B0001","quantity":2}'"#],
         run: { try SingleWrite.run($0, $1, hasValue: true) }
@@ -35,16 +35,6 @@ extension Command {
         examples: [#"patch catalog.B0001 '{"price":49.95}'"#],
         run: { try SingleWrite.run($0, $1, hasValue: true) }
     )
-
-    static let delete = Command(
-        name: "delete",
-        group: .write,
-        summary: "remove a key",
-        parameters: [.key],
-        options: [.ifRevision, .cause] + CommandOption.writing,
-        examples: ["delete banner"],
-        run: { try SingleWrite.run($0, $1, hasValue: false) }
-    )
 }
 
 /// One write to one key.
@@ -56,13 +46,10 @@ enum SingleWrite {
         var request = ObjectText(op: operation).adding("key", string: key)
         if hasValue {
             let words = Array(invocation.arguments.dropFirst())
-            request = request.adding(
-                "value",
-                json: try ValueArgument.parse(words, command: operation, key: key)
-            )
+            request = request.adding("value", json: try ValueArgument.read(words, invocation, key: key))
         }
         request = request.adding("if", invocation.integer(.ifRevision))
-            .adding("cause", invocation.integer(.cause))
+            .adding("cause", try invocation.namedCause())
             .adding("ttl", try milliseconds(invocation.seconds(.timeToLive)))
         guard let revision = try BrokerConnection.ask(request, invocation, console)?["revision"]?.integer
         else { return }

@@ -80,5 +80,6 @@ struct Recorder {
 enum Plural {
     static func values(_ count: UInt64) -> String { "\(count) \(count == 1 ? "value" : "values")" }
     static func events(_ count: UInt64) -> String { "\(count) \(count == 1 ? "event" : "events")" }
+    static func keys(_ count: Int) -> String { "\(count) \(count == 1 ? "key" : "keys")" }
     static func lines(_ count: UInt64) -> String { "\(count) \(count == 1 ? "line" : "lines")" }
 }

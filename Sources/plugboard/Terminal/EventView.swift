@@ -11,13 +11,16 @@ struct EventView {
 
     private let console: CommandConsole
     private let isReadable: Bool
+    private let form: ValueForm?
     private var pending: PendingOutput
     private var widest = 0
     private var initial = 0
     private var isGreeted = false
 
-    init(console: CommandConsole, asJSON: Bool) {
+    /// With a `form` that isn't plain, it prints only values.
+    init(console: CommandConsole, asJSON: Bool, form: ValueForm? = nil) {
         self.console = console
+        self.form = form.flatMap { $0.isPlain ? nil : $0 }
         pending = PendingOutput(console.output)
         isReadable = console.output.isTerminal && !asJSON
     }
@@ -30,6 +33,7 @@ struct EventView {
     /// Takes a line from the broker. Returns true if it was a change or a value.
     mutating func show(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
+        if let form { return try show(form, line) }
         guard isReadable else {
             try pending.add(json: line.bytes)
             return name != "synced" && name != "gap"
@@ -43,6 +47,14 @@ struct EventView {
         // Standard error has a message about it already.
         if name == "gap" { return false }
         try pending.add(line: readable(name, line, at: TimeOfDay.now()))
+        return true
+    }
+
+    /// Prints only the value of an `update` or `emit`. The broker sends a single part in `fields`.
+    private mutating func show(_ form: ValueForm, _ line: BrokerLine) throws -> Bool {
+        let part = form.pointer.map { line["fields"]?.object?[$0] } ?? line["value"]
+        guard let part else { return false }
+        try pending.add(bytes: form.line(part, on: console.output))
         return true
     }
 

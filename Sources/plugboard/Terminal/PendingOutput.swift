@@ -13,12 +13,18 @@ struct PendingOutput {
     }
 
     mutating func add(line: String) throws {
-        try add(stream.textLine(line))
+        try add(bytes: stream.textLine(line))
     }
 
     /// Adds JSON, safe to show if the stream is a terminal.
     mutating func add(json: some Collection<UInt8>) throws {
-        try add(stream.jsonLine(json))
+        try add(bytes: stream.jsonLine(json))
+    }
+
+    /// Adds whole lines that are safe to show.
+    mutating func add(bytes lines: [UInt8]) throws {
+        bytes += lines
+        if bytes.count >= Self.bytesMax { try flush() }
     }
 
     /// Writes all collected lines. Throws `ReaderGone` if nobody reads any more.
@@ -26,10 +32,5 @@ struct PendingOutput {
         guard !bytes.isEmpty else { return }
         defer { bytes.removeAll(keepingCapacity: true) }
         try stream.bytes(bytes)
-    }
-
-    private mutating func add(_ line: [UInt8]) throws {
-        bytes += line
-        if bytes.count >= Self.bytesMax { try flush() }
     }
 }

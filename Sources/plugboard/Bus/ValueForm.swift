@@ -1,0 +1,85 @@
+// How a command prints values: as JSON or as text, whole or one part of each. `get`, `wait`, `subscribe` and
+// `call` share the options.
+
+import PlugboardWire
+
+extension CommandOption {
+    static let raw = CommandOption(flag: "raw", "only values, and strings without quotes and escapes")
+    static let field = CommandOption(
+        "field",
+        "POINTER",
+        "only this part of each value: a JSON Pointer, such as /price"
+    )
+
+    /// The options for the form of printed values.
+    static let forms: [CommandOption] = [.raw, .field]
+}
+
+/// The form in which values are printed.
+struct ValueForm {
+    let isRaw: Bool
+    private let field: JSONPart?
+
+    /// Throws a usage error if the options contradict each other.
+    init(_ invocation: Invocation) throws(CommandError) {
+        isRaw = invocation.has(.raw)
+        field = try invocation.text(.field).map { pointer throws(CommandError) in
+            try JSONPart(pointer, option: .field)
+        }
+        guard isPlain || !invocation.has(.json) else {
+            let option = isRaw ? CommandOption.raw : .field
+            throw .usage("--json prints whole lines, and --\(option.name) only values")
+        }
+    }
+
+    /// Whether values are printed as they are.
+    var isPlain: Bool { !isRaw && field == nil }
+
+    /// The pointer of `--field`.
+    var pointer: String? { field?.pointer }
+
+    /// What to print of a value; nil if it doesn't have the part.
+    func part(of value: JSONValue) -> JSONValue? {
+        field == nil ? value : field?.part(of: value)
+    }
+
+    /// The line for what `part` returned. On a terminal it is safe to show.
+    func line(_ part: JSONValue, on stream: OutputStream) -> [UInt8] {
+        guard isRaw, let text = part.string else { return stream.jsonLine(part.bytes) }
+        return Array((stream.isTerminal ? Printable.lines(text) : text).utf8) + [0x0A]
+    }
+
+    /// The same for the value of a key. Throws if the value doesn't have the part.
+    func line(_ value: JSONValue, of key: String, on stream: OutputStream) throws(CommandError) -> [UInt8] {
+        guard let part = part(of: value) else {
+            throw CommandError(.refused, "the value of \(key) has no part \(pointer ?? "")")
+        }
+        return line(part, on: stream)
+    }
+}
+
+/// A part of values that a JSON Pointer (RFC 6901) names.
+struct JSONPart {
+    let pointer: String
+    private var pointers = JSONPointerSet()
+
+    /// Throws a usage error if the text isn't a pointer.
+    init(_ pointer: String, option: CommandOption) throws(CommandError) {
+        self.pointer = pointer
+        let spelling = JSONText.encoded(pointer).dropFirst().dropLast()
+        do throws(Refusal) {
+            _ = try pointers.add(spelling.span, at: 0)
+        } catch {
+            let hint = error.hint.map { "hint: \($0)" }
+            throw .usage("--\(option.name) \"\(pointer)\": \(error.message)", hint: hint)
+        }
+    }
+
+    /// Nil if the value has no such part.
+    func part(of value: JSONValue) -> JSONValue? {
+        let place = pointers.place(of: 0, in: value.bytes.span)
+        guard !place.isEmpty else { return nil }
+        let start = value.bytes.startIndex
+        return JSONValue(accepted: value.bytes[(start + place.start)..<(start + place.end)])
+    }
+}

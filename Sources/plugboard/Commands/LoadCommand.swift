@@ -1,0 +1,33 @@
+// `load`: writes the values of a dump again.
+
+import PlugboardWire
+
+extension CommandOption {
+    static let bound = CommandOption(
+        flag: "bound",
+        "also write values that ended with their writer's connection; now they stay"
+    )
+}
+
+extension Command {
+    static let load = Command(
+        name: "load",
+        group: .write,
+        summary: "write the values of a dump again",
+        parameters: [CommandParameter("FILE", "what dump printed; - is standard input")],
+        options: [.dryRun, .bound] + CommandOption.writing,
+        details: """
+            Writes each value in the order of the file. What was one batch is one again: all of it is \
+            written, or nothing. Other keys keep their values. ttl, in milliseconds, begins anew.
+
+            A value with "while" ended with the connection of its writer, who isn't here. It is left out, \
+            unless --bound is given.
+
+            Bad lines are reported by their numbers. The others are written, and the status is 1. A batch \
+            that isn't complete, as at the end of half a file, counts as bad. --dry-run asks the broker \
+            only which keys it has.
+            """,
+        examples: ["load bus.ndjson --dry-run", "load bus.ndjson"],
+        run: { try FileLoad.run(path: $0.arguments[0], $0, $1) }
+    )
+}

@@ -1,0 +1,52 @@
+// `serve`: answers the calls of a key by running a command for each.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension CommandOption {
+    static let rawAnswers = CommandOption(
+        flag: CommandOption.raw.name,
+        "the answer is a text, and so is a string that COMMAND gets"
+    )
+    static let readyToServe = CommandOption(
+        flag: CommandOption.ready.name,
+        "print \"ready\" when calls are answered"
+    )
+}
+
+extension Command {
+    static let serve = Command(
+        name: "serve",
+        group: .run,
+        summary: "answer the calls of a key by running a command",
+        parameters: [CommandParameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
+        options: [.rawAnswers, .jobs, .readyToServe, .clientName] + CommandOption.observing,
+        command: TrailingCommand("the program that answers a call, with its arguments"),
+        details: """
+            Runs COMMAND for each call. The value of the call is on its standard input; if there is none, \
+            nothing. PLUGBOARD_KEY and PLUGBOARD_BY say what was called, and by whom. PLUGBOARD_CAUSE is \
+            the cause that the caller named, which plugboard publish passes on.
+
+            What it writes to standard output is the answer: JSON, or with --raw a text, without the line \
+            feed at its end. Nothing is null. A status other than 0 makes the answer an error with the \
+            code "failed", and the output its message. Standard error goes where that of plugboard goes.
+
+            Without --jobs, one call is answered after the other. More than 256 calls that wait get the \
+            error "busy". When COMMAND ends, whatever it left running in its process group ends, too.
+
+            When the broker goes, the command waits for it and serves again. Ctrl-C answers the calls that \
+            have begun, and ends. Twice Ctrl-C kills their commands.
+            """,
+        examples: ["serve time.now -- date +%s", "serve 'text.*' --raw --jobs 4 -- ./answer.sh --short"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let key = invocation.arguments[0]
+        let request = try ObjectText(op: "serve").adding("key", string: key).checked()
+        let connection = try BrokerConnection.open(invocation)
+        let program = try CommandProgram(invocation, connection, isAnswer: true)
+        var server = try CommandServer(key, program, connection, invocation, console)
+        try server.run(request)
+    }
+}

@@ -1,0 +1,92 @@
+// The values of one batch of a dump, until all of them have been read, and what a load counts.
+
+import PlugboardWire
+
+/// Values that are written together.
+struct LoadBatch {
+    private var values: [DumpedValue] = []
+    private var numbers: [Int] = []
+    /// How many lines of it were bad. Nothing of it is written then.
+    private var bad = 0
+
+    /// Whether the value belongs to the batch that has begun.
+    func takes(_ value: DumpedValue) -> Bool {
+        guard let first = values.first else { return true }
+        return first.revision == value.revision && first.batchCount == value.batchCount
+    }
+
+    var isComplete: Bool { values.first.map { values.count == $0.batchCount } ?? false }
+
+    mutating func add(_ value: DumpedValue, _ number: Int) {
+        values.append(value)
+        numbers.append(number)
+    }
+
+    /// Notes a bad line, which may be one of the batch.
+    mutating func spoil(_ number: Int) {
+        bad += 1
+    }
+
+    /// The complete batch.
+    mutating func take() -> ([DumpedValue], [Int]) {
+        defer { self = LoadBatch() }
+        return (values, numbers)
+    }
+
+    /// The lines of a batch that is not complete, and what is wrong; nil if there is none.
+    mutating func giveUp() -> ([Int], String)? {
+        defer { self = LoadBatch() }
+        guard let first = values.first else { return nil }
+        let reason = bad == 0 ? "" : "; a line is bad"
+        let message = "a batch of \(first.batchCount) values has only \(values.count) here\(reason)"
+        return (numbers, message)
+    }
+
+    /// The request that writes values.
+    static func request(_ values: [DumpedValue]) -> [UInt8] {
+        if values.count == 1 { return values[0].request }
+        return ObjectText(op: "batch").adding("writes", json: ObjectText.array(values.map(\.request))).bytes
+    }
+}
+
+/// What a load has done.
+struct LoadCounts {
+    private(set) var values = 0
+    private(set) var writes = 0
+    /// Values under keys that had one, if that was asked.
+    private(set) var replaced = 0
+    private(set) var timed = 0
+    /// Values that were left out because they ended with a connection.
+    var bound = 0
+    var refused = 0
+    var reports = 0
+
+    var all: Int { values + bound + refused }
+
+    mutating func add(_ added: [DumpedValue], _ present: Set<String>?) {
+        values += added.count
+        writes += 1
+        timed += added.count(where: \.hasTime)
+        replaced += present.map { keys in added.count { keys.contains($0.key) } } ?? 0
+    }
+
+    /// The broker refused a write of so many values.
+    mutating func takeBack(_ count: Int) {
+        values -= count
+        writes -= 1
+    }
+
+    func text(_ revision: UInt64, asJSON: Bool, isDry: Bool) -> String {
+        if asJSON {
+            let counts = ObjectText().adding("values", values).adding("writes", writes)
+                .adding("bound", bound).adding("refused", refused)
+            let rest = isDry ? counts.adding("replaced", replaced) : counts.adding("revision", revision)
+            return String(decoding: rest.bytes, as: UTF8.self)
+        }
+        let left = bound == 0 ? "" : ", left out \(bound) that ended with a connection"
+        let amount = "\(Plural.values(UInt64(values))) in \(writes) \(writes == 1 ? "write" : "writes")"
+        return isDry
+            ? "would write \(amount): \(values - replaced) new, \(replaced) replaced, \(timed) with a ttl\(left)"
+            : "wrote \(amount)\(left), revision \(revision)"
+    }
+}

@@ -1,0 +1,182 @@
+// Answers the calls of a key for `serve`: takes calls, runs the command for each, and returns what it wrote.
+// Every call that came gets one answer, unless the broker goes.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A server whose answers come from commands.
+struct CommandServer {
+    /// A call that waits or is being answered.
+    private struct Call {
+        let line: BrokerLine
+        let name: String
+        /// How often the broker had come back when it came. An answer is for the same connection.
+        let era: Int
+    }
+
+    /// More calls than these get the error `busy`.
+    private static let waitingMax = 256
+    private static let messageCharactersMax = 1_000
+    /// What a request's `id` takes.
+    private static let idBytes = 16
+
+    private let key: String
+    private let program: CommandProgram
+    private let console: CommandConsole
+    private let isRaw: Bool
+    private let tellsReady: Bool
+    private let observation: Observation
+    private let eras = Eras()
+    private var signals: RunSignals
+    private var runs: CommandRuns<Call>
+    private var waiting: ArraySlice<Call> = []
+
+    /// Counts how often the broker has come back.
+    private final class Eras {
+        var count = 0
+    }
+
+    init(
+        _ key: String,
+        _ program: CommandProgram,
+        _ connection: BrokerConnection,
+        _ invocation: Invocation,
+        _ console: CommandConsole
+    ) throws {
+        self.key = key
+        self.program = program
+        self.console = console
+        isRaw = invocation.has(.raw)
+        tellsReady = invocation.has(.ready)
+        signals = try RunSignals(connection)
+        runs = CommandRuns(jobs: Int(clamping: invocation.integer(.jobs) ?? 1), connection)
+        observation = Observation(connection, comesBack: !invocation.has(.noReconnect)) { [eras] in
+            if case .back = $0 { eras.count += 1 }
+            console.say($0.text)
+        }
+    }
+
+    /// Serves until it is asked to stop.
+    mutating func run(_ request: ObjectText) throws {
+        defer { runs.kill() }
+        do {
+            try observation.ask(StandingRequest(request, .plain))
+            if tellsReady { try console.output.line(BrokerReady.line) }
+            if console.messages.isTerminal { console.say("serving \(key); Ctrl-C ends") }
+            try serve()
+        } catch is Interrupted {
+            return
+        } catch let error as CommandError {
+            try runs.finish(&signals)
+            throw error
+        }
+    }
+
+    private mutating func serve() throws {
+        while !signals.isStopping || !runs.isEmpty {
+            do {
+                if let line = try observation.nextLine(milliseconds: -1) { try take(line) }
+            } catch is Interrupted {
+                try interrupted()
+            }
+            for (call, result) in runs.collect() { try answer(call, result) }
+            try begin()
+        }
+        try settle()
+    }
+
+    /// Waits until the broker has all answers.
+    private mutating func settle() throws {
+        while !observation.isApart {
+            do {
+                _ = try observation.connection.accepted(ObjectText(op: "sync"))
+                return
+            } catch is Interrupted {
+                if signals.take() { return }
+            }
+        }
+    }
+
+    /// Takes the signals. Throws `Interrupted` if running commands aren't waited for.
+    private mutating func interrupted() throws {
+        let wasStopping = signals.isStopping
+        if signals.take() { throw Interrupted() }
+        guard signals.isStopping, !wasStopping else { return }
+        try observation.send(ObjectText(op: "unserve").adding("key", string: key))
+        for call in waiting { try fail(call, "stopping", "the server ends, and has not begun this call") }
+        waiting = []
+    }
+
+    private mutating func take(_ line: BrokerLine) throws {
+        if let refusal = line.refusal { return console.say(refusal.message) }
+        guard line.kind == .event("call"), let name = line["call"]?.string else { return }
+        let call = Call(line: line, name: name, era: eras.count)
+        if signals.isStopping { return try fail(call, "stopping", "the server ends") }
+        guard waiting.count < Self.waitingMax else {
+            return try fail(call, "busy", "\(Self.waitingMax) calls are waiting already")
+        }
+        waiting.append(call)
+    }
+
+    /// Starts commands as long as there is room.
+    private mutating func begin() throws {
+        while runs.hasRoom, let call = waiting.popFirst() {
+            guard call.era == eras.count else { continue }
+            do {
+                try runs.begin(
+                    call,
+                    program.start(for: call.line, "call", cause: cause(call)),
+                    input: input(call)
+                )
+            } catch let error as SystemError {
+                tell(call, "\(error)")
+                try fail(call, "failed", "\(error)")
+            }
+        }
+    }
+
+    private func cause(_ call: Call) -> UInt64? { call.line["cause"]?.integer }
+
+    private func input(_ call: Call) -> [UInt8] {
+        call.line["value"].map { CommandText.input($0, isRaw: isRaw) } ?? []
+    }
+
+    private func answer(_ call: Call, _ result: RunResult) throws {
+        guard result.isGood else {
+            tell(call, result.text)
+            let words = CommandText.string(result.output) ?? ""
+            let message = words.isEmpty || result.isOverlong ? result.text : words
+            return try fail(call, "failed", String(message.prefix(Self.messageCharactersMax)))
+        }
+        let value: ArraySlice<UInt8>
+        do throws(JSONFault) {
+            value = try CommandText.value(result.output, isRaw: isRaw)
+        } catch {
+            tell(call, "the output is \(error.message), at byte \(error.offset)")
+            return try fail(call, "bad_answer", "the command's output is \(error.message)")
+        }
+        let reply = Self.reply(call).adding("value", json: value)
+        guard reply.bytes.count < Limits.lineBytesMax - Self.idBytes else {
+            return try fail(call, "too_long", "the answer is more than fits a line")
+        }
+        try send(call, reply)
+    }
+
+    private func fail(_ call: Call, _ code: String, _ message: String) throws {
+        let error = ObjectText().adding("code", string: code).adding("message", string: message)
+        try send(call, Self.reply(call).adding("error", json: error.bytes))
+    }
+
+    /// An answer to a call that came before a break has no reader any more.
+    private func send(_ call: Call, _ reply: ObjectText) throws {
+        if call.era == eras.count { try observation.send(reply) }
+    }
+
+    private static func reply(_ call: Call) -> ObjectText {
+        ObjectText(op: "return").adding("call", string: call.name)
+    }
+
+    private func tell(_ call: Call, _ text: String) {
+        console.say("\(call.line["key"]?.string ?? key): \(text)")
+    }
+}

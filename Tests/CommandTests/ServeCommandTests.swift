@@ -1,0 +1,253 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("plugboard serve", .someAtATime)
+final class ServeCommandTests: BrokerSuite {
+    /// Starts a server, and waits until it serves.
+    private func serve(_ key: String, _ options: [String] = [], _ command: String...) throws -> Run {
+        let server = try Run(["serve", key, "--ready"] + options + ["--"] + command, in: folder)
+        try eventually("it serves") { server.output == "ready\n" }
+        return server
+    }
+
+    /// Asks a server to end, and returns how it ended.
+    @discardableResult
+    private func stop(_ server: Run) throws -> Finished {
+        server.signal(SIGTERM)
+        return try server.finished()
+    }
+
+    @Test("the value is on standard input, the call in the environment, and the output is the answer")
+    func answers() throws {
+        let script = #"read -r v; echo "[\"$PLUGBOARD_KEY\",\"$PLUGBOARD_BY\",\"$PLUGBOARD_CAUSE\",$v]""#
+        let server = try serve("shop.*", [], "sh", "-c", script)
+        let answer = try run("call", "shop.add", #"{"n":1.0}"#, "--name", "till", "--cause", "7")
+        #expect(answer.output == #"["shop.add","till","7",{"n":1.0}]"# + "\n")
+        #expect(try run("call", "shop.x", "2", "--name", "a").output == #"["shop.x","a","",2]"# + "\n")
+        let end = try stop(server)
+        #expect(end.end == .exited(0))
+        #expect(end.output == "ready\n" && end.messages.isEmpty)
+        #expect(try run("call", "shop.add").messages.contains("no_provider"))
+    }
+
+    @Test("JSON on several lines is an answer, and no output is null")
+    func forms() throws {
+        let pretty = try serve("pretty", [], "printf", #"{\n  "a": 1\n}\n"#)
+        let silent = try serve("silent", [], "true")
+        #expect(try run("call", "pretty").output == "{   \"a\": 1 }\n")
+        #expect(try run("call", "silent", "1").output == "null\n")
+        try stop(pretty)
+        try stop(silent)
+    }
+
+    @Test("with --raw, strings go in and out as text")
+    func raw() throws {
+        let server = try serve("upper", ["--raw"], "tr", "a-z", "A-Z")
+        #expect(try run("call", "upper", "--text", "hello \"you\"").output == #""HELLO \"YOU\"""# + "\n")
+        #expect(try run("call", "upper", "[true]", "--raw").output == "[TRUE]\n")
+        try stop(server)
+    }
+
+    @Test("a status other than 0 is an error with the output as its message")
+    func failures() throws {
+        let server = try serve(
+            "f",
+            [],
+            "sh",
+            "-c",
+            #"read -r n; [ $n = 9 ] && kill -9 $$; [ $n = 2 ] || echo "no $n"; exit $n"#
+        )
+        for (value, message) in [
+            ("1", "failed: no 1"), ("2", "failed: the command exited with status 2"),
+            ("9", "failed: the command was ended by SIGKILL"),
+        ] {
+            let finished = try run("call", "f", value)
+            #expect(finished.end == .exited(1))
+            #expect(finished.messages.contains(message), "\(finished.messages)")
+        }
+        #expect(try stop(server).messages.contains("f: the command exited with status 2\n"))
+    }
+
+    @Test("output that is no JSON, no UTF-8 or too long is an error")
+    func badOutput() throws {
+        let server = try serve("b", [], "sh", "-c", #"read -r n; case $n in 1) echo hello;; 2) yes;; esac"#)
+        let raw = try serve("r", ["--raw"], "printf", #"\377"#)
+        #expect(try run("call", "b", "1").messages.contains("bad_answer: the command's output is not JSON"))
+        #expect(
+            try run("call", "b", "2").messages.contains("failed: the command wrote more than 1048576 bytes")
+        )
+        #expect(
+            try run("call", "r").messages.contains("bad_answer: the command's output is no text in UTF-8")
+        )
+        try stop(server)
+        try stop(raw)
+    }
+
+    @Test("an answer that fits no line is an error, and the next call is answered")
+    func tooLong() throws {
+        let server = try serve("n", ["--raw"], "sh", "-c", #"read -r n; head -c "$n" /dev/zero"#)
+        #expect(try run("call", "n", "1000000").messages.contains("too_long: "))
+        #expect(try run("call", "n", "3", "--raw").output == "\0\0\0\n")
+        try stop(server)
+    }
+
+    @Test("a large value that the command doesn't read, and a large one that it copies")
+    func large() throws {
+        let value = "\"" + String(repeating: "x", count: 900_000) + "\"\n"
+        let file = try folder.write("large", value)
+        let copy = try serve("copy", ["--jobs", "2"], "cat")
+        let deaf = try serve("deaf", [], "true")
+        let script = #"""
+            "$0" call copy - <"$1" >other & "$0" call copy - <"$1" | cmp - "$1"; wait; cmp other "$1"
+            "$0" call deaf - <"$1"
+            """#
+        let finished = try Run(program: "/bin/sh", ["-c", script, Products.plugboard, file], in: folder)
+            .finished()
+        #expect(finished.output == "null\n")
+        #expect(finished.messages.isEmpty)
+        try stop(copy)
+        try stop(deaf)
+    }
+
+    @Test("without --jobs one command runs at a time, with --jobs several")
+    func jobs() throws {
+        let alone = try serve("alone", [], "sh", "-c", "mkdir busy || exit 1; sleep 0.1; rmdir busy")
+        // Each command ends only when both have begun.
+        let script = #"touch begun.$$; while [ "$(ls begun.* | wc -l)" -lt 2 ]; do sleep 0.01; done"#
+        let pair = try serve("pair", ["--jobs", "2"], "sh", "-c", script)
+        let calls = try ["alone", "alone", "pair", "pair"].map {
+            try Run(["call", $0, "--timeout", "60"], in: folder)
+        }
+        for call in calls { #expect(try call.finished().end == .exited(0)) }
+        try stop(pair)
+        try stop(alone)
+    }
+
+    @Test("256 calls may wait, and one more is refused")
+    func busy() throws {
+        let script = "touch begun; while [ ! -e go ]; do sleep 0.01; done"
+        let server = try serve("slow", [], "sh", "-c", script)
+        let caller = try BrokerConnection(path: folder.socket)
+        try caller.expectGreeting()
+        let calls = (0...257).map { #"{"op":"call","id":\#($0),"key":"slow","timeout":60000}"# + "\n" }
+        try caller.send(Array(calls[0].utf8))
+        try eventually("the first has begun") { folder.exists("begun") }
+        try caller.send(Array(calls[1...].joined().utf8))
+        let refused = try caller.nextLine()
+        #expect(refused.kind == .error("busy") && refused["id"]?.integer == 257)
+        server.signal(SIGTERM)
+        for number in 1...256 {
+            let line = try caller.nextLine()
+            #expect(line.kind == .error("stopping") && line["id"]?.integer == UInt64(number))
+        }
+        try folder.write("go", "")
+        #expect(try caller.nextLine().kind == .ok("call"))
+        #expect(try server.finished().end == .exited(0))
+    }
+
+    @Test("when it is asked to end it answers what has begun, and refuses what waits")
+    func graceful() throws {
+        let script = #"touch begun; while [ ! -e go ]; do sleep 0.01; done; echo 1"#
+        let server = try serve("slow", [], "sh", "-c", script)
+        let first = try Run(["call", "slow", "--timeout", "60"], in: folder)
+        try eventually("the first has begun") { folder.exists("begun") }
+        let second = try Run(["call", "slow", "--timeout", "60"], in: folder)
+        try eventually("the second waits") {
+            try run("get", "$broker.clients.*", "--field", "/lines").lines.count { $0 != "0" } == 4
+        }
+        server.signal(SIGTERM)
+        #expect(try second.finished().messages.contains("stopping: "))
+        try folder.write("go", "")
+        #expect(try first.finished().output == "1\n")
+        #expect(try server.finished().end == .exited(0))
+    }
+
+    @Test("when the broker goes it serves the next one, and doesn't mix up the calls")
+    func reconnects() throws {
+        let server = try serve(
+            "n",
+            [],
+            "sh",
+            "-c",
+            #"read -r n; [ $n = 1 ] && touch begun && while [ ! -e go ]; do sleep 0.01; done; echo $n"#
+        )
+        let lost = try Run(["call", "n", "1"], in: folder)
+        try eventually("it has begun") { folder.exists("begun") }
+        broker.signal(SIGKILL)
+        _ = try broker.finished()
+        #expect(try lost.finished().end == .exited(69))
+        let next = try startBroker(in: folder)
+        try eventually("it serves again") { server.messages.contains("the broker is back") }
+        let call = try Run(["call", "n", "2", "--timeout", "60"], in: folder)
+        try folder.write("go", "")
+        #expect(try call.finished().output == "2\n")
+        #expect(try stop(server).end == .exited(0))
+        _ = next
+    }
+
+    @Test("a closed terminal ends it as Ctrl-C does")
+    func hangup() throws {
+        let server = try serve("n", [], "cat")
+        server.signal(SIGHUP)
+        #expect(try server.finished().end == .exited(0))
+    }
+
+    @Test("with --no-reconnect it ends with status 69 when the broker goes, after its command has ended")
+    func noReconnect() throws {
+        let server = try serve(
+            "n",
+            ["--no-reconnect"],
+            "sh",
+            "-c",
+            "touch begun; while [ ! -e go ]; do sleep 0.01; done; touch done"
+        )
+        let lost = try Run(["call", "n", "1"], in: folder)
+        try eventually("it has begun") { folder.exists("begun") }
+        broker.signal(SIGKILL)
+        _ = try lost.finished()
+        try folder.write("go", "")
+        #expect(try server.finished().end == .exited(69))
+        #expect(folder.exists("done"))
+    }
+
+    @Test("a program that isn't there, mistakes in the command line, and no broker")
+    func mistakes() throws {
+        let wrong: [([String], Int32, String)] = [
+            (
+                ["k", "--", "no-such-program"], 1,
+                "no-such-program can't be started: no folder of PATH has it"
+            ),
+            (["k", "--", "./none"], 1, "./none can't be started: there is no such file"),
+            (["k", "--", folder.path], 1, "it is no program"),
+            (["k"], 64, "-- COMMAND is missing"), (["k", "--"], 64, "-- COMMAND is missing"),
+            (["k", "date"], 64, "one argument too many"), ([], 64, "KEY is missing"),
+            (["a..b", "--", "true"], 64, "bad_pattern"), (["k", "--job", "2", "--", "true"], 64, "--jobs"),
+            (["k", "--jobs", "0", "--", "true"], 64, "from 1 to 256"),
+            (["k", "--jobs", "257", "--", "true"], 64, "from 1 to 256"),
+            (["k", "--jobs", "--", "true"], 64, "from 1 to 256"),
+        ]
+        for (words, status, message) in wrong {
+            let finished = try Run(["serve"] + words, in: folder).finished()
+            #expect(finished.end == .exited(status), "\(words)")
+            #expect(finished.messages.contains(message), "\(finished.messages)")
+        }
+        broker.signal(SIGTERM)
+        _ = try broker.finished()
+        #expect(try run("serve", "k", "--", "true").end == .exited(69))
+    }
+
+    @Test("a program that is gone later makes its calls fail, and the server stays")
+    func vanishes() throws {
+        let program = try folder.script("tool", "echo 1")
+        let server = try serve("k", [], program)
+        #expect(try run("call", "k").output == "1\n")
+        Folder.remove(program)
+        #expect(try run("call", "k").messages.contains("failed: start \(program): No such file"))
+        try folder.script("tool", "echo 2")
+        #expect(try run("call", "k").output == "2\n")
+        try stop(server)
+    }
+}
