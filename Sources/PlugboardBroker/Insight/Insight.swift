@@ -15,7 +15,7 @@ struct Insight: ~Copyable {
     private(set) var warnings = Warnings()
     /// What became of the writes of this turn, for those who trace.
     private(set) var tracing: Tracing
-    private(set) var counts = Counts()
+    private var counts = Counts()
     private var rates: Rates
     private var turns: TurnTimes
     /// What was done for requests beside telling events, in steps that take as long as telling one observer.

@@ -1,72 +1,47 @@
-// `publish --from`: sends a line to the broker for each line of the file, a blank one if there is nothing to
-// write. So the line numbers in the broker's errors are those of the file. Writes have no id, so the broker
-// reports only mistakes. A `sync` at the end shows that the broker has handled all lines.
+// `publish --from`: sends the broker a `publish` for each line of a file; see `FileSender`.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// One import of a file.
 struct FileImport: ~Copyable {
-    /// How many mistakes are reported one by one; the others are counted.
-    private static let reportsMax = 20
-    private static let sendBytes = 64 * 1024
     /// Fields that `get` and `dump` print besides those that are published. They are accepted and ignored.
     private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live", "while"]
 
     private let console: CommandConsole
-    private let connection: BrokerConnection
-    private let firstLine: Int
     private let cause: UInt64?
-    private var reader: FileLines
-    private var bar: ProgressBar
-    private var outgoing: [UInt8] = []
-    private var lines = 0
+    private var sender: FileSender
     private var sent = 0
     private var refused = 0
 
     static func run(path: String, _ invocation: Invocation, _ console: CommandConsole) throws {
         let cause = try invocation.namedCause()
         let reader = try FileLines(path: path)
-        var work = try FileImport(
-            reader: reader,
-            connection: BrokerConnection.open(invocation),
-            cause: cause,
-            console: console
-        )
+        let sender = try FileSender(reader, BrokerConnection.open(invocation), console)
+        var work = FileImport(sender, cause, console)
         try work.run(asJSON: invocation.has(.json))
     }
 
-    private init(
-        reader: consuming FileLines,
-        connection: BrokerConnection,
-        cause: UInt64?,
-        console: CommandConsole
-    ) {
+    private init(_ sender: consuming FileSender, _ cause: UInt64?, _ console: CommandConsole) {
+        self.sender = sender
         self.cause = cause
-        bar = ProgressBar(total: reader.bytesTotal, on: console.messages)
-        self.reader = reader
-        self.connection = connection
         self.console = console
-        firstLine = connection.linesSent
     }
 
     private mutating func run(asJSON: Bool) throws {
         let revision: UInt64
         do {
-            while let line = try reader.next() {
+            while let line = try sender.next() {
+                noteRefusals()
                 take(line)
-                if outgoing.count >= Self.sendBytes || reader.mustWait { try flush() }
             }
-            revision = try finish()
+            revision = try sender.finish()
+            noteRefusals()
         } catch let error as CommandError {
-            bar.clear()
-            throw CommandError(
-                error.status,
-                "\(error.message), after line \(lines) of \(reader.name)",
-                hints: error.hints
-            )
+            noteRefusals()
+            throw sender.located(error)
         }
-        bar.clear()
+        sender.clearBar()
         try summarize(revision, asJSON)
         if refused > 0 {
             throw CommandError(.refused, "\(refused) of \(sent + refused) lines were not published")
@@ -74,16 +49,15 @@ struct FileImport: ~Copyable {
     }
 
     private mutating func take(_ line: FileLines.Line) {
-        lines = line.number
         do throws(JSONFault) {
             if !line.isIgnored {
-                outgoing += try Self.request(line, cause)
+                sender.add(try Self.request(line, cause))
                 sent += 1
             }
         } catch {
             report(line.number, error.message)
         }
-        outgoing.append(0x0A)
+        sender.endLine()
     }
 
     /// The request for a line, without its line feed.
@@ -120,34 +94,16 @@ struct FileImport: ~Copyable {
         throw JSONFault(offset: member.offset, message: "a line has no field \"\(member.name)\"\(hint)")
     }
 
-    private mutating func flush() throws {
-        try connection.send(outgoing)
-        outgoing.removeAll(keepingCapacity: true)
-        while let line = try connection.nextLine(milliseconds: 0) { note(line) }
-        bar.update(done: reader.bytesRead, count: lines)
-    }
-
-    /// Waits until the broker has handled everything. Returns its revision then.
-    private mutating func finish() throws -> UInt64 {
-        try connection.send(outgoing + ObjectText(op: "sync").adding("id", 1).line)
-        while true {
-            let line = try connection.nextLine()
-            if line.kind == .ok("sync") { return line["revision"]?.integer ?? 0 }
-            note(line)
+    private mutating func noteRefusals() {
+        for refusal in sender.takeRefusals() {
+            sent -= 1
+            report(refusal.line, refusal.message)
         }
-    }
-
-    private mutating func note(_ line: BrokerLine) {
-        guard let refusal = line.refusal else { return }
-        sent -= 1
-        report(Int(clamping: line["line"]?.integer ?? 0) - firstLine, refusal.message)
     }
 
     private mutating func report(_ number: Int, _ message: String) {
         refused += 1
-        bar.clear()
-        if refused <= Self.reportsMax { console.say("\(reader.name):\(number): \(message)") }
-        if refused == Self.reportsMax + 1 { console.say("…") }
+        sender.report("\(number): \(message)")
     }
 
     private func summarize(_ revision: UInt64, _ asJSON: Bool) throws {

@@ -1,80 +1,62 @@
-// The work of `load`: for each line of the file it sends a line to the broker, and a blank one if there is
-// nothing to write yet. So the line numbers in the broker's errors are those of the file; a batch is sent in
-// the place of its last line. A `sync` at the end shows that the broker has handled everything.
+// The work of `load`: sends the broker what the lines of a file hold; see `FileSender`. A batch is sent in the place
+// of its last line.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// One load of a file.
 struct FileLoad: ~Copyable {
-    /// How many mistakes are reported one by one; the others are counted.
-    private static let reportsMax = 20
-    private static let sendBytes = 64 * 1024
-
     private let console: CommandConsole
-    private let connection: BrokerConnection
-    private let firstLine: Int
     private let takesBound: Bool
     /// The keys of the broker, if nothing is to be written.
     private let present: Set<String>?
-    private var reader: FileLines
-    private var bar: ProgressBar
-    private var outgoing: [UInt8] = []
+    private var sender: FileSender
     private var batch = LoadBatch()
     /// The lines of each batch that was sent, by its last line.
     private var sentBatches: [Int: [Int]] = [:]
-    private var lines = 0
     private var counts = LoadCounts()
 
     static func run(path: String, _ invocation: Invocation, _ console: CommandConsole) throws {
         let reader = try FileLines(path: path)
         let connection = try BrokerConnection.open(invocation)
         let present = invocation.has(.dryRun) ? Set(try KeyPages.names(of: "**", from: connection)) : nil
-        var work = FileLoad(reader, connection, console, present, takesBound: invocation.has(.bound))
+        let sender = FileSender(reader, connection, console)
+        var work = FileLoad(sender, console, present, takesBound: invocation.has(.bound))
         try work.run(asJSON: invocation.has(.json))
     }
 
     private init(
-        _ reader: consuming FileLines,
-        _ connection: BrokerConnection,
+        _ sender: consuming FileSender,
         _ console: CommandConsole,
         _ present: Set<String>?,
         takesBound: Bool
     ) {
-        bar = ProgressBar(total: reader.bytesTotal, on: console.messages)
-        self.reader = reader
-        self.connection = connection
+        self.sender = sender
         self.console = console
         self.present = present
         self.takesBound = takesBound
-        firstLine = connection.linesSent
     }
 
     private mutating func run(asJSON: Bool) throws {
         var revision: UInt64 = 0
         do {
-            while let line = try reader.next() {
-                take(line)
-                if outgoing.count >= Self.sendBytes || reader.mustWait { try flush() }
+            while let line = try sender.next() {
+                noteRefusals()
+                if !line.isIgnored { read(line) }
+                sender.endLine()
             }
             giveUpBatch()
-            revision = try finish()
+            revision = try sender.finish()
+            noteRefusals()
         } catch let error as CommandError {
-            bar.clear()
-            let message = "\(error.message), after line \(lines) of \(reader.name)"
-            throw CommandError(error.status, message, hints: error.hints)
+            noteRefusals()
+            throw sender.located(error)
         }
-        bar.clear()
+        sender.clearBar()
         try console.output.line(counts.text(revision, asJSON: asJSON, isDry: present != nil))
         guard counts.refused == 0 else {
             throw CommandError(.refused, "\(counts.refused) of \(counts.all) values were not written")
         }
-    }
-
-    private mutating func take(_ line: FileLines.Line) {
-        lines = line.number
-        if !line.isIgnored { read(line) }
-        outgoing.append(0x0A)
     }
 
     private mutating func read(_ line: FileLines.Line) {
@@ -106,8 +88,8 @@ struct FileLoad: ~Copyable {
         }
         counts.add(kept.map(\.0), present)
         guard present == nil else { return }
-        outgoing += request
-        if kept.count > 1 { sentBatches[lines] = kept.map(\.1) }
+        sender.add(request)
+        if kept.count > 1 { sentBatches[sender.lines] = kept.map(\.1) }
     }
 
     /// Refuses the batch that is not complete, if there is one.
@@ -118,40 +100,15 @@ struct FileLoad: ~Copyable {
 
     private mutating func refuse(_ numbers: [Int], _ message: String) {
         counts.refused += numbers.count
-        report(message)
+        sender.report(message)
     }
 
-    private mutating func flush() throws {
-        try connection.send(outgoing)
-        outgoing.removeAll(keepingCapacity: true)
-        while let line = try connection.nextLine(milliseconds: 0) { note(line) }
-        bar.update(done: reader.bytesRead, count: lines)
-    }
-
-    /// Waits until the broker has handled everything. Returns its revision then.
-    private mutating func finish() throws -> UInt64 {
-        try connection.send(outgoing + ObjectText(op: "sync").adding("id", 1).line)
-        while true {
-            let line = try connection.nextLine()
-            if line.kind == .ok("sync") { return line["revision"]?.integer ?? 0 }
-            note(line)
+    private mutating func noteRefusals() {
+        for refusal in sender.takeRefusals() {
+            let numbers = sentBatches[refusal.line] ?? [refusal.line]
+            let place = numbers.indices.contains(refusal.write) ? numbers[refusal.write] : refusal.line
+            counts.takeBack(numbers.count)
+            refuse(numbers, "\(place): \(refusal.message)")
         }
-    }
-
-    private mutating func note(_ line: BrokerLine) {
-        guard let refusal = line.refusal else { return }
-        let last = Int(clamping: line["line"]?.integer ?? 0) - firstLine
-        let numbers = sentBatches[last] ?? [last]
-        let write = Int(clamping: line["write"]?.integer ?? 0)
-        let place = numbers.indices.contains(write) ? numbers[write] : last
-        counts.takeBack(numbers.count)
-        refuse(numbers, "\(place): \(refusal.message)")
-    }
-
-    private mutating func report(_ message: String) {
-        bar.clear()
-        counts.reports += 1
-        if counts.reports <= Self.reportsMax { console.say("\(reader.name):\(message)") }
-        if counts.reports == Self.reportsMax + 1 { console.say("…") }
     }
 }

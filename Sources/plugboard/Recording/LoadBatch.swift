@@ -59,7 +59,6 @@ struct LoadCounts {
     /// Values that were left out because they ended with a connection.
     var bound = 0
     var refused = 0
-    var reports = 0
 
     var all: Int { values + bound + refused }
 
