@@ -12,6 +12,11 @@ nonisolated struct AddToCart: Codable {
     var quantity: Int
 }
 
+actor CartOfExample {
+    private(set) var values: [JSON] = []
+    func add(_ value: JSON) { values.append(value) }
+}
+
 enum Examples {
     static func publish(_ bus: Bus) async throws {
         let revision = try await bus.publish("cart.summary", ["items": 3])
@@ -154,6 +159,21 @@ enum Examples {
             return request.quantity
         }
         return serving
+    }
+
+    static func serveConcurrently(_ bus: Bus) async throws -> Disposable {
+        let serving = try await bus.serve(concurrently: "covers.find") {
+            (sku: String) async throws -> JSON? in
+            try await bus.call("covers.load", sku)
+        }
+        return serving
+    }
+
+    static func subscribeInOrder(_ bus: Bus, _ cart: CartOfExample) async throws -> Disposable {
+        let adding = try await bus.subscribe(inOrder: ["cart.add"]) { event in
+            if let value = event.value { await cart.add(value) }
+        }
+        return adding
     }
 
     static func connect() async throws {
