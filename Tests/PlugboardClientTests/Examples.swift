@@ -176,6 +176,15 @@ enum Examples {
         return adding
     }
 
+    static func place(_ bus: Bus) async throws {
+        var kept = Place.beginning
+        let options = SubscribeOptions(delivery: .all, since: kept)
+        for try await event in try await bus.subscribe("cart.**", options: options) {
+            print(event.key, event.isMissed ? "happened meanwhile" : "")
+            kept = event.place
+        }
+    }
+
     static func connect() async throws {
         let bus = try await Bus.connect(name: "greeter")
         try await bus.publish("greeting", "hello")
