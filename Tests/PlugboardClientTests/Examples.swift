@@ -12,6 +12,11 @@ nonisolated struct AddToCart: Codable {
     var quantity: Int
 }
 
+struct NewsOfExample {
+    private(set) var text = ""
+    mutating func note(_ event: Event) { text += event.key }
+}
+
 actor CartOfExample {
     private(set) var values: [JSON] = []
     func add(_ value: JSON) { values.append(value) }
@@ -182,6 +187,13 @@ enum Examples {
         for try await event in try await bus.subscribe("cart.**", options: options) {
             print(event.key, event.isMissed ? "happened meanwhile" : "")
             kept = event.place
+        }
+    }
+
+    static func groups(_ bus: Bus, _ news: inout NewsOfExample) async throws {
+        try await bus.subscribe(["screen", "reviews.*"]).forEachGroup { events in
+            for event in events { news.note(event) }
+            try await bus.publish("banner", news.text)
         }
     }
 
