@@ -228,6 +228,15 @@ enum Examples {
         return keep
     }
 
+    static func service() async throws {
+        let greeter = Plugin(name: "greeter") { bus in
+            for try await event in try await bus.subscribe("people.*") where event.kind == .update {
+                try await bus.publish("greetings.\(event.key)", "hello")
+            }
+        }
+        try await greeter.run()
+    }
+
     static func plugin() async {
         await Plugin.run(name: "greeter") { bus in
             for try await event in try await bus.subscribe("people.*") where event.kind == .update {
