@@ -35,6 +35,21 @@ func looper() async {
     }
 }
 
+/// A plugin that is one of several services of a program.
+func service() async throws {
+    let plugin = Plugin(name: "service") { bus in
+        try await bus.setWill(.publish("service.state", "lost"))
+        try await bus.publish("service.state", "ready")
+        await bus.waitUntilStopped()
+        try bus.pipeline.publish("service.state", "done")
+    }
+    try await withThrowingTaskGroup { services in
+        services.addTask { try await plugin.run() }
+        try await services.next()
+    }
+    print("the rest of the program ends, too")
+}
+
 /// A plugin that prints what it does.
 func talker() async {
     await Plugin.run(name: "talker") { bus in

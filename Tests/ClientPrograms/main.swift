@@ -7,8 +7,9 @@ import PlugboardClient
 switch CommandLine.arguments.dropFirst().first {
 case "greeter": await greeter()
 case "looper": await looper()
+case "service": try await service()
 case "by-hand": try await byHand()
 case "talker": await talker()
 case "leaks": try await leaks()
-default: print("usage: client-programs greeter|looper|by-hand|talker|leaks")
+default: print("usage: client-programs greeter|looper|service|by-hand|talker|leaks")
 }

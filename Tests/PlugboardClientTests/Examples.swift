@@ -12,6 +12,16 @@ nonisolated struct AddToCart: Codable {
     var quantity: Int
 }
 
+struct NewsOfExample {
+    private(set) var text = ""
+    mutating func note(_ event: Event) { text += event.key }
+}
+
+actor CartOfExample {
+    private(set) var values: [JSON] = []
+    func add(_ value: JSON) { values.append(value) }
+}
+
 enum Examples {
     static func publish(_ bus: Bus) async throws {
         let revision = try await bus.publish("cart.summary", ["items": 3])
@@ -156,6 +166,37 @@ enum Examples {
         return serving
     }
 
+    static func serveConcurrently(_ bus: Bus) async throws -> Disposable {
+        let serving = try await bus.serve(concurrently: "covers.find") {
+            (sku: String) async throws -> JSON? in
+            try await bus.call("covers.load", sku)
+        }
+        return serving
+    }
+
+    static func subscribeInOrder(_ bus: Bus, _ cart: CartOfExample) async throws -> Disposable {
+        let adding = try await bus.subscribe(inOrder: ["cart.add"]) { event in
+            if let value = event.value { await cart.add(value) }
+        }
+        return adding
+    }
+
+    static func place(_ bus: Bus) async throws {
+        var kept = Place.beginning
+        let options = SubscribeOptions(delivery: .all, since: kept)
+        for try await event in try await bus.subscribe("cart.**", options: options) {
+            print(event.key, event.isMissed ? "happened meanwhile" : "")
+            kept = event.place
+        }
+    }
+
+    static func groups(_ bus: Bus, _ news: inout NewsOfExample) async throws {
+        try await bus.subscribe(["screen", "reviews.*"]).forEachGroup { events in
+            for event in events { news.note(event) }
+            try await bus.publish("banner", news.text)
+        }
+    }
+
     static func connect() async throws {
         let bus = try await Bus.connect(name: "greeter")
         try await bus.publish("greeting", "hello")
@@ -185,6 +226,15 @@ enum Examples {
     static func option() -> PluginOption {
         let keep = PluginOption.integer("keep", "N", 1...100, "how many old files to keep (4)")
         return keep
+    }
+
+    static func service() async throws {
+        let greeter = Plugin(name: "greeter") { bus in
+            for try await event in try await bus.subscribe("people.*") where event.kind == .update {
+                try await bus.publish("greetings.\(event.key)", "hello")
+            }
+        }
+        try await greeter.run()
     }
 
     static func plugin() async {

@@ -62,9 +62,10 @@ struct ReviewBannerPluginTests {
         try await shop.publish("reviews.a", #"{"rating":4.0,"count":16}"#)
         try await shop.waitFor("indicator.a", #"{"new":2}"#)
         try await plugin.stop(9)
+        try await shop.waitFor("indicator.a", nil)
         try await shop.publish("reviews.a", #"{"rating":4.0,"count":17}"#)
         try shop.start("review-banner")
-        try await shop.waitFor("indicator.a", #"{"new":2}"#)
+        try await shop.waitFor("indicator.a", #"{"new":3}"#)
         try await shop.publish("screen", #"{"name":"detail","sku":"a"}"#)
         try await eventually("a banner") { try await shop.text("banner") != nil }
         #expect(try await shop.text("indicator.a") == nil)

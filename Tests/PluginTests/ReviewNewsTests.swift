@@ -1,6 +1,6 @@
-import PlugboardClient
 import Testing
 
+@testable import PlugboardClient
 @testable import review_banner
 
 @Suite("News about reviews")
@@ -10,8 +10,20 @@ struct ReviewNewsTests {
         var news = ReviewNews()
         var revision = 0
 
-        mutating func tell(_ line: String) throws -> [String] {
-            news.take(try event(line)).map { "\($0.key) \($0.value?.text ?? "gone")" }
+        /// What is shown on the screens changes so.
+        mutating func tell(_ lines: String...) throws -> [String] {
+            try all(lines).filter { !$0.hasPrefix("seen.") }
+        }
+
+        /// All changes.
+        mutating func all(_ lines: [String]) throws -> [String] {
+            news.take(try lines.map(event)).map { "\($0.key) \($0.value?.text ?? "gone")" }
+        }
+
+        mutating func line(_ key: String, _ value: String) -> String {
+            revision += 1
+            return
+                #"{"event":"update","sub":1,"key":"\#(key)","revision":\#(revision),"value":\#(value),"by":"x"}"#
         }
 
         mutating func update(_ key: String, _ value: String, initial: Bool = false) throws -> [String] {
@@ -150,14 +162,103 @@ struct ReviewNewsTests {
         #expect(try play.reviews("a", 10) == [])
     }
 
-    @Test("after a restart, the indicators on the bus tell what had been seen")
+    @Test("after a restart, the bus tells what had been seen")
     func restart() throws {
         var play = Play()
         _ = try play.reviews("a", 16, initial: true)
-        _ = try play.update("indicator.a", #"{"new":2}"#, initial: true)
+        _ = try play.update("seen.a", "14", initial: true)
         _ = try play.update("screen", #"{"name":"list"}"#, initial: true)
-        #expect(try play.synced() == [])
+        #expect(try play.synced() == [#"indicator.a {"new":2}"#])
         #expect(try play.reviews("a", 17) == [#"indicator.a {"new":3}"#])
+    }
+
+    @Test("what is seen is noted when a product is heard of, and with the change that it leads to")
+    func seenKeys() throws {
+        var play = Play()
+        _ = try play.reviews("a", 14, initial: true)
+        _ = try play.update("screen", #"{"name":"list"}"#, initial: true)
+        let synced = #"{"event":"synced","sub":1,"revision":2}"#
+        #expect(try play.all([synced]) == ["seen.a 14"])
+        #expect(try play.all([play.line("reviews.b", #"{"count":3}"#)]) == ["seen.b 3"])
+        #expect(try play.all([play.line("reviews.a", #"{"count":16}"#)]) == [#"indicator.a {"new":2}"#])
+        #expect(
+            try play.all([play.line("screen", #"{"name":"other"}"#)]) == ["seen.a 16", "indicator.a gone"]
+        )
+        #expect(try play.all([play.line("screen", #"{"name":"list"}"#)]) == [])
+        let gone = #"{"event":"delete","sub":1,"key":"reviews.a","revision":9,"by":"x"}"#
+        #expect(try play.all([gone]) == ["seen.a gone"])
+    }
+
+    @Test(
+        "in one revision the screen comes first, whichever of its events comes first",
+        arguments: [true, false]
+    )
+    func oneRevision(screenComesFirst: Bool) throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        let lines = [
+            #"{"event":"update","sub":1,"key":"screen","revision":50,"value":{"name":"other"},"by":"x"}"#,
+            #"{"event":"update","sub":1,"key":"reviews.a","revision":50,"value":{"count":19},"by":"x"}"#,
+        ]
+        let told = try play.all(screenComesFirst ? lines : lines.reversed())
+        // The list told of 16. The three others came with another screen.
+        #expect(told == ["seen.a 16", "indicator.a gone"])
+        #expect(try play.list() == [#"indicator.a {"new":3}"#])
+    }
+
+    @Test("what came and went before it could be shown is not shown, and isn't seen")
+    func together() throws {
+        var play = try Play.onTheList()
+        let (reviews, other) = (play.line("reviews.a", #"{"count":16}"#), play.line("screen", "{}"))
+        #expect(try play.all([reviews, other]) == [])
+        #expect(try play.list() == [#"indicator.a {"new":2}"#])
+    }
+
+    @Test("an indicator that ended with a connection comes again; one that a client deleted doesn't at once")
+    func disconnected() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        let end =
+            #"{"event":"delete","sub":1,"key":"indicator.a","revision":9,"by":"x","reason":"disconnected"}"#
+        #expect(try play.tell(end) == [#"indicator.a {"new":2}"#])
+        #expect(try play.delete("indicator.a") == [])
+        #expect(try play.reviews("a", 17) == [#"indicator.a {"new":3}"#])
+    }
+
+    @Test("after a broken connection all is shown again, and what couldn't be written is written")
+    func resumed() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        var synced = try event(#"{"event":"synced","sub":1,"revision":9}"#)
+        synced.isMissed = true
+        #expect(play.news.take([synced]).map(\.key) == ["indicator.a"])
+        play.news.forget([(key: "seen.b", value: .integer(5))])
+        #expect(play.news.take([synced]).map(\.key) == ["seen.b", "indicator.a"])
+    }
+
+    @Test("its own writes say nothing new when they come back late")
+    func ownWrites() throws {
+        var play = Play(news: ReviewNews(writer: "x"))
+        _ = try play.reviews("a", 14, initial: true)
+        _ = try play.update("screen", #"{"name":"list"}"#, initial: true)
+        _ = try play.synced()
+        #expect(try play.reviews("a", 16) == [#"indicator.a {"new":2}"#])
+        #expect(try play.update("seen.a", "15") == [])
+        #expect(try play.update("indicator.a", #"{"new":1}"#) == [])
+        #expect(try play.delete("indicator.a") == [])
+        #expect(try play.reviews("a", 16) == [])
+    }
+
+    @Test("another program may say what was seen; what is no number, or negative, says nothing")
+    func seenByOthers() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        #expect(try play.update("seen.a", "15") == [#"indicator.a {"new":1}"#])
+        for value in ["-1", #""x""#, "1.5", "null"] {
+            #expect(try play.update("seen.a", value) == [], "\(value)")
+        }
+        #expect(try play.update("seen.a", "20") == ["indicator.a gone"])
+        #expect(try play.update("seen.unknown", "1") == [])
     }
 
     @Test("what an earlier run left for no product is removed")
@@ -167,7 +268,9 @@ struct ReviewNewsTests {
         _ = try play.update("indicator.a", #""what""#, initial: true)
         _ = try play.reviews("a", 3, initial: true)
         _ = try play.update("banner", #"{"sku":"a","text":"old"}"#, initial: true)
+        _ = try play.update("seen.gone", "3", initial: true)
         #expect(try play.synced() == ["banner gone", "indicator.a gone", "indicator.gone gone"])
+        #expect(try play.reviews("gone", 5) == [], "it is new again")
     }
 
     @Test("a broker that forgot everything gets the news again")

@@ -1,5 +1,5 @@
 // Connects the cart with the bus. It publishes a changed cart only if nobody else changed it in the meantime.
-// It carries out one command at a time, emitted or called. It remembers the cart only to avoid reading it
+// The bus hands it one command at a time, emitted or called. It remembers the cart only to avoid reading it
 // again: before it answers, it makes sure that the bus has the same cart.
 
 import PlugboardClient
@@ -12,8 +12,6 @@ actor CartKeeper {
 
     let bus: Bus
     private var known: KnownCart?
-    /// The last command, for which the next one waits.
-    private var last: Task<Void, Never>?
 
     init(bus: Bus) {
         self.bus = bus
@@ -21,10 +19,6 @@ actor CartKeeper {
 
     /// Publishes an empty cart if there is none.
     func begin() async {
-        await inTurn { await self.putEmptyCart() }
-    }
-
-    private func putEmptyCart() async {
         known = nil
         do {
             let revision = try await bus.publish(Self.key, Cart().json, ifRevision: 0)
@@ -38,7 +32,7 @@ actor CartKeeper {
 
     /// Carries out one command. If that fails, it emits `cart.rejected`.
     func carryOut(_ event: Event) async {
-        switch await inTurn({ await self.outcome(event.key, event.value) }) {
+        switch await outcome(event.key, event.value) {
         case .success: break
         case .failure(let rejection as Rejection): await reject(rejection, event)
         case .failure(let error): Console.warn("\(event.key) by \(event.by ?? "someone"): \(error)")
@@ -47,26 +41,12 @@ actor CartKeeper {
 
     /// The same for a call. The answer is the cart, or the reason for the refusal.
     func answer(_ call: Call) async throws -> JSON {
-        switch await inTurn({ await self.outcome(call.key, call.value) }) {
+        switch await outcome(call.key, call.value) {
         case .success(let cart): return cart.json
         case .failure(let rejection as Rejection):
             throw CallError(BusError.Code(rawValue: rejection.reason.rawValue), rejection.explanation)
         case .failure(let error): throw error
         }
-    }
-
-    /// An actor begins the next call while it waits. So each command waits here until the one before has
-    /// ended.
-    private func inTurn<Result: Sendable>(
-        _ work: @escaping @Sendable () async -> Result
-    ) async -> Result {
-        let previous = last
-        let task = Task {
-            await previous?.value
-            return await work()
-        }
-        last = Task { _ = await task.value }
-        return await task.value
     }
 
     private func outcome(_ key: String, _ value: JSON?) async -> Result<Cart, any Error> {

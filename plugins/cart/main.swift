@@ -36,8 +36,8 @@ await Plugin.run(arguments) { bus in
             Console.warn("\(error)")  // Emitted commands are still carried out.
         }
     }
-    let commands = try await bus.subscribe(names)
-    try await commands.forEach { event in
+    // Emitted and called commands are carried out in the order in which they came.
+    let commands = try await bus.subscribe(inOrder: names) { event in
         switch event.kind {
         case .synced: await keeper.begin()
         case .emit: await keeper.carryOut(event)
@@ -45,5 +45,6 @@ await Plugin.run(arguments) { bus in
         case .update, .delete, .leave, .lagged: break
         }
     }
-    withExtendedLifetime(servings) {}
+    await bus.waitUntilStopped()
+    withExtendedLifetime((servings, commands)) {}
 }

@@ -32,6 +32,14 @@ struct AppendedFile: ~Copyable {
     /// Whether it is a file on a disk, not a pipe or a device, which must not be renamed.
     var isRegular: Bool { file.isRegular }
 
+    /// Removes bytes from the end.
+    mutating func remove(last count: Int) throws(LogFailure) {
+        guard ftruncate(file.raw, off_t(bytes - count)) == 0 else {
+            throw LogFailure("half a line can't be removed", .last("truncate"))
+        }
+        bytes -= count
+    }
+
     mutating func append(_ line: [UInt8]) throws(LogFailure) {
         var written = 0
         while written < line.count {

@@ -1,6 +1,7 @@
 // A log of limited size. The current file has the name `path`, and older files
 // are beside it: `path.1` is the newest of those. Invariant: every line is
-// complete in one file.
+// complete in one file. The last one may not be, if the process was killed; the
+// next logger removes it.
 
 import PlugboardClient
 import PlugboardPosix
@@ -24,9 +25,23 @@ struct LogFile: ~Copyable {
         limit = bytesMax
         var file = try AppendedFile(path: path)
         let isRegular = file.isRegular
-        if isRegular, !file.endsWithLine { try file.append([0x0A]) }
+        if isRegular, !file.endsWithLine { try Self.mend(&file, path) }
         if !isRegular { limit = Int.max }
         current = file
+    }
+
+    /// The files in which the newest lines are, the newest first. A pipe has none.
+    var newestFiles: [String] { current.isRegular ? [path, name(1)] : [] }
+
+    /// Removes half a line of a logger, because its event comes again. Anything else only gets an end.
+    private static func mend(_ file: inout AppendedFile, _ path: String) throws(LogFailure) {
+        // A file that can't be read now can still be written.
+        let unfinished = try? LinesFromEnd(path: path)?.unfinished
+        if let unfinished, zip(unfinished, LogLine.beginning).allSatisfy({ $0 == $1 }) {
+            try file.remove(last: unfinished.count)
+        } else {
+            try file.append([0x0A])
+        }
     }
 
     /// Writes a line. If the file would get too large, it rotates first. A line that is too large

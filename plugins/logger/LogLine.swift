@@ -9,6 +9,8 @@ import PlugboardWire
 struct LogLine {
     /// How many characters of a value the line for people shows.
     static let shownMax = 160
+    /// How every line in the file begins.
+    static let beginning = Array(#"{"time":""#.utf8)
 
     private let event: Event
     /// Milliseconds since 1970.
@@ -38,6 +40,10 @@ struct LogLine {
         }
         if !event.unacknowledged.isEmpty {
             members.append(("unacked", .array(event.unacknowledged.map { .string($0) })))
+        }
+        // In a snapshot, nobody could go on behind this line.
+        if !event.isInitial, event.place != .beginning {
+            members.append(("epoch", .string(event.place.epoch)))
         }
         return .object(members)
     }

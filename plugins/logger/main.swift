@@ -3,10 +3,13 @@
 //
 // The file is rotated by size: `log` becomes `log.1`, `log.1` becomes `log.2`, and so on.
 // When the logger ends, the file has everything that the broker had sent when it was asked to.
+// The next logger goes on behind the last line, also if this one was killed: no update is missing,
+// and none comes twice.
 
 import Foundation
 import PlugboardClient
 import PlugboardPosix
+import PlugboardWire
 
 let file = PluginOption.text(
     "file",
@@ -30,10 +33,16 @@ let arguments = PluginArguments.read(
 
     Each line of the file is a JSON object: "time" (UTC, when the event arrived here), then
     the event's "event", "key", "revision", "value", "by", "reason", "cause", "initial",
-    "skipped" and "unacked". With --no-values the broker sends no values: the log stays small
-    and reveals none. A second "synced" line means that the connection was lost in between.
-    A "lagged" line, with "dropped" and "first", means that events up to its revision are
-    missing.
+    "skipped", "unacked" and "epoch". With --no-values the broker sends no values: the log
+    stays small and reveals none. A "lagged" line, with "dropped" and "first", means that
+    events up to its revision are missing.
+
+    A logger goes on behind the last line of its file, even if it was killed. The line
+    "resumed" says up to which revision the log was complete. All updates and deletes since
+    then follow, up to "synced", if the broker has a journal; otherwise the newest of each
+    key, with "skipped". Emits of that time are missing: "emits" is null, because the broker
+    doesn't count them. A line "gap" instead of "resumed" means that the broker no longer
+    knows what happened meanwhile; the current values follow.
     """,
     options: [file, maxBytes, keep, withoutValues, verbose]
 )
@@ -49,10 +58,22 @@ await Plugin.run(arguments) { bus in
         keep: arguments.integer(keep) ?? 4
     )
     Console.say("writing to \(path)")
-    // It gets everything, in the last phase.
-    let options = SubscribeOptions(values: !arguments.has(withoutValues), delivery: .all, phase: 9)
+    // It gets everything, in the last phase, and goes on where an earlier logger was stopped or killed.
+    let place = try LogPlace.place(in: log.newestFiles)
+    let options = SubscribeOptions(
+        values: !arguments.has(withoutValues),
+        delivery: .all,
+        phase: 9,
+        since: place
+    )
+    var marks = LogMarks(since: place)
     for try await event in try await bus.subscribe("**", options: options) {
-        let line = LogLine(event, at: WallClock.millisecondsSince1970())
+        let time = WallClock.millisecondsSince1970()
+        if let (mark, since) = marks.mark(before: event) {
+            try log.append(mark.json(since: since, time: UTCTime.text(time)))
+            if isVerbose { Console.say(mark.text(since: since, time: UTCTime.timeOfDay(time))) }
+        }
+        let line = LogLine(event, at: time)
         try log.append(line.json)
         if isVerbose { Console.say(line.text) }
     }

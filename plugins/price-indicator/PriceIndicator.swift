@@ -11,6 +11,8 @@ struct PriceIndicator {
     let bus: Bus
     /// Whether there was a cart since the subscription began.
     private var hasCart = false
+    /// The summary of the present cart; nil if there is none.
+    private var summary: Summary?
     private var sum = CartSum()
 
     init(bus: Bus) {
@@ -22,6 +24,8 @@ struct PriceIndicator {
         case .update: await show(event)
         case .delete, .leave: await withdraw()
         case .synced where !hasCart: await withdraw()
+        // The last connection has taken the summary with it, and the cart may not have changed since.
+        case .synced where event.isMissed: await publish()
         case .synced, .emit, .lagged: break
         }
     }
@@ -32,7 +36,13 @@ struct PriceIndicator {
             Console.warn("\(event.key) by \(event.by ?? "someone") is not a cart that can be added up")
             return await withdraw()
         }
+        self.summary = summary
         Console.status(summary.text)
+        await publish()
+    }
+
+    private func publish() async {
+        guard let summary else { return }
         do {
             try await bus.publish(Self.key, summary.json, while: .connected)
         } catch {
@@ -41,7 +51,7 @@ struct PriceIndicator {
     }
 
     private mutating func withdraw() async {
-        hasCart = false
+        (hasCart, summary) = (false, nil)
         do {
             try await bus.delete(Self.key)
             Console.status("no cart")

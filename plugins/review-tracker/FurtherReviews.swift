@@ -19,13 +19,21 @@ struct FurtherReviews {
     private var products: [Standing] = []
     private var turn = 0
 
+    /// The products that get reviews.
+    var skus: [String] { products.map(\.sku) }
+
     /// Notes the reviews of a line.
     mutating func note(_ record: FeedRecord) {
-        guard let rating = record.reviews?["rating"], let count = record.reviews?["count"]?.integer else {
+        if let reviews = record.reviews { note(record.sku, reviews) }
+    }
+
+    /// Notes the newest reviews of a product.
+    mutating func note(_ sku: String, _ reviews: JSON) {
+        guard let rating = reviews["rating"], let count = reviews["count"]?.integer, count >= 0 else {
             return
         }
-        let standing = Standing(sku: record.sku, rating: rating, count: count)
-        if let place = products.firstIndex(where: { $0.sku == record.sku }) {
+        let standing = Standing(sku: sku, rating: rating, count: count)
+        if let place = products.firstIndex(where: { $0.sku == sku }) {
             products[place] = standing
         } else if products.count < Self.productsMax {
             products.append(standing)

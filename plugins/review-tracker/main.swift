@@ -30,6 +30,10 @@ let arguments = PluginArguments.read(
     "prices" and "totalReviews" work, too. A price may be text such as "$1,299.99". Of several
     prices the lowest counts. Without a price the product is not for sale. If a line can't be
     understood, the plugin reports its number and skips it.
+
+    If the plugin is stopped or killed, the next one goes on behind the last line that was
+    published, which progress.<name> keeps, as long as the file begins with the same lines.
+    At the end of the file that key goes.
     """,
     options: [file, rate, thenEvery]
 )
@@ -43,7 +47,8 @@ await Plugin.run(arguments) { bus in
         bus: bus,
         pace: Pace(perSecond: arguments.number(rate)),
         secondsBetweenFurther: arguments.number(thenEvery),
-        source: path
+        source: path,
+        name: arguments.name
     )
     try await withThrowingTaskGroup { tasks in
         tasks.addTask { try await tracker.publish(InputLines(path: path)) }

@@ -1,5 +1,5 @@
-// Calls: asking the client that serves a key, and serving keys. Handlers run in tasks of their own, and
-// everything else may be called from any thread or task.
+// Calls: asking the client that serves a key, and serving keys. Everything may be called from any thread or
+// task. Handlers run one at a time in the order of their calls, unless they are served concurrently.
 
 import Observables
 import PlugboardWire
@@ -16,7 +16,8 @@ extension Bus {
     ///     request.
     /// - Throws: `.refused` with the server's own code; with `noProvider` if nobody serves the key; or
     ///   with `providerGone` if the server left before it answered. `.timedOut`; a later answer is
-    ///   dropped. `.undecodable`. Also throws what every request throws.
+    ///   dropped. `.waitsForItself` in a handler of this bus, if this bus serves the key and not
+    ///   concurrently. `.undecodable`. Also throws what every request throws.
     public func call<Answer: Decodable>(
         _ key: String,
         _ value: some Encodable,
@@ -24,6 +25,7 @@ extension Bus {
         cause: Int? = Cause.current,
         timeout: Duration? = nil
     ) async throws -> Answer {
+        if try await waitsForItself(key) { throw BusError.waitsForItself(key: key) }
         let timeout = timeout ?? link.options.requestTimeout
         let request = ObjectText(op: "call").adding("key", string: key)
             .adding("value", json: try JSON(encoding: value).bytes)
@@ -49,10 +51,14 @@ extension Bus {
     /// ```
     /// Serving continues after a reconnection. If another client serves the key by then, serving
     /// ends with a fault.
-    /// - Parameter handler: called for each call, in a task of its own; several may run at the same time.
-    ///   Its result may be any Encodable. If it throws a `CallError`, the caller gets that. Any other
-    ///   error becomes one with the code `failed`, and a request that can't be decoded one with
-    ///   `bad_request`. What the handler writes names the caller's ``Cause``.
+    ///
+    /// **Order.** All handlers of a bus run one at a time, in the order in which the calls came, whatever
+    /// key they serve. A handler of `subscribe(inOrder:)` is among them. So what one client emits and calls
+    /// is carried out in its order. A slow handler delays all others: see `serve(concurrently:)`.
+    /// - Parameter handler: called for each call. Its result may be any Encodable. If it throws a
+    ///   `CallError`, the caller gets that. Any other error becomes one with the code `failed`, and a
+    ///   request that can't be decoded one with `bad_request`. What the handler writes names the caller's
+    ///   ``Cause``. If it calls a key that waits for it, that throws `BusError.waitsForItself`.
     /// - Throws: `.refused` with `conflict` if the key or the pattern is served already, or with
     ///   `badPattern`, `forbidden` or `limit`. Also throws what every request throws.
     public func serve<Request: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
@@ -60,15 +66,7 @@ extension Bus {
         timeout: Duration? = nil,
         _ handler: @escaping @Sendable (Request) async throws -> Answer
     ) async throws -> Disposable {
-        try await serve(key, timeout: timeout) { (call: Call) in
-            let request: Request
-            do {
-                request = try call.decode()
-            } catch {
-                throw CallError(.badRequest, "\(error)")
-            }
-            return try await handler(request)
-        }
+        try await serve(key, timeout: timeout) { (call: Call) in try await handler(call.request()) }
     }
 
     /// The same for a handler that gets the whole call: its key, its caller, and its value as JSON.
@@ -77,8 +75,72 @@ extension Bus {
         timeout: Duration? = nil,
         _ handler: @escaping @Sendable (Call) async throws -> Answer
     ) async throws -> Disposable {
-        let server = CallServer(pattern: key) { call in try JSON(encoding: try await handler(call)) }
+        try await serve(key, isConcurrent: false, timeout: timeout, handler)
+    }
+
+    /// Serves without an order: each call gets a task of its own, and many may run at the same time. So a
+    /// call that takes long delays no other, and handlers may call this bus.
+    ///
+    /// ```swift
+    /// let serving = try await bus.serve(concurrently: "covers.find") { (sku: String) async throws -> JSON? in
+    ///     try await bus.call("covers.load", sku)
+    /// }
+    /// ```
+    /// Otherwise it is like `serve`.
+    public func serve<Request: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
+        concurrently key: String,
+        timeout: Duration? = nil,
+        _ handler: @escaping @Sendable (Request) async throws -> Answer
+    ) async throws -> Disposable {
+        try await serve(concurrently: key, timeout: timeout) { (call: Call) in
+            try await handler(call.request())
+        }
+    }
+
+    /// The same for a handler that gets the whole call.
+    public func serve<Answer: Encodable & SendableMetatype>(
+        concurrently key: String,
+        timeout: Duration? = nil,
+        _ handler: @escaping @Sendable (Call) async throws -> Answer
+    ) async throws -> Disposable {
+        try await serve(key, isConcurrent: true, timeout: timeout, handler)
+    }
+
+    private func serve<Answer: Encodable & SendableMetatype>(
+        _ key: String,
+        isConcurrent: Bool,
+        timeout: Duration?,
+        _ handler: @escaping @Sendable (Call) async throws -> Answer
+    ) async throws -> Disposable {
+        let server = CallServer(pattern: key, isConcurrent: isConcurrent) { call in
+            try JSON(encoding: try await handler(call))
+        }
         try await link.serve(server, timeout: timeout)
         return Disposable { self.link.unserve(server) }
+    }
+
+    /// Whether a handler of this bus makes the call, and the call would get its turn only after that handler.
+    private func waitsForItself(_ key: String) async throws -> Bool {
+        guard let turn = HandlerTurn.current, turn.isRunning(on: link.queue),
+            let server = link.server(of: key), !server.isConcurrent
+        else { return false }
+        if server.pattern == key { return true }
+        // Another client may serve a pattern that is more specific.
+        do {
+            return try await who(key).server?.client == greeting?.client
+        } catch let error as BusError where error.code != nil {
+            // This client may not ask. Then it is refused rather than left to wait for ever.
+            return true
+        }
+    }
+}
+
+extension Call {
+    fileprivate func request<Request: Decodable>() throws -> Request {
+        do {
+            return try decode()
+        } catch {
+            throw CallError(.badRequest, "\(error)")
+        }
     }
 }

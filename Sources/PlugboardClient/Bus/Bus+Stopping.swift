@@ -40,7 +40,8 @@ extension Bus {
         }
     }
 
-    /// Stops, waits until the broker has handled all writes, says goodbye, and closes. After a goodbye
+    /// Stops, waits until the handlers of `serve` and `subscribe(inOrder:)` have handled what had come and
+    /// the broker has handled all writes, says goodbye, and closes. After a goodbye
     /// the broker doesn't write the will (``setWill(_:timeout:)``). Returns whether the broker has
     /// handled the writes. Without a connection it doesn't wait.
     @discardableResult
@@ -51,6 +52,7 @@ extension Bus {
     func finish(within limit: Duration = .seconds(1), saysGoodbye: Bool) async -> Bool {
         let held = state.isConnected ? await sent(within: limit) : nil
         stop()
+        if state.isConnected { await link.queue.settle(within: limit) }
         var isFlushed = false
         if state.isConnected {
             do {

@@ -1,6 +1,6 @@
 // Subscribing, with a sequence or with a callback. Any thread or task may do it. The link keeps each
 // subscription and begins it again on each new connection. The events of a sequence wait in an
-// `EventBuffer`. Callbacks run on the bus's thread.
+// `EventBuffer`. Callbacks run on the bus's thread. Handlers in order run in the link's `HandlerQueue`.
 
 import Observables
 
@@ -74,6 +74,44 @@ extension Bus {
         try await link.subscribe(registration, timeout: timeout)
         // The handle keeps the bus alive for as long as it observes.
         return Disposable { self.link.unsubscribe(sub) }
+    }
+
+    /// Subscribes with a handler that takes its turn among those of `serve`: handlers run one at a time, in
+    /// the order in which the calls and events came. So a handler that waits doesn't let later ones pass.
+    ///
+    /// ```swift
+    /// let adding = try await bus.subscribe(inOrder: ["cart.add"]) { event in
+    ///     if let value = event.value { await cart.add(value) }
+    /// }
+    /// ```
+    /// It lasts until the handle is disposed of or released; then waiting events are dropped. With
+    /// `acknowledges`, an event is handled when the handler has returned.
+    /// - Parameters:
+    ///   - onEnd: called once, in its turn, if the subscription ends by itself: with nil when the bus stops
+    ///     or closes, with `.unreadFull` if more events wait than `options.unreadBytesMax` allows, or with
+    ///     an error if the broker refuses the subscription after a reconnection.
+    ///   - handler: called for one event at a time. What it writes names the event as its ``Cause``. If it
+    ///     calls a key that waits for it, that throws `BusError.waitsForItself`.
+    /// - Throws: `BusError.refused`, for example `bad_pattern`, or another failure of the request.
+    public func subscribe(
+        inOrder patterns: [String],
+        options: SubscribeOptions = SubscribeOptions(),
+        timeout: Duration? = nil,
+        onEnd: @escaping @Sendable (BusError?) async -> Void = { _ in },
+        _ handler: @escaping @Sendable (Event) async -> Void
+    ) async throws -> Disposable {
+        let sub = link.state.withLock { $0.takeSub() }
+        let observer = OrderedObserver(link, sub, options, onEnd: onEnd, handler)
+        let registration = Self.registration(sub, patterns, options) { event in
+            observer.take(event)
+        } onEnd: { error in
+            observer.end(error)
+        }
+        try await link.subscribe(registration, timeout: timeout)
+        return Disposable {
+            observer.dispose()
+            self.link.unsubscribe(sub)
+        }
     }
 
     private static func registration(

@@ -28,6 +28,8 @@ public enum BusError: Error, Equatable, Sendable {
     /// A remote observable was changed before its value had arrived. The change was not sent,
     /// because it would have overwritten the value. Wait for `ready()` first.
     case notReady(key: String, reason: String)
+    /// A handler called a key whose calls this bus handles only after that handler. Nothing was sent.
+    case waitsForItself(key: String)
     /// The value can't be written as JSON.
     case unencodable(reason: String)
 }
@@ -76,6 +78,8 @@ extension BusError: CustomStringConvertible {
         case .undecodable(let key, let reason): "the value of \(key) can't be decoded: \(reason)"
         case .notReady(let key, let reason):
             "the value of \(key) had not arrived when it was changed, and \(reason): call ready() first"
+        case .waitsForItself(let key):
+            "a call of \(key) would wait for the handler that makes it: serve it by serve(concurrently:)"
         case .unencodable(let reason): "the value can't be encoded: \(reason)"
         }
     }

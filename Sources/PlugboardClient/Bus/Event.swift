@@ -81,6 +81,12 @@ public struct Event: Sendable, Equatable {
     public var isWriterLive: Bool?
     /// What was dropped; nil unless this is `lagged`.
     public var gap: Gap?
+    /// Whether it happened before this connection, while the program was away, and is told now. `synced` has
+    /// it, too, if it ends such events and not the current values.
+    public internal(set) var isMissed = false
+    /// The place behind this event, where another subscription can continue; see ``SubscribeOptions/since``.
+    /// Until a snapshot is complete, it is the place before the snapshot.
+    public internal(set) var place = Place.beginning
 
     /// The value as a type of yours, or as `JSON` without a copy.
     /// - Throws: `BusError.undecodable` with the key and the reason.
@@ -127,8 +133,8 @@ extension Event {
 
     /// An event for a key that the subscription knew before the connection broke, and that didn't come on
     /// the new connection.
-    static func noticed(_ kind: Kind, of key: String, revision: Int) -> Event {
-        Event(
+    static func noticed(_ kind: Kind, of key: String, revision: Int, _ place: Place) -> Event {
+        var event = Event(
             kind: kind,
             key: key,
             revision: revision,
@@ -138,6 +144,8 @@ extension Event {
             cause: nil,
             isInitial: true
         )
+        event.place = place
+        return event
     }
 
     /// How many bytes it takes up in a buffer.

@@ -66,6 +66,18 @@ final class EventBuffer: Sendable {
         }
     }
 
+    /// Whether no event waits.
+    var isEmpty: Bool { state.withLock { $0.next == nil } }
+
+    /// The events that wait.
+    func takeAll() -> [Event] {
+        state.withLock { state in
+            var events: [Event] = []
+            while let event = state.take() { events.append(event) }
+            return events
+        }
+    }
+
     /// Whether the next event is here already and has this revision.
     func beginsWith(_ revision: Int) -> Bool {
         state.withLock { $0.next?.revision == revision }

@@ -20,6 +20,8 @@ final class KeyMemory: Sendable {
         var connection = 0
         /// Whether `synced` is still to come.
         var isCatchingUp = false
+        /// The place behind the last event.
+        var place = Place.beginning
     }
 
     private let options: SubscribeOptions
@@ -52,11 +54,13 @@ final class KeyMemory: Sendable {
     /// while the connection was down.
     func complete(_ event: inout Event) -> [Event]? {
         state.withLock { state in
+            defer { state.place = event.place }
             switch event.kind {
             case .update: note(&event, &state)
             case .delete, .leave:
                 let wasKnown = state.keys.removeValue(forKey: event.key) != nil
-                return wasKnown || !state.isCatchingUp ? [] : nil
+                // With `since`, the program may know keys that never came to this subscription.
+                return wasKnown || !state.isCatchingUp || options.since != nil ? [] : nil
             case .synced:
                 state.isCatchingUp = false
                 return missing(at: event.revision, &state)
@@ -81,7 +85,7 @@ final class KeyMemory: Sendable {
         for key in missing { state.keys[key] = nil }
         guard options.noticesDeletes else { return [] }
         let kind: Event.Kind = options.where.isEmpty ? .delete : .leave
-        return missing.map { .noticed(kind, of: $0, revision: revision) }
+        return missing.map { .noticed(kind, of: $0, revision: revision, state.place) }
     }
 }
 

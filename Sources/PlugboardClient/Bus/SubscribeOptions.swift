@@ -56,8 +56,14 @@ public struct SubscribeOptions: Sendable, Equatable {
     /// each key. Without it, and without `initial`, missed events come only if the broker still knows
     /// them.
     public var noticesDeletes: Bool
-    /// How many bytes of events may wait for a `for await` loop. If there are more, the loop throws.
+    /// How many bytes of events may wait for a `for await` loop, or for their turn with
+    /// `subscribe(inOrder:)`. If there are more, the subscription ends with `unreadFull`.
     public var unreadBytesMax: Int
+    /// The ``Event/place`` up to which the program has handled everything, perhaps in an earlier process.
+    /// The broker then sends what was missed, marked `isMissed`, instead of the current values: with
+    /// `delivery: .all` and a journal every update, otherwise the newest of each key. It sends no emits. If
+    /// it no longer knows what was missed, the current values come, marked `isInitial`.
+    public var since: Place?
 
     public init(
         initial: Bool = true,
@@ -71,7 +77,8 @@ public struct SubscribeOptions: Sendable, Equatable {
         phase: Int = 5,
         acknowledges: Bool = false,
         noticesDeletes: Bool = true,
-        unreadBytesMax: Int = ClientLimits.unreadBytesMax
+        unreadBytesMax: Int = ClientLimits.unreadBytesMax,
+        since: Place? = nil
     ) {
         self.initial = initial
         self.old = old
@@ -85,6 +92,7 @@ public struct SubscribeOptions: Sendable, Equatable {
         self.acknowledges = acknowledges
         self.noticesDeletes = noticesDeletes
         self.unreadBytesMax = unreadBytesMax
+        self.since = since
     }
 }
 

@@ -26,8 +26,8 @@ public final class Subscription: AsyncSequence, Sendable {
 
     let bus: Bus
     let sub: Int
-    fileprivate let buffer: EventBuffer
-    private let acknowledges: Bool
+    let buffer: EventBuffer
+    let acknowledges: Bool
 
     init(bus: Bus, buffer: EventBuffer, sub: Int, acknowledges: Bool) {
         self.bus = bus

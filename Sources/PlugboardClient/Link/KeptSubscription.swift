@@ -13,7 +13,7 @@ final class KeptSubscription: Sendable {
     let acknowledgesCallbacks: Bool
     /// Takes the lines if this is a trace; otherwise nil.
     let trace: TraceLines?
-    private let resumePoint = ResumePoint()
+    private let resumePoint: ResumePoint
     private let onBegin: @Sendable (_ isResumed: Bool) -> Void
     private let onEvent: @Sendable (Event) -> Void
     private let onEnd: @Sendable (BusError?) -> Void
@@ -38,6 +38,7 @@ final class KeptSubscription: Sendable {
         self.options = options
         self.acknowledgesCallbacks = acknowledgesCallbacks
         trace = nil
+        resumePoint = ResumePoint(since: options.since)
         self.onBegin = onBegin
         self.onEvent = onEvent
         self.onEnd = onEnd
@@ -55,6 +56,7 @@ final class KeptSubscription: Sendable {
         self.trace = trace
         self.onEnd = onEnd
         options = SubscribeOptions(initial: false)
+        resumePoint = ResumePoint(since: nil)
         acknowledgesCallbacks = false
         onBegin = { _ in }
         onEvent = { _ in }
@@ -72,12 +74,12 @@ final class KeptSubscription: Sendable {
 
     func end(_ error: BusError?) { onEnd(error) }
 
-    /// The request that begins the subscription.
-    var request: ObjectText {
+    /// The request that begins the subscription anew.
+    private var request: ObjectText {
         trace == nil ? .subscribe(patterns, sub: sub, options) : .trace(patterns, sub: sub)
     }
 
-    /// The request on a later connection. If the broker can resume, the request says from where.
+    /// The request on a connection. If the broker can resume, the request says from where.
     func request(for greeting: Greeting?) -> ObjectText {
         let place = resumePoint.place
         guard trace == nil, let greeting, greeting.features.contains("since"), let since = place.revision

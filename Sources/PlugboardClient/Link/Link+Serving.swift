@@ -7,10 +7,13 @@ import PlugboardWire
 /// A key or pattern that this client serves.
 final class CallServer: Sendable {
     let pattern: String
+    /// Whether its calls don't wait for other handlers.
+    let isConcurrent: Bool
     private let answer: @Sendable (Call) async throws -> JSON
 
-    init(pattern: String, answer: @escaping @Sendable (Call) async throws -> JSON) {
+    init(pattern: String, isConcurrent: Bool, answer: @escaping @Sendable (Call) async throws -> JSON) {
         self.pattern = pattern
+        self.isConcurrent = isConcurrent
         self.answer = answer
     }
 
@@ -106,17 +109,40 @@ extension Link {
         }
     }
 
-    /// Handles a call in a task of its own.
+    /// Handles a call when those before it have been handled, or in a task of its own.
     func called(_ line: LinePlaces, _ bytes: Span<UInt8>) {
         let call = Call(line, bytes, state.withLock { $0.greeting })
-        guard let server = state.withLock({ $0.server(of: call.key) }) else {
+        guard let server = server(of: call.key) else {
             return answer(call, .failure(CallError(.noProvider, "\(call.key) is served no more")))
         }
-        Task { [weak self] in
+        let handle: @Sendable () async -> Void = { [weak self] in
             let result = await server.answer(call)
             self?.answer(call, result)
         }
+        if server.isConcurrent {
+            Task { await handle() }
+        } else {
+            wait(call, thenRun: handle)
+        }
     }
+
+    private func wait(_ call: Call, thenRun handle: @escaping @Sendable () async -> Void) {
+        let bytes = call.key.utf8.count + (call.value?.bytes.count ?? 0) + ClientLimits.eventOverheadBytes
+        let job = HandlerQueue.Job(owner: .calls, bytes: bytes) { [weak self] in
+            // If its connection has ended, the caller was told so. It may call again, so nothing is done.
+            if self?.canAnswer(call) == true { await handle() }
+        }
+        if !queue.add(job, bytesMax: ClientLimits.queuedCallBytesMax) {
+            answer(call, .failure(CallError(.limit, "too many calls wait")))
+        }
+    }
+
+    private func canAnswer(_ call: Call) -> Bool {
+        state.withLock { $0.isJoined && $0.greeting == call.greeting }
+    }
+
+    /// The server here that would get a call of a key.
+    func server(of key: String) -> CallServer? { state.withLock { $0.server(of: key) } }
 
     /// Sends an answer, unless the call's connection has ended. If the answer is too long for a line,
     /// sends an error, so that the caller needn't wait for the time-out.

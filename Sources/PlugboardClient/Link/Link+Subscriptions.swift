@@ -8,10 +8,10 @@ extension Link {
     /// Asks for a subscription. It becomes live with the broker's reply, before its first event, and
     /// continues after reconnections.
     func subscribe(_ registration: KeptSubscription, timeout: Duration?) async throws {
-        let isStopped = state.withLock { $0.isStopped }
+        let (isStopped, greeting) = state.withLock { ($0.isStopped, $0.greeting) }
         guard !isStopped else { throw BusError.closed }
         _ = try await request(
-            registration.request,
+            registration.request(for: greeting),
             timeout: timeout,
             registration: registration
         )

@@ -17,6 +17,8 @@ final class Link: Sendable {
     let connectionState = ObservableValue(ConnectionState.connecting)
     let faults = FaultObservers()
     let wakeup: Wakeup
+    /// The calls and events that are handled one at a time.
+    let queue = HandlerQueue()
     let state = Mutex(LinkState())
     /// How often the thread has read from the broker. A stop waits as long as this grows.
     let reads = Atomic(0)

@@ -1,5 +1,5 @@
 // How a plugin connects. If it has to wait for a broker, it says so on standard error. Signals end the
-// wait, too. If it can't connect, the process ends with a message and a status.
+// wait, too, and so does cancellation.
 
 import PlugboardPosix
 
@@ -7,8 +7,8 @@ extension Plugin {
     /// How long to wait before saying so. A broker that `up` has just started is there by then.
     private static let noticeDelay = Duration.milliseconds(300)
 
-    /// Connects. Returns nil if SIGTERM or SIGINT came first. If it can't connect, ends the process.
-    static func open(_ name: String, _ path: String, _ options: Bus.Options) async -> Bus? {
+    /// Connects. Returns nil if SIGTERM or SIGINT came first, or the task was cancelled.
+    static func open(_ name: String, _ path: String, _ options: Bus.Options) async throws -> Bus? {
         let notice = Task {
             try await Task.sleep(for: noticeDelay)
             Console.warn("\(name): waiting for a broker at \(path)")
@@ -16,10 +16,8 @@ extension Plugin {
         defer { notice.cancel() }
         do {
             return try await connect(name, path, options)
-        } catch is CancellationError where StopSignals.shared.hasCome {
+        } catch is CancellationError where StopSignals.shared.hasCome || Task.isCancelled {
             return nil
-        } catch {
-            fail(name, error, status: status(of: error))
         }
     }
 
@@ -38,7 +36,7 @@ extension Plugin {
 
     /// The exit status: EX_UNAVAILABLE (69) of sysexits.h if no acceptable broker answers, or one that
     /// closes the connection; 1 for any other error.
-    private static func status(of error: any Error) -> Int32 {
+    static func status(of error: any Error) -> Int32 {
         switch error as? BusError {
         case .noBroker, .untrusted, .disconnected: 69
         default: 1

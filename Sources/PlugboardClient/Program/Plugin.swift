@@ -14,7 +14,12 @@ import PlugboardPosix
 ///     }
 /// }
 /// ```
-public enum Plugin {
+public struct Plugin: Sendable {
+    let name: String
+    let path: String
+    let options: Bus.Options
+    let body: @Sendable (Bus) async throws -> Void
+
     /// Connects under `name` and runs `body`. If `body` returns before a signal comes, the plugin
     /// continues until one does, which is all that observers and callbacks need. Then it sends all
     /// remaining writes to the broker.
@@ -38,21 +43,34 @@ public enum Plugin {
     ) async {
         StandardStream.occupy()
         Signals.ignoreBrokenPipes()
-        guard let bus = await open(name, path ?? SocketPath.standard(), options) else { return }
-        bus.stopAtSignals()
         do {
+            guard let bus = try await open(name, path ?? SocketPath.standard(), options) else { return }
             do {
-                try await body(bus)
-                try await bus.runUntilStopped()
+                try await run(bus, body)
             } catch {
-                let wasStopped = bus.link.state.withLock { $0.isStopped }
-                // An error is no orderly end, so the broker should write the will.
-                _ = await bus.finish(saysGoodbye: wasStopped)
-                if !wasStopped { throw error }
+                fail(name, error, status: 1)
             }
         } catch {
-            fail(name, error, status: 1)
+            fail(name, error, status: status(of: error))
         }
+    }
+
+    /// Runs `body` until the plugin should stop, sends the remaining writes, and closes the bus.
+    static func run(_ bus: Bus, _ body: (Bus) async throws -> Void) async throws {
+        bus.stopAtSignals()
+        var failure: (any Error)?
+        do {
+            try await body(bus)
+            await bus.waitUntilStopped()
+            if case .closed(let error?) = bus.state { failure = error }
+        } catch {
+            failure = error
+        }
+        let isStopping = bus.link.state.withLock { $0.isStopped } || Task.isCancelled
+        // An error is no orderly end, so the broker should write the will. The last writes are made in a task
+        // of their own, because no request works in one that was cancelled.
+        await Task { _ = await bus.finish(saysGoodbye: failure == nil || isStopping) }.value
+        if let failure, !isStopping { throw failure }
     }
 
     /// Ends the process. The message comes below the status line, if there is one.

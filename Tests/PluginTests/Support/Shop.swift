@@ -11,6 +11,8 @@ import TestSupport
 /// A shop to test in.
 final class Shop: Sendable {
     private let home: TemporaryFolder
+    /// The folder of the broker's journal; nil if it keeps none.
+    private let state: String?
     var folder: String { home.path }
     let path: String
     let bus: Bus
@@ -18,10 +20,11 @@ final class Shop: Sendable {
     /// Kept until the shop closes, however a test names them.
     private let plugins = Mutex<[PluginProcess]>([])
 
-    init() async throws {
+    init(isKept: Bool = false) async throws {
         home = try TemporaryFolder()
+        state = isKept ? home("state") : nil
         path = home("bus.sock")
-        running = Mutex(try ServedBroker(Configuration(socketPath: path)))
+        running = Mutex(try ServedBroker(Configuration(socketPath: path, stateFolder: state)))
         let options = Bus.Options(backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20)))
         bus = try await Bus.connect(name: "test", path: path, options: options)
     }
@@ -60,7 +63,7 @@ final class Shop: Sendable {
         // The lock is free when the last thread has released the broker.
         try await eventually("the path is free") {
             do {
-                let next = try ServedBroker(Configuration(socketPath: path))
+                let next = try ServedBroker(Configuration(socketPath: path, stateFolder: state))
                 running.withLock { $0 = next }
                 return true
             } catch is BrokerError {

@@ -1,0 +1,49 @@
+// Events in groups, for programs that should react to the present state rather than to each event on the way
+// to it.
+
+import PlugboardWire
+
+extension Subscription {
+    /// Waits for an event, and calls `body` with it and all that have come by then, until the subscription
+    /// ends. Events of one revision are never in two groups, and a group ends no earlier than the bus did when
+    /// the program was ready for it. So writes of `body` fit everything that had been written by then.
+    ///
+    /// ```swift
+    /// try await bus.subscribe(["screen", "reviews.*"]).forEachGroup { events in
+    ///     for event in events { news.note(event) }
+    ///     try await bus.publish("banner", news.text)
+    /// }
+    /// ```
+    /// Writes in `body` name the group's last event as their ``Cause``. With `acknowledges`, groups are handled
+    /// when `body` has returned and nothing more waits. So if the program observes what it writes itself,
+    /// observers of later phases get the event and the answer together.
+    /// - Throws: what a `for await` loop throws, and what `body` throws, which ends the subscription's loop.
+    public func forEachGroup(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: ([Event]) async throws -> Void
+    ) async throws {
+        var handled: Int?
+        var groups = 0
+        while let first = try await buffer.next(isolation: isolation) {
+            let events = [first] + (await restOfGroup(isolation: isolation))
+            let cause = events.last { $0.asCause != nil } ?? first
+            try await cause.causing { try await body(events) }
+            handled = events.last(where: \.needsAcknowledgement)?.revision ?? handled
+            groups += 1
+            guard buffer.isEmpty || groups == ClientLimits.unacknowledgedGroupsMax else { continue }
+            if acknowledges, let handled { bus.link.acknowledge(sub, handled) }
+            (handled, groups) = (nil, 0)
+        }
+    }
+
+    /// The other events that have come. The answer to `sync` comes after all events up to its revision, those of
+    /// a revision that has come in part included.
+    private func restOfGroup(isolation: isolated (any Actor)?) async -> [Event] {
+        do {
+            _ = try await bus.link.request(ObjectText(op: "sync"), timeout: nil)
+        } catch {
+            // Without a connection nothing more comes. What has come is handled all the same.
+        }
+        return buffer.takeAll()
+    }
+}
