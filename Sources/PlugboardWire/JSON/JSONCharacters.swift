@@ -44,17 +44,20 @@ struct JSONCharacters: ~Escapable {
         return order(&leftReader, &rightReader)
     }
 
-    /// The first eight bytes of the characters as a number, padded with zeros. If the numbers of two
-    /// strings differ, they have the order of the strings.
-    static func firstWord(_ spelling: Span<UInt8>) -> UInt64 {
+    /// A hash of the characters, the same for all spellings, and another one in each process.
+    static func hash(_ spelling: Span<UInt8>) -> UInt32 {
+        var hasher = Hasher()
         var reader = JSONCharacters(spelling)
-        var word: UInt64 = 0
-        var shift: UInt64 = 64
-        while shift > 0, let byte = reader.next() {
-            shift -= 8
+        var (word, shift): (UInt64, UInt64) = (0, 0)
+        while let byte = reader.next() {
             word |= UInt64(byte) << shift
+            shift = (shift + 8) % 64
+            guard shift == 0 else { continue }
+            hasher.combine(word)
+            word = 0
         }
-        return word
+        hasher.combine(word)
+        return UInt32(truncatingIfNeeded: hasher.finalize())
     }
 
     static func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {

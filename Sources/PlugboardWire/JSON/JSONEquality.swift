@@ -1,5 +1,5 @@
 // Compares two values as JSON. It reads each value once into an outline, and pairs the members of objects
-// by sorting their names. So any input costs at most O(n log n). It keeps its memory between calls.
+// by their names' hashes. So any input costs O(n). It keeps its memory between calls.
 
 import PlugboardMemory
 
@@ -28,6 +28,9 @@ struct JSONPair: ~Escapable {
 public struct JSONComparer: ~Copyable {
     var left = JSONOutline()
     var right = JSONOutline()
+    /// The names of the two objects that were paired last.
+    var leftNames = JSONNames()
+    var rightNames = JSONNames()
     /// The number of the part in the left outline, if the caller gave it one.
     private var leftPart: Int?
 
@@ -63,6 +66,8 @@ public struct JSONComparer: ~Copyable {
     mutating func forget() {
         left.removeAll()
         right.removeAll()
+        leftNames.removeAll()
+        rightNames.removeAll()
         leftPart = nil
     }
 

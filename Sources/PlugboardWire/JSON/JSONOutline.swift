@@ -21,7 +21,6 @@ public struct JSONOutline: ~Copyable {
     }
 
     private var nodes = List<Node>()
-    private(set) var names = List<SortedName>()
     /// An emptied list keeps memory for this many elements.
     private static let keptMax = 16_384
 
@@ -52,7 +51,6 @@ public struct JSONOutline: ~Copyable {
     /// Forgets the value.
     mutating func removeAll() {
         nodes.removeAll(keeping: Self.keptMax)
-        names.removeAll(keeping: Self.keptMax)
     }
 
     // MARK: Nodes
@@ -104,90 +102,6 @@ public struct JSONOutline: ~Copyable {
 
     mutating func setPartner(_ name: Int, _ partner: Int) {
         nodes[name].count = UInt32(truncatingIfNeeded: partner)
-    }
-
-    // MARK: Names
-
-    /// A member's name with its first eight bytes, which usually are enough to sort it.
-    struct SortedName: BitwiseCopyable {
-        let firstWord: UInt64
-        let node: UInt32
-    }
-
-    /// Fills `names` with the names of an object, sorted by their characters. If a name occurs twice,
-    /// only its last occurrence is there.
-    mutating func sortLastNames(_ object: Int, of text: Span<UInt8>) {
-        names.removeAll(keeping: Self.keptMax)
-        var name = object + 1
-        for _ in 0..<childCount(object) {
-            let firstWord = JSONCharacters.firstWord(characters(name, of: text))
-            names.append(SortedName(firstWord: firstWord, node: UInt32(truncatingIfNeeded: name)))
-            name = next(name + 1)
-        }
-        Self.sort(&names, nodes, text)
-        Self.removeShadowed(&names, nodes, text)
-    }
-
-    private static func sort(
-        _ names: inout List<SortedName>,
-        _ nodes: borrowing List<Node>,
-        _ text: Span<UInt8>
-    ) {
-        names.sort { left, right in
-            let order = order(left, nodes.span, text, right, nodes.span, text)
-            return order == 0 ? left.node < right.node : order < 0
-        }
-    }
-
-    /// Removes all but the last of equal names. The list must be sorted.
-    private static func removeShadowed(
-        _ names: inout List<SortedName>,
-        _ nodes: borrowing List<Node>,
-        _ text: Span<UInt8>
-    ) {
-        var count = 0
-        for place in names.indices {
-            let isLast =
-                place + 1 == names.count
-                || order(names[place], nodes.span, text, names[place + 1], nodes.span, text) != 0
-            guard isLast else { continue }
-            names[count] = names[place]
-            count += 1
-        }
-        names.truncate(to: count)
-    }
-
-    /// The order of one of these names and a name in this or another outline.
-    @inline(__always)
-    func order(
-        _ name: SortedName,
-        of text: Span<UInt8>,
-        to other: SortedName,
-        _ outline: borrowing JSONOutline,
-        of otherText: Span<UInt8>
-    ) -> Int {
-        Self.order(name, nodes.span, text, other, outline.nodes.span, otherText)
-    }
-
-    @inline(__always)
-    private static func order(
-        _ name: SortedName,
-        _ nodes: Span<Node>,
-        _ text: Span<UInt8>,
-        _ other: SortedName,
-        _ otherNodes: Span<Node>,
-        _ otherText: Span<UInt8>
-    ) -> Int {
-        guard name.firstWord == other.firstWord else { return name.firstWord < other.firstWord ? -1 : 1 }
-        return JSONCharacters.order(
-            characters(nodes[Int(name.node)], of: text),
-            characters(otherNodes[Int(other.node)], of: otherText)
-        )
-    }
-
-    @_lifetime(copy text)
-    private static func characters(_ node: Node, of text: Span<UInt8>) -> Span<UInt8> {
-        text[Int(node.start)..<Int(node.end)].characters
     }
 
     // MARK: Reading

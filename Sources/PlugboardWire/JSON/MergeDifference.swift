@@ -85,7 +85,7 @@ extension JSONComparer {
             }
             if areEqual(partner, value, texts, .spelling) { return true }
         }
-        guard buffer.count + bytes.count <= end, right.canBeMerged(value, texts.right) else { return false }
+        guard buffer.count + bytes.count <= end, canBeMerged(value, texts.right) else { return false }
         Self.appendName(right.bytes(name, of: texts.right), start, &buffer)
         buffer.append(bytes)
         return true
@@ -119,20 +119,21 @@ extension JSONComparer {
         buffer.append(name)
         buffer.append(":")
     }
-}
 
-extension JSONOutline {
-    /// Whether a merge patch can set this value exactly where there was no object. A patch drops members
-    /// that are null, and all but the last of equal names.
-    fileprivate mutating func canBeMerged(_ node: Int, _ text: Span<UInt8>) -> Bool {
-        let bytes = bytes(node, of: text)
-        guard Self.kind(of: bytes) == .object else { return bytes.first != UInt8(ascii: "n") }
-        sortLastNames(node, of: text)
-        guard names.count == childCount(node) else { return false }
+    /// Whether a merge patch can set a value of the right outline exactly where there was no object. A patch
+    /// drops members that are null, and all but the last of equal names.
+    private mutating func canBeMerged(_ node: Int, _ text: Span<UInt8>) -> Bool {
+        switch right.kind(node, of: text) {
+        case .literal: return right.bytes(node, of: text).first != UInt8(ascii: "n")
+        case .object: break
+        default: return true
+        }
+        rightNames.fill(node, of: right, text)
+        guard rightNames.count == right.childCount(node) else { return false }
         var name = node + 1
-        for _ in 0..<childCount(node) {
+        for _ in 0..<right.childCount(node) {
             guard canBeMerged(name + 1, text) else { return false }
-            name = next(name + 1)
+            name = right.next(name + 1)
         }
         return true
     }
