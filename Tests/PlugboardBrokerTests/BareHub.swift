@@ -45,6 +45,7 @@ final class BareHub {
             hub.sessions[session].line += 1
             let number = hub.sessions[session].line
             _ = hub.take(start..<end, of: &span, number: number, from: session)
+            if hub.requests.group.leftOver != nil { return }
             start = end + 1
         }
         hub.finishLines(in: span.span)
@@ -73,7 +74,7 @@ final class BareHub {
             hub.sessions[session].outbox.own.removeAll()
             hub.sessions[session].outbox.dropShared()
         }
-        hub.delivery.forgetDirty(hub.delivery.dirty.count)
+        hub.delivery.forgetServed(dirty: hub.delivery.dirty.count)
         hub.endTurn()
     }
 

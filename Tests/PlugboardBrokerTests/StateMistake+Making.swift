@@ -108,7 +108,7 @@ extension StateMistake {
             bus.bare.hub.touch(gone)
             bus.bare.hub.forgetButInDelivery(gone)
             look()
-            bus.bare.hub.delivery.forgetDirty(1)
+            bus.bare.hub.delivery.forgetServed(dirty: 1)
         case .lostRhythm:
             let foundTicket = bus.bare.hub.matching[rhythm].backlog?.window?.ticket
             bus.bare.hub.deadlines.cancel(try #require(foundTicket))
@@ -133,7 +133,7 @@ extension StateMistake {
             bus.bare.hub.sessions[bus.writer].isTouched = false
             bus.bare.hub.touch(bus.writer)
             look()
-            bus.bare.hub.delivery.forgetDirty(2)
+            bus.bare.hub.delivery.forgetServed(dirty: 2)
             bus.bare.hub.sessions[bus.writer].isTouched = false
         case .touchedUnlisted:
             bus.bare.hub.sessions[bus.writer].isTouched = true

@@ -122,7 +122,7 @@ final class TestHub {
 
     /// Goes on with the request that was put off first, for one slice.
     func goOn() {
-        hub.goOnWithWalks(until: 0)
+        hub.goOnWithWalks()
         endTurn()
     }
 
@@ -153,14 +153,14 @@ final class TestHub {
 
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
-        while goesOnByItself, box.hub.requests.areWaiting { box.hub.goOnWithWalks(until: .max) }
+        while goesOnByItself, box.hub.requests.areWaiting { box.hub.goOnWithWalks() }
         if !box.hub.delivery.dirty.isEmpty { hasChanged = true }
         for session in box.hub.delivery.dirty.all {
             box.hub.sessions[session].isTouched = false
             box.hub.openOwn(of: session)
             box.hub.sessions[session].isTouched = false
         }
-        box.hub.delivery.forgetDirty(box.hub.delivery.dirty.count)
+        box.hub.delivery.forgetServed(dirty: box.hub.delivery.dirty.count)
         box.hub.endTurn()
         checkNowAndThen()
     }

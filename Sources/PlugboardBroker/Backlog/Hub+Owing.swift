@@ -16,7 +16,8 @@ extension Hub {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         let hash = keyHash(observable, tail)
-        guard !sessions[session].isBehind, matching[subscription].isFree(hash) else {
+        let isLater = observable != nil && isJudgedLater(event, for: subscription)
+        guard !sessions[session].isBehind, matching[subscription].isFree(hash), !isLater else {
             return owe(event, tail, of: observable, to: subscription)
         }
         guard let line = line(event, tail, of: observable, for: subscription) else { return }
@@ -72,29 +73,40 @@ extension Hub {
         noteFree(subscription)
     }
 
-    /// Another event may have let a subscription go on: a key that is written again moves behind others.
+    /// Another event may have let a subscription go on: a key that is written again moves behind others. In a
+    /// turn that has done enough, what is free waits for its end.
     private mutating func noteFree(_ subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         let wasBehind = sessions[session].isBehind
         noteReady(subscription)
-        if !wasBehind, sessions[session].isBehind { delivery.noteFreed(session) }
+        if !wasBehind, sessions[session].isBehind, !hasDoneEnough { delivery.noteFreed(session) }
     }
 
     /// An event that has to wait is owed: of a key that is owed already every one counts, as it does
-    /// while it is still read which keys are; and what is queued as a line is judged when that is made.
+    /// while it is still read which keys are, and where filters have cost this turn too much; and what is
+    /// queued as a line is judged when that is made.
     private mutating func isOwed(
         _ event: Event,
         _ tail: borrowing EventTail,
         _ key: ObservableHandle?,
         _ subscription: SubscriptionHandle
     ) -> Bool {
-        guard matching[subscription].filter != nil else { return true }
+        guard let filter = matching[subscription].filter else { return true }
+        if key != nil, isJudgedLater(event, for: subscription) { return true }
         if let key, matching[subscription].delivery == .latest, let backlog = matching[subscription].backlog,
             place(of: key, in: backlog) != nil || backlog.replay?.gathers == true
         {
             return true
         }
+        insight.count(steps: filter.steps(for: tail.value.count))
         return delivery.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
+    }
+
+    /// Whether an event is held against an observer's filter when that is told what it is owed: the turn has done
+    /// enough, and others wait. Who acknowledges is told at once, as others wait for that.
+    private func isJudgedLater(_ event: Event, for subscription: SubscriptionHandle) -> Bool {
+        hasDoneEnough && event != .emit && matching[subscription].filter != nil
+            && matching[subscription].delivery == .latest && !matching[subscription].acknowledges
     }
 
     // MARK: Keys
@@ -290,8 +302,7 @@ extension Hub {
         var telling = Telling.event
         if let filter = matching[subscription].filter {
             let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
-            // A step for every two bytes of conditions takes about as long as telling one observer.
-            insight.count(steps: filter.bytes / 2)
+            insight.count(steps: filter.steps(for: tail.value.count))
             telling = delivery.telling(event, tail, wasSent: wasSent, filter)
         }
         switch telling {

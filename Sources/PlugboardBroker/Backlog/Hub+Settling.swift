@@ -97,6 +97,7 @@ extension Hub {
             return
         }
         delivery.beginExamining()
+        let before = sessions[session].outbox.count
         while !catchup.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
             !delivery.judge.hasExaminedEnough
         {
@@ -111,12 +112,17 @@ extension Hub {
                 dropEmptyBacklog(of: subscription)
             }
         }
+        let bytes = max(0, sessions[session].outbox.count - before)
+        insight.count(steps: delivery.judge.examinedSteps + bytes / Self.bytesPerStep)
         if sessions[session].isHeld { releaseDeferred(session, catchup) }
         if catchup.ready.isEmpty, !sessions[session].isHeld, !catchup.isReading(matching) {
             sessions[session].isBehind = false
         }
         sessions[session].dropEmptyCatchup()
     }
+
+    /// So many bytes of lines are made while one observer is told an event.
+    private static let bytesPerStep = 32
 
     /// One subscription's share of a turn. Returns whether it waits for nothing but more room.
     private mutating func settle(_ subscription: SubscriptionHandle) -> Bool {
@@ -140,11 +146,11 @@ extension Hub {
             return false
         case .replayed: tellReplayed(subscription, backlog)
         case .key(let owed):
-            let examined = Judge.cost(of: keyspace[backlog.keys[owed].observable].value)
-            guard tellKey(owed, subscription, backlog) else {
-                delivery.noteExamined(examined)
-                return false
-            }
+            let filter = matching[subscription].filter
+            let steps = Judge.steps(for: keyspace[backlog.keys[owed].observable].value.count, filter)
+            let isTold = tellKey(owed, subscription, backlog)
+            if filter != nil || !isTold { delivery.noteExamined(steps) }
+            return isTold
         case .line: tellLine(subscription, backlog)
         case .gap: if let gap = backlog.takeGap() { tell(gap, subscription, backlog) }
         }

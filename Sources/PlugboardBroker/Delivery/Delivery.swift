@@ -1,9 +1,9 @@
 // The room of what is sent: the events of the turn, memory for outboxes, and which clients have
 // something to be sent or are to be dismissed.
 //
-// What always holds: a client is listed as dirty once, exactly while its session says so; whoever is to
-// be dismissed has been told why; between two turns the log is empty and no reply is half written. It
-// changes outboxes and knows nothing of keys or subscriptions.
+// What always holds: a client is listed once as heard or as dirty, exactly while its session says so; whoever
+// is to be dismissed has been told why; between two turns no reply is half written, and the log is empty unless
+// some of the dirty are left to be served. It changes outboxes and knows nothing of keys or subscriptions.
 
 import PlugboardMemory
 import PlugboardWire
@@ -17,7 +17,10 @@ struct Delivery: ~Copyable {
     /// What an observer is told of an event.
     private(set) var judge = Judge()
     private var buffers = BufferPool()
-    /// Sessions that have something to be sent.
+    /// Sessions that were heard in this turn. They are served before those that are only told something:
+    /// however many observe a key, a reply doesn't wait for them.
+    private(set) var heard = List<SessionHandle>(reserving: 64)
+    /// Other sessions that have something to be sent.
     private(set) var dirty = List<SessionHandle>(reserving: 64)
     /// Sessions that are to be dismissed: too much is owed to them, or to their users.
     private(set) var dismissed = List<SessionHandle>()
@@ -43,8 +46,22 @@ struct Delivery: ~Copyable {
         dirty.append(session)
     }
 
-    /// The first of the dirty clients were served.
-    mutating func forgetDirty(_ count: Int) { dirty.removeFirst(count) }
+    /// Notes that a session was heard.
+    @inline(__always)
+    mutating func touch(heard session: SessionHandle, _ sessions: inout SessionTable) {
+        if sessions[session].isTouched { return }
+        sessions[session].isTouched = true
+        heard.append(session)
+    }
+
+    /// Nobody is left who has something to be sent.
+    @inline(__always) var isDone: Bool { heard.isEmpty && dirty.isEmpty }
+
+    /// The first of the clients were served.
+    mutating func forgetServed(heard heardCount: Int = 0, dirty dirtyCount: Int) {
+        heard.removeFirst(heardCount)
+        dirty.removeFirst(dirtyCount)
+    }
 
     /// A client that is owed more than can be kept is dismissed at the end of the turn.
     mutating func setAside(_ session: SessionHandle, _ farewell: Farewell, _ sessions: inout SessionTable) {
@@ -66,7 +83,7 @@ struct Delivery: ~Copyable {
     /// Takes a session that ends out of what the turn still has to do. What it waited for may have
     /// come in the very moment in which its connection was found to be gone.
     mutating func strike(_ session: SessionHandle, _ sessions: inout SessionTable) {
-        if sessions[session].isTouched { dirty.remove(session) }
+        if sessions[session].isTouched, !heard.remove(session) { dirty.remove(session) }
         sessions[session].isTouched = false
         dismissed.remove(session)
         while freed.remove(session) {}
@@ -207,6 +224,7 @@ struct Delivery: ~Copyable {
 
     @inline(never)
     private mutating func copyOut(_ sessions: inout SessionTable) {
+        for place in heard.indices { takeOverLog(heard[place], &sessions) }
         for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
         log.removeAll()
         log.beginEvent()
@@ -269,8 +287,8 @@ struct Delivery: ~Copyable {
     /// A session's turn to be told what it is owed begins.
     mutating func beginExamining() { judge.beginExamining() }
 
-    /// A value was looked at, and told to nobody.
-    mutating func noteExamined(_ bytes: Int) { judge.noteExamined(bytes) }
+    /// A value was looked at; see `Judge`.
+    mutating func noteExamined(_ steps: Int) { judge.noteExamined(steps) }
 
     // MARK: Memory
 
@@ -280,9 +298,10 @@ struct Delivery: ~Copyable {
     /// Takes the memory of a buffer that has become empty.
     mutating func takeBack(from buffer: inout ByteBuffer) { buffers.takeBack(from: &buffer) }
 
-    /// The turn is over: what was shared by its events is not needed any more.
+    /// The turn is over: what was shared by its events is not needed any more, unless somebody is yet to be
+    /// served.
     mutating func endTurn() {
-        log.removeAll()
+        if isDone { log.removeAll() }
         freed.removeAll()
         heldOld = nil
     }
@@ -296,11 +315,11 @@ extension Delivery {
         _ living: borrowing Living,
         _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
-        try log.checkInvariants()
+        if isDone { try log.checkInvariants() }
         try buffers.checkInvariants()
         try Self.always.hold("no old value is held", heldOld == nil)
         try Self.always.hold("no reply is half written", replyStart == nil)
-        for session in living.sessions {
+        for session in living.sessions where !sessions[session].isTouched {
             try sessions[session].outbox.checkInvariants(sessions[session].client)
         }
         try dirtyAreThere(living, sessions)
@@ -315,8 +334,8 @@ extension Delivery {
         _ living: borrowing Living,
         _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
-        let listed = Set(dirty.all)
-        try Self.always.agree("nobody is touched twice", dirty.count, listed.count)
+        let listed = Set(dirty.all).union(heard.all)
+        try Self.always.agree("nobody is touched twice", dirty.count + heard.count, listed.count)
         for session in listed {
             try Self.always.hold("who is touched is there", living.sessions.contains(session))
         }

@@ -40,6 +40,13 @@ final class Filter {
     /// What it takes up, about.
     var bytes: Int { text.count }
 
+    /// What holding a value of so many bytes against it costs at most, about, in observers that are told an event
+    /// meanwhile: for conditions and names of parts a step for every two bytes of their text, for reading the
+    /// value one for every sixteen, and for finding what differs one for each.
+    func steps(for valueCount: Int) -> Int {
+        text.count / 2 + valueCount / (tellsDifferences ? 1 : 16)
+    }
+
     /// What its observer may see is another from here on.
     func noteHidden(upTo revision: UInt64) {
         hiddenRevision = revision

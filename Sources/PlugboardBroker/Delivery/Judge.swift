@@ -8,33 +8,36 @@ import PlugboardWire
 
 /// Holds values against filters.
 struct Judge: ~Copyable {
-    /// Bytes of values that are looked at in one go, and told to nobody: about a millisecond.
-    static let examinedBytesMax = 1_048_576
-    /// What looking at a value costs at least, in the same measure.
-    private static let examinedBytesMin = 256
+    /// What is done in one go for a session that is told what it is owed, in observers that are told an event
+    /// meanwhile: about a millisecond.
+    static let examinedStepsMax = 65_536
+    /// What looking at a value costs at least.
+    private static let examinedStepsMin = 16
 
     private var comparer = JSONComparer()
     /// The piece that the last `change` came to.
     private(set) var change = ByteBuffer()
     private var judgement = Judgement()
-    /// Bytes that were looked at since a session's turn to be told began.
-    private var examinedBytes = 0
+    /// What looking at values has cost since a session's turn to be told began.
+    private(set) var examinedSteps = 0
 
     init() {}
 
     // MARK: How much
 
     /// A session's turn to be told begins.
-    mutating func beginExamining() { examinedBytes = 0 }
+    mutating func beginExamining() { examinedSteps = 0 }
 
-    /// A value was looked at, and told to nobody.
-    mutating func noteExamined(_ bytes: Int) { examinedBytes += bytes }
+    /// A value was looked at, for which somebody had to be asked what it wants.
+    mutating func noteExamined(_ steps: Int) { examinedSteps += steps }
 
     /// Others are to have their turn.
-    var hasExaminedEnough: Bool { examinedBytes >= Self.examinedBytesMax }
+    var hasExaminedEnough: Bool { examinedSteps >= Self.examinedStepsMax }
 
-    /// What looking at a value costs.
-    static func cost(of value: Span<UInt8>) -> Int { value.count + examinedBytesMin }
+    /// What looking at a value of so many bytes costs.
+    static func steps(for valueCount: Int, _ filter: Filter?) -> Int {
+        examinedStepsMin + (filter?.steps(for: valueCount) ?? valueCount / 16)
+    }
 
     // MARK: What is told
 

@@ -23,11 +23,11 @@ extension Hub {
             finishLines(in: bytes.span)
         case .other:
             let request = requests.group.next.request
-            finishLines(in: bytes.span)
+            guard finishLines(in: bytes.span) else { return false }
             sessions[session].line = number
             execute(request, bytes.span[place], from: session)
         case .unusual:
-            finishLines(in: bytes.span)
+            guard finishLines(in: bytes.span) else { return false }
             sessions[session].line = number
             var line = bytes._mutatingExtracting(place)
             executeUnusual(&line, from: session)
@@ -38,11 +38,17 @@ extension Hub {
     /// So many keys lie in a processor's cache, most likely, and needn't be fetched.
     private static let cachedKeysMax = 1_024
 
-    /// Executes what waits.
+    /// Executes what waits. Returns false where the turn has done enough before all of it was executed: then
+    /// `requests.takeLeftOver` says where the rest begins, and nothing behind it may be executed.
+    @discardableResult
     @inline(__always)
-    mutating func finishLines(in bytes: Span<UInt8>) {
+    mutating func finishLines(in bytes: Span<UInt8>) -> Bool {
         if !requests.group.isEmpty { publishWaiting(in: bytes) }
+        return requests.group.leftOver == nil
     }
+
+    /// Whether others are to have their turn before more is done for anybody.
+    @inline(__always) var hasDoneEnough: Bool { effort > requests.effortEnd }
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
         guard let session = requests.group.session else { return }
@@ -74,7 +80,10 @@ extension Hub {
         in bytes: Span<UInt8>,
         _ session: SessionHandle
     ) {
-        for index in publishes.indices { publish(publishes[index], in: bytes, session) }
+        for index in publishes.indices {
+            if index > 0, hasDoneEnough { return requests.leave(publishes[index]) }
+            publish(publishes[index], in: bytes, session)
+        }
     }
 
     @inline(__always)

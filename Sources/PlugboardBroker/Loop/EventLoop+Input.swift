@@ -95,6 +95,9 @@ extension EventLoop {
             if !(waits && mayWait), !mayGoOn(session) { break }
         }
         hub.finishLines(in: bytes.span)
+        if let left = hub.requests.takeLeftOver() {
+            (start, connection.lines) = (left.start, left.number - 1)
+        }
         hub.sessions[session].line = connection.lines
         if !hub.sessions[session].isOpen { return bytes.count }
         if start > 0, mustWait(session) { connection.isHeldBack = true }
@@ -104,7 +107,7 @@ extension EventLoop {
     /// Whether the next line of a client may be executed.
     @inline(__always)
     private func mayGoOn(_ session: SessionHandle) -> Bool {
-        hub.effort <= effortEnd && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
+        !hub.hasDoneEnough && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
     }
 
     /// Whether a client has to read before more of its lines are executed, or others come
@@ -112,7 +115,7 @@ extension EventLoop {
     @inline(__always)
     private func mustWait(_ session: SessionHandle) -> Bool {
         hub.sessions[session].outbox.count > Self.unreadRepliesMax || hub.sessions[session].isHeld
-            || hub.sessions[session].isBusy || hub.effort > effortEnd
+            || hub.sessions[session].isBusy || hub.hasDoneEnough
     }
 
     /// Executes a line, or has it wait for those that follow. Returns whether it only waits.
@@ -128,8 +131,7 @@ extension EventLoop {
         }
         connection.lines &+= 1
         guard line.count <= Limits.lineBytesMax else {
-            hub.finishLines(in: bytes.span)
-            refuseOverlong(connection)
+            if hub.finishLines(in: bytes.span) { refuseOverlong(connection) }
             return false
         }
         connection.overlongLines = 0

@@ -22,12 +22,13 @@ extension EventLoop {
             !hub.durability.hasJournal || hub.durability.isWritten
         )
         try always.hold(
-            "nobody is left to be served",
-            hub.delivery.dirty.isEmpty && hub.delivery.dismissed.isEmpty
+            "nobody is left to be served but those for whom a turn has no time",
+            (hub.delivery.isDone || !mayServeMore && hub.delivery.heard.isEmpty)
+                && hub.delivery.dismissed.isEmpty
         )
-        let goOn = Set(unsettled.all)
+        let goOn = Set(unsettled.all).union(passedOver.all)
         let released = Set(self.released.all)
-        for connection in connections.all() {
+        for connection in connections.all() where !hub.sessions[connection.session].isTouched {
             let name = "client \(hub.sessions[connection.session].client)"
             let isReleased = connection.isReleased
             let isListed = released.contains(connection.token)

@@ -13,19 +13,39 @@ extension EventLoop {
     /// How often in a turn one connection is given more of what it is owed.
     private static var settlingRoundsMax: Int { 4 }
 
-    /// Serves each connection that has something to be sent.
+    /// So many connections that are only told something are served in a turn: a few milliseconds, for which
+    /// others wait.
+    static var servedPerTurn: Int { 1_024 }
+
+    /// Serves each connection that was heard, then those that have something to be sent; the rest of these in
+    /// the next turn, if they are very many.
     mutating func writeOut() throws {
-        var index = 0
+        var (heard, dirty) = (0, 0)
         // Also where the journal fails in between: of those who were served some are gone by then.
-        defer { hub.delivery.forgetDirty(index) }
-        while index < hub.delivery.dirty.count {
-            let session = hub.delivery.dirty[index]
-            index += 1
+        defer { hub.delivery.forgetServed(heard: heard, dirty: dirty) }
+        while true {
+            let session: SessionHandle
+            if heard < hub.delivery.heard.count {
+                session = hub.delivery.heard[heard]
+                heard += 1
+            } else if dirty < hub.delivery.dirty.count, mayServeMore {
+                session = hub.delivery.dirty[dirty]
+                dirty += 1
+                servedCount += 1
+            } else {
+                return
+            }
             hub.sessions[session].isTouched = false
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
             serve(connection)
             try judge(connection)
         }
+    }
+
+    /// Who traces is told when all are served; and who may see less from now on has been sent what it may still
+    /// see.
+    var mayServeMore: Bool {
+        servedCount < servedMax || hub.insight.isTracing || isStopping || isPolicyWaiting
     }
 
     /// Closes the connections that are finished. Who is given up is told so before that.
@@ -61,7 +81,7 @@ extension EventLoop {
         let session = connection.session
         flush(connection)
         var rounds = 0
-        while hub.sessions[session].isBehind, hub.sessions[session].isOpen,
+        while hub.sessions[session].isBehind, hub.sessions[session].isOpen, hub.effort <= settlingEnd,
             hub.sessions[session].outbox.count <= Limits.lowWaterBytes, rounds < Self.settlingRoundsMax
         {
             rounds += 1
@@ -73,18 +93,23 @@ extension EventLoop {
         if hub.sessions[session].isBehind, hub.sessions[session].isOpen, !connection.isWaitingToWrite,
             !hub.awaitsJournal(session)
         {
-            unsettled.append(connection.token)
+            if rounds == 0 { passedOver.append(connection.token) } else { unsettled.append(connection.token) }
         }
     }
 
-    /// Goes on with clients that are owed more than one turn gave them.
+    /// Goes on with clients that are owed more than one turn gave them. First come those that had nothing of
+    /// the last one.
     mutating func goOnWithUnsettled() {
-        for token in unsettled.all {
-            if let connection = connections.find(token: token) {
-                hub.delivery.touch(connection.session, &hub.sessions)
-            }
-        }
+        settlingEnd = hub.effort &+ effortMax / 2
+        for place in passedOver.indices { touch(passedOver[place]) }
+        for place in unsettled.indices { touch(unsettled[place]) }
+        passedOver.removeAll()
         unsettled.removeAll()
+    }
+
+    private mutating func touch(_ token: UInt64) {
+        guard let connection = connections.find(token: token) else { return }
+        hub.delivery.touch(connection.session, &hub.sessions)
     }
 
     /// Queues the last line of a connection and takes it out of the bus. What waited

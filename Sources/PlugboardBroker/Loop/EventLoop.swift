@@ -18,7 +18,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     static var readBytes: Int { 65_536 }
     /// What is done in a turn before clients' lines wait for the next, in observers told: some milliseconds,
     /// for which others wait.
-    private static var effortPerTurn: UInt64 { 262_144 }
+    static var effortPerTurn: UInt64 { 131_072 }
     /// How long clients get to read what waits for them when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
@@ -41,11 +41,19 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var released = List<UInt64>(reserving: 64)
     /// Connections that are owed something and take more.
     var unsettled = List<UInt64>(reserving: 64)
+    /// Those of them for which this turn had no time.
+    var passedOver = List<UInt64>(reserving: 64)
+    /// The hub's effort at which enough was told in this turn of what is owed.
+    var settlingEnd: UInt64 = 0
+    /// Connections that were served in this turn, of those that were only told something.
+    var servedCount = 0
+    /// The same as the constant but in tests.
+    var servedMax = servedPerTurn
     /// Connections with which the turn may be done for good.
     var finished = List<UInt64>(reserving: 64)
-    /// The hub's effort at which this turn has done enough.
-    private(set) var effortEnd: UInt64 = 0
-    private var isStopping = false
+    /// The same as the constant but in tests.
+    var effortMax = effortPerTurn
+    private(set) var isStopping = false
     /// Whether another broker takes the place of this one when it has ended.
     private let succession: Succession
     /// Where the journal's work beside the loop reports, and when it is looked after next.
@@ -53,7 +61,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var nextJournalTick: UInt64 = 0
     /// Where policies come from, if one is followed.
     private var policyInbox: Mailbox<Policy>?
-    private var isPolicyWaiting = false
+    private(set) var isPolicyWaiting = false
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
     /// When a debug build looks at its state.
@@ -144,8 +152,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private mutating func turn(waiting milliseconds: Int32) throws {
         try wait(milliseconds)
         try performReady()
-        goOnWithReleased()
-        if hub.requests.areWaiting { hub.goOnWithWalks(until: effortEnd) }
+        if hasRoomInLog { goOnWithReleased() }
+        if hub.requests.areWaiting { hub.goOnWithWalks() }
         expireDue()
         goOnWithUnsettled()
         try tickJournal()
@@ -163,7 +171,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Finds what is ready, unless some of what was is not handled yet.
     private mutating func wait(_ milliseconds: Int32) throws {
-        effortEnd = hub.effort &+ Self.effortPerTurn
+        hub.requests.beginTurn(until: hub.effort &+ effortMax)
+        servedCount = 0
         if handledCount < ready.count { return }
         ready.removeAll()
         handledCount = 0
@@ -176,16 +185,18 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if !ready.isEmpty { hub.insight.beginTurn() }
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
         isPolicyWaiting = false
-        while handledCount < ready.count, hub.delivery.log.count <= Delivery.logBytesPerTurn {
+        while handledCount < ready.count, hasRoomInLog {
             handledCount += 1
             try handle(ready[handledCount - 1])
         }
     }
 
+    private var hasRoomInLog: Bool { hub.delivery.log.count <= Delivery.logBytesPerTurn }
+
     /// The end of a connection may be a write, and for others too much; what is kept, news; and those who
     /// trace are told when it is known how long others waited, and may be traced themselves.
     private var hasMoreToTell: Bool {
-        !hub.delivery.dirty.isEmpty || !hub.delivery.dismissed.isEmpty || !finished.isEmpty
+        !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty || !finished.isEmpty
             || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
 
@@ -209,7 +220,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.policyToken: isPolicyWaiting = true
         default:
             guard let connection = connections.find(token: ready.token) else { return }
-            hub.delivery.touch(connection.session, &hub.sessions)
+            hub.delivery.touch(heard: connection.session, &hub.sessions)
             if ready.isGone { noteGone(connection) }
             if ready.canRead || ready.isGone { receive(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
@@ -248,8 +259,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        let goesOn = !released.isEmpty || !unsettled.isEmpty || hub.requests.areWaiting || isPolicyWaiting
-        if goesOn || hub.durability.isGathering { return 0 }
+        let goesOn = !released.isEmpty || !unsettled.isEmpty || !passedOver.isEmpty || !hub.delivery.isDone
+        if goesOn || hub.requests.areWaiting || isPolicyWaiting || hub.durability.isGathering { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(listenerRestsUntil ?? .max, due)
         if until == .max { return -1 }
@@ -282,7 +293,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         while connections.count > 0 {
             let now = time.nanoseconds()
             guard now < deadline else { return }
-            try turn(waiting: hub.delivery.dirty.isEmpty ? Int32((deadline - now) / 1_000_000 + 1) : 0)
+            try turn(waiting: hub.delivery.isDone ? Int32((deadline - now) / 1_000_000 + 1) : 0)
         }
     }
 }

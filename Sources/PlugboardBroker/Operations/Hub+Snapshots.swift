@@ -18,19 +18,16 @@ extension Hub {
         insight.count(steps: values.count * Self.stepsPerValue)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
-        var budget = matching[subscription].delivery == .all ? Int.max : Judge.examinedBytesMax
+        var budget = matching[subscription].delivery == .all ? Int.max : Judge.examinedStepsMax
         for observable in inOrder(values) {
             while let entry = gone.first, entry.revision < keyspace[observable].revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
             }
-            if matching[subscription].filter != nil, budget > 0 {
-                budget -= Judge.cost(of: keyspace[observable].value)
+            if let filter = matching[subscription].filter, budget > 0 {
                 let value = keyspace[observable].value
-                guard delivery.concerns(.update, from: Span(), to: value, matching[subscription].filter)
-                else {
-                    continue
-                }
+                budget -= Judge.steps(for: value.count, filter)
+                guard delivery.concerns(.update, from: Span(), to: value, filter) else { continue }
             }
             let (hash, revision) = (keyspace[observable].hash, keyspace[observable].revision)
             let owed = OwedKey(observable, hash, revision: revision, .nothing)

@@ -37,11 +37,11 @@ extension Hub {
     private static let stepsPerVisit = 16
 
     /// Goes on with requests that were put off, each for a slice, while the turn has time.
-    mutating func goOnWithWalks(until end: UInt64) {
+    mutating func goOnWithWalks() {
         var first: Walk?
         while let walk = requests.next() {
             if goOn(with: &walk.search) { finish(walk) } else { requests.wait(walk) }
-            if effort > end || first === walk { return }
+            if hasDoneEnough || first === walk { return }
             if first == nil { first = walk }
         }
     }

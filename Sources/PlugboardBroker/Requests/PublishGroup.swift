@@ -16,6 +16,13 @@ struct WaitingPublish: BitwiseCopyable {
     var hash: UInt64 = 0
 }
 
+/// The first of the lines that a turn left for the next: where it lies among the bytes that were read, and
+/// its number among its client's.
+struct LeftOver: Equatable, BitwiseCopyable {
+    let start: Int
+    let number: UInt64
+}
+
 /// The publishes that wait for each other, in their order.
 struct PublishGroup: ~Copyable {
     /// More than the fetches that a processor has under way at once, so that the waits in
@@ -25,6 +32,8 @@ struct PublishGroup: ~Copyable {
     private(set) var count = 0
     /// Something of each key that was looked for last, so that they are really read.
     var fetched: UInt64 = 0
+    /// What was left of the group when the turn had done enough.
+    var leftOver: LeftOver?
     /// Who sent them.
     private(set) var session: SessionHandle?
 

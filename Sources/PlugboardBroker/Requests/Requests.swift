@@ -28,8 +28,13 @@ struct Requests: ~Copyable {
     private(set) var finished: Walk?
     /// The same as the constant but in tests.
     private(set) var visitsMax = visitsPerSlice
+    /// The effort with which this turn has done enough: what clients still ask for waits for the next.
+    private(set) var effortEnd = UInt64.max
 
     init() {}
+
+    /// A turn begins, and has done enough with so much effort.
+    mutating func beginTurn(until effort: UInt64) { effortEnd = effort }
 
     // MARK: Lines
 
@@ -82,6 +87,14 @@ struct Requests: ~Copyable {
 
     @inline(__always)
     mutating func putBack(_ publishes: inout List<WaitingPublish>) { group.putBack(&publishes) }
+
+    /// The turn has done enough: this publish and those behind it are read again in the next.
+    mutating func leave(_ publish: WaitingPublish) {
+        group.leftOver = LeftOver(start: publish.line.start, number: publish.number)
+    }
+
+    /// Where the lines begin that were left for the next turn, if any were.
+    mutating func takeLeftOver() -> LeftOver? { group.leftOver.take() }
 
     /// Keeps something of each key that was looked for, so that the keys are really read.
     mutating func noteFetched(_ sum: UInt64) { group.fetched = sum }
@@ -148,7 +161,7 @@ struct Requests: ~Copyable {
         _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         let always = Invariants(of: "Requests")
-        try always.hold("no publish waits to be made", group.isEmpty)
+        try always.hold("no publish waits to be made", group.isEmpty && group.leftOver == nil)
         let walking = Set(walks.map(\.session))
         try always.agree("a client has one request at most that is put off", walks.count, walking.count)
         try always.hold("nothing is executed between turns", finished == nil)

@@ -11,6 +11,8 @@ struct Features {
     let hasShortPauses: Bool
     /// Requests that look at keys look at one a turn.
     let hasSlices: Bool
+    /// A turn serves one connection that is only told something, and does as little else as it can.
+    let hasShortTurns: Bool
     let policies: PolicySequence
     /// The turns in which a new policy is loaded.
     let reloads: [Int]
@@ -26,6 +28,7 @@ struct Features {
         hasMixedBatches = !isPlain && chance.isOne(in: 2)
         hasShortPauses = !isPlain && chance.isOne(in: 2)
         hasSlices = !isPlain && chance.isOne(in: 2)
+        hasShortTurns = hasSlices && chance.isOne(in: 2)
     }
 
     var isPlain: Bool {

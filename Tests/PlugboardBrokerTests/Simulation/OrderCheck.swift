@@ -18,6 +18,8 @@ struct OrderCheck {
         var hasPhases: Bool
         /// Whether values are so large that clients lag behind.
         var isHeavy: Bool
+        /// Whether turns are so short that clients are behind without being slow.
+        var isHurried: Bool
         /// When the world had come to rest. A barrier after that is one for all subscriptions.
         var restedAt: Int
         /// The broker's last life. Earlier lives ended without warning, unless the disk failed.

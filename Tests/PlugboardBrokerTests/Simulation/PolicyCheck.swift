@@ -67,7 +67,9 @@ struct PolicyCheck {
             write.value.map { value in log.keys[write.key]?.contains { $0.value == value } ?? false } ?? false
         }
         if isDone || isWritten {
-            complaints.append("done, though \(conversation.client) may not: \(asked.wish)")
+            complaints.append(
+                "done, though \(conversation.client) may not under \(asked.policy) to \(last): \(asked.wish)"
+            )
         }
     }
 }

@@ -25,6 +25,7 @@ struct Recording {
         terms = OrderCheck.Terms(
             hasPhases: world.scenario.hasPhases,
             isHeavy: world.scenario.isHeavy,
+            isHurried: world.scenario.features.hasShortTurns,
             restedAt: world.restedAt,
             lastLife: world.life,
             isDiskFailing: isFailing,
@@ -69,7 +70,7 @@ struct Recording {
     /// the key is written again.
     func mayBeOwed(_ event: Told, in conversation: Conversation) -> Bool {
         guard event.revision != log.keys[event.key]?.last?.revision else { return false }
-        return terms.isHeavy
+        return terms.isHeavy || terms.isHurried
             || conversation.asked.contains { asked in
                 switch asked.wish {
                 case .subscribe(let plan): plan.since != nil

@@ -128,8 +128,9 @@ final class SimulatedClient {
             conversation.ended = world.count()
             conversation.noteLeft(at: link?.closedAt ?? world.count())
         }
-        conversation.lastPolicy = world.policyPosted
-        let isTurnedAway = link?.isClosedByBroker ?? false && conversation.told.first?.name != "hello"
+        let isByBroker = link?.isClosedByBroker ?? false
+        conversation.lastPolicy = isByBroker ? world.policyPosted : world.lastPolicy
+        let isTurnedAway = isByBroker && conversation.told.first?.name != "hello"
         link = nil
         wishes.forgo()
         if isTurnedAway, !world.policies.isEmpty { noteTurnedAway() }
@@ -145,7 +146,7 @@ final class SimulatedClient {
 
     /// Notes that the world has ended.
     func noteEnd() {
-        if link != nil { conversations.last?.lastPolicy = world.policyPosted }
+        if link != nil { conversations.last?.lastPolicy = world.lastPolicy }
     }
 
     /// Notes that a policy will be loaded that may send it away.

@@ -72,6 +72,8 @@ final class SimulatedWorld {
     }
 
     var hasJournal: Bool { scenario.hasJournal }
+    /// The last policy by which what was sent may be judged: its client may have left long before that.
+    var lastPolicy: Int { max(0, policies.count - 1) }
     var isStopping: Bool { phase == .stopping }
     /// Whether nothing has come to rest yet.
     var isBusy: Bool { phase == .busy }
@@ -101,6 +103,7 @@ final class SimulatedWorld {
         )
         loop.hub.keyspace.resume("00000000000000aa", at: 0)
         if scenario.features.hasSlices { loop.hub.requests.limitSlices(visits: 1) }
+        if scenario.features.hasShortTurns { (loop.effortMax, loop.servedMax) = (1, 1) }
         if scenario.hasJournal {
             let worker = SlowWorker(disk)
             self.worker = worker

@@ -74,7 +74,8 @@ struct SubscriptionCheck {
         answered = reply.time
         hasPhases = terms.hasPhases
         batches = terms.batches
-        mayFold = plan.every > 0 || terms.hasPhases && plan.phase > 0 || terms.isHeavy || plan.since != nil
+        let mayBeBehind = terms.isHeavy || terms.isHurried
+        mayFold = plan.every > 0 || terms.hasPhases && plan.phase > 0 || mayBeBehind || plan.since != nil
         isReadBack = terms.isHeavy && plan.isAll
         mayBeWhole = !terms.policies.isEmpty
         isSynced = !plan.isInitial
