@@ -46,7 +46,8 @@ struct RoomTests {
     private static let phases = [
         "try wait(milliseconds)", "try performReady()", "goOnWithReleased()",
         "hub.goOnWithWalks(", "expireDue()",
-        "goOnWithUnsettled()", "try tickJournal()", "dismissSlow()", "try keepRecords()", "try writeOut()",
+        "goOnWithLeaving()", "goOnWithUnsettled()", "try tickJournal()", "dismissSlow()", "try keepRecords()",
+        "try writeOut()",
         "closeFinished()", "hub.tellTraces()", "readAgain()", "hub.endTurn()", "try checkTurn()",
     ]
 

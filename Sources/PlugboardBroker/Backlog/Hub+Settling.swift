@@ -77,14 +77,29 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         endReplay(of: subscription)
+        writeOffKeys(of: subscription)
+        openBacklog(of: subscription).catchup.forget(subscription, backlog)
+        releaseBacklog(of: subscription)
+    }
+}
+
+extension Hub {
+    /// Forgets the keys that a subscription is owed. Returns false where that is enough for now.
+    @discardableResult
+    mutating func writeOffKeys(of subscription: SubscriptionHandle, until effortEnd: UInt64 = .max) -> Bool {
+        guard let backlog = matching[subscription].backlog else { return true }
         while let owed = backlog.keys.front {
+            if effort > effortEnd { return false }
+            insight.count(steps: Self.stepsPerOwedKey)
             let observable = backlog.keys[owed].observable
             forgetOwed(owed, of: subscription)
             keyspace.removeIfUnneeded(observable)
         }
-        openBacklog(of: subscription).catchup.forget(subscription, backlog)
-        releaseBacklog(of: subscription)
+        return true
     }
+
+    /// What forgetting a key that is owed costs, in observers that are told an event meanwhile.
+    private static let stepsPerOwedKey = 4
 }
 
 // MARK: Telling

@@ -71,21 +71,31 @@ struct Hub: ~Copyable {
         end(session)
     }
 
-    /// Forgets a client: its subscriptions end, what it left to be done is done, what it
-    /// wrote stays and says that it is gone. More than once does no harm.
-    mutating func leave(_ session: SessionHandle) {
+    /// Takes leave of a client: its subscriptions end, what it left to be done is done, what it wrote stays and
+    /// says that it is gone. Returns false where others have their turn before all of its subscriptions have
+    /// ended: it is no longer told anything, and the next call goes on. More than once does no harm.
+    @discardableResult
+    mutating func leave(_ session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
+        // What its end sets free for others must not be told to itself.
+        if sessions[session].isOpen { sessions[session].farewell = .gone }
         if sessions[session].duties != nil { leaveCalls(session) }
         if sessions[session].isBusy { requests.cancel(of: session) }
         sessions[session].isBusy = false
         sessions[session].catchup?.ready.removeAll()
         sessions[session].catchup?.unanswered.removeAll()
-        while let subscription = sessions[session].subscriptions.list.last {
-            end(subscription)
-        }
         sessions[session].isBehind = false
         sessions[session].isHeld = false
+        while let subscription = sessions[session].subscriptions.list.last {
+            if effort > effortEnd { return false }
+            insight.count(steps: Self.stepsPerSubscription)
+            if writeOffKeys(of: subscription, until: effortEnd) { end(subscription) }
+        }
         executeLegacy(of: session)
+        return true
     }
+
+    /// What ending a subscription costs, in observers that are told an event meanwhile.
+    private static let stepsPerSubscription = 32
 
     /// Queues the last line of a client that is being closed.
     mutating func appendBye(to session: SessionHandle) {
@@ -100,8 +110,6 @@ struct Hub: ~Copyable {
 
     /// A client's connection is gone, and with it the session.
     mutating func forget(_ session: SessionHandle) {
-        // What its end sets free for others must not be told to itself.
-        if sessions[session].isOpen { sessions[session].farewell = .gone }
         leave(session)
         access.closeAccount(of: sessions[session])
         if supervision.reporter == session { supervision.reporter = nil }

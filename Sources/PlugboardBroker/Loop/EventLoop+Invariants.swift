@@ -27,6 +27,7 @@ extension EventLoop {
                 && hub.delivery.dismissed.isEmpty
         )
         let goOn = Set(unsettled.all).union(passedOver.all)
+        let leaving = Set(self.leaving.all)
         let released = Set(self.released.all)
         for connection in connections.all() where !hub.sessions[connection.session].isTouched {
             let name = "client \(hub.sessions[connection.session].client)"
@@ -37,7 +38,8 @@ extension EventLoop {
             try always.hold("a connection is watched for what it waits for", isWatched, of: name)
             try always.hold(
                 "who is done with is gone",
-                !connection.isFinished(hub.sessions[connection.session]),
+                !connection.isFinished(hub.sessions[connection.session])
+                    || leaving.contains(connection.token),
                 of: name
             )
             try always.hold("who is behind goes on", willGoOn(connection, goOn), of: name)

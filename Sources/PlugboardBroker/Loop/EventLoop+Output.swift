@@ -55,6 +55,10 @@ extension EventLoop {
             guard let connection = connections.find(token: token),
                 connection.isFinished(hub.sessions[connection.session])
             else { continue }
+            guard hub.leave(connection.session, until: leavingEnd) else {
+                noteLeaving(token)
+                continue
+            }
             hub.forget(connection.session)
             poller.remove(connection.descriptor.raw)
             connections.remove(connection)
@@ -112,12 +116,31 @@ extension EventLoop {
         hub.delivery.touch(connection.session, &hub.sessions)
     }
 
+    /// Goes on with clients that have gone and had very many subscriptions.
+    mutating func goOnWithLeaving() {
+        leavingEnd = hub.effort &+ effortMax / 2
+        var place = 0
+        while place < leaving.count {
+            let connection = connections.find(token: leaving[place])
+            if let connection, !hub.leave(connection.session, until: leavingEnd) {
+                place += 1
+                continue
+            }
+            if let connection { hub.delivery.touch(connection.session, &hub.sessions) }
+            leaving.removeSwapping(at: place)
+        }
+    }
+
+    private mutating func noteLeaving(_ token: UInt64) {
+        if !leaving.all.contains(token) { leaving.append(token) }
+    }
+
     /// Queues the last line of a connection and takes it out of the bus. What waited
     /// unread is dropped up to the next whole line, unless it is worth keeping.
     mutating func dismiss(_ connection: Connection, _ farewell: Farewell, keepingUnread: Bool) {
         let session = connection.session
         hub.sessions[session].farewell = farewell
-        hub.leave(session)
+        if !hub.leave(session, until: leavingEnd) { noteLeaving(connection.token) }
         connection.inbox.releaseMemory()
         connection.isHeldBack = false
         if !keepingUnread { dropUnread(connection) }

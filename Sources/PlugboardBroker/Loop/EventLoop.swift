@@ -43,6 +43,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var unsettled = List<UInt64>(reserving: 64)
     /// Those of them for which this turn had no time.
     var passedOver = List<UInt64>(reserving: 64)
+    /// Connections whose clients have gone, and that are not done with yet: they had very many subscriptions.
+    var leaving = List<UInt64>()
+    /// The hub's effort at which enough was done in this turn for clients that leave.
+    var leavingEnd: UInt64 = 0
     /// The hub's effort at which enough was told in this turn of what is owed.
     var settlingEnd: UInt64 = 0
     /// Connections that were served in this turn, of those that were only told something.
@@ -155,6 +159,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if hasRoomInLog { goOnWithReleased() }
         if hub.requests.areWaiting { hub.goOnWithWalks() }
         expireDue()
+        goOnWithLeaving()
         goOnWithUnsettled()
         try tickJournal()
         repeat {
@@ -260,7 +265,11 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
         let goesOn = !released.isEmpty || !unsettled.isEmpty || !passedOver.isEmpty || !hub.delivery.isDone
-        if goesOn || hub.requests.areWaiting || isPolicyWaiting || hub.durability.isGathering { return 0 }
+        if goesOn || !leaving.isEmpty || hub.requests.areWaiting || isPolicyWaiting
+            || hub.durability.isGathering
+        {
+            return 0
+        }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(listenerRestsUntil ?? .max, due)
         if until == .max { return -1 }
