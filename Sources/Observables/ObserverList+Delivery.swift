@@ -10,11 +10,13 @@ extension ObserverList {
         @usableFromInline let places: [Place]
         /// The event of a pass; nil if the events wait in the inboxes.
         @usableFromInline let event: Event?
+        @usableFromInline let isStrict: Bool
 
         @inlinable
-        init(_ places: [Place], _ event: Event?) {
+        init(_ places: [Place], _ event: Event?, isStrict: Bool = false) {
             self.places = places
             self.event = event
+            self.isStrict = isStrict
         }
     }
 
@@ -27,8 +29,11 @@ extension ObserverList {
     /// holds the lock, and has to `deliver` outside of it.
     @inlinable
     func post(_ state: inout State, _ event: (Kept) -> Event) -> Delivery? {
-        guard state.places.count > state.removed, !state.isFinished, let kept = state.kept else { return nil }
+        state.changes &+= 1
+        guard state.places.count > state.removed || state.isStrict, !state.isFinished, let kept = state.kept
+        else { return nil }
         let event = event(kept)
+        if state.isStrict { return state.postStrictly(event) }
         if state.isIdle {
             state.pass = Pass(event, state.places.count)
             // The pass is at the first place already.
@@ -45,7 +50,9 @@ extension ObserverList {
     @inlinable
     func deliver(_ delivery: Delivery?) {
         guard let delivery else { return }
-        if let event = delivery.event {
+        if delivery.isStrict {
+            passStrictly(delivery)
+        } else if let event = delivery.event {
             pass(event, delivery.places)
         } else {
             for place in delivery.places { place.inbox?.deliver() }
@@ -95,10 +102,13 @@ extension ObserverList {
 
     @inlinable
     func endDelivery() {
-        let rest = state.withLock { state in
+        let (rest, next) = state.withLock { state -> ([Place], Delivery?) in
             state.deliveries -= 1
-            return state.takeRest()
+            // A strict list goes on with what was sent meanwhile.
+            if state.isStrict, let next = state.nextStrictly() { return ([], next) }
+            return (state.takeRest(), nil)
         }
         withExtendedLifetime(rest) {}
+        if let next { passStrictly(next) }
     }
 }

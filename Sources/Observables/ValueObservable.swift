@@ -46,12 +46,27 @@ public protocol ValueObservable<Value>: AnyObject, Sendable {
         initial: Bool,
         _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable
+
+    /// The same for an observer in a phase. A type that doesn't implement it has all observers in one phase.
+    func observe(
+        initial: Bool,
+        in place: ObserverPlace,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable
 }
 
 extension ValueObservable {
     @inlinable
     public func update(_ newValue: Value) {
         update { $0 = newValue }
+    }
+
+    public func observe(
+        initial: Bool,
+        in place: ObserverPlace,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable {
+        observe(initial: initial, observer)
     }
 
     /// Calls `observer` for every change from now on, without the current value.

@@ -7,7 +7,7 @@ import Testing
 struct ExamplesTests {
     @Test("every paragraph of an example in a comment stands in a file of examples")
     func compiled() throws {
-        let files = ["Examples", "ThreadAndRoleExamples"]
+        let files = ["Examples", "ThreadAndRoleExamples", "OptionExamples"]
         let examples = flat(try files.map { try text(of: "Tests/ObservablesTests/\($0).swift") }.joined())
         let paragraphs = try sources().flatMap { try documentedParagraphs(of: $0) }
         #expect(paragraphs.count > 30)
@@ -50,6 +50,22 @@ struct ExamplesTests {
         expect(KeyedThreadSafeExample.run, ["B01 costs 25 instead of 30"])
         expect(RolesExample.run, ["it is 21 °C"])
         expect(MediatorExample.run, ["heating", "off"])
+    }
+
+    @Test("those of options and transactions print what they should")
+    func optionsOutput() async throws {
+        expect(OptionsExample.run, ["log: 20 → 90", "alarm: 120", "log: 90 → 120"])
+        expect(ControlExample.run, ["3 wait", "one", "two", "three"])
+        expect(WhereExample.run, ["order more, there is 1"])
+        expect(TraceExample.run, [#"25 ["tag sent", "bargain filtered"]"#])
+        expect(
+            DoorExample.run,
+            ["lock open", #"DoorObserver ["Lock sent", "Lamp paused"]"#, "lamp on"]
+        )
+        try TransactionExample.run()
+        #expect(takePrinted() == ["40 of 100"])
+        await SequenceExample.run()
+        #expect(takePrinted() == ["total: 10"])
     }
 
     @Test("those that wait for something print what they should", .timeLimit(.minutes(20)))

@@ -139,4 +139,20 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable,
         guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
         return observed.observe(initial: initial, observer)
     }
+
+    public func observe(
+        initial: Bool,
+        in place: ObserverPlace,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable {
+        guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
+        return observed.observe(initial: initial, in: place, observer)
+    }
+
+    /// Calls `observer` after each change with what became of it for each observer of this object; see
+    /// `ObserverTrace`. `Bus.trace` shows the clients that observe the key.
+    public func trace(_ observer: @escaping @Sendable (ObserverTrace<Change<Value>>) -> Void) -> Disposable {
+        guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
+        return observed.trace(observer)
+    }
 }
