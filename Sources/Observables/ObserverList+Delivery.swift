@@ -8,15 +8,13 @@ extension ObserverList {
     @usableFromInline
     struct Delivery: Sendable {
         @usableFromInline let places: [Place]
-        /// The event of a pass; nil if the events wait in the inboxes.
+        /// The event of a pass; nil if the events wait in the inboxes, or in the queue of a strict list.
         @usableFromInline let event: Event?
-        @usableFromInline let isStrict: Bool
 
         @inlinable
-        init(_ places: [Place], _ event: Event?, isStrict: Bool = false) {
+        init(_ places: [Place], _ event: Event?) {
             self.places = places
             self.event = event
-            self.isStrict = isStrict
         }
     }
 
@@ -30,16 +28,18 @@ extension ObserverList {
     @inlinable
     func post(_ state: inout State, _ event: (Kept) -> Event) -> Delivery? {
         state.changes &+= 1
-        guard state.places.count > state.removed || state.isStrict, !state.isFinished, let kept = state.kept
-        else { return nil }
+        guard state.places.count > state.removed, !state.isFinished, let kept = state.kept else {
+            return state.isStrict ? state.postUnobserved(event) : nil
+        }
         let event = event(kept)
-        if state.isStrict { return state.postStrictly(event) }
         if state.isIdle {
             state.pass = Pass(event, state.places.count)
             // The pass is at the first place already.
             progress.store(0, ordering: .relaxed)
             return Delivery(state.places, event)
         }
+        // A strict list is never idle, so that others needn't ask whether they are strict.
+        if state.isStrict { return state.postStrictly(event) }
         if let pass = state.pass.take() { interrupt(pass, &state) }
         for place in state.places { place.inbox?.append(event) }
         state.deliveries += 1
@@ -50,9 +50,7 @@ extension ObserverList {
     @inlinable
     func deliver(_ delivery: Delivery?) {
         guard let delivery else { return }
-        if delivery.isStrict {
-            passStrictly(delivery)
-        } else if let event = delivery.event {
+        if let event = delivery.event {
             pass(event, delivery.places)
         } else {
             for place in delivery.places { place.inbox?.deliver() }

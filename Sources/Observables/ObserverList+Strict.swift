@@ -29,6 +29,7 @@ extension ObserverList {
     func beginStrictness(_ state: inout State) {
         guard !state.isStrict else { return }
         state.isStrict = true
+        state.deliveries += 1
         if let pass = state.pass.take() { interrupt(pass, &state) }
     }
 
@@ -91,23 +92,30 @@ extension ObserverList {
 }
 
 extension ObserverList.State {
-    /// Puts an event in its place in the order. Returns it if nothing is under way.
+    /// Whether no event is being delivered.
+    @usableFromInline var isStrictlyIdle: Bool { pass == nil && deliveries == 1 }
+
+    /// Puts an event in its place in the order. It is delivered at the end of the delivery that is returned, or
+    /// of the last one that is under way.
     @usableFromInline
     mutating func postStrictly(_ event: Event) -> ObserverList.Delivery? {
-        guard places.count > removed || !strict.tracers.isEmpty else { return nil }
-        let delivery = ObserverList.Delivery(places, event, isStrict: true)
-        guard isIdle else {
-            strict.queue.append(delivery)
-            return nil
-        }
-        pass = ObserverList.Pass(event, places.count)
-        return delivery
+        strict.queue.append(ObserverList.Delivery(places, event))
+        deliveries += 1
+        return ObserverList.Delivery([], nil)
+    }
+
+    /// The same for an event that only a trace is told of, if there is one.
+    @usableFromInline
+    mutating func postUnobserved(_ event: (Kept) -> Event) -> ObserverList.Delivery? {
+        guard !strict.tracers.isEmpty, !isFinished, let kept else { return nil }
+        return postStrictly(event(kept))
     }
 
     /// Begins a pass with the next event that waits, if nothing else is under way.
     @usableFromInline
     mutating func nextStrictly() -> ObserverList.Delivery? {
-        guard isIdle, strict.next < strict.queue.count, let delivery = strict.queue[strict.next].take(),
+        guard isStrictlyIdle, strict.next < strict.queue.count,
+            let delivery = strict.queue[strict.next].take(),
             let event = delivery.event
         else { return nil }
         strict.next += 1

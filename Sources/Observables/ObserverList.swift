@@ -70,7 +70,7 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
         /// How many observers ask for the old value.
         @usableFromInline var askingForOld = 0
         @usableFromInline var pass: Pass?
-        /// How many threads deliver from inboxes.
+        /// How many threads deliver from inboxes, and one more in a strict list.
         @usableFromInline var deliveries = 0
         /// Whether all observers are told of an event before any is told of the next.
         @usableFromInline var isStrict = false
@@ -100,7 +100,7 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
         @inlinable
         mutating func takeRest() -> [Place] {
             freePlaces()
-            guard isFinished, isIdle else { return [] }
+            guard isFinished, isStrict ? isStrictlyIdle : isIdle else { return [] }
             defer { places = [] }
             return places
         }
