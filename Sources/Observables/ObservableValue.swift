@@ -113,7 +113,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
     /// Calls `observer` with every new value until the returned handle is disposed of or released. Nobody
     /// keeps the old one for it, so that changes in place copy nothing.
     ///
-    /// - Parameter initial: whether to call it with the current value as well, before this method returns.
+    /// With `initial`, it is called with the current value as well, before this method returns.
     @inlinable
     public func observeValues(
         initial: Bool = false,

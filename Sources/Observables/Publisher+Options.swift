@@ -34,8 +34,8 @@ extension ThreadSafeObservable {
     /// control.resume()  // lamp on
     /// tracing.dispose()
     /// ```
-    /// - Parameter context: where they are called; nil: on the notifying thread, and what has waited on the
-    ///   thread that ends the wait.
+    /// Without a context, they are called on the notifying thread, and for what has waited on the thread that
+    /// ends the wait.
     public final func add(
         _ observers: any SendableObject...,
         on context: ObserverContext? = nil,

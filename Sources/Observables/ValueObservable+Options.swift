@@ -12,10 +12,9 @@ extension ValueObservable {
     /// stock.value = 1  // order more, there is 1
     /// order.dispose()
     /// ```
-    /// - Parameters:
-    ///   - initial: whether to call it with the current value as well, before any change, if that meets the
-    ///     condition. During a pause, that call waits, too.
-    ///   - condition: called on the thread that changes the value, once for each change.
+    /// With `initial`, it is called with the current value as well, before any change, if that meets the
+    /// condition. During a pause, that call waits, too. The condition is called on the thread that changes the
+    /// value, once for each change.
     public func observe(
         initial: Bool = false,
         options: ObserverOptions = ObserverOptions(),
@@ -128,9 +127,7 @@ extension ValueObservable {
 
 extension Notifier {
     /// Calls `observer` as the options say, and only for events that meet the condition; see
-    /// ``ObserverOptions``.
-    ///
-    /// - Parameter initial: an event to call it with first, if it meets the condition.
+    /// ``ObserverOptions``. With an `initial` event, it is called with that first, if that meets the condition.
     public func observe(
         initial: Event? = nil,
         options: ObserverOptions = ObserverOptions(),

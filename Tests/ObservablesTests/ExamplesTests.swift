@@ -17,6 +17,19 @@ struct ExamplesTests {
         }
     }
 
+    @Test("every example of an article stands there, too")
+    func articles() throws {
+        let files = ["Examples", "ThreadAndRoleExamples", "OptionExamples"]
+        let examples = flat(try files.map { try text(of: "Tests/ObservablesTests/\($0).swift") }.joined())
+        let articles = try names(in: "Sources/Observables/Observables.docc")
+        let paragraphs = try articles.flatMap { try self.paragraphs(of: text(of: $0).split(separator: "\n")) }
+        #expect(articles.count > 3 && paragraphs.count > 5)
+        for paragraph in paragraphs {
+            let isCompiled = examples.contains(flat(paragraph))
+            #expect(isCompiled, "not compiled: \(paragraph)")
+        }
+    }
+
     @Test("every public type that one makes or adopts has an example")
     func complete() throws {
         let undocumented = try sources().flatMap { path in
@@ -99,20 +112,26 @@ struct ExamplesTests {
     }
 
     private func sources() throws -> [String] {
-        let folder = "Sources/Observables"
-        return try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
-            .filter { $0.hasSuffix(".swift") }
+        try names(in: "Sources/Observables").filter { $0.hasSuffix(".swift") }
+    }
+
+    private func names(in folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .map { "\(folder)/\($0)" }
     }
 
     /// The paragraphs of all examples in the comments of a file.
     private func documentedParagraphs(of path: String) throws -> [String] {
+        let lines = try text(of: path).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        return paragraphs(of: lines.filter { $0.hasPrefix("///") }.map { $0.dropFirst(3) })
+    }
+
+    /// The paragraphs of all examples in a text.
+    private func paragraphs(of lines: [Substring]) -> [String] {
         var paragraphs: [String] = []
         var current: String?
-        for line in try text(of: path).split(separator: "\n") {
-            let line = line.trimmingCharacters(in: .whitespaces)
-            guard line.hasPrefix("///") else { continue }
-            let content = line.dropFirst(3).trimmingCharacters(in: .whitespaces)
+        for line in lines {
+            let content = line.trimmingCharacters(in: .whitespaces)
             switch (content, current) {
             case ("```swift", _): current = ""
             case ("```", let paragraph?), ("", let paragraph?):

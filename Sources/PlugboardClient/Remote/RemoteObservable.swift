@@ -22,7 +22,7 @@ import Synchronization
 /// until the first answer (`ready()`) and while the key is absent. A deletion is a change to the default.
 ///
 /// **Before the first answer** a change overwrites nothing. It waits for the answer. If the key is
-/// absent, the change is sent. If there is a value, the closure of ``update(_:)-(_)`` runs again with
+/// absent, the change is sent. If there is a value, the closure of ``update(_:)->()`` runs again with
 /// that value. But an assignment was made from a default that isn't the value, so it isn't sent and
 /// becomes a fault, `BusError.notReady`.
 ///
