@@ -18,7 +18,7 @@ import Synchronization
 /// observation.dispose()
 /// ```
 /// All functions may be called from any thread and from within a notification. An observer that has ended isn't
-/// controlled any more, and what it was owed is forgotten.
+/// controlled any more, and what it was owed is forgotten; an observer ends with what it observes, too.
 public final class ObserverControl: Sendable {
     private struct Member: Sendable {
         weak var gate: (any HeldGate)?

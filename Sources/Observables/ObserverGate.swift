@@ -156,8 +156,9 @@ final class ObserverGate<Event: Sendable>: HeldGate, GateOutcome {
         guard options.interval != nil else { return }
         let (now, isPaused) = (clock.now, isPaused)
         guard let time = state.withLock({ $0.timeToWait(now, isPaused: isPaused) }) else { return }
-        clock.after(time) { [weak self] in
-            self?.begin { $0.isTimerSet = false }
+        // It keeps the gate, so that the last event comes even if the observable goes meanwhile.
+        clock.after(time) {
+            self.begin { $0.isTimerSet = false }
         }
     }
 }

@@ -211,10 +211,11 @@ extension ObserverPlace {
 }
 
 extension ObserverGate {
-    /// Ends the gate and the observation.
+    /// Ends the gate and the observation. It doesn't keep the gate, which goes with the observable. Otherwise a
+    /// sequence that is fed through a gate would never end.
     func disposable(_ observation: Disposable) -> Disposable {
-        Disposable {
-            self.close()
+        Disposable { [weak self] in
+            self?.close()
             observation.dispose()
         }
     }

@@ -47,6 +47,23 @@ struct ChangeSequenceTests {
         if let changes { for await change in changes { heard.append(change.new) } }
         #expect(heard == [1])
 
+        // The same through a gate: for a part, with a control, and with an interval.
+        for options in [
+            ObserverOptions(control: ObserverControl()), ObserverOptions(every: .milliseconds(1)),
+        ] {
+            var text: ObservableValue? = ObservableValue("")
+            let changes = (text?.changes(\.count), text?.changes(options: options))
+            text?.value = "a"
+            text?.value = "ab"
+            text = nil
+            var last: [Int] = []
+            if let counts = changes.0 { for await change in counts { last.append(change.new) } }
+            #expect(last.last == 2)
+            var texts: [String] = []
+            if let all = changes.1 { for await change in all { texts.append(change.new) } }
+            #expect(texts.last == "ab")
+        }
+
         let (lasting, begun) = (ObservableValue(0), ObservableValue(false))
         let task = Task {
             begun.value = true

@@ -103,6 +103,16 @@ struct IntervalTests {
         #expect(heard.all.map(\.new) == [1])
     }
 
+    @Test("the last change comes even if nobody keeps the gate meanwhile")
+    func lastOne() {
+        do {
+            let gate = gate(ObserverOptions(every: .seconds(1)))
+            change(gate, 1...3)
+        }
+        hand.move(.seconds(1))
+        #expect(heard.all.map(\.new) == [1, 3])
+    }
+
     @Test("intervals of zero and less are none, and long ones count as a day")
     func limits() {
         for every in [Duration.zero, .seconds(-1)] {

@@ -80,6 +80,33 @@ struct ValuesSequenceTests {
         try await eventually("the subscriptions end") { bus.link.state.withLock { $0.registrations.isEmpty } }
     }
 
+    @Test("changes and pairs of remote values end with the bus, and with their task")
+    func remoteEnds() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let (price, count) = (bus.observable("price", default: 0), bus.observable("count", default: 0))
+        try await price.ready()
+        try await count.ready()
+        let hasBegun = Flag()
+        let cancelled = Task {
+            for await (_, _) in combineLatest(price, count) { hasBegun.raise() }
+            for await _ in price.changes() {}
+        }
+        try await eventually("the loop runs") { hasBegun.isRaised }
+        cancelled.cancel()
+        await cancelled.value
+        let changes = price.changes(\.description)
+        var pairs: [String] = []
+        for await (price, count) in combineLatest(price, count) {
+            pairs.append("\(price) \(count)")
+            if pairs.count == 1 { try await bus.publish("price", 5) } else { bus.close() }
+        }
+        #expect(pairs == ["0 0", "5 0"])
+        var texts: [String] = []
+        for await change in changes { texts.append(change.new) }
+        #expect(texts == ["5"])
+    }
+
     @Test("a remote observable's observers have options, and a trace")
     func options() async throws {
         let broker = try await TestBroker()
