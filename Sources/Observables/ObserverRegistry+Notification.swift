@@ -20,8 +20,8 @@ extension ObserverRegistry<any SendableObject> {
         _ body: @escaping @Sendable (Role) -> Void,
         otherwise: ((@escaping ObserverContext.Call) -> ObserverOutcome)? = nil
     ) {
-        if let tracing = traces.load(), tracing.observerCount > 0 {
-            trace(tracing, key: key, body, otherwise: otherwise)
+        if isTraced.load(ordering: .acquiring) {
+            trace(key: key, body, otherwise: otherwise)
         } else {
             forEach(key: key) { registration, _ in _ = tell(registration, body, otherwise) }
         }
@@ -32,15 +32,21 @@ extension ObserverRegistry<any SendableObject> {
     func trace(
         _ tracer: @escaping @Sendable (ObserverTrace<PublisherNotification>) -> Void
     ) -> Disposable {
-        (traces.load() ?? traces.storeIfNil(Notifier())).observe(tracer)
+        let observation = (traces.load() ?? traces.storeIfNil(Notifier())).observe(tracer)
+        isTraced.store(true, ordering: .releasing)
+        return observation
     }
 
+    /// The same with a trace. It isn't inlined, so that others don't pay for it.
+    @inline(never)
     private func trace<Role>(
-        _ tracing: Notifier<ObserverTrace<PublisherNotification>>,
         key: Key,
         _ body: @escaping @Sendable (Role) -> Void,
         otherwise: ((@escaping ObserverContext.Call) -> ObserverOutcome)?
     ) {
+        guard let tracing = traces.load(), tracing.observerCount > 0 else {
+            return forEach(key: key) { registration, _ in _ = tell(registration, body, otherwise) }
+        }
         var notes = TraceNotes<PublisherNotification>()
         forEach(key: key) { registration, _ in
             notes.note(registration.name, registration.place.phase) {

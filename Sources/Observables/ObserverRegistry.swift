@@ -22,7 +22,8 @@ final class ObserverRegistry<Object: AnyObject>: Sendable {
 
     private let state = Mutex(State())
     let reads = PublisherReads()
-    /// Made by the first trace.
+    /// Whether there has been a trace, and what it observes, which the first one made.
+    let isTraced = Atomic(false)
     let traces = AtomicLazyReference<Notifier<ObserverTrace<PublisherNotification>>>()
 
     func add(
