@@ -11,12 +11,19 @@ final class Inbox<Event: Sendable>: Sendable {
     @usableFromInline let call: @Sendable (Event) -> Void
     @usableFromInline let closed = Atomic(false)
     @usableFromInline let queue: Mutex<Queue>
+    /// What traces say of the observer.
+    @usableFromInline let place: ObserverPlace?
 
     /// - Parameter first: an event that the caller has to deliver by `deliverOn()`, before all others.
     @inlinable
-    init(_ observer: @escaping @Sendable (Event) -> Void, first: Event? = nil) {
+    init(
+        _ observer: @escaping @Sendable (Event) -> Void,
+        first: Event? = nil,
+        in place: ObserverPlace? = nil
+    ) {
         call = observer
         queue = Mutex(Queue(first))
+        self.place = place
     }
 
     /// Whether the observer was removed and must not be called any more.

@@ -136,8 +136,13 @@ nonisolated open class ObservableThread: Publisher, @unchecked Sendable {
     }
 
     final func notify<Role>(key: ObservedKey?, _ body: @escaping @Sendable (Role) -> Void) {
-        registry.notify(key: key, body) { call in
-            if self.isCurrent { call() } else { self.perform(call) }
-        }
+        registry.notify(key: key, body) { self.run($0) }
+    }
+
+    /// Makes a call on the thread: at once if that is the caller.
+    final func run(_ call: @escaping ObserverContext.Call) -> ObserverOutcome {
+        guard isCurrent else { return perform(call) ? .queued : .dropped }
+        call()
+        return .sent
     }
 }

@@ -102,10 +102,18 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
         observers.add(asksForOld: true, observer) { initial ? Change(old: nil, new: $0) : nil }
     }
 
+    public func observe(
+        initial: Bool,
+        in place: ObserverPlace,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable {
+        observers.add(asksForOld: true, in: place, observer) { initial ? Change(old: nil, new: $0) : nil }
+    }
+
     /// Calls `observer` with every new value until the returned handle is disposed of or released. Nobody
     /// keeps the old one for it, so that changes in place copy nothing.
     ///
-    /// - Parameter initial: whether to call it with the current value as well, before this method returns.
+    /// With `initial`, it is called with the current value as well, before this method returns.
     @inlinable
     public func observeValues(
         initial: Bool = false,

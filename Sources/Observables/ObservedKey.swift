@@ -5,13 +5,15 @@
 ///
 /// Unchecked, since the keys of a ``KeyedPlainObservable`` needn't be Sendable. That class isn't
 /// either, so its keys never leave their thread.
-struct ObservedKey: Hashable, @unchecked Sendable {
+struct ObservedKey: Hashable, CustomStringConvertible, @unchecked Sendable {
     private let key: any Hashable
 
     init<Key: Hashable>(_ key: Key) {
         let isErased = Key.self == AnyHashable.self
         self.key = isErased ? AnyHashable(key).base as? any Hashable ?? key : key
     }
+
+    var description: String { "\(key)" }
 
     static func == (left: ObservedKey, right: ObservedKey) -> Bool {
         left.isEqual(to: right.key)

@@ -8,7 +8,7 @@ extension ObserverList {
     @usableFromInline
     struct Delivery: Sendable {
         @usableFromInline let places: [Place]
-        /// The event of a pass; nil if the events wait in the inboxes.
+        /// The event of a pass; nil if the events wait in the inboxes, or in the queue of a strict list.
         @usableFromInline let event: Event?
 
         @inlinable
@@ -27,7 +27,10 @@ extension ObserverList {
     /// holds the lock, and has to `deliver` outside of it.
     @inlinable
     func post(_ state: inout State, _ event: (Kept) -> Event) -> Delivery? {
-        guard state.places.count > state.removed, !state.isFinished, let kept = state.kept else { return nil }
+        state.changes &+= 1
+        guard state.places.count > state.removed, !state.isFinished, let kept = state.kept else {
+            return state.isStrict ? state.postUnobserved(event) : nil
+        }
         let event = event(kept)
         if state.isIdle {
             state.pass = Pass(event, state.places.count)
@@ -35,6 +38,8 @@ extension ObserverList {
             progress.store(0, ordering: .relaxed)
             return Delivery(state.places, event)
         }
+        // A strict list is never idle, so that others needn't ask whether they are strict.
+        if state.isStrict { return state.postStrictly(event) }
         if let pass = state.pass.take() { interrupt(pass, &state) }
         for place in state.places { place.inbox?.append(event) }
         state.deliveries += 1
@@ -95,10 +100,13 @@ extension ObserverList {
 
     @inlinable
     func endDelivery() {
-        let rest = state.withLock { state in
+        let (rest, next) = state.withLock { state -> ([Place], Delivery?) in
             state.deliveries -= 1
-            return state.takeRest()
+            // A strict list goes on with what was sent meanwhile.
+            if state.isStrict, let next = state.nextStrictly() { return ([], next) }
+            return (state.takeRest(), nil)
         }
         withExtendedLifetime(rest) {}
+        if let next { passStrictly(next) }
     }
 }

@@ -13,11 +13,19 @@ struct ChangeTurn: Sendable {
 
     @inlinable
     init() {}
+
+    /// Those to wake up, since the value is there again.
+    @inlinable
+    mutating func takeWaiting() -> [DispatchSemaphore] {
+        guard !waiting.isEmpty else { return [] }
+        defer { waiting = [] }
+        return waiting
+    }
 }
 
 extension ObserverList {
     @inlinable var kept: Kept {
-        withKept { $0.kept }
+        withKept { $0.kept ?? $0.lent }
     }
 
     /// Runs `body` under the lock, once the kept value is there. `body` returns nil if it isn't.
@@ -48,9 +56,7 @@ extension ObserverList {
         let (delivery, waiting) = state.withLock { state in
             state.kept = kept
             let delivery = post(&state, event)
-            guard !state.turn.waiting.isEmpty else { return (delivery, [DispatchSemaphore]()) }
-            defer { state.turn.waiting = [] }
-            return (delivery, state.turn.waiting)
+            return (delivery, state.turn.takeWaiting())
         }
         for semaphore in waiting { semaphore.signal() }
         return delivery
@@ -60,10 +66,16 @@ extension ObserverList {
     func waitForKept() {
         let semaphore: DispatchSemaphore? = state.withLock { state in
             guard state.kept == nil else { return nil }
-            precondition(
-                state.turn.holder != SystemThread.currentIdentity,
-                "an observable value is used by the code that changes it in place"
-            )
+            if state.turn.holder == SystemThread.currentIdentity {
+                // The body of a transaction uses the value directly: it is held no longer.
+                state.kept = state.lent.take()
+                precondition(
+                    state.kept != nil,
+                    "an observable value is used by the code that changes it in place"
+                )
+                for semaphore in state.turn.takeWaiting() { semaphore.signal() }
+                return nil
+            }
             let semaphore = DispatchSemaphore(value: 0)
             state.turn.waiting.append(semaphore)
             return semaphore

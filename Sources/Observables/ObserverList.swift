@@ -20,6 +20,12 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
         state = Mutex(State(kept: kept))
     }
 
+    /// The first number of the observers of a phase, so that numbers grow from phase to phase.
+    @inlinable
+    static func base(of phase: Int) -> Int { phase << 56 }
+
+    @inlinable static var defaultPhase: Int { 5 }
+
     /// The progress of a pass that has been interrupted.
     @inlinable static var interrupted: Int { -1 }
 
@@ -53,8 +59,10 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
 
     @usableFromInline
     struct State: Sendable {
-        /// Nil while it is being changed in place, and after the end.
+        /// Nil while it is being changed in place or held for a transaction, and after the end.
         @usableFromInline var kept: Kept?
+        /// What is held for a transaction, while it can be read.
+        @usableFromInline var lent: Kept?
         @usableFromInline var turn = ChangeTurn()
         @usableFromInline var places: [Place] = []
         @usableFromInline var lastNumber = 0
@@ -62,8 +70,14 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
         /// How many observers ask for the old value.
         @usableFromInline var askingForOld = 0
         @usableFromInline var pass: Pass?
-        /// How many threads deliver from inboxes.
+        /// How many threads deliver from inboxes, and one more in a strict list.
         @usableFromInline var deliveries = 0
+        /// Whether all observers are told of an event before any is told of the next.
+        @usableFromInline var isStrict = false
+        /// What only a strict list needs.
+        @usableFromInline var strict = StrictState()
+        /// Counts the changes of what is kept.
+        @usableFromInline var changes = 0
         @usableFromInline var isFinished = false
 
         @inlinable
@@ -86,7 +100,7 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
         @inlinable
         mutating func takeRest() -> [Place] {
             freePlaces()
-            guard isFinished, isIdle else { return [] }
+            guard isFinished, isStrict ? isStrictlyIdle : isIdle else { return [] }
             defer { places = [] }
             return places
         }
@@ -110,6 +124,7 @@ extension ObserverList {
     @inlinable
     func add(
         asksForOld: Bool = false,
+        in observerPlace: ObserverPlace? = nil,
         _ observer: @escaping @Sendable (Event) -> Void,
         first: (Kept) -> Event? = { _ in nil }
     ) -> Disposable {
@@ -119,11 +134,12 @@ extension ObserverList {
             let first = first(kept)
             state.lastNumber += 1
             let place = Place(
-                number: state.lastNumber,
+                number: state.lastNumber + Self.base(of: observerPlace?.phase ?? Self.defaultPhase),
                 asksForOld: asksForOld,
-                inbox: Inbox(observer, first: first)
+                inbox: Inbox(observer, first: first, in: observerPlace)
             )
-            state.places.append(place)
+            if let observerPlace, observerPlace.phase != Self.defaultPhase { beginStrictness(&state) }
+            state.insert(place)
             if asksForOld { state.askingForOld += 1 }
             if first != nil { state.deliveries += 1 }
             return (place, first != nil)
@@ -167,12 +183,27 @@ extension ObserverList.State {
     /// The place of an observer. Numbers grow from place to place.
     @inlinable
     func index(of number: Int) -> Int? {
+        let index = firstIndex(from: number)
+        return index < places.count && places[index].number == number ? index : nil
+    }
+
+    /// The first place with this number or a higher one.
+    @inlinable
+    func firstIndex(from number: Int) -> Int {
         var range = places.startIndex..<places.endIndex
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
-            if places[middle].number == number { return middle }
             range = places[middle].number < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }
-        return nil
+        return range.lowerBound
+    }
+
+    @inlinable
+    mutating func insert(_ place: ObserverList.Place) {
+        if let last = places.last, last.number > place.number {
+            places.insert(place, at: firstIndex(from: place.number))
+        } else {
+            places.append(place)
+        }
     }
 }

@@ -22,10 +22,22 @@ final class ObserverRegistry<Object: AnyObject>: Sendable {
 
     private let state = Mutex(State())
     let reads = PublisherReads()
+    /// Whether there has been a trace, and what it observes, which the first one made.
+    let isTraced = Atomic(false)
+    let traces = AtomicLazyReference<Notifier<ObserverTrace<PublisherNotification>>>()
 
-    func add(_ observers: [Object], keys: [Key] = [nil], context: ObserverContext? = nil) {
-        let additions = keys.map { key in
-            (key: key, registrations: observers.map { Registration($0, context: context) })
+    func add(
+        _ observers: [Object],
+        keys: [Key] = [nil],
+        context: ObserverContext? = nil,
+        options: ObserverOptions = ObserverOptions(),
+        isolation: (any Actor)? = nil
+    ) {
+        let additions = keys.map { key -> (key: Key, registrations: [Registration<Object>]) in
+            let registrations = observers.map {
+                Registration($0, context: context, options: options, isolation: isolation)
+            }
+            return (key: key, registrations: registrations)
         }
         let isPruningDue = state.withLock { state in
             for addition in additions {
@@ -53,7 +65,7 @@ final class ObserverRegistry<Object: AnyObject>: Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    /// Calls `body` with every living observer, in the order in which they were added. Observers
+    /// Calls `body` with every living observer, in the order of their phases and additions. Observers
     /// removed meanwhile are left out. Observers added meanwhile come next time.
     func forEach(key: Key = nil, _ body: (Registration<Object>, Object) -> Void) {
         var isAnyGone = false

@@ -11,13 +11,39 @@ import Synchronization
 final class Registration<Object: AnyObject>: @unchecked Sendable {
     let id: ObjectIdentifier
     let context: ObserverContext?
+    let place: ObserverPlace
+    /// Holds calls back; nil if the observer gets them all at once.
+    let gate: ObserverGate<ObserverContext.Call>?
     private weak let observer: Object?
+    /// The actor on which it was added, if that is known, and not the main actor.
+    private weak let actor: (any Actor)?
+    private let homeContext = Mutex<ObserverContext?>(nil)
     private let removed = Atomic(false)
 
-    init(_ observer: Object, context: ObserverContext?) {
+    init(
+        _ observer: Object,
+        context: ObserverContext?,
+        options: ObserverOptions = ObserverOptions(),
+        isolation: (any Actor)? = nil
+    ) {
         id = ObjectIdentifier(observer)
         self.context = context
         self.observer = observer
+        actor = isolation === MainActor.shared ? nil : isolation
+        place = options.place
+        gate = options.needsGate ? ObserverGate(options, context: context) { $0() } : nil
+    }
+
+    var name: String { place.name ?? observer.map { "\(type(of: $0))" } ?? "an observer that is gone" }
+
+    /// Where it was added: a context that is made only when it is needed.
+    var home: ObserverContext? {
+        guard let actor else { return nil }
+        return homeContext.withLock { context in
+            let home = context ?? .actor(actor)
+            context = home
+            return home
+        }
     }
 
     /// The observer, if it should be called: it is neither removed nor dead. Don't ask for it under
@@ -35,6 +61,7 @@ final class Registration<Object: AnyObject>: @unchecked Sendable {
 
     func remove() {
         removed.store(true, ordering: .releasing)
+        gate?.shut()
     }
 
     /// Whether both are for the same living observer. The caller must hold the observer of the other

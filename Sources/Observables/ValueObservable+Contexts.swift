@@ -16,9 +16,7 @@ extension ValueObservable {
     /// }
     /// ```
     /// The calls are made later, in the order of the changes. None begins after the handle was disposed of on
-    /// the main actor.
-    ///
-    /// - Parameter initial: whether to call it with the current value as well, before any change.
+    /// the main actor. With `initial`, it is called with the current value as well, before any change.
     public func observe(
         on context: MainActorContext,
         initial: Bool = false,
@@ -54,10 +52,8 @@ extension ValueObservable {
 }
 
 extension Notifier {
-    /// Calls `observer` on the main actor for every event, later, in the order of the events. The closure is
-    /// isolated to it.
-    ///
-    /// - Parameter initial: an event to call it with first.
+    /// Calls `observer` on the main actor for every event, later, in the order of the events, and with an
+    /// `initial` event first. The closure is isolated to it.
     public func observe(
         on context: MainActorContext,
         initial: Event? = nil,

@@ -24,7 +24,7 @@ public protocol ValueObservable<Value>: AnyObject, Sendable {
     /// The newest value. Changing it, or a part of it in place, notifies the observers.
     ///
     /// `counter.value += 1` reads, then writes: if other threads change the same value, use
-    /// ``update(_:)-(_)``, which does both in one step.
+    /// ``update(_:)->Result``, which does both in one step.
     var value: Value { get set }
 
     /// Sets the value and notifies the observers, also if it equals the old one.
@@ -40,10 +40,17 @@ public protocol ValueObservable<Value>: AnyObject, Sendable {
 
     /// Calls `observer` for every change until the returned handle is disposed of or released.
     ///
-    /// - Parameter initial: whether to call it with the current value as well, before any change
-    ///   and before this method returns. That call's `old` is nil.
+    /// With `initial`, it is called with the current value as well, before any change and before this method
+    /// returns. That call's `old` is nil.
     func observe(
         initial: Bool,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable
+
+    /// The same for an observer in a phase. A type that doesn't implement it has all observers in one phase.
+    func observe(
+        initial: Bool,
+        in place: ObserverPlace,
         _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable
 }
@@ -52,6 +59,14 @@ extension ValueObservable {
     @inlinable
     public func update(_ newValue: Value) {
         update { $0 = newValue }
+    }
+
+    public func observe(
+        initial: Bool,
+        in place: ObserverPlace,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable {
+        observe(initial: initial, observer)
     }
 
     /// Calls `observer` for every change from now on, without the current value.

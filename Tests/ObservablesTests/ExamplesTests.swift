@@ -7,10 +7,23 @@ import Testing
 struct ExamplesTests {
     @Test("every paragraph of an example in a comment stands in a file of examples")
     func compiled() throws {
-        let files = ["Examples", "ThreadAndRoleExamples"]
+        let files = ["Examples", "ThreadAndRoleExamples", "OptionExamples"]
         let examples = flat(try files.map { try text(of: "Tests/ObservablesTests/\($0).swift") }.joined())
         let paragraphs = try sources().flatMap { try documentedParagraphs(of: $0) }
         #expect(paragraphs.count > 30)
+        for paragraph in paragraphs {
+            let isCompiled = examples.contains(flat(paragraph))
+            #expect(isCompiled, "not compiled: \(paragraph)")
+        }
+    }
+
+    @Test("every example of an article stands there, too")
+    func articles() throws {
+        let files = ["Examples", "ThreadAndRoleExamples", "OptionExamples"]
+        let examples = flat(try files.map { try text(of: "Tests/ObservablesTests/\($0).swift") }.joined())
+        let articles = try names(in: "Sources/Observables/Observables.docc")
+        let paragraphs = try articles.flatMap { try self.paragraphs(of: text(of: $0).split(separator: "\n")) }
+        #expect(articles.count > 3 && paragraphs.count > 5)
         for paragraph in paragraphs {
             let isCompiled = examples.contains(flat(paragraph))
             #expect(isCompiled, "not compiled: \(paragraph)")
@@ -52,6 +65,22 @@ struct ExamplesTests {
         expect(MediatorExample.run, ["heating", "off"])
     }
 
+    @Test("those of options and transactions print what they should")
+    func optionsOutput() async throws {
+        expect(OptionsExample.run, ["log: 20 → 90", "alarm: 120", "log: 90 → 120"])
+        expect(ControlExample.run, ["3 wait", "one", "two", "three"])
+        expect(WhereExample.run, ["order more, there is 1"])
+        expect(TraceExample.run, [#"25 ["tag sent", "bargain filtered"]"#])
+        expect(
+            DoorExample.run,
+            ["lock open", #"DoorObserver ["Lock sent", "Lamp paused"]"#, "lamp on"]
+        )
+        try TransactionExample.run()
+        #expect(takePrinted() == ["40 of 100"])
+        await SequenceExample.run()
+        #expect(takePrinted() == ["total: 10"])
+    }
+
     @Test("those that wait for something print what they should", .timeLimit(.minutes(20)))
     func asynchronousOutput() async throws {
         await ValuesExample.run()
@@ -83,20 +112,26 @@ struct ExamplesTests {
     }
 
     private func sources() throws -> [String] {
-        let folder = "Sources/Observables"
-        return try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
-            .filter { $0.hasSuffix(".swift") }
+        try names(in: "Sources/Observables").filter { $0.hasSuffix(".swift") }
+    }
+
+    private func names(in folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .map { "\(folder)/\($0)" }
     }
 
     /// The paragraphs of all examples in the comments of a file.
     private func documentedParagraphs(of path: String) throws -> [String] {
+        let lines = try text(of: path).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        return paragraphs(of: lines.filter { $0.hasPrefix("///") }.map { $0.dropFirst(3) })
+    }
+
+    /// The paragraphs of all examples in a text.
+    private func paragraphs(of lines: [Substring]) -> [String] {
         var paragraphs: [String] = []
         var current: String?
-        for line in try text(of: path).split(separator: "\n") {
-            let line = line.trimmingCharacters(in: .whitespaces)
-            guard line.hasPrefix("///") else { continue }
-            let content = line.dropFirst(3).trimmingCharacters(in: .whitespaces)
+        for line in lines {
+            let content = line.trimmingCharacters(in: .whitespaces)
             switch (content, current) {
             case ("```swift", _): current = ""
             case ("```", let paragraph?), ("", let paragraph?):

@@ -24,6 +24,18 @@ struct ExampleTests {
         #expect(found >= 10)
     }
 
+    @Test("every example in the articles is compiled with the tests")
+    func articles() throws {
+        let code = Self.words(try Self.read(Self.root + "/Tests/PlugboardClientTests/Examples.swift"))
+        let folder = Self.root + "/Sources/PlugboardClient/PlugboardClient.docc"
+        let examples = try Self.files(in: folder).flatMap { Self.blocks(in: try Self.read($0)) }
+        #expect(examples.count >= 10)
+        for example in examples {
+            let isCompiled = code.contains(Self.words(example))
+            #expect(isCompiled, "\(example)")
+        }
+    }
+
     @Test("the examples that end by themselves do what they say")
     func run() async throws {
         let broker = try await TestBroker()
@@ -64,6 +76,14 @@ struct ExampleTests {
             }
         }
         return examples
+    }
+
+    /// The Swift examples of an article, without the import.
+    private static func blocks(in article: String) -> [String] {
+        article.split(separator: "```swift\n").dropFirst().map { rest in
+            let lines = rest.prefix(upTo: rest.firstRange(of: "```")?.lowerBound ?? rest.endIndex)
+            return lines.split(separator: "\n").filter { !$0.hasPrefix("import ") }.joined(separator: "\n")
+        }
     }
 
     /// The files of a folder and of those in it.

@@ -56,6 +56,12 @@ enum Examples {
         try await bus.sync()
     }
 
+    static func values(_ bus: Bus) async throws {
+        for try await (key, review) in bus.values("reviews.*", as: Review.self) {
+            print(key, review.rating)
+        }
+    }
+
     static func observable(_ bus: Bus) async throws {
         // let total = ObservableValue(0.0)                          // in this process
         let total = bus.observable("cart.total", default: 0.0)  // on the bus

@@ -11,7 +11,10 @@ extension Bus {
     /// let items: Int = try await bus.call("cart.add", ["sku": "B07"], timeout: .seconds(2))
     /// ```
     /// - Parameters:
+    ///   - key: the key that is served.
     ///   - value: what the server gets, any Encodable.
+    ///   - type: the type of the answer, if it doesn't follow from where the answer goes.
+    ///   - cause: the revision that caused the call. By default that of the event that is being handled.
     ///   - timeout: how long to wait, from a millisecond to an hour. By default as long as for any
     ///     request.
     /// - Throws: `.refused` with the server's own code; with `noProvider` if nobody serves the key; or
@@ -55,10 +58,13 @@ extension Bus {
     /// **Order.** All handlers of a bus run one at a time, in the order in which the calls came, whatever
     /// key they serve. A handler of `subscribe(inOrder:)` is among them. So what one client emits and calls
     /// is carried out in its order. A slow handler delays all others: see `serve(concurrently:)`.
-    /// - Parameter handler: called for each call. Its result may be any Encodable. If it throws a
-    ///   `CallError`, the caller gets that. Any other error becomes one with the code `failed`, and a
-    ///   request that can't be decoded one with `bad_request`. What the handler writes names the caller's
-    ///   ``Cause``. If it calls a key that waits for it, that throws `BusError.waitsForItself`.
+    /// - Parameters:
+    ///   - key: a key or a pattern.
+    ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
+    ///   - handler: called for each call. Its result may be any Encodable. If it throws a `CallError`, the
+    ///     caller gets that. Any other error becomes one with the code `failed`, and a request that can't be
+    ///     decoded one with `bad_request`. What the handler writes names the caller's ``Cause``. If it calls a
+    ///     key that waits for it, that throws `BusError.waitsForItself`.
     /// - Throws: `.refused` with `conflict` if the key or the pattern is served already, or with
     ///   `badPattern`, `forbidden` or `limit`. Also throws what every request throws.
     public func serve<Request: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(

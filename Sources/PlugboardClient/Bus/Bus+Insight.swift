@@ -24,7 +24,10 @@ extension Bus {
     ///     print(step.key, step.revision, step.by)
     /// }
     /// ```
-    /// - Parameter limit: how many steps at most, 1 to 10,000; without it 100.
+    /// - Parameters:
+    ///   - key: a key that was written.
+    ///   - limit: how many steps at most, 1 to 10,000; without it 100.
+    ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
     /// - Throws: `BusError.refused` with `notFound` if the key was never written, or so long ago that the
     ///   broker has forgotten it; or another failure.
     public func why(_ key: String, limit: Int? = nil, timeout: Duration? = nil) async throws -> CauseChain {
@@ -55,6 +58,8 @@ extension Bus {
     /// }
     /// ```
     /// - Parameters:
+    ///   - patterns: those of the keys whose writes are traced.
+    ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
     ///   - onEnd: called once if it ends by itself: with nil when the bus closes, or with an error if the
     ///     broker refuses the trace after a reconnection.
     ///   - handler: called on the bus's thread, one write at a time. It must not wait.

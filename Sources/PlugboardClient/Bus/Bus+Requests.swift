@@ -13,6 +13,7 @@ extension Bus {
     /// try await bus.publish("till.hint", "paper is low", ttl: .seconds(20))
     /// ```
     /// - Parameters:
+    ///   - key: the key that gets the value.
     ///   - value: any Encodable. A `JSON` is passed on byte for byte.
     ///   - ifRevision: publish only if the key has this revision; 0 means that it is absent. Otherwise
     ///     throws `.refused` with `code == .conflict` and the key's revision.
@@ -22,6 +23,7 @@ extension Bus {
     ///     least one.
     ///   - cause: the revision that caused this write. By default that of the event that is being handled
     ///     (``Cause``); nil means none.
+    ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
     @discardableResult
     public func publish(
         _ key: String,

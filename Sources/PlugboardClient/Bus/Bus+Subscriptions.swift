@@ -42,6 +42,9 @@ extension Bus {
     /// }
     /// ```
     /// - Parameters:
+    ///   - pattern: which keys to hear of.
+    ///   - options: what comes, and how.
+    ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
     ///   - onEnd: called once if the subscription ends by itself: with nil when the bus closes, or with
     ///     an error if the broker refuses the subscription after a reconnection.
     ///   - handler: called on the bus's thread, one event at a time. It must not wait, but it may write
@@ -87,6 +90,9 @@ extension Bus {
     /// It lasts until the handle is disposed of or released; then waiting events are dropped. With
     /// `acknowledges`, an event is handled when the handler has returned.
     /// - Parameters:
+    ///   - patterns: which keys to hear of.
+    ///   - options: what comes, and how.
+    ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
     ///   - onEnd: called once, in its turn, if the subscription ends by itself: with nil when the bus stops
     ///     or closes, with `.unreadFull` if more events wait than `options.unreadBytesMax` allows, or with
     ///     an error if the broker refuses the subscription after a reconnection.

@@ -37,6 +37,7 @@ public final class Bus: Sendable {
     /// - Parameters:
     ///   - name: the `by` of everything that this client writes; up to 64 bytes.
     ///   - path: the broker's socket. By default `PLUGBOARD_SOCKET`, or else the standard place.
+    ///   - options: how to connect and reconnect, and how long requests may take.
     /// - Throws: `BusError.noBroker` if nobody answers (at once, unless `options.waitForBroker` says
     ///   otherwise); `.untrusted` if another user's broker answers (see `options.peer`); `.notABroker`;
     ///   `.refused` if the name is invalid.
@@ -77,8 +78,7 @@ public final class Bus: Sendable {
     public var greeting: Greeting? { link.state.withLock { $0.greeting } }
 
     /// Calls `handler` for each change of the connection's state, on the bus's thread,
-    /// until the handle is disposed of or released.
-    /// - Parameter initial: whether to call it with the present state first.
+    /// until the handle is disposed of or released. With `initial`, it is called with the present state first.
     public func onStateChange(
         initial: Bool = false,
         _ handler: @escaping @Sendable (ConnectionState) -> Void

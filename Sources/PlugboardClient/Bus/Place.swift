@@ -35,6 +35,7 @@ public struct Place: Sendable {
     private let count: Int
 
     /// - Parameters:
+    ///   - epoch: that of the revision.
     ///   - revision: one up to which everything has come.
     ///   - keys: those of the next revision that have come as well.
     public init(epoch: String, revision: Int, keys: [String] = []) {

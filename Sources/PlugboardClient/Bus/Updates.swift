@@ -10,8 +10,9 @@
 /// ```
 /// A value of another type is left out and reported by ``Bus/onFault(_:)``, or without a handler on
 /// standard error. Events other than `update` are left out, too; use the subscription itself for them.
-/// The sequence ends and throws as the subscription does.
-public struct Updates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+/// The sequence ends and throws as the subscription does. Values are decoded where the loop runs, so their
+/// conformance may be isolated to its actor.
+public struct Updates<Value: Decodable>: AsyncSequence {
     public typealias Element = Update<Value>
     public typealias Failure = any Error
 
@@ -45,8 +46,12 @@ public struct Updates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     }
 }
 
+extension Updates: Sendable where Value: Sendable {}
+
+extension Update: Sendable where Value: Sendable {}
+
 /// A value, and the event that brought it.
-public struct Update<Value: Sendable>: Sendable {
+public struct Update<Value> {
     public let value: Value
     public let event: Event
 
@@ -56,7 +61,7 @@ public struct Update<Value: Sendable>: Sendable {
 
 extension Subscription {
     /// The updates with their values as a type of yours; see ``Updates``.
-    public func updates<Value: Decodable & Sendable>(as type: Value.Type = Value.self) -> Updates<Value> {
+    public func updates<Value: Decodable>(as type: Value.Type = Value.self) -> Updates<Value> {
         Updates(subscription: self)
     }
 }

@@ -68,9 +68,7 @@ public final class Observed<Value: Codable & Sendable> {
 
 extension Bus {
     /// A key as a value on the main actor. Returns at once; until the broker has answered, the value is the
-    /// default, and `isLive` is false.
-    ///
-    /// - Parameter defaultValue: the value while the key is absent.
+    /// default, and `isLive` is false. It is the default while the key is absent, too.
     @MainActor
     public func observed<Value: Codable & Sendable>(
         _ key: String,

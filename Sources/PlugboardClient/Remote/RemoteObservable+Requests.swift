@@ -51,9 +51,7 @@ extension Bus {
     /// A key as a value that can be read, changed and observed.
     ///
     /// Returns at once. Until the broker has answered, the value is the default; `ready()` waits for the
-    /// answer. Keep the observable as long as you observe.
-    ///
-    /// - Parameter defaultValue: the value while the key is absent.
+    /// answer. It is the default while the key is absent, too. Keep the observable as long as you observe.
     public func observable<Value: Codable & Sendable>(
         _ key: String,
         default defaultValue: Value

@@ -22,7 +22,7 @@ import Synchronization
 /// until the first answer (`ready()`) and while the key is absent. A deletion is a change to the default.
 ///
 /// **Before the first answer** a change overwrites nothing. It waits for the answer. If the key is
-/// absent, the change is sent. If there is a value, the closure of ``update(_:)-(_)`` runs again with
+/// absent, the change is sent. If there is a value, the closure of ``update(_:)->()`` runs again with
 /// that value. But an assignment was made from a default that isn't the value, so it isn't sent and
 /// becomes a fault, `BusError.notReady`.
 ///
@@ -138,5 +138,21 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable,
     ) -> Disposable {
         guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
         return observed.observe(initial: initial, observer)
+    }
+
+    public func observe(
+        initial: Bool,
+        in place: ObserverPlace,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable {
+        guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
+        return observed.observe(initial: initial, in: place, observer)
+    }
+
+    /// Calls `observer` after each change with what became of it for each observer of this object; see
+    /// `ObserverTrace`. `Bus.trace` shows the clients that observe the key.
+    public func trace(_ observer: @escaping @Sendable (ObserverTrace<Change<Value>>) -> Void) -> Disposable {
+        guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
+        return observed.trace(observer)
     }
 }

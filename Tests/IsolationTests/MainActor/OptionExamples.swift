@@ -1,0 +1,1 @@
+../../ObservablesTests/OptionExamples.swift
