@@ -1,0 +1,37 @@
+// How much the server takes from a browser, and how long it waits. Whoever can reach the port can try to
+// send more. Each limit has a test at it and one past it.
+
+/// The limits of the page's server.
+enum WebLimits {
+    /// The bytes of a request's first line and headers, with the empty line at their end.
+    static let headBytesMax = 16_384
+    /// The headers of a request.
+    static let headersMax = 64
+    /// The bytes of a body: one line of the protocol, perhaps with its line feed.
+    static let bodyBytesMax = 1_048_577
+    /// Open connections. One more takes the place of the one that has sent no request for the longest time.
+    static let connectionsMax = 64
+    /// Open streams of events. Each has a connection to the broker.
+    static let streamsMax = 16
+    /// The requests of one stream that the broker hasn't answered.
+    static let requestsMax = 32
+    /// The bytes that wait for a page. Past that the broker is not read, and so owes the page what follows.
+    static let streamBytesMax = 262_144
+    /// The bytes of one line of the broker. Past that the stream is given a new connection to it.
+    static let lineBytesMax = 8_388_608
+
+    /// How long the head of a request may take from its first byte, or from the connection's beginning.
+    static let headSeconds = 5.0
+    /// How long a body may take.
+    static let bodySeconds = 10.0
+    /// How long a connection stays open between two requests.
+    static let idleSeconds = 60.0
+    /// How long the broker may take to answer a request.
+    static let answerSeconds = 30.0
+    /// How long an answer may wait without a byte being read.
+    static let writeSeconds = 30.0
+    /// After how long without a line a stream gets an empty comment, which fails if the page is gone.
+    static let heartbeatSeconds = 15.0
+    /// How long to wait before another attempt to reach a broker that is gone.
+    static let retrySeconds = 0.25
+}
