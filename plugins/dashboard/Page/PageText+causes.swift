@@ -19,6 +19,8 @@ const lanesMax = 14;
 const burstMax = 120;
 const restMilliseconds = 1500;
 const seedsMax = 24;
+/** So many of those that were told are named in a row. */
+const chipsMax = 3;
 export const rowHeight = 44;
 
 export class CausesView {
@@ -116,7 +118,8 @@ export class CausesView {
     const row = { ...write, number: (this.number += 1), effects: [] };
     if (row.cause !== undefined) {
       const candidates = this.rows.filter((other) => other.revision === row.cause);
-      row.origin = candidates.find((other) => other.observers.some((told) => told.name === row.by))
+      row.origin = candidates.find((other) => other.key === row.causeKey)
+        ?? candidates.find((other) => other.observers.some((told) => told.name === row.by))
         ?? candidates[0] ?? null;
       row.origin?.effects.push(row);
     }
@@ -140,8 +143,10 @@ export class CausesView {
       const asked = newest.map(({ key }) =>
         this.bus.link.ask({ op: "why", key, limit: 6 }).then((reply) => reply.chain, () => []));
       const steps = new Map();
-      for (const step of (await Promise.all(asked)).flat()) {
-        if (step.when) steps.set(`${step.revision} ${step.key}`, step);
+      for (const found of await Promise.all(asked)) {
+        for (const [at, step] of found.entries()) {
+          if (step.when) steps.set(`${step.revision} ${step.key}`, { ...step, causeKey: found[at + 1]?.key });
+        }
       }
       if (this.isClosed || this.rows.length > 0) return;
       const inOrder = [...steps.values()].sort((a, b) => a.when < b.when ? -1 : a.when > b.when ? 1
@@ -187,17 +192,20 @@ export class CausesView {
   layout() {
     const room = this.scroller.clientWidth;
     const isNarrow = room < 700;
-    const share = room * (isNarrow ? 0.46 : 0.58) - (isNarrow ? 0 : 78);
+    const share = room * (isNarrow ? 0.46 : 0.56) - (isNarrow ? 0 : 78);
     const count = Math.max(1, this.lanes.length);
-    const step = Math.max(isNarrow ? 20 : 34, Math.min(124, share / count));
+    const step = Math.max(isNarrow ? 20 : 34, Math.min(132, share / count));
     return { lanes: this.lanes, step, width: Math.ceil(step * count), isNarrow };
   }
 
   item(row) {
     const told = row.observers.filter((observer) => observer.outcome !== "filtered");
-    const slowest = Math.max(...told.map((observer) => observer.microseconds ?? 0));
-    const sum = told.length === 0 ? (row.isOld ? "" : "nobody")
-      : `${told.length} told${slowest > 0 ? ` · ${microseconds(slowest)}` : ""}`;
+    const names = told.slice(0, chipsMax).map((observer) =>
+      el("span", { class: "chip", data: { outcome: observer.outcome }, style: { "--own": colour(observer.name) } },
+        el("b", {}, shown(observer.name)),
+        observer.microseconds === undefined ? observer.outcome : microseconds(observer.microseconds)));
+    if (told.length > chipsMax) names.push(el("span", { class: "chip" }, `+${told.length - chipsMax}`));
+    if (told.length === 0 && !row.isOld) names.push(el("span", { class: "chip nobody" }, "nobody"));
     return el("li", { data: { number: row.number, key: row.key } },
       el("button", { class: "write", onclick: () => this.select(row.number) },
         el("time", {}, new Date(row.at).toTimeString().slice(0, 8), el("small", {}, `r ${row.revision}`)),
@@ -206,7 +214,7 @@ export class CausesView {
           el("span", { class: "write-key" }, shown(row.key)),
           el("span", { class: "write-by" }, el("i", { style: { "--own": colour(row.by) } }), shown(row.by),
             row.op === "publish" ? null : el("span", { class: "op", data: { op: row.op } }, row.op))),
-        el("span", { class: "told" }, sum)));
+        el("span", { class: "told" }, ...names)));
   }
 
   /** The rows that led to a row, and those that it led to. */

@@ -9,7 +9,8 @@ extension PageText {
 import { amount, colour, put, shown, svg } from "./dom.js";
 
 const nodeHeight = 34;
-const gap = 14;
+const gapMin = 14;
+const gapMax = 30;
 const top = 44;
 
 /** Draws a model into `canvas`. `choose` is called with the kind and the node that was clicked. */
@@ -17,14 +18,16 @@ export function drawGraph(canvas, model, { selected, choose }) {
   const width = Math.max(320, canvas.clientWidth);
   const columns = order(model);
   const tallest = Math.max(...columns.map((column) => column.length), 1);
-  const height = Math.max(top + tallest * (nodeHeight + gap) + 8, Math.min(420, canvas.clientHeight - 4));
+  const room = (canvas.clientHeight - 4 - top - 16) / tallest - nodeHeight;
+  const gap = Math.min(gapMax, Math.max(gapMin, room));
+  const height = Math.max(top + tallest * (nodeHeight + gap) + 8, canvas.clientHeight - 4);
   const isNarrow = width < 640;
-  const nodeWidth = Math.min(208, Math.max(92, width * (isNarrow ? 0.27 : 0.2)));
+  const nodeWidth = Math.min(208, Math.max(92, width * (isNarrow ? 0.28 : 0.2)));
   const places = new Map();
   const lefts = [8, (width - nodeWidth) / 2, width - nodeWidth - 8];
   for (const [at, column] of columns.entries()) {
     const used = column.length * (nodeHeight + gap) - gap;
-    const first = top + Math.max(0, (height - top - used) / 2.4);
+    const first = top + Math.max(0, (Math.min(height, top + tallest * (nodeHeight + gap)) - top - used) / 2);
     for (const [row, node] of column.entries()) {
       places.set(`${at} ${node.name}`, { x: lefts[at], y: first + row * (nodeHeight + gap) });
     }
@@ -108,7 +111,7 @@ function box(kind, node, place, nodeWidth, near, selected, choose) {
   const pick = () => choose(kind, node);
   const extra = kind === "key" ? (node.rate >= 0.1 ? `${amount(node.rate)}/s` : node.count > 1 ? `${node.count}` : "")
     : node.state !== "live" && node.state !== "running" ? node.state : "";
-  const room = Math.floor((nodeWidth - 22) / 7.4) - (extra ? extra.length + 1 : 0);
+  const room = Math.floor((nodeWidth - (kind === "key" ? 20 : 28)) / 7.9) - (extra ? extra.length + 1 : 0);
   const name = shown(node.name);
   const group = svg("g", {
     class: `node${isDim ? " dim" : ""}${isChosen ? " chosen" : ""}`, tabindex: "0", role: "button",

@@ -32,7 +32,7 @@ export class KeysView {
     this.onState = () => this.list();
     bus.link.onState(this.onState);
     this.clock = setInterval(() => this.tick(), 1000);
-    this.resized = new ResizeObserver(() => this.draw());
+    this.resized = new ResizeObserver(() => { this.draw(); this.lookSoon(); });
     this.resized.observe(this.scroller);
   }
 

@@ -161,7 +161,7 @@ main { flex: 1; min-height: 0; display: flex; outline: none; }
 }
 .mark-state[data-state=live], .mark-state[data-state=running], .mark-outcome[data-outcome=sent] { color: var(--good); }
 .mark-state[data-state=lagging], .mark-state[data-state=waiting], .mark-outcome[data-outcome=queued],
-.mark-outcome[data-outcome=conflated], .mark-outcome[data-outcome=waiting] { background: var(--slow-soft); color: var(--slow); }
+.mark-outcome[data-outcome=conflated] { background: var(--slow-soft); color: var(--slow); }
 .mark-state[data-state=paused], .mark-outcome[data-outcome=paused] { background: var(--paused-soft); color: var(--paused); }
 .mark-state[data-state=broken], .mark-outcome[data-outcome=dropped] { background: var(--bad-soft); color: var(--bad); }
 .op[data-op=emit] { background: var(--accent-soft); color: var(--accent); }

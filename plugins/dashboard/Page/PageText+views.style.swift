@@ -16,7 +16,7 @@ extension PageText {
   inset: 0 0 auto 0;
   height: 32px;
   display: grid;
-  grid-template-columns: 18px minmax(120px, max-content) minmax(60px, 1fr) minmax(0, 150px) 62px 56px;
+  grid-template-columns: 18px calc(min(250px, 26vw) - var(--depth) * 20px) minmax(60px, 1fr) minmax(0, 150px) 58px 52px;
   align-items: center;
   gap: 0 10px;
   padding: 0 18px 0 calc(12px + var(--depth) * 20px);
@@ -28,8 +28,10 @@ extension PageText {
 .row > * { overflow: hidden; text-overflow: ellipsis; }
 
 .twist { width: 18px; height: 22px; cursor: pointer; }
-.row[aria-expanded] .twist::before { content: "▸"; display: inline-block; color: var(--faint); transition: transform .12s; }
-.row[aria-expanded=true] .twist::before { transform: rotate(90deg); }
+.row[aria-expanded] .twist::before { content: ""; display: block; width: 7px; height: 7px; margin: 7px 0 0 4px;
+  border: solid var(--faint); border-width: 0 2px 2px 0; transform: rotate(-45deg); transition: transform .12s; }
+.row[aria-expanded=true] .twist::before { transform: rotate(45deg); }
+.row > .twist { overflow: visible; }
 .token { font-weight: 600; }
 .row:not(.is-key) .token { color: var(--faint); }
 .preview { color: color-mix(in srgb, var(--text) 82%, transparent); font-size: 13px; }
@@ -95,7 +97,14 @@ extension PageText {
 .write-key { display: block; font-weight: 600; font-size: 13px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .write-by { display: flex; align-items: center; gap: 6px; font-size: 12px; color: var(--faint); white-space: nowrap; }
 .write-by i { width: 7px; height: 7px; border-radius: 50%; background: var(--own); }
-.told { flex: none; font-size: 12px; color: var(--faint); font-variant-numeric: tabular-nums; white-space: nowrap; }
+.told { flex: 0 1 auto; min-width: 0; overflow: hidden; display: flex; gap: 6px; font-size: 11.5px;
+  color: var(--faint); font-variant-numeric: tabular-nums; white-space: nowrap; }
+.chip { display: inline-flex; align-items: center; gap: 5px; padding: 2px 8px; border-radius: 99px; background: var(--back); }
+.chip b { font-weight: 550; color: var(--text); max-width: 104px; overflow: hidden; text-overflow: ellipsis; }
+.chip::before { content: ""; width: 6px; height: 6px; border-radius: 50%; background: var(--own, var(--faint)); }
+.chip[data-outcome=queued], .chip[data-outcome=conflated] { background: var(--slow-soft); color: var(--slow); }
+.chip[data-outcome=paused] { background: var(--paused-soft); color: var(--paused); }
+.chip[data-outcome=dropped] { background: var(--bad-soft); color: var(--bad); }
 
 .lane { stroke: var(--own); stroke-width: 1.5; opacity: .22; }
 .dot circle, .dot path { fill: var(--own); stroke: var(--card); stroke-width: 2.5; }
@@ -104,7 +113,8 @@ extension PageText {
 .tell path { fill: var(--own); opacity: .75; }
 .tell text { font-size: 10px; fill: var(--faint); paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
 .echo { fill: none; stroke: var(--own); stroke-width: 1.2; opacity: .5; }
-.tell[data-outcome=queued], .tell[data-outcome=conflated], .tell[data-outcome=waiting] { --own: var(--slow) !important; }
+.tell[data-outcome=queued], .tell[data-outcome=conflated] { --own: var(--slow) !important; }
+.tell[data-outcome=waiting] line { stroke-dasharray: 2 4; }
 .tell[data-outcome=paused] { --own: var(--paused) !important; }
 .tell[data-outcome=dropped] { --own: var(--bad) !important; }
 .cause-line { fill: none; stroke: var(--own); stroke-width: 3; stroke-linecap: round; opacity: .8; }
@@ -141,9 +151,8 @@ extension PageText {
 .edge.hears-all .edge-line { opacity: .16; }
 .edge.hears-all .edge-tip { opacity: .3; }
 .edge[data-state=paused] .edge-line, .edge[data-state=lagging] .edge-line { opacity: .95; stroke-dasharray: 7 5; stroke-width: calc(var(--width) + 1px); }
-.edge.flows:not([data-state=paused]) .edge-line { stroke-dasharray: 10 5; animation: flow 1s linear infinite; opacity: .75; }
-.edge.flows.hears-all .edge-line { opacity: .24; animation: none; stroke-dasharray: none; }
-@keyframes flow { to { stroke-dashoffset: -15; } }
+.edge.flows .edge-line { opacity: .95; }
+.edge.flows.hears-all .edge-line { opacity: .3; }
 .dim { opacity: .14; }
 .check { display: flex; gap: 6px; align-items: center; }
 .check input { accent-color: var(--accent); }
@@ -163,13 +172,15 @@ extension PageText {
 .figure { font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; letter-spacing: -.01em; }
 
 @media (max-width: 720px) {
-  .row { grid-template-columns: 14px minmax(60px, max-content) minmax(40px, 1fr) 40px; padding: 0 10px 0 calc(6px + var(--depth) * 14px); gap: 0 6px; }
+  .row { grid-template-columns: 14px calc(38vw - var(--depth) * 14px) minmax(40px, 1fr) 40px; padding: 0 10px 0 calc(6px + var(--depth) * 14px); gap: 0 6px; }
   .row .by, .row .changes { display: none; }
   .write { padding: 0 10px; gap: 8px; }
   .write time { display: none; }
   .lanes { left: 10px; }
   .lane-names span { margin-left: 10px; }
   .told { display: none; }
+  .node-name { font-size: 11.5px; }
+  .node[data-kind=key] .node-name { font-size: 10.5px; }
   .health { padding: 12px; }
   .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px; }
   .figure { font-size: 20px; }

@@ -48,12 +48,13 @@ export class Plot {
     const room = this.height - 6;
     const range = highest - lowest || 1;
     const x = (at) => (last === first ? 300 : ((at - first) / (last - first)) * 300).toFixed(1);
-    const y = (number) => (3 + room - ((number - lowest) / range) * room).toFixed(1);
+    const isFlat = highest === lowest && !(highest === this.least);
+    const y = (number) => (isFlat ? this.height / 2 : 3 + room - ((number - lowest) / range) * room).toFixed(1);
     const steps = this.points.map(([at, number]) => `${x(at)} ${y(number)}`);
     if (steps.length === 1) steps.unshift(`0 ${y(numbers[0])}`);
     this.line.setAttribute("d", `M${steps.join("L")}`);
     this.area.setAttribute("d", `M0 ${this.height}L${steps.join("L")}L300 ${this.height}Z`);
-    this.top.textContent = this.format(highest);
-    this.bottom.textContent = highest === lowest ? "" : this.format(lowest);
+    this.top.textContent = isFlat ? "" : this.format(highest);
+    this.bottom.textContent = highest === lowest || lowest === this.least ? "" : this.format(lowest);
   }
 }

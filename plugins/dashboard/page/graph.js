@@ -2,11 +2,11 @@
 // the right. A client that does both stands on both sides, in its one colour. Keys of a prefix with many
 // keys are one node. Observers are asked for by `who`, for one key of each node.
 
-import { el, put, amount, bytes, clientName, shown, stateMark, throttled } from "./dom.js";
+import { el, put, amount, bytes, shown, stateMark, throttled } from "./dom.js";
 import { drawGraph } from "./flow.js";
 
 /** A prefix with more keys than this becomes one node. */
-const singleKeysMax = 4;
+const singleKeysMax = 6;
 const nodesMax = 26;
 /** On a bus with more keys, rates aren't measured here: the page would hear too much. */
 const heardKeysMax = 2000;
@@ -113,6 +113,7 @@ export class GraphView {
       const present = new Set(page.keys.map((entry) => entry.key));
       for (const [key, entry] of this.keys) if (!present.has(key) && !entry.isEmitted) this.keys.delete(key);
       for (const { key, revision } of page.keys) this.keys.set(key, { ...this.keys.get(key), revision });
+      this.addDeclared();
       this.hear(page.more ? Infinity : page.keys.length);
       this.note.textContent = page.more ? "The first 10,000 keys." : "";
       for (const node of this.nodes().values()) {
@@ -124,6 +125,17 @@ export class GraphView {
       // Asked again below, or with the next connection.
     }
     this.timer = setTimeout(() => this.ask(), askEvery);
+  }
+
+  /** Keys that plugins listen to for emits, which have no value. Their plugin.json names them. */
+  addDeclared() {
+    for (const plugin of this.plugins.values()) {
+      for (const key of plugin.may?.subscribe ?? []) {
+        if (!key.includes("*") && !key.startsWith("$") && !this.keys.has(key)) {
+          this.keys.set(key, { isEmitted: true });
+        }
+      }
+    }
   }
 
   /** The nodes of keys: single keys, and prefixes that have many. */
@@ -250,7 +262,7 @@ export class GraphView {
           ["Waiting", bytes(client.queued)], ["Owed", `${amount(client.owed)} keys`]]))),
       plugin ? el("section", { class: "card" }, el("h3", {}, "Last lines"),
         el("pre", { class: "log" }, this.log === null ? "…" : this.log.map(shown).join("\n"))) : null,
-      clients.length === 0 && !plugin ? el("p", { class: "empty" }, "It isn't connected.") : clientName(name));
+      clients.length === 0 && !plugin ? el("p", { class: "empty" }, "It isn't connected.") : null);
   }
 
   async readLog() {

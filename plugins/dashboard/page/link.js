@@ -68,15 +68,14 @@ export class Link {
     listener();
   }
 
-  /** Sends a request, and returns the reply. Throws `Refused`. */
+  /** Sends a request, an object or a whole line, and returns the reply. Throws `Refused`. */
   async ask(request) {
     if (this.#stream === null) throw new Error("there is no connection");
     const id = (this.#ids += 1);
-    const { op, ...fields } = request;
     const answer = await fetch("/request", {
       method: "POST",
       headers: { Authorization: `Bearer ${this.#token}`, "Plugboard-Stream": this.#stream },
-      body: typeof request === "string" ? request : JSON.stringify({ op, id, ...fields }),
+      body: typeof request === "string" ? request : JSON.stringify({ ...request, id }),
     });
     if (answer.status === 403) this.#become("forbidden");
     if (!answer.ok) throw new Error(`the dashboard answers ${answer.status}`);
@@ -100,20 +99,35 @@ export class Link {
     return watch;
   }
 
-  end(watch) {
+  /** Requests can overtake each other, so a subscription ends when it is sure to have begun. */
+  async end(watch) {
     this.#watches.delete(watch.name);
-    if (this.state !== "live" || !watch.isBegun) return;
-    this.ask({ op: "unsubscribe", sub: watch.name }).catch(() => {});
+    if (await watch.beginning && this.state === "live") {
+      this.ask({ op: "unsubscribe", sub: watch.name }).catch(() => {});
+    }
   }
 
-  async #begin(watch) {
-    watch.isBegun = true;
+  #begin(watch) {
     watch.handler(null);
+    watch.beginning = this.#subscribe(watch);
+  }
+
+  /** Returns whether the broker has the subscription. */
+  async #subscribe(watch) {
+    const { greeting } = this;
     try {
       await this.ask({ op: "subscribe", ...watch.fields, sub: watch.name });
+      return true;
     } catch (error) {
-      if (!watch.isEnded) watch.handler({ event: "refused", message: error.message });
+      if (error instanceof Refused) watch.handler({ event: "refused", message: error.message });
+      else setTimeout(() => { if (this.#isMissing(watch, greeting)) this.#begin(watch); }, 500);
+      return false;
     }
+  }
+
+  /** Whether a subscription that failed is still wanted, on the same connection. */
+  #isMissing(watch, greeting) {
+    return !watch.isEnded && this.state === "live" && this.greeting === greeting;
   }
 
   #become(state) {
