@@ -147,8 +147,9 @@ let package = Package(
             ),
             .testTarget(
                 name: "PluginTests",
-                dependencies: ["PlugboardBroker", "PlugboardClient", "PlugboardPosix", "TestSupport"]
-                    + plugins.map { .target(name: $0) },
+                dependencies: [
+                    "PlugboardBroker", "PlugboardClient", "PlugboardMemory", "PlugboardPosix", "TestSupport",
+                ] + plugins.map { .target(name: $0) },
                 swiftSettings: strict
             ),
             .testTarget(

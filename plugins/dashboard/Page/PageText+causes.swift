@@ -245,7 +245,9 @@ export class CausesView {
     this.frame.classList.toggle("has-detail", this.selected !== null);
     put(this.side);
     this.light();
-    if (this.selected) this.explain(this.selected);
+    if (!this.selected) return;
+    this.list.querySelector(".chosen")?.scrollIntoView({ block: "nearest" });
+    this.explain(this.selected);
   }
 
   /** Shows a write beside the timeline: its value, its chain of causes, who was told. */

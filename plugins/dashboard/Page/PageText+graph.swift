@@ -11,7 +11,9 @@ import { el, put, amount, bytes, shown, stateMark, throttled } from "./dom.js";
 import { drawGraph } from "./flow.js";
 
 /** A prefix with more keys than this becomes one node. */
-const singleKeysMax = 6;
+const singleKeysMax = 3;
+/** The same for keys without values, which are only emitted. */
+const emittedKeysMax = 6;
 const nodesMax = 26;
 /** On a bus with more keys, rates aren't measured here: the page would hear too much. */
 const heardKeysMax = 2000;
@@ -145,15 +147,17 @@ export class GraphView {
 
   /** The nodes of keys: single keys, and prefixes that have many. */
   nodes() {
-    const prefixes = new Map();
-    for (const key of this.keys.keys()) {
-      const [prefix] = key.split(".");
-      if (!prefixes.has(prefix)) prefixes.set(prefix, []);
-      prefixes.get(prefix).push(key);
+    const groups = new Map();
+    for (const [key, { isEmitted }] of this.keys) {
+      const group = `${isEmitted ? "emitted" : "kept"} ${key.split(".")[0]}`;
+      if (!groups.has(group)) groups.set(group, []);
+      groups.get(group).push(key);
     }
     const nodes = new Map();
-    for (const [prefix, keys] of prefixes) {
-      if (keys.length <= singleKeysMax && nodes.size + keys.length <= nodesMax) {
+    for (const [group, keys] of groups) {
+      const [kind, prefix] = group.split(" ");
+      const most = kind === "kept" ? singleKeysMax : emittedKeysMax;
+      if (keys.length <= most && nodes.size + keys.length <= nodesMax) {
         for (const key of keys) nodes.set(key, { name: key, keys: [key], sample: key });
       } else if (nodes.size < nodesMax) {
         const newest = keys.reduce((a, b) =>

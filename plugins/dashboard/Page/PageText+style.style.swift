@@ -121,7 +121,7 @@ code, pre, .token, .preview, .key-title, .write-key, .step-key { font-family: va
 .notice { padding: 9px 18px; background: var(--bad-soft); color: var(--bad); font-weight: 550; flex: none; }
 
 main { flex: 1; min-height: 0; display: flex; outline: none; }
-.main { flex: 1; min-width: 0; display: flex; flex-direction: column; }
+.main { flex: 1; min-width: 0; display: flex; flex-direction: column; container-type: inline-size; }
 
 .tools { display: flex; align-items: center; gap: 12px; padding: 12px 18px; flex: none; flex-wrap: wrap; }
 .tools input[type=search] { flex: 1 1 220px; max-width: 460px; min-width: 0; padding: 7px 12px; }

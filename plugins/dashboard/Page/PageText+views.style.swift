@@ -106,6 +106,8 @@ extension PageText {
 .chip[data-outcome=paused] { background: var(--paused-soft); color: var(--paused); }
 .chip[data-outcome=dropped] { background: var(--bad-soft); color: var(--bad); }
 
+@container (max-width: 960px) { .told { display: none; } }
+
 .lane { stroke: var(--own); stroke-width: 1.5; opacity: .22; }
 .dot circle, .dot path { fill: var(--own); stroke: var(--card); stroke-width: 2.5; }
 .dot[data-op=delete] circle { fill: var(--card); stroke: var(--own); }
@@ -178,7 +180,6 @@ extension PageText {
   .write time { display: none; }
   .lanes { left: 10px; }
   .lane-names span { margin-left: 10px; }
-  .told { display: none; }
   .node-name { font-size: 11.5px; }
   .node[data-kind=key] .node-name { font-size: 10.5px; }
   .health { padding: 12px; }

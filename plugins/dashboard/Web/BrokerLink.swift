@@ -13,11 +13,14 @@ final class BrokerLink {
     private let path: String
     private let users: TrustedUsers
     private let name: String
+    /// How long to wait between two attempts to connect.
+    private let pauseNanoseconds: UInt64
     private var socket: LineSocket?
     private var outgoing: [UInt8] = []
 
-    init(path: String, users: TrustedUsers, name: String) {
-        (self.path, self.users, self.name) = (path, users, name)
+    init(_ configuration: WebConfiguration) {
+        (path, users, name) = (configuration.broker, configuration.users, configuration.name)
+        pauseNanoseconds = UInt64(configuration.patience.retry * 1e9)
         retryNanoseconds = 0
     }
 
@@ -36,7 +39,7 @@ final class BrokerLink {
             retryNanoseconds = nil
             return true
         } catch {
-            retryNanoseconds = now + UInt64(WebLimits.retrySeconds * 1e9)
+            retryNanoseconds = now + pauseNanoseconds
             return false
         }
     }
@@ -45,7 +48,7 @@ final class BrokerLink {
     func drop(now: UInt64) {
         socket = nil
         outgoing = []
-        retryNanoseconds = now + UInt64(WebLimits.retrySeconds * 1e9)
+        retryNanoseconds = now + pauseNanoseconds
     }
 
     /// Sends a line as soon as the broker takes it.

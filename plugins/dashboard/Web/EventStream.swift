@@ -31,10 +31,9 @@ extension WebServer {
     /// Turns a connection into a stream.
     func beginStream(_ connection: WebConnection) {
         guard streams.count < WebLimits.streamsMax else { return refuse(connection, .tooMany) }
-        let link = BrokerLink(path: configuration.broker, users: configuration.users, name: configuration.name)
-        streams[connection.number] = EventStream(number: connection.number, link: link)
+        streams[connection.number] = EventStream(number: connection.number, link: BrokerLink(configuration))
         connection.phase = .stream
-        connection.deadline = moment(after: WebLimits.heartbeatSeconds)
+        connection.deadline = moment(after: patience.heartbeat)
         connection.append(WebAnswer.streamStart)
         let news = #"{"stream":\#(connection.number),"write":\#(configuration.writes)}"#
         connection.append(news: "stream", news)

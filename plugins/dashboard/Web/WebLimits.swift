@@ -19,19 +19,22 @@ enum WebLimits {
     static let streamBytesMax = 262_144
     /// The bytes of one line of the broker. Past that the stream is given a new connection to it.
     static let lineBytesMax = 8_388_608
+}
 
-    /// How long the head of a request may take from its first byte, or from the connection's beginning.
-    static let headSeconds = 5.0
-    /// How long a body may take.
-    static let bodySeconds = 10.0
-    /// How long a connection stays open between two requests.
-    static let idleSeconds = 60.0
-    /// How long the broker may take to answer a request.
-    static let answerSeconds = 30.0
-    /// How long an answer may wait without a byte being read.
-    static let writeSeconds = 30.0
+/// How long the server waits, in seconds. Tests wait less.
+struct WebPatience {
+    /// For the head of a request, from its first byte or from the connection's beginning.
+    var head = 5.0
+    /// For a body.
+    var body = 10.0
+    /// For the next request on a connection.
+    var idle = 60.0
+    /// For the broker's reply.
+    var answer = 30.0
+    /// For a browser that reads nothing of its answer.
+    var write = 30.0
     /// After how long without a line a stream gets an empty comment, which fails if the page is gone.
-    static let heartbeatSeconds = 15.0
-    /// How long to wait before another attempt to reach a broker that is gone.
-    static let retrySeconds = 0.25
+    var heartbeat = 15.0
+    /// Before another attempt to reach a broker that is gone.
+    var retry = 0.25
 }

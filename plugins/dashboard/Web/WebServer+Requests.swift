@@ -18,7 +18,7 @@ extension WebServer {
         // Between two requests a connection may rest; a request that has begun must go on.
         if connection.wasUsed {
             connection.wasUsed = false
-            connection.deadline = moment(after: WebLimits.headSeconds)
+            connection.deadline = moment(after: patience.head)
         }
         switch RequestHead.read(connection.headBytes()) {
         case .incomplete: break
@@ -43,7 +43,7 @@ extension WebServer {
         case .events: beginStream(connection)
         case .request:
             connection.phase = .body(head, bytes: length)
-            connection.deadline = moment(after: WebLimits.bodySeconds)
+            connection.deadline = moment(after: patience.body)
             advance(connection)
         case .refused: break
         }
@@ -76,7 +76,7 @@ extension WebServer {
             stream.requests[id] = connection.number
             stream.link.send(line)
             connection.phase = .asked(id: id, stream: number)
-            connection.deadline = moment(after: WebLimits.answerSeconds)
+            connection.deadline = moment(after: patience.answer)
         }
     }
 
@@ -85,12 +85,12 @@ extension WebServer {
         connection.append(answer.bytes(endsConnection: connection.endsAfterAnswer))
         guard !connection.endsAfterAnswer else {
             connection.phase = .ending
-            connection.deadline = moment(after: WebLimits.writeSeconds)
+            connection.deadline = moment(after: patience.write)
             return
         }
         connection.phase = .head
         connection.wasUsed = true
-        connection.deadline = moment(after: WebLimits.idleSeconds)
+        connection.deadline = moment(after: patience.idle)
         // A browser waits for the answer before it asks again on the same connection.
         if connection.receivedBytes > 0 { refuse(connection, .badRequest) }
     }
@@ -100,6 +100,6 @@ extension WebServer {
         connection.endsAfterAnswer = true
         connection.append(WebAnswer.empty(status).bytes(endsConnection: true))
         connection.phase = .ending
-        connection.deadline = moment(after: WebLimits.writeSeconds)
+        connection.deadline = moment(after: patience.write)
     }
 }

@@ -32,13 +32,15 @@ final class WebServer {
     func run() throws {
         while true {
             var ready: [Readiness] = []
-            try poller.wait(milliseconds: patience()) { ready.append($0) }
+            try poller.wait(milliseconds: wait()) { ready.append($0) }
             now = MonotonicClock.nanoseconds()
             if ready.contains(where: { $0.token == Self.wakeupToken }) { return }
             for readiness in ready { try handle(readiness) }
             try goOn()
         }
     }
+
+    var patience: WebPatience { configuration.patience }
 
     /// A moment after now.
     func moment(after seconds: Double) -> UInt64 { now + UInt64(seconds * 1e9) }
@@ -62,7 +64,7 @@ final class WebServer {
             guard connections.count < WebLimits.connectionsMax || closeOldest() else { continue }
             nextNumber += 1
             let connection = WebConnection(socket, number: nextNumber)
-            connection.deadline = moment(after: WebLimits.headSeconds)
+            connection.deadline = moment(after: patience.head)
             try poller.add(connection.fd, token: connection.number << 1, interest: .read)
             connections[connection.number] = connection
         }
@@ -112,8 +114,8 @@ final class WebServer {
 
     private func prolong(_ connection: WebConnection) {
         switch connection.phase {
-        case .stream: connection.deadline = moment(after: WebLimits.heartbeatSeconds)
-        case .ending: connection.deadline = moment(after: WebLimits.writeSeconds)
+        case .stream: connection.deadline = moment(after: patience.heartbeat)
+        case .ending: connection.deadline = moment(after: patience.write)
         case .head, .body, .asked: break
         }
     }
@@ -122,7 +124,7 @@ final class WebServer {
         switch connection.phase {
         case .stream:
             if connection.waitingBytes == 0 { connection.appendHeartbeat() }
-            connection.deadline = moment(after: WebLimits.heartbeatSeconds)
+            connection.deadline = moment(after: patience.heartbeat)
         case .asked(let id, let stream):
             streams[stream]?.requests[id] = nil
             answer(connection, .empty(.tooLate))
@@ -131,7 +133,7 @@ final class WebServer {
     }
 
     /// The milliseconds until something is due.
-    private func patience() -> Int32 {
+    private func wait() -> Int32 {
         let moments = connections.values.map(\.deadline) + streams.values.compactMap(\.link.retryNanoseconds)
         guard let next = moments.min() else { return -1 }
         let time = MonotonicClock.nanoseconds()
@@ -147,6 +149,7 @@ final class WebConfiguration: Sendable {
     let users: TrustedUsers
     let name: String
     let writes: Bool
+    let patience: WebPatience
     /// Ends the server.
     let wakeup: Wakeup
 
@@ -156,7 +159,8 @@ final class WebConfiguration: Sendable {
         broker: String,
         users: TrustedUsers,
         name: String,
-        writes: Bool
+        writes: Bool,
+        patience: WebPatience = WebPatience()
     ) throws {
         self.listener = listener
         self.gate = gate
@@ -164,6 +168,7 @@ final class WebConfiguration: Sendable {
         self.users = users
         self.name = name
         self.writes = writes
+        self.patience = patience
         wakeup = try Wakeup()
     }
 }
