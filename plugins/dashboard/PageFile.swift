@@ -35,7 +35,9 @@ struct PageFile {
         return WebAnswer(status: .fine, type: file.type, body: Array("\(file.text)\n".utf8))
     }
 
-    private static func script(_ text: StaticString) -> PageFile { PageFile(type: "text/javascript", text: text) }
+    private static func script(_ text: StaticString) -> PageFile {
+        PageFile(type: "text/javascript", text: text)
+    }
 }
 
 /// The texts of the files. The generated files extend it.

@@ -31,7 +31,10 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let patience = DashboardPage.patienceSeconds + BrokerConnection.timeoutSeconds
-        let connection = try BrokerConnection.open(invocation, timeout: invocation.seconds(.timeout) ?? patience)
+        let connection = try BrokerConnection.open(
+            invocation,
+            timeout: invocation.seconds(.timeout) ?? patience
+        )
         guard let address = try DashboardPage.address(connection) else {
             throw becomePlugin(connection, invocation)
         }
@@ -49,10 +52,13 @@ extension Command {
     }
 
     /// Returns only if that failed.
-    private static func becomePlugin(_ connection: BrokerConnection, _ invocation: Invocation) -> CommandError {
+    private static func becomePlugin(_ connection: BrokerConnection, _ invocation: Invocation) -> CommandError
+    {
         do {
             let beside = SocketPath.folder(of: try ownProgram())
-            let places = ["\(beside)/\(dashboardProgram)", "\(beside)/plugins/\(dashboardProgram)/\(dashboardProgram)"]
+            let places = [
+                "\(beside)/\(dashboardProgram)", "\(beside)/plugins/\(dashboardProgram)/\(dashboardProgram)",
+            ]
             guard let program = places.first(where: FileStatus.isRunnable) else {
                 return CommandError(
                     .unavailable,

@@ -83,9 +83,10 @@ struct PluginManifest: Equatable, Sendable {
 
     /// The plugin's rights, in the form that the broker expects.
     var permission: [UInt8] {
-        ObjectText().adding("subscribe", strings: subscribes).adding("publish", strings: publishes)
-            .adding("emit", strings: publishes).adding("call", strings: calls)
-            .adding("serve", strings: serves).adding("control", strings: controls).bytes
+        let lists = ObjectText().adding("subscribe", strings: subscribes)
+            .adding("publish", strings: publishes).adding("emit", strings: publishes)
+            .adding("call", strings: calls).adding("serve", strings: serves)
+        return controls.isEmpty ? lists.bytes : lists.adding("control", strings: controls).bytes
     }
 
     private struct FieldFault: Error {

@@ -186,7 +186,8 @@ private struct UpSession {
     private func player(of script: String) -> SupervisedProcess {
         let name = DemoScript.processName
         // The address has a secret. A terminal shows it to this user alone; a file might not.
-        let isSeen = console.output.isTerminal && source.chosen(of: folder).contains { $0.name == "dashboard" }
+        let isSeen =
+            console.output.isTerminal && source.chosen(of: folder).contains { $0.name == "dashboard" }
         let page = isSeen ? ["--\(CommandOption.showDashboard.name)"] : []
         return SupervisedProcess(
             name: name,

@@ -8,7 +8,8 @@ struct GateTests {
     private let gate = Gate(place: .port(8_080), token: token)
     private let tunnel = Gate(place: .socket("/run/page.sock"), token: token)
 
-    private func head(_ method: String, _ target: String, _ headers: KeyValuePairs<String, String>) -> RequestHead
+    private func head(_ method: String, _ target: String, _ headers: KeyValuePairs<String, String>)
+        -> RequestHead
     {
         RequestHead(
             method: method,
@@ -42,16 +43,20 @@ struct GateTests {
         }
         #expect(verdict(["host": Self.host, "authorization": Self.bearer]) == .events)
         #expect(verdict(["host": Self.host, "authorization": Self.bearer, "origin": Self.origin]) == .events)
-        let same = ["host": Self.host, "authorization": Self.bearer, "sec-fetch-site": "same-origin"] as KeyValuePairs
+        let same =
+            ["host": Self.host, "authorization": Self.bearer, "sec-fetch-site": "same-origin"]
+            as KeyValuePairs
         #expect(verdict(same) == .events)
         #expect(verdict(["host": Self.host]) == .refused(.forbidden))
         #expect(verdict(["authorization": Self.bearer]) == .refused(.forbidden))
         for origin in ["http://evil", "null", "https://127.0.0.1:8080", "http://localhost:8080", ""] {
-            let headers = ["host": Self.host, "authorization": Self.bearer, "origin": origin] as KeyValuePairs
+            let headers =
+                ["host": Self.host, "authorization": Self.bearer, "origin": origin] as KeyValuePairs
             #expect(verdict(headers) == .refused(.forbidden), "\(origin)")
         }
         for site in ["cross-site", "same-site", "none", ""] {
-            let headers = ["host": Self.host, "authorization": Self.bearer, "sec-fetch-site": site] as KeyValuePairs
+            let headers =
+                ["host": Self.host, "authorization": Self.bearer, "sec-fetch-site": site] as KeyValuePairs
             #expect(verdict(headers) == .refused(.forbidden), "\(site)")
         }
         #expect(gate.verdict(head("POST", "/events", same)) == .refused(.wrongMethod))
@@ -60,7 +65,9 @@ struct GateTests {
     @Test("a wrong token gets nothing, however near it is")
     func tokens() {
         let text = Self.token.text
-        let others = ["", "Bearer", "Bearer ", text, "bearer \(text)", "Bearer \(text)0", "Bearer \(text.dropLast())"]
+        let others = [
+            "", "Bearer", "Bearer ", text, "bearer \(text)", "Bearer \(text)0", "Bearer \(text.dropLast())",
+        ]
         for words in others + ["Bearer \(text.uppercased())x", "Basic \(text)"] {
             let request = head("GET", "/events", ["host": Self.host, "authorization": words])
             #expect(gate.verdict(request) == .refused(.forbidden), "\(words)")
@@ -72,23 +79,31 @@ struct GateTests {
         func verdict(_ headers: KeyValuePairs<String, String>) -> Gate.Verdict {
             gate.verdict(head("POST", "/request", headers))
         }
-        #expect(verdict(["host": Self.host, "authorization": Self.bearer, "origin": Self.origin]) == .request)
+        #expect(
+            verdict(["host": Self.host, "authorization": Self.bearer, "origin": Self.origin]) == .request
+        )
         #expect(verdict(["host": Self.host, "authorization": Self.bearer]) == .refused(.forbidden))
         #expect(verdict(["host": Self.host, "origin": Self.origin]) == .refused(.forbidden))
-        let foreign = ["host": Self.host, "authorization": Self.bearer, "origin": "http://evil"] as KeyValuePairs
+        let foreign =
+            ["host": Self.host, "authorization": Self.bearer, "origin": "http://evil"] as KeyValuePairs
         #expect(verdict(foreign) == .refused(.forbidden))
     }
 
     @Test("behind a tunnel the host is any port of a loopback name, and the origin the same")
     func tunnels() {
         for host in ["localhost:9000", "127.0.0.1:1", "[::1]:65535", "localhost"] {
-            let headers = ["host": host, "authorization": Self.bearer, "origin": "http://\(host)"] as KeyValuePairs
+            let headers =
+                ["host": host, "authorization": Self.bearer, "origin": "http://\(host)"] as KeyValuePairs
             #expect(tunnel.verdict(head("POST", "/request", headers)) == .request, "\(host)")
         }
-        for host in ["localhost.evil:80", "localhost:", "localhost:80x", "localhost:65536", "evil:80", "localhost:+1"] {
+        for host in [
+            "localhost.evil:80", "localhost:", "localhost:80x", "localhost:65536", "evil:80", "localhost:+1",
+        ] {
             #expect(tunnel.verdict(head("GET", "/", ["host": host])) == .refused(.forbidden), "\(host)")
         }
-        let other = ["host": "localhost:9", "authorization": Self.bearer, "origin": "http://localhost:8"] as KeyValuePairs
+        let other =
+            ["host": "localhost:9", "authorization": Self.bearer, "origin": "http://localhost:8"]
+            as KeyValuePairs
         #expect(tunnel.verdict(head("POST", "/request", other)) == .refused(.forbidden))
     }
 

@@ -17,7 +17,9 @@ struct RequestHeadTests {
 
     @Test("its method, its target and its headers, whose names have no case")
     func plain() throws {
-        let head = try head("GET /style.css HTTP/1.1\r\nHost: 127.0.0.1:80\r\nX-Long:  a b\t\r\nEmpty:\r\n\r\n")
+        let head = try head(
+            "GET /style.css HTTP/1.1\r\nHost: 127.0.0.1:80\r\nX-Long:  a b\t\r\nEmpty:\r\n\r\n"
+        )
         #expect(head.method == "GET")
         #expect(head.target == "/style.css")
         #expect(head.only("host") == "127.0.0.1:80")

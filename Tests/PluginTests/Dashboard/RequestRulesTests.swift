@@ -17,8 +17,10 @@ struct RequestRulesTests {
     @Test(
         "what only reads passes",
         arguments: [
-            #""op":"get","key":"a""#, #""op":"keys""#, #""op":"subscribe","key":"**""#, #""op":"who","key":"a""#,
-            #""op":"unsubscribe","sub":1"#, #""op":"why","key":"a""#, #""op":"trace","key":"a""#, #""op":"sync""#,
+            #""op":"get","key":"a""#, #""op":"keys""#, #""op":"subscribe","key":"**""#,
+            #""op":"who","key":"a""#,
+            #""op":"unsubscribe","sub":1"#, #""op":"why","key":"a""#, #""op":"trace","key":"a""#,
+            #""op":"sync""#,
             #""op":"explain","write":{"op":"publish","key":"a","value":1}"#, #""op":"pause","sub":"own""#,
             #""op":"call","key":"plugins.log","value":"cart""#, #""op":"call","key":"plugins\u002elist""#,
         ]
@@ -57,8 +59,10 @@ struct RequestRulesTests {
     @Test(
         "what the broker would not understand is answered with its words, and doesn't reach it",
         arguments: [
-            ("", "bad_json"), ("help", "bad_json"), ("{", "bad_json"), ("{}", "missing_field"), ("[1]", "bad_json"),
-            (#"{"op":"get","id":1}"#, "missing_field"), (#"{"op":"get","op":"publish","id":1}"#, "duplicate_field"),
+            ("", "bad_json"), ("help", "bad_json"), ("{", "bad_json"), ("{}", "missing_field"),
+            ("[1]", "bad_json"),
+            (#"{"op":"get","id":1}"#, "missing_field"),
+            (#"{"op":"get","op":"publish","id":1}"#, "duplicate_field"),
             (#"{"op":"get","key":"a"}"#, "bad_id"), (#"{"op":"get","key":"a","id":"x"}"#, "bad_id"),
             (#"{"op":"fly","id":1}"#, "unknown_op"),
             ("{\"op\":\"sync\",\"id\":1}\n{\"op\":\"publish\",\"key\":\"a\",\"value\":1}", "bad_json"),
@@ -66,7 +70,10 @@ struct RequestRulesTests {
         ]
     )
     func malformed(_ line: String, _ code: String) {
-        #expect(refusal(writing, line)?.hasPrefix(#"{"error":"\#(code)""#) == true, "\(refusal(writing, line) ?? "")")
+        #expect(
+            refusal(writing, line)?.hasPrefix(#"{"error":"\#(code)""#) == true,
+            "\(refusal(writing, line) ?? "")"
+        )
     }
 
     @Test("a line of the greatest length passes, and a longer one doesn't")
@@ -82,12 +89,14 @@ struct RequestRulesTests {
     @Test(
         "a line of the broker is a reply, an event, a greeting or nothing",
         arguments: [
-            (#"{"ok":"get","id":12,"key":"a"}"#, BrokerLineKind.reply(id: 12)), (#"{"ok":"sync","id":1}"#, .reply(id: 1)),
+            (#"{"ok":"get","id":12,"key":"a"}"#, BrokerLineKind.reply(id: 12)),
+            (#"{"ok":"sync","id":1}"#, .reply(id: 1)),
             (#"{"error":"bad_key","id":-3,"at":4}"#, .reply(id: -3)), (#"{"ok":"get","key":"a"}"#, .other),
             (#"{"error":"bad_json","line":3}"#, .other), (#"{"event":"update","id":3}"#, .event),
             (#"{"event":"hello","client":1}"#, .greeting(hasName: false)), ("", .other), ("{", .other),
             (#"{"event":"hello","client":1,"name":"x"}"#, .greeting(hasName: true)), (#"{"ok":"a"#, .other),
-            (#"{"ok":"get","id":"7","key":"a"}"#, .other), (#"{"ok":"get","id":99999999999999999999}"#, .other),
+            (#"{"ok":"get","id":"7","key":"a"}"#, .other),
+            (#"{"ok":"get","id":99999999999999999999}"#, .other),
         ]
     )
     func kinds(_ line: String, _ kind: BrokerLineKind) {

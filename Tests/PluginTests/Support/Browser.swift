@@ -5,7 +5,6 @@
 import Foundation
 import PlugboardClient
 import PlugboardPosix
-import Synchronization
 import TestSupport
 
 /// Chromium.
@@ -24,27 +23,35 @@ final class Browser: Sendable {
         .first(where: FileStatus.isRunnable)
 
     private let driver: Process
+    /// Kept open as long as this process lives.
+    private let input: Pipe
     private let port: UInt16
     private let session: String
+    /// The window that stays open, so that others can be opened from it.
+    private let firstWindow: String
 
     private init() throws {
         driver = Process()
-        driver.executableURL = URL(fileURLWithPath: Self.program ?? "")
-        driver.arguments = ["--port=0"]
+        // However the tests end, the shell's input ends then, and it ends the driver. The browser ends when
+        // the driver does, because a pipe leads from one to the other.
+        driver.executableURL = URL(fileURLWithPath: "/bin/sh")
+        driver.arguments = ["-c", #""$0" --port=0 & cat >/dev/null; kill $!"#, Self.program ?? ""]
+        input = Pipe()
+        driver.standardInput = input
         let output = Pipe()
         driver.standardOutput = output
         driver.standardError = FileHandle.nullDevice
-        driver.standardInput = FileHandle.nullDevice
         try driver.run()
         port = try Self.port(in: output.fileHandleForReading)
-        let arguments = #"["--headless=new","--no-sandbox","--disable-gpu","--disable-dev-shm-usage"]"#
+        let words = [
+            "headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "remote-debugging-pipe",
+        ]
+        let arguments = "[\(words.map { "\"--\($0)\"" }.joined(separator: ","))]"
         let options = #"{"args":\#(arguments),"binary":"/usr/bin/chromium"}"#
         let wish = #"{"browserName":"chrome","goog:chromeOptions":\#(options)}"#
         let reply = try Self.ask(port, "POST", "/session", #"{"capabilities":{"alwaysMatch":\#(wish)}}"#)
         session = reply["sessionId"]?.string ?? ""
-        // The driver ends the browser when it gets this signal, also if the tests are stopped.
-        let pid = driver.processIdentifier
-        atExit { kill(pid, SIGTERM) }
+        firstWindow = try Self.ask(port, "GET", "/session/\(session)/window", "").string ?? ""
     }
 
     /// The number behind `on port`.
@@ -62,11 +69,16 @@ final class Browser: Sendable {
 
     /// Opens a tab of its own. `body` gets it, and it is closed afterwards.
     func withTab(_ address: String, _ body: (Tab) async throws -> Void) async throws {
+        try select(firstWindow)
         let handle = try command("POST", "/window/new", #"{"type":"window"}"#)["handle"]?.string ?? ""
         let tab = Tab(browser: self, handle: handle)
         defer { tab.close() }
         try tab.open(address)
         try await body(tab)
+    }
+
+    fileprivate func select(_ handle: String) throws {
+        _ = try command("POST", "/window", #"{"handle":"\#(handle)"}"#)
     }
 
     fileprivate func command(_ method: String, _ path: String, _ body: String = "") throws -> JSON {
@@ -78,7 +90,9 @@ final class Browser: Sendable {
         let headers = [("Host", "127.0.0.1:\(port)"), ("Content-Type", "application/json")]
         let reply = try client.ask(method, path, headers, body)
         guard reply.status == 200, let value = try JSON(reply.body)["value"] else {
-            throw NeverHappened(description: "WebDriver does \(method) \(path): \(reply.status) \(reply.body)")
+            throw NeverHappened(
+                description: "WebDriver does \(method) \(path): \(reply.status) \(reply.body)"
+            )
         }
         return value
     }
@@ -110,7 +124,7 @@ struct Tab {
                 let text = try run("return document.body.innerText").string ?? ""
                 throw NeverHappened(description: "never: \(what); the page says: \(text.prefix(600))")
             }
-            Pause.sleep(seconds: 0.01)
+            Pause.sleep(seconds: 0.02)
         }
     }
 
@@ -119,18 +133,5 @@ struct Tab {
         _ = try? browser.command("DELETE", "/window")
     }
 
-    private func select() throws {
-        _ = try browser.command("POST", "/window", #"{"handle":"\#(handle)"}"#)
-    }
-}
-
-private let endings = Mutex<[@Sendable () -> Void]>([])
-
-/// Runs something when the process ends in order.
-private func atExit(_ body: @escaping @Sendable () -> Void) {
-    let isFirst = endings.withLock { endings in
-        endings.append(body)
-        return endings.count == 1
-    }
-    if isFirst { atexit { for body in endings.withLock({ $0 }) { body() } } }
+    private func select() throws { try browser.select(handle) }
 }

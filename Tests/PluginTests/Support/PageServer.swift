@@ -66,9 +66,9 @@ final class PageStream {
     private let server: PageServer
     private let requests: WebClient
 
-    init(_ server: PageServer) throws {
+    init(_ server: PageServer, kernelBytes: Int32? = nil) throws {
         self.server = server
-        events = try server.client()
+        events = try WebClient(port: server.port, kernelBytes: kernelBytes)
         requests = try server.client()
         let head = try events.ask("GET", "/events", [server.host, server.bearer])
         let first = try events.block()

@@ -1,6 +1,7 @@
 // A client of HTTP over a plain socket, so that tests can send what no browser would. Also for the driver
 // of a browser. Every wait has a deadline.
 
+import PlugboardMemory
 import PlugboardPosix
 import TestSupport
 
@@ -18,8 +19,10 @@ final class WebClient {
     private var bytes: [UInt8] = []
     private(set) var isEnded = false
 
-    init(port: UInt16, seconds: Double = 30) throws {
+    /// With `kernelBytes`, the kernel keeps so much of what wasn't read.
+    init(port: UInt16, seconds: Double = 30, kernelBytes: Int32? = nil) throws {
         socket = try LoopbackSocket.connect(port: port)
+        if let kernelBytes { UnixSocket.setBuffers(socket.raw, bytes: kernelBytes) }
         self.seconds = seconds
     }
 
@@ -81,14 +84,18 @@ final class WebClient {
         while !isEnded, PipeCalls.isReadable(socket.raw) { try receive() }
     }
 
+    /// Reads until the mark has come. What was searched isn't searched again.
     private func place(after mark: String) throws -> Int {
         let mark = Array(mark.utf8)
         var start = 0
         while true {
-            while start + mark.count <= bytes.count {
-                if bytes[start..<(start + mark.count)].elementsEqual(mark) { return start + mark.count }
-                start += 1
+            while let feed = bytes.span.firstIndex(of: 0x0A, from: start) {
+                start = feed + 1
+                if start >= mark.count, bytes[(start - mark.count)..<start].elementsEqual(mark) {
+                    return start
+                }
             }
+            start = bytes.count
             guard !isEnded else { throw NeverHappened(description: "more than \(bytes.count) bytes") }
             try receive()
         }

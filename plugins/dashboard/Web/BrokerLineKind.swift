@@ -40,7 +40,9 @@ enum BrokerLineKind: Equatable {
         else { return nil }
         let start = quote + id.count
         var end = start
-        while end < line.count, end - start < 20, line[end] != UInt8(ascii: ","), line[end] != UInt8(ascii: "}") {
+        while end < line.count, end - start < 20, line[end] != UInt8(ascii: ","),
+            line[end] != UInt8(ascii: "}")
+        {
             end += 1
         }
         return Int64(String(line[start..<end]))

@@ -43,7 +43,11 @@ extension WebServer {
     func tend(_ stream: EventStream) throws {
         guard let connection = connections[stream.number] else { return }
         if let moment = stream.link.retryNanoseconds, moment <= now {
-            if stream.link.connect(now: now) { stream.hasToldGone = false } else { tellGone(stream, connection) }
+            if stream.link.connect(now: now) {
+                stream.hasToldGone = false
+            } else {
+                tellGone(stream, connection)
+            }
         }
         // What was held back goes on as soon as the browser has read, for no descriptor tells of it again.
         while stream.link.hasLine, connection.waitingBytes < WebLimits.streamBytesMax {
@@ -89,7 +93,9 @@ extension WebServer {
     }
 
     private func reply(_ stream: EventStream, _ id: Int64, _ line: Span<UInt8>) {
-        guard let number = stream.requests.removeValue(forKey: id), let asker = connections[number] else { return }
+        guard let number = stream.requests.removeValue(forKey: id), let asker = connections[number] else {
+            return
+        }
         answer(asker, .line([UInt8](line)))
     }
 

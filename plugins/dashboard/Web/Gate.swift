@@ -54,7 +54,8 @@ struct Gate {
         switch place {
         case .port(let port): return host == "127.0.0.1:\(port)"
         case .socket:
-            guard let name = Self.loopbackNames.first(where: { host == $0 || host.hasPrefix($0 + ":") }) else {
+            guard let name = Self.loopbackNames.first(where: { host == $0 || host.hasPrefix($0 + ":") })
+            else {
                 return false
             }
             let rest = host.dropFirst(name.count)

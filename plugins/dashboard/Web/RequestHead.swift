@@ -85,7 +85,9 @@ extension RequestHead {
     }
 
     private static func header(_ line: String) -> Header? {
-        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return nil }
+        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
+            return nil
+        }
         let name = line[..<colon]
         guard name.utf8.allSatisfy(isTokenByte) else { return nil }
         return Header(name: name.lowercased(), value: trimmed(line[line.index(after: colon)...]))

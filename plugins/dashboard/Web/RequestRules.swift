@@ -34,7 +34,7 @@ struct RequestRules {
     }
 
     func check(_ line: [UInt8]) -> Verdict {
-        guard !line.contains(0x0A), !line.contains(0x0D), line.first == UInt8(ascii: "{") else {
+        guard !line.span.contains(0x0A), !line.span.contains(0x0D), line.first == UInt8(ascii: "{") else {
             return refusal(Refusal(.badJSON, "a request is one line with one JSON object"), id: [])
         }
         guard line.count <= Limits.lineBytesMax else {
@@ -45,12 +45,16 @@ struct RequestRules {
             guard let number = Int64(String(decoding: id, as: UTF8.self)) else {
                 return refusal(Refusal(.badID, "a request of the page has an integer as its id"), id: [])
             }
-            if let complaint = complaint(request.operation, options, key) { return refusal(complaint, id: id) }
+            if let complaint = complaint(request.operation, options, key) {
+                return refusal(complaint, id: id)
+            }
             return .passes(id: number)
         }
     }
 
-    private func complaint(_ operation: PlugboardWire.Operation, _ options: RequestOptions, _ key: String) -> Refusal? {
+    private func complaint(_ operation: PlugboardWire.Operation, _ options: RequestOptions, _ key: String)
+        -> Refusal?
+    {
         switch operation {
         case .get, .keys, .subscribe, .unsubscribe, .who, .why, .trace, .explain, .sync, .help: return nil
         // Its own subscriptions it may hold.

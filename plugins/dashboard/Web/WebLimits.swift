@@ -17,6 +17,8 @@ enum WebLimits {
     static let requestsMax = 32
     /// The bytes that wait for a page. Past that the broker is not read, and so owes the page what follows.
     static let streamBytesMax = 262_144
+    /// The bytes that the kernel is asked to keep for a connection, each way.
+    static let kernelBytes: Int32 = 131_072
     /// The bytes of one line of the broker. Past that the stream is given a new connection to it.
     static let lineBytesMax = 8_388_608
 }

@@ -61,6 +61,8 @@ final class WebServer {
     private func accept() throws {
         while case .connection(let socket) = try UnixSocket.accept(configuration.listener.raw) {
             UnixSocket.setBlocking(socket.raw, false)
+            // What the kernel keeps for a page that doesn't read is old when it is read.
+            UnixSocket.setBuffers(socket.raw, bytes: WebLimits.kernelBytes)
             guard connections.count < WebLimits.connectionsMax || closeOldest() else { continue }
             nextNumber += 1
             let connection = WebConnection(socket, number: nextNumber)
