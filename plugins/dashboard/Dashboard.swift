@@ -22,7 +22,7 @@ struct Dashboard {
         address = listening.address + "#\(token.text)"
         configuration = try WebConfiguration(
             listener: listening.take(),
-            gate: Gate(place: listening.place, token: token),
+            gate: PageGate(place: listening.place, token: token),
             broker: bus.path,
             users: try TrustedUsers(naming: arguments.peer),
             name: arguments.name,

@@ -26,7 +26,7 @@ final class PageServer: Sendable {
         port = LoopbackSocket.port(of: listener.raw) ?? 0
         configuration = try WebConfiguration(
             listener: listener,
-            gate: Gate(place: .port(port), token: token),
+            gate: PageGate(place: .port(port), token: token),
             broker: home.socket,
             users: .own,
             name: "page",

@@ -17,7 +17,7 @@ extension PageText {
   </head>
   <body>
     <header class="bar">
-      <a class="brand" href="#/keys"><span class="mark" aria-hidden="true"></span>Plugboard</a>
+      <a class="brand" href="#/keys" aria-label="Plugboard"><span class="mark" aria-hidden="true"></span>Plugboard</a>
       <nav id="views" aria-label="Views"></nav>
       <span class="bar-space"></span>
       <button id="write" class="quiet" hidden>Write</button>

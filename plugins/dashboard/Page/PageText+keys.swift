@@ -29,8 +29,7 @@ export class KeysView {
     this.panel = new KeyPanel(bus, this.side, () => (location.hash = "#/keys"));
     this.layOut = throttled(120, () => this.arrange());
     this.lookSoon = throttled(150, () => this.look());
-    this.onState = () => this.list();
-    bus.link.onState(this.onState);
+    this.forget = bus.link.onState(() => this.list());
     this.clock = setInterval(() => this.tick(), 1000);
     this.resized = new ResizeObserver(() => { this.draw(); this.lookSoon(); });
     this.resized.observe(this.scroller);
@@ -38,6 +37,7 @@ export class KeysView {
 
   close() {
     this.isClosed = true;
+    this.forget();
     clearInterval(this.clock);
     clearTimeout(this.listTimer);
     this.resized.disconnect();

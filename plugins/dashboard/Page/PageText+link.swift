@@ -67,10 +67,11 @@ export class Link {
     this.#look();
   }
 
-  /** Calls back whenever the state changes. */
+  /** Calls back now and whenever the state changes. Returns what ends that. */
   onState(listener) {
     this.#listeners.add(listener);
     listener();
+    return () => this.#listeners.delete(listener);
   }
 
   /** Sends a request, an object or a whole line, and returns the reply. Throws `Refused`. */

@@ -50,7 +50,7 @@ extension WebServer {
     }
 
     /// How long the body is; nil if that isn't said as it must be.
-    private func bodyLength(_ head: RequestHead, _ verdict: Gate.Verdict) -> Int? {
+    private func bodyLength(_ head: RequestHead, _ verdict: PageGate.Verdict) -> Int? {
         guard head.has("content-length") else { return verdict == .request ? nil : 0 }
         guard let text = head.only("content-length"), !text.isEmpty, text.utf8.count <= 18,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),

@@ -146,7 +146,7 @@ final class WebServer {
 /// What a server needs to know. From any thread.
 final class WebConfiguration: Sendable {
     let listener: Descriptor
-    let gate: Gate
+    let gate: PageGate
     let broker: String
     let users: TrustedUsers
     let name: String
@@ -157,7 +157,7 @@ final class WebConfiguration: Sendable {
 
     init(
         listener: consuming Descriptor,
-        gate: Gate,
+        gate: PageGate,
         broker: String,
         users: TrustedUsers,
         name: String,

@@ -14,6 +14,7 @@ const lanesMax = 14;
 const burstMax = 120;
 const restMilliseconds = 1500;
 const seedsMax = 24;
+const aimMilliseconds = 1200;
 /** So many of those that were told are named in a row. */
 const chipsMax = 3;
 export const rowHeight = 44;
@@ -28,14 +29,14 @@ export class CausesView {
     this.resized.observe(this.scroller);
     this.ticker = setInterval(() => (this.burst = 0), 250);
     this.listen();
-    this.onState = () => this.seed();
-    bus.link.onState(this.onState);
+    this.forget = bus.link.onState(() => this.seed());
   }
 
   open() {}
 
   close() {
     this.isClosed = true;
+    this.forget();
     this.watch?.stop();
     clearInterval(this.ticker);
     clearTimeout(this.rest);
@@ -54,8 +55,8 @@ export class CausesView {
     this.list = el("ol", { class: "writes", "aria-label": "Writes, the newest first" });
     this.body = el("div", {
       class: "timeline",
-      onpointerenter: (event) => { this.isHovered = event.pointerType === "mouse"; },
-      onpointerleave: () => { this.isHovered = false; this.drawSoon(); },
+      onpointermove: (event) => { if (event.pointerType === "mouse") this.movedAt = performance.now(); },
+      onpointerleave: () => { this.movedAt = undefined; this.drawSoon(); },
     }, this.picture, this.list);
     this.empty = el("div", { class: "waiting" },
       el("p", {}, "Waiting for writes. Each one appears here, with what it causes."),
@@ -155,12 +156,14 @@ export class CausesView {
     }
   }
 
+  /** Rows don't move away from a mouse that is on its way to one of them. */
   draw() {
-    if (this.isClosed || ((this.isHovered || this.isHeld) && this.rows.length > 0 && this.shownRows > 0)) {
+    if (this.isClosed) return;
+    const isAimed = performance.now() - (this.movedAt ?? -Infinity) < aimMilliseconds;
+    if ((isAimed || this.isHeld) && this.rows.length > 0 && this.shownRows > 0) {
       const waiting = this.number - (this.shownNumber ?? 0);
-      if (this.isHeld || this.isHovered) {
-        this.hold.textContent = waiting > 0 ? `Hold · ${amount(waiting)} new` : "Hold";
-      }
+      this.hold.textContent = waiting > 0 ? `Hold · ${amount(waiting)} new` : "Hold";
+      if (!this.isHeld) setTimeout(() => this.drawSoon(), aimMilliseconds);
       return;
     }
     this.hold.textContent = "Hold";

@@ -36,8 +36,7 @@ export class GraphView {
     if ((bus.stats?.clients ?? 0) <= clientsMax) {
       this.watches.push(bus.link.watch({ key: "$broker.clients.*" }, drawing(this.clients)));
     }
-    this.onState = () => this.ask();
-    bus.link.onState(this.onState);
+    this.forget = bus.link.onState(() => this.ask());
     this.ticker = setInterval(() => this.decay(), 1000);
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.canvas);
@@ -47,6 +46,7 @@ export class GraphView {
 
   close() {
     this.isClosed = true;
+    this.forget();
     for (const watch of this.watches) watch.stop();
     this.heard?.stop();
     clearInterval(this.ticker);

@@ -1,13 +1,15 @@
 // A key's own page: its value, its last changes as differences, a plot of a number in it, who observes it,
 // and why it is what it is.
 
-import { el, put, clientName, shown, stateMark, timeOfDay } from "./dom.js";
+import { el, put, clientName, shown, stateMark, throttled, timeOfDay } from "./dom.js";
 import { differences, elements, kind, leaves, member, members } from "./json.js";
 import { Plot } from "./chart.js";
 
 const changesMax = 40;
 const differencesMax = 8;
 const linesMax = 1500;
+/** A large value takes a moment to show. */
+const renderEvery = 150;
 
 /** A value as lines with colours. Its scalars keep their spelling. */
 export function pretty(text) {
@@ -67,13 +69,12 @@ export function chain(steps, isTruncated) {
 export class KeyPanel {
   constructor(bus, side, leave) {
     Object.assign(this, { bus, side, leave, key: null });
-    this.onState = () => {
-      if (this.key !== null && bus.link.state === "live") this.observers();
-    };
-    bus.link.onState(this.onState);
+    this.forget = bus.link.onState(() => this.observers());
+    this.render = throttled(renderEvery, () => this.showValue());
   }
 
   close() {
+    this.forget();
     this.show(null);
     this.isClosed = true;
   }
@@ -125,15 +126,20 @@ export class KeyPanel {
       const text = member(event.text, "value");
       if (!event.initial) this.note(event, text);
       this.text = text;
-      put(this.value, pretty(text));
       this.tell(event);
-      this.plotParts(text);
+      this.render();
     } else if (event?.event === "delete") {
       this.note(event, undefined);
       this.text = undefined;
       put(this.value, el("p", { class: "empty" }, "deleted"));
       this.tell(event);
     }
+  }
+
+  showValue() {
+    if (this.text === undefined) return;
+    put(this.value, pretty(this.text));
+    this.plotParts(this.text);
   }
 
   tell(event) {

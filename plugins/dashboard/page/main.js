@@ -93,6 +93,7 @@ function begin() {
 
 document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, textarea, select") || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (event.key === "Escape") document.querySelector(".has-detail .side .close")?.click();
   const view = views[Number(event.key) - 1];
   if (view) location.hash = `#/${view.name}`;
   if (event.key === "/") {

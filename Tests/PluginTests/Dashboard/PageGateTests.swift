@@ -3,10 +3,10 @@ import Testing
 @testable import dashboard
 
 @Suite("Who gets what from the dashboard")
-struct GateTests {
+struct PageGateTests {
     private static let token = WebToken()
-    private let gate = Gate(place: .port(8_080), token: token)
-    private let tunnel = Gate(place: .socket("/run/page.sock"), token: token)
+    private let gate = PageGate(place: .port(8_080), token: token)
+    private let tunnel = PageGate(place: .socket("/run/page.sock"), token: token)
 
     private func head(_ method: String, _ target: String, _ headers: KeyValuePairs<String, String>)
         -> RequestHead
@@ -38,7 +38,7 @@ struct GateTests {
 
     @Test("the events need the token, and no foreign origin")
     func events() {
-        func verdict(_ headers: KeyValuePairs<String, String>) -> Gate.Verdict {
+        func verdict(_ headers: KeyValuePairs<String, String>) -> PageGate.Verdict {
             gate.verdict(head("GET", "/events", headers))
         }
         #expect(verdict(["host": Self.host, "authorization": Self.bearer]) == .events)
@@ -76,7 +76,7 @@ struct GateTests {
 
     @Test("a request for the broker needs the exact origin as well")
     func requests() {
-        func verdict(_ headers: KeyValuePairs<String, String>) -> Gate.Verdict {
+        func verdict(_ headers: KeyValuePairs<String, String>) -> PageGate.Verdict {
             gate.verdict(head("POST", "/request", headers))
         }
         #expect(

@@ -10,7 +10,7 @@ enum WebPlace: Equatable {
 }
 
 /// The rules of access.
-struct Gate {
+struct PageGate {
     /// What a request may have.
     enum Verdict: Equatable {
         case file(String)
