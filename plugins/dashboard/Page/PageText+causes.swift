@@ -17,7 +17,9 @@ const rowsMax = 120;
 const lanesMax = 14;
 /** So many writes in a quarter of a second are too many: the view rests, and takes the next sample. */
 const burstMax = 120;
+/** The least rest, and how much longer it is for each write a second: tracing costs the broker. */
 const restMilliseconds = 1500;
+const restPerWrite = 0.05;
 const seedsMax = 24;
 const aimMilliseconds = 1200;
 /** So many of those that were told are named in a row. */
@@ -111,7 +113,8 @@ export class CausesView {
     this.watch.stop();
     this.note.textContent = "A busy bus: these are samples. A pattern shows all of a part.";
     clearTimeout(this.rest);
-    this.rest = setTimeout(() => this.isClosed || this.listen(), restMilliseconds);
+    const rest = Math.max(restMilliseconds, (this.bus.stats?.rates.writes ?? 0) * restPerWrite);
+    this.rest = setTimeout(() => this.isClosed || this.listen(), rest);
   }
 
   /** Adds a row on top, and finds its cause among the rows below. */
