@@ -135,7 +135,8 @@ export class KeysView {
   pulsed(event) {
     if (event?.event === "update") {
       if (this.tree.add(event.key)) this.layOut();
-      this.count(event);
+      // Of a key on the screen, its own subscription tells: both together would count twice what they fold.
+      if (!this.watched?.has(event.key)) this.count(event);
     } else if (event?.event === "delete") {
       this.tree.remove(event.key);
       this.known.delete(event.key);
@@ -222,6 +223,7 @@ export class KeysView {
     const text = JSON.stringify(keys);
     if (text === this.looked) return;
     this.looked = text;
+    this.watched = new Set(keys);
     this.watch?.stop();
     this.watch = keys.length === 0 ? null
       : this.bus.link.watch({ keys, every: 100 }, (event) => this.changed(event));
