@@ -32,10 +32,10 @@ final class Browser: Sendable {
 
     private init() throws {
         driver = Process()
-        // However the tests end, the shell's input ends then, and it ends the driver. The browser ends when
+        // However the tests end, the shell's input ends then, and it kills the driver. The browser ends when
         // the driver does, because a pipe leads from one to the other.
         driver.executableURL = URL(fileURLWithPath: "/bin/sh")
-        driver.arguments = ["-c", #""$0" --port=0 & cat >/dev/null; kill $!"#, Self.program ?? ""]
+        driver.arguments = ["-c", #""$0" --port=0 & cat >/dev/null; kill -9 $!"#, Self.program ?? ""]
         input = Pipe()
         driver.standardInput = input
         let output = Pipe()
