@@ -9,13 +9,17 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimental
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// The programs that `plugboard up` starts. Each is a folder of `plugins/`.
-let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker"]
+let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker", "dashboard"]
 
-/// What they use beside the client library, for files and for the time.
+/// What they use beside the client library: for files, for the time, and for sockets of their own.
 let furtherModules: [String: [Target.Dependency]] = [
+    "dashboard": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
     "logger": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
     "review-tracker": ["PlugboardMemory", "PlugboardPosix"],
 ]
+
+/// Folders of theirs that are no sources.
+let furtherFiles = ["dashboard": ["page"], "review-tracker": ["demo"]]
 
 let package = Package(
     name: "plugboard",
@@ -73,7 +77,7 @@ let package = Package(
                 name: name,
                 dependencies: ["PlugboardClient"] + (furtherModules[name] ?? []),
                 path: "plugins/\(name)",
-                exclude: ["plugin.json"] + (name == "review-tracker" ? ["demo"] : []),
+                exclude: ["plugin.json"] + (furtherFiles[name] ?? []),
                 swiftSettings: safe
             )
         }
@@ -143,8 +147,9 @@ let package = Package(
             ),
             .testTarget(
                 name: "PluginTests",
-                dependencies: ["PlugboardBroker", "PlugboardClient", "PlugboardPosix", "TestSupport"]
-                    + plugins.map { .target(name: $0) },
+                dependencies: [
+                    "PlugboardBroker", "PlugboardClient", "PlugboardMemory", "PlugboardPosix", "TestSupport",
+                ] + plugins.map { .target(name: $0) },
                 swiftSettings: strict
             ),
             .testTarget(

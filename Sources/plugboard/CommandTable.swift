@@ -7,7 +7,8 @@ enum CommandTable {
         .publish, .emit, .patch, .delete, .batch, .load, .call, .replay,
         .get, .wait, .keys, .dump, .subscribe, .record, .top,
         .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,
-        .completions, .man, .status, .clients, .services, .metrics, .ping, .new, .play, .launch, .complete,
+        .completions, .man, .dashboard, .status, .clients, .services, .metrics, .ping, .new, .play, .launch,
+        .complete,
     ]
 
     /// The commands in the overview.

@@ -37,6 +37,11 @@ struct ManifestTests {
         #expect(least.arguments == [])
         #expect(least.restart == .onFailure)
         #expect(least.start == .up && least.idleSeconds == nil)
+        let holder = try read(#"{"name":"a","run":"b","controls":["lamp.*"]}"#).get()
+        #expect(
+            String(decoding: holder.permission, as: UTF8.self)
+                == #"{"subscribe":[],"publish":[],"emit":[],"call":[],"serve":[],"control":["lamp.*"]}"#
+        )
         let late = try read(#"{"name":"a","run":"b","start":"demand","idle":86400}"#).get()
         #expect(late.start == .demand && late.idleSeconds == 86_400)
         #expect(

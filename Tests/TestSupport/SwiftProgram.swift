@@ -20,7 +20,7 @@ public enum SwiftProgram {
         return package + "/.build/debug"
     }()
 
-    private static let package: String = {
+    public static let package: String = {
         let tests = SocketPath.folder(of: SocketPath.folder(of: #filePath))
         return SocketPath.folder(of: tests)
     }()

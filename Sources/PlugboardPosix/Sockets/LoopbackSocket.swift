@@ -22,6 +22,26 @@ public enum LoopbackSocket {
         return descriptor
     }
 
+    /// Listens at 127.0.0.1, without blocking. With port 0, the system chooses a free one.
+    public static func listen(port: UInt16, backlog: Int32 = 64) throws -> Descriptor {
+        let descriptor = try make()
+        // A port whose last connections have only just ended can be had again.
+        SocketCalls.setOption(descriptor.raw, SOL_SOCKET, SO_REUSEADDR, 1)
+        guard SocketCalls.bindAddress(descriptor.raw, address(port: port)) == 0 else {
+            throw SystemError.last("bind", "127.0.0.1:\(port)")
+        }
+        guard startListening(descriptor.raw, backlog) == 0 else {
+            throw SystemError.last("listen", "127.0.0.1:\(port)")
+        }
+        UnixSocket.setBlocking(descriptor.raw, false)
+        return descriptor
+    }
+
+    /// The port at which a descriptor listens; nil if it is no such socket.
+    public static func port(of listener: Int32) -> UInt16? {
+        SocketCalls.ownAddress(listener, sockaddr_in()).map { UInt16(bigEndian: $0.sin_port) }
+    }
+
     private static func make() throws -> Descriptor {
         let fd = socket(AF_INET, streamSocketType, 0)
         guard fd >= 0 else { throw SystemError.last("socket") }

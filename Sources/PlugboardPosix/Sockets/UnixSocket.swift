@@ -82,7 +82,7 @@ public enum UnixSocket {
         return descriptor
     }
 
-    /// Takes one waiting connection.
+    /// Takes one waiting connection, of any kind of stream socket.
     public static func accept(_ listener: Int32) throws -> Acceptance {
         try Acceptance.of { acceptStream(listener) }
     }
@@ -135,6 +135,7 @@ public enum UnixSocket {
     }
 }
 
-private func startListening(_ fd: Int32, _ backlog: Int32) -> Int32 {
+/// `listen` under a name that the makers of sockets don't shadow.
+func startListening(_ fd: Int32, _ backlog: Int32) -> Int32 {
     listen(fd, backlog)
 }

@@ -4,6 +4,10 @@
 import PlugboardPosix
 import PlugboardWire
 
+extension CommandOption {
+    static let showDashboard = CommandOption(flag: "dashboard", "first print the dashboard's address")
+}
+
 extension Command {
     static let play = Command(
         name: "play",
@@ -15,10 +19,12 @@ extension Command {
                 "a line each: # narration, pause SECONDS, await KEY, or a line for the broker"
             )
         ],
-        options: CommandOption.writing.filter { $0.name != CommandOption.json.name },
+        options: [.showDashboard] + CommandOption.writing.filter { $0.name != CommandOption.json.name },
         run: { invocation, console in
             let script = try DemoScript(path: invocation.arguments[0])
-            try Player(connection: BrokerConnection.open(invocation), console: console).play(script)
+            let player = Player(connection: try BrokerConnection.open(invocation), console: console)
+            if invocation.has(.showDashboard) { try player.showDashboard() }
+            try player.play(script)
         }
     )
 }
@@ -92,6 +98,16 @@ struct DemoScript: Equatable, Sendable {
 private struct Player {
     let connection: BrokerConnection
     let console: CommandConsole
+
+    /// The demo goes on without it.
+    func showDashboard() throws {
+        do {
+            guard let address = try DashboardPage.address(connection) else { return }
+            try console.output.line("# All of it in a browser: \(address)")
+        } catch let error as CommandError where !connection.isLost {
+            console.say("no dashboard: \(error.message)")
+        }
+    }
 
     func play(_ script: DemoScript) throws {
         for step in script.steps {

@@ -32,6 +32,8 @@ struct PluginManifest: Equatable, Sendable {
     var publishes: [String] = []
     var calls: [String] = []
     var serves: [String] = []
+    /// The keys whose other observers it may pause, step and resume.
+    var controls: [String] = []
     var description = ""
     /// When it starts first.
     var start = StartRule.up
@@ -81,9 +83,10 @@ struct PluginManifest: Equatable, Sendable {
 
     /// The plugin's rights, in the form that the broker expects.
     var permission: [UInt8] {
-        ObjectText().adding("subscribe", strings: subscribes).adding("publish", strings: publishes)
-            .adding("emit", strings: publishes).adding("call", strings: calls)
-            .adding("serve", strings: serves).bytes
+        let lists = ObjectText().adding("subscribe", strings: subscribes)
+            .adding("publish", strings: publishes).adding("emit", strings: publishes)
+            .adding("call", strings: calls).adding("serve", strings: serves)
+        return controls.isEmpty ? lists.bytes : lists.adding("control", strings: controls).bytes
     }
 
     private struct FieldFault: Error {
@@ -92,7 +95,7 @@ struct PluginManifest: Equatable, Sendable {
 
     private static let fields = [
         "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "calls", "serves",
-        "description", "start", "idle", "restart",
+        "controls", "description", "start", "idle", "restart",
     ]
 
     private mutating func take(_ member: JSONObject.Member) throws(FieldFault) {
@@ -105,6 +108,7 @@ struct PluginManifest: Equatable, Sendable {
         case "publishes": publishes = try Self.patterns(member)
         case "calls": calls = try Self.patterns(member)
         case "serves": serves = try Self.patterns(member)
+        case "controls": controls = try Self.patterns(member)
         case "description": description = try Self.string(member)
         case "restart": restart = try Self.word(member, RestartRule.self)
         case "start": start = try Self.word(member, StartRule.self)

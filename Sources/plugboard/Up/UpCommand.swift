@@ -143,7 +143,7 @@ private struct UpSession {
             try BrokerConnection(path: socket).expectGreeting()
             // Its greeting says what a person can do now, so the desk serves before `up` greets.
             let desk = try PluginDesk { try BusLink(path: socket) }
-            view.greet(plugins: summary(plugins))
+            view.greet(plugins: summary(plugins), hasDashboard: plugins.contains { $0.name == "dashboard" })
             for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
             if invocation.has(.demo), player == nil {
                 console.say(
@@ -185,10 +185,14 @@ private struct UpSession {
 
     private func player(of script: String) -> SupervisedProcess {
         let name = DemoScript.processName
+        // The address has a secret. A terminal shows it to this user alone; a file might not.
+        let isSeen =
+            console.output.isTerminal && source.chosen(of: folder).contains { $0.name == "dashboard" }
+        let page = isSeen ? ["--\(CommandOption.showDashboard.name)"] : []
         return SupervisedProcess(
             name: name,
             terms: ChildTerms(
-                start: source.launcher.start(source.executable, ["play", script], name: name),
+                start: source.launcher.start(source.executable, ["play", script] + page, name: name),
                 rule: .never
             ),
             doneText: "is over; the bus stays up: \(HelpText.handLine(path: socket))"

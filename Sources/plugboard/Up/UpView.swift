@@ -76,14 +76,16 @@ final class UpView {
     }
 
     /// Prints the greeting: the path of the bus, and how to look at it.
-    func greet(plugins: String) {
+    func greet(plugins: String, hasDashboard: Bool) {
         let paint = console.messages.paint
+        let command = "\(Program.spelling) dashboard" + CommandOption.socketWords(socket)
+        let page = hasDashboard ? "\n  page     \(paint.cyan(Printable.text(command)))" : ""
         try? console.messages.text(
             """
             \(paint.bold("Plugboard is up.")) \(Printable.text(plugins))
               socket   \(Printable.text(socket))
               attach   \(paint.cyan(Printable.text(HelpText.handLine(path: socket))))   then type: help
-              watch    \(paint.cyan(Printable.text("\(Program.spelling) subscribe '**'" + CommandOption.socketWords(socket))))
+              watch    \(paint.cyan(Printable.text("\(Program.spelling) subscribe '**'" + CommandOption.socketWords(socket))))\(page)
               stop     Ctrl-C
 
 

@@ -1,0 +1,48 @@
+// Where the dashboard's page is. The plugin leaves the address, with its token, in a file beside the bus's
+// socket that only this user can read, so that it is in no log and no list of processes.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// The address of the running dashboard.
+enum DashboardPage {
+    /// What the plugin answers as soon as it serves. A supervisor starts it for the call.
+    private static let call = "dashboard.open"
+    private static let suffix = ".dashboard"
+    private static let bytesMax = 4_096
+    /// How long the plugin may take to start.
+    static let patienceSeconds = 10.0
+
+    /// The address of the dashboard of this bus. It is started if its supervisor can do that. Nil if there is
+    /// neither.
+    static func address(_ connection: BrokerConnection) throws -> String? {
+        let request = ObjectText(op: "call").adding("key", string: call)
+            .adding("timeout", UInt64(patienceSeconds * 1_000))
+        let reply = try connection.request(request)
+        if reply.kind == .error("no_provider") { return nil }
+        if let refusal = reply.refusal { throw refusal }
+        let path = connection.path + suffix
+        let text = try InputFile.contents(path: path, limit: bytesMax)
+        do throws(JSONFault) {
+            if let address = try JSONObject(parsing: text[...])["address"]?.string { return address }
+        } catch {
+            throw CommandError(.refused, "\(path) is no address: \(error.message)")
+        }
+        throw CommandError(.refused, "\(path) has no address")
+    }
+
+    /// A page that leads to the address, in a file that only this user can read. A browser that is started
+    /// with the address itself would show it to everyone who lists the processes.
+    static func signpost(to address: String, of connection: BrokerConnection) throws -> String {
+        let path = connection.path + suffix + ".html"
+        // The address is the plugin's own, but it becomes part of markup.
+        let plain = address.filter { $0.isASCII && ($0.isLetter || $0.isNumber || ":/.#-[]".contains($0)) }
+        let page = """
+            <!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=\(plain)">
+            <a href="\(plain)">Plugboard</a>
+
+            """
+        try OutputFile.writePrivately(page, to: path)
+        return path.hasPrefix("/") ? path : Folder.current() + "/" + path
+    }
+}

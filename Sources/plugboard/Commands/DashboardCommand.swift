@@ -1,0 +1,78 @@
+// `dashboard`: where the page is that shows the bus. The page is the work of a plugin; this starts it if
+// need be, and prints the address.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension CommandOption {
+    static let noBrowser = CommandOption(flag: "no-browser", "only print the address")
+}
+
+extension Command {
+    static let dashboard = Command(
+        name: "dashboard",
+        group: .about,
+        summary: "show the bus in a browser: keys, causes, graph, health",
+        options: [.noBrowser] + CommandOption.connection,
+        details: """
+            Prints the address of a page that shows the bus as it changes, and opens it if this is a \
+            terminal of a desktop. The page is served by the plugin dashboard, at 127.0.0.1 only. If the \
+            plugin isn't running, up starts it. Without up, this command becomes the plugin, until Ctrl-C.
+
+            The address ends with a secret: whoever has it can read what is on the bus. The secret is a new \
+            one each time the plugin starts. The plugin's own --help has its further options, such as \
+            --write. They go into "arguments" of its plugin.json.
+            """,
+        examples: ["dashboard", "dashboard --no-browser --socket /tmp/shop.sock"],
+        run: run
+    )
+
+    private static let dashboardProgram = "dashboard"
+
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let patience = DashboardPage.patienceSeconds + BrokerConnection.timeoutSeconds
+        let connection = try BrokerConnection.open(
+            invocation,
+            timeout: invocation.seconds(.timeout) ?? patience
+        )
+        guard let address = try DashboardPage.address(connection) else {
+            throw becomePlugin(connection, invocation)
+        }
+        try console.output.line(address)
+        guard !invocation.has(.noBrowser), console.output.isTerminal, let opener = opener() else { return }
+        let page = try DashboardPage.signpost(to: address, of: connection)
+        throw CommandError(.refused, "\(ProgramImage.replace(by: opener, arguments: [page]))")
+    }
+
+    /// The program that opens pages, where there is a desktop.
+    private static func opener() -> String? {
+        let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { SocketPath.variable($0)?.isEmpty == false }
+        if hasDesktop { return try? ProgramSearch.path(of: "xdg-open") }
+        return try? ProgramSearch.path(of: "/usr/bin/open")
+    }
+
+    /// Returns only if that failed.
+    private static func becomePlugin(_ connection: BrokerConnection, _ invocation: Invocation) -> CommandError
+    {
+        do {
+            let beside = SocketPath.folder(of: try ownProgram())
+            let places = [
+                "\(beside)/\(dashboardProgram)", "\(beside)/plugins/\(dashboardProgram)/\(dashboardProgram)",
+            ]
+            guard let program = places.first(where: FileStatus.isRunnable) else {
+                return CommandError(
+                    .unavailable,
+                    "nobody serves a dashboard on this bus, and its program isn't beside plugboard",
+                    hints: ["in a checkout: swift build -c release"]
+                )
+            }
+            let peer = invocation.text(.peer).map { ["--peer", $0] } ?? []
+            let arguments = ["--socket", connection.path] + peer
+            return CommandError(.refused, "\(ProgramImage.replace(by: program, arguments: arguments))")
+        } catch let error as CommandError {
+            return error
+        } catch {
+            return CommandError(.refused, "\(error)")
+        }
+    }
+}

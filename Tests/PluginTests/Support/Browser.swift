@@ -1,0 +1,137 @@
+// A real browser without a window, driven by the WebDriver protocol. There is one for the whole run of the
+// tests: it starts with the first test that needs it, and ends with the process. Its driver is a program
+// of its own, and everything it starts ends with it.
+
+import Foundation
+import PlugboardClient
+import PlugboardPosix
+import TestSupport
+
+/// Chromium.
+final class Browser: Sendable {
+    /// Whether there is one. Debian: `apt install chromium chromium-driver`.
+    static let isPossible: Bool = {
+        let isPossible = program != nil
+        if !isPossible { print("left out: tests of the dashboard's page need chromium and chromedriver") }
+        return isPossible
+    }()
+
+    /// The one browser. Throws if it can't be started.
+    static let shared = Result { try Browser() }
+
+    private static let program = ["/usr/bin/chromedriver", "/usr/lib/chromium-browser/chromedriver"]
+        .first(where: FileStatus.isRunnable)
+
+    private let driver: Process
+    /// Kept open as long as this process lives.
+    private let input: Pipe
+    private let port: UInt16
+    private let session: String
+    /// The window that stays open, so that others can be opened from it.
+    private let firstWindow: String
+
+    private init() throws {
+        driver = Process()
+        // However the tests end, the shell's input ends then, and it kills the driver. The browser ends when
+        // the driver does, because a pipe leads from one to the other.
+        driver.executableURL = URL(fileURLWithPath: "/bin/sh")
+        driver.arguments = ["-c", #""$0" --port=0 & cat >/dev/null; kill -9 $!"#, Self.program ?? ""]
+        input = Pipe()
+        driver.standardInput = input
+        let output = Pipe()
+        driver.standardOutput = output
+        driver.standardError = FileHandle.nullDevice
+        try driver.run()
+        port = try Self.port(in: output.fileHandleForReading)
+        let words = [
+            "headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "remote-debugging-pipe",
+        ]
+        let arguments = "[\(words.map { "\"--\($0)\"" }.joined(separator: ","))]"
+        let options = #"{"args":\#(arguments),"binary":"/usr/bin/chromium"}"#
+        let wish = #"{"browserName":"chrome","goog:chromeOptions":\#(options)}"#
+        let reply = try Self.ask(port, "POST", "/session", #"{"capabilities":{"alwaysMatch":\#(wish)}}"#)
+        session = reply["sessionId"]?.string ?? ""
+        firstWindow = try Self.ask(port, "GET", "/session/\(session)/window", "").string ?? ""
+    }
+
+    /// The number behind `on port`.
+    private static func port(in output: FileHandle) throws -> UInt16 {
+        var text = ""
+        while true {
+            let data = output.availableData
+            guard !data.isEmpty else { throw NeverHappened(description: "chromedriver starts: \(text)") }
+            text += String(decoding: data, as: UTF8.self)
+            if let match = text.firstMatch(of: /started successfully on port ([0-9]+)/) {
+                return UInt16(match.1) ?? 0
+            }
+        }
+    }
+
+    /// Opens a tab of its own. `body` gets it, and it is closed afterwards.
+    func withTab(_ address: String, _ body: (Tab) async throws -> Void) async throws {
+        try select(firstWindow)
+        let handle = try command("POST", "/window/new", #"{"type":"window"}"#)["handle"]?.string ?? ""
+        let tab = Tab(browser: self, handle: handle)
+        defer { tab.close() }
+        try tab.open(address)
+        try await body(tab)
+    }
+
+    fileprivate func select(_ handle: String) throws {
+        _ = try command("POST", "/window", #"{"handle":"\#(handle)"}"#)
+    }
+
+    fileprivate func command(_ method: String, _ path: String, _ body: String = "") throws -> JSON {
+        try Self.ask(port, method, "/session/\(session)\(path)", body)
+    }
+
+    private static func ask(_ port: UInt16, _ method: String, _ path: String, _ body: String) throws -> JSON {
+        let client = try WebClient(port: port, seconds: 60)
+        let headers = [("Host", "127.0.0.1:\(port)"), ("Content-Type", "application/json")]
+        let reply = try client.ask(method, path, headers, body)
+        guard reply.status == 200, let value = try JSON(reply.body)["value"] else {
+            throw NeverHappened(
+                description: "WebDriver does \(method) \(path): \(reply.status) \(reply.body)"
+            )
+        }
+        return value
+    }
+}
+
+/// A page in the browser.
+struct Tab {
+    let browser: Browser
+    let handle: String
+
+    func open(_ address: String) throws {
+        try select()
+        _ = try browser.command("POST", "/url", #"{"url":\#(JSON(encoding: address).text)}"#)
+    }
+
+    /// What a function's body returns in the page.
+    @discardableResult
+    func run(_ script: String) throws -> JSON {
+        try select()
+        let text = try JSON(encoding: script).text
+        return try browser.command("POST", "/execute/sync", #"{"script":\#(text),"args":[]}"#)
+    }
+
+    /// Waits until an expression is true in the page.
+    func wait(_ what: String, seconds: Double = 60, for expression: String) throws {
+        let limit = TimeLimit(seconds: seconds)
+        while try run("return Boolean(\(expression))").text != "true" {
+            guard !limit.isOver else {
+                let text = try run("return document.body.innerText").string ?? ""
+                throw NeverHappened(description: "never: \(what); the page says: \(text.prefix(600))")
+            }
+            Pause.sleep(seconds: 0.02)
+        }
+    }
+
+    fileprivate func close() {
+        guard (try? select()) != nil else { return }
+        _ = try? browser.command("DELETE", "/window")
+    }
+
+    private func select() throws { try browser.select(handle) }
+}

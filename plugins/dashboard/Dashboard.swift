@@ -1,0 +1,94 @@
+// The plugin around the server: it opens the place, starts the server's thread, leaves the address where
+// its user finds it, and answers who asks for the dashboard to be there.
+
+import PlugboardClient
+import PlugboardPosix
+import PlugboardWire
+
+/// A running dashboard.
+struct Dashboard {
+    /// The call that starts a dashboard on demand: the answer comes when it serves.
+    static let call = "dashboard.open"
+
+    private let configuration: WebConfiguration
+    private let file: AddressFile
+    private let address: String
+    private let socket: String?
+
+    init(_ arguments: PluginArguments, bus: Bus) throws {
+        let listening = try WebListening(arguments)
+        let token = WebToken()
+        socket = listening.socket
+        address = listening.address + "#\(token.text)"
+        configuration = try WebConfiguration(
+            listener: listening.take(),
+            gate: PageGate(place: listening.place, token: token),
+            broker: bus.path,
+            users: try TrustedUsers(naming: arguments.peer),
+            name: arguments.name,
+            writes: arguments.has(write)
+        )
+        file = try AddressFile(socket: bus.path, address: address)
+        try Background.start { [configuration] in
+            do {
+                try WebServer(configuration).run()
+            } catch {
+                Console.warn("\(error)")
+                exit(1)
+            }
+        }
+    }
+
+    /// Answers calls until the plugin is stopped.
+    func run(_ bus: Bus) async throws {
+        // What a plugin prints is kept in its log, where the token must not stand.
+        let isSupervised = SocketPath.variable("PLUGBOARD_PROGRAM") != nil
+        Console.say(isSupervised ? "serving; plugboard dashboard prints the address" : address)
+        var serving: (any Sendable)?
+        do {
+            let path = file.path
+            serving = try await bus.serve(Self.call) { (_: Call) in ["file": path] }
+        } catch let error as BusError where error.isConflict {
+            Console.warn("another dashboard serves this bus, too")
+        }
+        await bus.waitUntilStopped()
+        withExtendedLifetime(serving) {}
+    }
+
+    func end() {
+        configuration.wakeup.signal()
+        file.remove()
+        if let socket { UnixSocket.remove(path: socket) }
+    }
+}
+
+/// An open place to listen at.
+private final class WebListening {
+    let place: WebPlace
+    /// The page's address without the token.
+    let address: String
+    /// The path of the Unix socket, if it is one.
+    let socket: String?
+    private var number: Int32
+
+    init(_ arguments: PluginArguments) throws {
+        guard let text = arguments.text(listen) else {
+            let listener = try LoopbackSocket.listen(port: UInt16(arguments.integer(port) ?? 0))
+            let port = LoopbackSocket.port(of: listener.raw) ?? 0
+            (place, address, socket) = (.port(port), "http://127.0.0.1:\(port)/", nil)
+            number = listener.release()
+            return
+        }
+        guard text.hasPrefix("unix:"), text.utf8.count > 5, !arguments.has(port) else {
+            Console.warn("dashboard: --listen takes unix:PATH, and excludes --port")
+            exit(64)
+        }
+        let path = String(text.dropFirst("unix:".count))
+        let listener = try UnixSocket.listen(path: path)
+        (place, address, socket) = (.socket(path), "http://localhost:PORT/", path)
+        number = listener.release()
+    }
+
+    /// The listener. Call it once.
+    func take() -> Descriptor { Descriptor(adopting: number) }
+}

@@ -1,0 +1,140 @@
+// Made by .ci/page from plugins/dashboard/page/flow.js: change that file, and run .ci/page again.
+// swift-format-ignore-file
+
+extension PageText {
+    static let flowJS: StaticString = ##"""
+// The picture of the graph: three columns, and curves between them. The order in a column follows the
+// neighbours, so that few curves cross; it is the same for the same graph.
+
+import { amount, colour, put, shown, svg } from "./dom.js";
+
+const nodeHeight = 34;
+const gapMin = 14;
+const gapMax = 30;
+const top = 44;
+
+/** Draws a model into `canvas`. `choose` is called with the kind and the node that was clicked. */
+export function drawGraph(canvas, model, { selected, choose }) {
+  const width = Math.max(320, canvas.clientWidth);
+  const columns = order(model);
+  const tallest = Math.max(...columns.map((column) => column.length), 1);
+  const room = (canvas.clientHeight - 4 - top - 16) / tallest - nodeHeight;
+  const gap = Math.min(gapMax, Math.max(gapMin, room));
+  const height = Math.max(top + tallest * (nodeHeight + gap) + 8, canvas.clientHeight - 4);
+  const isNarrow = width < 640;
+  const nodeWidth = Math.min(208, Math.max(92, width * (isNarrow ? 0.28 : 0.2)));
+  const places = new Map();
+  const lefts = [8, (width - nodeWidth) / 2, width - nodeWidth - 8];
+  for (const [at, column] of columns.entries()) {
+    const used = column.length * (nodeHeight + gap) - gap;
+    const first = top + Math.max(0, (Math.min(height, top + tallest * (nodeHeight + gap)) - top - used) / 2);
+    for (const [row, node] of column.entries()) {
+      places.set(`${at} ${node.name}`, { x: lefts[at], y: first + row * (nodeHeight + gap) });
+    }
+  }
+  const focused = document.activeElement?.dataset?.node;
+  const picture = svg("svg", { class: "flow", viewBox: `0 0 ${width} ${height}`, width, height, role: "group",
+    "aria-label": "Who writes what, and who observes it" });
+  for (const [at, title] of ["writes", "keys", "observes"].entries()) {
+    picture.append(svg("text", { class: "column-title", x: lefts[at] + nodeWidth / 2, y: 22,
+      "text-anchor": "middle" }, title));
+  }
+  const near = neighbours(model, selected);
+  for (const edge of model.edges) picture.append(curve(edge, places, nodeWidth, near));
+  const kinds = ["writer", "key", "observer"];
+  for (const [at, column] of columns.entries()) {
+    for (const node of column) {
+      picture.append(box(kinds[at], node, places.get(`${at} ${node.name}`), nodeWidth, near, selected, choose));
+    }
+  }
+  put(canvas, picture);
+  if (focused) canvas.querySelector(`[data-node="${CSS.escape(focused)}"]`)?.focus();
+}
+
+/** The three columns. Each is sorted by the mean place of its neighbours, a few times over. */
+function order(model) {
+  const byName = (a, b) => (a.name < b.name ? -1 : 1);
+  const columns = [model.writers, model.keys, model.observers].map((nodes) => [...nodes.values()].sort(byName));
+  const sort = (column, other, ends) => {
+    const places = new Map(other.map((node, at) => [node.name, at]));
+    const means = new Map(column.map((node) => {
+      const near = model.edges.filter((edge) => !edge.hearsAll && ends(edge)[0] === node.name)
+        .map((edge) => places.get(ends(edge)[1])).filter((place) => place !== undefined);
+      return [node.name, near.length ? near.reduce((sum, place) => sum + place, 0) / near.length : 1e6];
+    }));
+    column.sort((a, b) => means.get(a.name) - means.get(b.name) || byName(a, b));
+  };
+  const writes = (edge) => (edge.kind === "writes" ? [edge.from, edge.to] : [null, null]);
+  const written = (edge) => (edge.kind === "writes" ? [edge.to, edge.from] : [null, null]);
+  const observed = (edge) => (edge.kind === "observes" ? [edge.to, edge.from] : [null, null]);
+  for (let round = 0; round < 4; round += 1) {
+    sort(columns[1], columns[0], written);
+    sort(columns[0], columns[1], writes);
+  }
+  sort(columns[2], columns[1], observed);
+  return columns;
+}
+
+/** What is lit when a node is selected: the node, its edges, and their other ends; null for everything. */
+function neighbours(model, selected) {
+  if (!selected) return null;
+  const isEnd = (edge) => edge.from === selected.name || edge.to === selected.name;
+  const names = new Set([selected.name]);
+  for (const edge of model.edges.filter(isEnd)) names.add(edge.from).add(edge.to);
+  return { names, isEnd };
+}
+
+function curve(edge, places, nodeWidth, near) {
+  const [left, right] = edge.kind === "writes" ? [0, 1] : [1, 2];
+  const [start, end] = [places.get(`${left} ${edge.from}`), places.get(`${right} ${edge.to}`)];
+  const [x1, y1] = [start.x + nodeWidth, start.y + nodeHeight / 2];
+  const [x2, y2] = [end.x - 7, end.y + nodeHeight / 2];
+  const bend = (x2 - x1) / 2;
+  const isDim = near && !near.isEnd(edge);
+  const group = svg("g", {
+    class: `edge${isDim ? " dim" : ""}${edge.hearsAll ? " hears-all" : ""}${edge.rate > 0.05 ? " flows" : ""}`,
+    data: { from: edge.from, to: edge.to, kind: edge.kind, state: edge.state },
+    style: { "--own": colour(edge.colour), "--width": `${(1.4 + Math.log2(1 + edge.rate) * 1.5).toFixed(1)}px` },
+  });
+  group.append(
+    svg("path", { class: "edge-line", d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` }),
+    svg("path", { class: "edge-tip", d: `M${x2 + 6} ${y2}l-8 -4.5v9z` }),
+  );
+  const rate = edge.rate >= 0.1 ? `, ${amount(edge.rate)} a second` : "";
+  group.append(svg("title", {}, `${shown(edge.from)} → ${shown(edge.to)}${rate}, ${edge.state}`));
+  return group;
+}
+
+function box(kind, node, place, nodeWidth, near, selected, choose) {
+  const isDim = near && !near.names.has(node.name);
+  const isChosen = selected?.kind === kind && selected.name === node.name;
+  const pick = () => choose(kind, node);
+  const extra = kind === "key" ? (node.rate >= 0.1 ? `${amount(node.rate)}/s` : node.count > 1 ? `${node.count}` : "")
+    : node.state !== "live" && node.state !== "running" ? node.state : "";
+  const room = Math.floor((nodeWidth - (kind === "key" ? 20 : 28)) / 7.9) - (extra ? extra.length + 1 : 0);
+  const name = shown(node.name);
+  const group = svg("g", {
+    class: `node${isDim ? " dim" : ""}${isChosen ? " chosen" : ""}`, tabindex: "0", role: "button",
+    data: { node: `${kind} ${node.name}`, kind, name: node.name, state: node.state ?? "live" },
+    style: kind === "key" ? {} : { "--own": colour(node.name) },
+    transform: `translate(${place.x} ${place.y})`,
+    onclick: pick,
+    onkeydown: (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      pick();
+    },
+  });
+  group.append(
+    svg("rect", { width: nodeWidth, height: nodeHeight, rx: kind === "key" ? 6 : nodeHeight / 2 }),
+    svg("text", { class: "node-name", x: kind === "key" ? 11 : 16, y: 22 },
+      name.length > room ? `${name.slice(0, Math.max(3, room - 1))}…` : name),
+    svg("title", {}, name),
+  );
+  if (extra) {
+    group.append(svg("text", { class: "node-extra", x: nodeWidth - 11, y: 22, "text-anchor": "end" }, extra));
+  }
+  return group;
+}
+"""##
+}

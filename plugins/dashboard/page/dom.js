@@ -1,0 +1,132 @@
+// Making elements, and what all views share: colours of clients, ages, numbers. Text from the bus gets
+// into the page only as text: nothing here, or anywhere else, reads markup.
+
+/** An element. `properties` are attributes, listeners (`onclick`), `class`, `data`, or `style` values. */
+export function el(tag, properties, ...children) {
+  const element = document.createElement(tag);
+  fill(element, properties);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** The same for a picture. */
+export function svg(tag, properties, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  fill(element, properties);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+function fill(element, properties) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") {
+      for (const [part, text] of Object.entries(value)) element.style.setProperty(part, text);
+    } else if (name === "data") Object.assign(element.dataset, value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+}
+
+/** Replaces what an element contains. */
+export function put(element, ...children) {
+  element.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
+}
+
+const unseen =
+  /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Bidi_Control}|\p{Default_Ignorable_Code_Point}/gu;
+
+/** A text as it is shown: what can't be seen is spelled as JSON does. */
+export function shown(text) {
+  return String(text).replace(unseen, (character) =>
+    [...Array(character.length).keys()]
+      .map((at) => "\\u" + character.charCodeAt(at).toString(16).padStart(4, "0"))
+      .join(""),
+  );
+}
+
+const colours = new Map();
+
+/** The colour of a client: the same in all views, as long as the page is open. */
+export function colour(name) {
+  if (!colours.has(name)) colours.set(name, colours.size % 10);
+  return `var(--c${colours.get(name)})`;
+}
+
+/** A client's name with its colour. */
+export function clientName(name) {
+  return el("span", { class: "client", style: { "--own": colour(name) } }, shown(name));
+}
+
+/** How long ago: `now`, `4 s`, `3 min`, `2 h`. */
+export function age(milliseconds) {
+  const seconds = Math.max(0, Math.round((Date.now() - milliseconds) / 1000));
+  if (seconds < 1) return "now";
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} d`;
+}
+
+const units = ["", " k", " M", " G", " T"];
+
+/** A number of things, short: `12,345` or `1.2 M`. */
+export function amount(number) {
+  if (!Number.isFinite(number)) return "–";
+  if (Math.abs(number) < 100000) {
+    const digits = Math.abs(number) < 10 && number % 1 !== 0 ? 1 : 0;
+    return number.toLocaleString("en", { maximumFractionDigits: digits });
+  }
+  return scaled(number, 1000, units);
+}
+
+/** A number of bytes. */
+export function bytes(number) {
+  if (!Number.isFinite(number)) return "–";
+  return number < 1000 ? `${number} B` : scaled(number, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
+}
+
+function scaled(number, base, names) {
+  let step = 0;
+  while (Math.abs(number) >= base && step < names.length - 1) {
+    number /= base;
+    step += 1;
+  }
+  return number.toFixed(Math.abs(number) < 10 ? 1 : 0) + names[step];
+}
+
+/** Microseconds: `48 µs`, `1.2 ms`. */
+export function microseconds(number) {
+  if (!Number.isFinite(number)) return "–";
+  if (number < 1000) return `${Math.round(number)} µs`;
+  return number < 1e6 ? `${(number / 1000).toFixed(1)} ms` : `${(number / 1e6).toFixed(1)} s`;
+}
+
+/** A time of the protocol without its date: `13:05:00.123`. */
+export function timeOfDay(text) {
+  return String(text).slice(11, 23);
+}
+
+/** What a state is called, with its colour: an observer's or a plugin's. */
+export function stateMark(state) {
+  return el("span", { class: "mark-state", data: { state } }, state);
+}
+
+/** A function that calls `body` at most once in so many milliseconds, and always once more at the end. */
+export function throttled(milliseconds, body) {
+  let timer = null;
+  let again = false;
+  return function call() {
+    if (timer !== null) {
+      again = true;
+      return;
+    }
+    body();
+    timer = setTimeout(() => {
+      timer = null;
+      if (!again) return;
+      again = false;
+      call();
+    }, milliseconds);
+  };
+}
