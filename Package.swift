@@ -9,13 +9,17 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimental
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// The programs that `plugboard up` starts. Each is a folder of `plugins/`.
-let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker"]
+let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker", "bridge"]
 
 /// What they use beside the client library, for files and for the time.
 let furtherModules: [String: [Target.Dependency]] = [
     "logger": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
     "review-tracker": ["PlugboardMemory", "PlugboardPosix"],
+    "bridge": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
 ]
+
+/// What lies in their folders beside sources.
+let furtherFiles: [String: [String]] = ["review-tracker": ["demo"], "bridge": ["README.md"]]
 
 let package = Package(
     name: "plugboard",
@@ -73,7 +77,7 @@ let package = Package(
                 name: name,
                 dependencies: ["PlugboardClient"] + (furtherModules[name] ?? []),
                 path: "plugins/\(name)",
-                exclude: ["plugin.json"] + (name == "review-tracker" ? ["demo"] : []),
+                exclude: ["plugin.json"] + (furtherFiles[name] ?? []),
                 swiftSettings: safe
             )
         }

@@ -1,0 +1,59 @@
+// Runs sessions one after the other, for as long as the plugin lives. Each failure is said once, and the pause
+// before the next attempt grows. Counts go on from session to session.
+
+import PlugboardClient
+
+struct BridgeRunner: Sendable {
+    let bus: Bus
+    let settings: BridgeSettings
+
+    func run() async throws {
+        let gateway = EtcdGateway(nodes: settings.nodes, user: settings.user)
+        let health = BridgeHealth()
+        let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)
+        async let reporting: Void = reporter.run()
+        var pause = RetryPause()
+        while !Task.isCancelled {
+            do {
+                try await session(gateway, health, reporter)
+            } catch let restart as BridgeRestart {
+                health.failed("\(restart)")
+                health.say("\(restart)")
+                if case .wentBack = restart { gateway.forgetRevision() }
+            } catch let error as EtcdError {
+                health.failed("\(error)")
+            } catch let error as BusError where error != .closed {
+                health.failed("\(error)")
+            }
+            if case .closed = bus.state { break }
+            try await pause.wait()
+        }
+        try await reporting
+    }
+
+    private func session(_ gateway: EtcdGateway, _ health: BridgeHealth, _ reporter: BridgeReporter) async throws {
+        let opening = BridgeOpening(bus: bus, settings: settings, gateway: gateway, health: health)
+        let start = try await opening.run()
+        let session = BridgeSession(bus, settings, start.store, health, start)
+        await reporter.follow(session)
+        defer { start.subscription.cancel() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await start.subscription.forEachGroup { events in await session.note(events) }
+                throw BridgeRestart.busLost
+            }
+            group.addTask { try await session.send() }
+            group.addTask { try await session.follow() }
+            group.addTask { try await session.tend() }
+            group.addTask { try await losesBus() }
+            // The first that ends, ends all.
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// Throws when the connection to the bus breaks.
+    private func losesBus() async throws {
+        for await state in bus.states where !state.isConnected { throw BridgeRestart.busLost }
+    }
+}
