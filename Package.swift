@@ -152,6 +152,13 @@ let package = Package(
                 swiftSettings: strict
             ),
             .testTarget(
+                name: "BridgeTests",
+                dependencies: [
+                    "bridge", "PlugboardBroker", "PlugboardClient", "PlugboardPosix", "TestSupport",
+                ],
+                swiftSettings: strict
+            ),
+            .testTarget(
                 name: "BenchTests",
                 dependencies: [
                     "plugboard-bench", "plugboard", "PlugboardMemory", "PlugboardPosix", "PlugboardWire",

@@ -115,24 +115,17 @@ extension Mirror {
         guard let transaction = underWay else { return }
         underWay = nil
         switch outcome {
-        case .done(let revision): confirm(transaction, revision)
+        case .done(let revision): for write in transaction.writes { confirm(write, revision) }
         case .failed(let revision, let found):
-            if let earlier = Self.revision(of: transaction, in: found) { return confirm(transaction, earlier) }
+            // An earlier attempt was done after all, perhaps one of an earlier life with other writes beside it.
+            for write in transaction.writes where write.value != nil && found[write.key]?.id == write.id {
+                confirm(write, found[write.key]?.revision ?? 0)
+            }
             // Whatever the guards met comes by the watch. What lost is decided there, in etcd's order.
             wait(for: transaction, revision, found)
             putBack(transaction)
         case .refused: refuse(transaction)
         }
-    }
-
-    /// The revision at which an earlier attempt was done after all, as far as its values still stand.
-    private static func revision(
-        of transaction: Transaction,
-        in found: [String: (revision: Int, id: WriteID?)]
-    ) -> Int? {
-        transaction.writes.lazy.compactMap { write in
-            found[write.key].flatMap { write.value != nil && $0.id == write.id ? $0.revision : nil }
-        }.first
     }
 
     /// Sends nothing until the watch has told what the guards met.
@@ -151,17 +144,17 @@ extension Mirror {
         }
     }
 
-    private mutating func confirm(_ transaction: Transaction, _ revision: Int) {
-        counts.sent += transaction.writes.count
-        for write in transaction.writes {
-            guard var state = keys[write.key] else { continue }
-            // The watch may have been faster, and may have told of later writes.
-            let isKnown = state.etcd > revision || cursor >= revision
-            if !isKnown { state.etcd = write.value == nil ? 0 : revision }
-            keys[write.key] = state
-            if state.revision == write.id.revision { settle(write.key) }
-            forgetIfPossible(write.key)
-        }
+    private mutating func confirm(_ write: Transaction.Write, _ revision: Int) {
+        counts.sent += 1
+        // The bus may have taken another host's value meanwhile, which was deleted before this write came. Then
+        // the watch brings this one back.
+        guard var state = keys[write.key], state.isOwed || state.revision == write.id.revision else { return }
+        // The watch may have been faster, and may have told of later writes.
+        let isKnown = state.etcd > revision || cursor >= revision
+        if !isKnown { state.etcd = write.value == nil ? 0 : revision }
+        keys[write.key] = state
+        if state.revision == write.id.revision { settle(write.key) }
+        forgetIfPossible(write.key)
     }
 
     /// A transaction of many keys is tried again in halves, until the one that etcd refuses is alone.

@@ -54,7 +54,11 @@ struct Mirror: Sendable {
     var owed: Int { queue.owed }
 
     /// Up to this revision of the bus, etcd has everything.
-    var settled: Int { max(0, (queue.oldest { Self.isOwed($0, keys) } ?? noted + 1) - 1) }
+    var settled: Int {
+        let waiting = queue.oldest { Self.isOwed($0, keys) } ?? noted + 1
+        let sent = underWay?.writes.map(\.id.revision).min() ?? noted + 1
+        return max(0, min(waiting, sent) - 1)
+    }
 
     static func isOwed(_ place: OwedQueue.Place, _ keys: [String: KeyState]) -> Bool {
         keys[place.key].map { $0.isOwed && $0.revision == place.revision } ?? false
