@@ -106,7 +106,7 @@ struct SimulatedHost {
     mutating func follow(_ etcd: inout SimulatedEtcd, _ random: inout SeededRandom) {
         guard let mirror else { return }
         if foundAt > 0 {
-            guard apply(found, cursor: nil) else { return }
+            guard apply(found, cursor: foundAt) else { return }
             self.mirror?.advance(to: foundAt)
             (found, foundAt) = ([], 0)
             return

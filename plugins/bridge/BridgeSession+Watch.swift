@@ -33,10 +33,8 @@ extension BridgeSession {
     func applyFound() async throws {
         let changes = found
         found = []
-        try await apply(changes, revision: nil)
-        mirror.advance(to: foundAt)
+        try await apply(changes, revision: foundAt)
         try await flush()
-        signal()
     }
 
     private func take(_ line: Data) async throws {
