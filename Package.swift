@@ -154,7 +154,7 @@ let package = Package(
             .testTarget(
                 name: "BridgeTests",
                 dependencies: [
-                    "bridge", "PlugboardBroker", "PlugboardClient", "PlugboardPosix", "TestSupport",
+                    "bridge", "plugboard", "PlugboardBroker", "PlugboardClient", "PlugboardPosix", "TestSupport",
                 ],
                 swiftSettings: strict
             ),
