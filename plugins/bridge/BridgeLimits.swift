@@ -15,6 +15,8 @@ enum BridgeLimits {
     static let attemptsMax = 16
     /// Keys in one page of a range.
     static let pageKeysMax = 1_000
+    /// Bytes of one answer. A page of the range has as many as its keys.
+    static let answerBytesMax = 1_073_741_824
     /// Bytes of a watch that may wait to be handled. Then the watch is begun anew behind them.
     static let watchBytesMax = 67_108_864
 }

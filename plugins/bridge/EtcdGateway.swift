@@ -2,9 +2,6 @@
 // error means that the outcome is unknown, unless etcd itself refused. Any task may use it.
 
 import Foundation
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 import Synchronization
 
 /// Why a request failed.
@@ -34,11 +31,11 @@ struct EtcdUser: Sendable {
 
 final class EtcdGateway: Sendable {
     /// How long a request may take. A change of the leader takes about a second.
-    static let timeout: TimeInterval = 3
+    static let timeoutMilliseconds = 3_000
 
     let nodes: [String]
     private let user: EtcdUser?
-    private let session: URLSession
+    private let transfer = EtcdTransfer()
     private let state = Mutex(State())
 
     private struct State {
@@ -52,9 +49,6 @@ final class EtcdGateway: Sendable {
     init(nodes: [String], user: EtcdUser?) {
         self.nodes = nodes
         self.user = user
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = Self.timeout
-        session = URLSession(configuration: configuration)
     }
 
     /// The node that is asked at present.
@@ -85,7 +79,8 @@ final class EtcdGateway: Sendable {
     {
         let node = node
         var request = try self.request(path, body, node: node)
-        if let token = try await token() { request.setValue(token, forHTTPHeaderField: "Authorization") }
+        if let token = try await token() { request.headers.append("Authorization: \(token)") }
+        request.milliseconds = Self.timeoutMilliseconds
         let (data, status) = try await send(request, node)
         guard status == 200 else { throw Self.failure(status, data, node, leave: { leave(node) }) }
         return try decode(data, as: type, node)
@@ -100,17 +95,12 @@ final class EtcdGateway: Sendable {
     }
 
     /// A request to a node; also for watches.
-    func request(_ path: String, _ body: some Encodable, node: String) throws(EtcdError) -> URLRequest {
-        guard let url = URL(string: node + path) else { throw .unreachable(node: node, reason: "no URL") }
-        var request = URLRequest(url: url)
-        request.httpMethod = "POST"
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    func request(_ path: String, _ body: some Encodable, node: String) throws(EtcdError) -> EtcdRequest {
         do {
-            request.httpBody = try JSONEncoder().encode(body)
+            return EtcdRequest(url: node + path, body: try JSONEncoder().encode(body))
         } catch {
             throw .refused(code: 0, reason: "\(error)")
         }
-        return request
     }
 
     /// The token of the user; nil without one.
@@ -119,7 +109,8 @@ final class EtcdGateway: Sendable {
         if let token = state.withLock({ $0.token }) { return token }
         let node = node
         let credentials = EtcdCredentials(name: user.name, password: user.password)
-        let request = try request("/v3/auth/authenticate", credentials, node: node)
+        var request = try request("/v3/auth/authenticate", credentials, node: node)
+        request.milliseconds = Self.timeoutMilliseconds
         let (data, status) = try await send(request, node)
         guard status == 200 else {
             let failure = Self.failure(status, data, node, leave: { leave(node) })
@@ -131,24 +122,13 @@ final class EtcdGateway: Sendable {
         return token
     }
 
-    private func send(_ request: URLRequest, _ node: String) async throws(EtcdError) -> (Data, Int) {
+    private func send(_ request: EtcdRequest, _ node: String) async throws(EtcdError) -> (Data, Int) {
         do {
-            let (data, response) = try await session.data(for: request)
-            return (data, (response as? HTTPURLResponse)?.statusCode ?? 0)
+            let answer = try await transfer.send(request)
+            return (answer.body, answer.status)
         } catch {
             leave(node)
-            throw .unreachable(node: node, reason: Self.words(error))
-        }
-    }
-
-    static func words(_ error: any Error) -> String {
-        guard let error = error as? URLError else { return "\(error)" }
-        return switch error.code {
-        case .timedOut: "no answer in time"
-        case .cannotConnectToHost, .networkConnectionLost: "can't connect"
-        case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot:
-            "the certificate isn't one that this system trusts"
-        default: error.localizedDescription
+            throw .unreachable(node: node, reason: error.reason)
         }
     }
 

@@ -1,28 +1,15 @@
-// A watch of one prefix: a request whose answer never ends, a line of JSON for each result. The session of the
-// network calls the delegate on a thread of its own; one task reads the lines. Too many unread bytes end it,
-// and its reader begins anew behind what it has handled.
+// A watch of one prefix: a request whose answer never ends, a line of JSON for each result. A thread reads it, and one
+// task takes the lines. Too many unread bytes end it, and its reader begins anew behind what it has handled.
 
 import Foundation
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 import Synchronization
 
-final class EtcdWatch: NSObject, URLSessionDataDelegate, Sendable {
+final class EtcdWatch: Sendable {
     private let stream: AsyncThrowingStream<Data, any Error>
     private let continuation: AsyncThrowingStream<Data, any Error>.Continuation
-    private let state = Mutex(State())
+    private let state = Mutex(WatchInput())
     let node: String
 
-    fileprivate struct State {
-        var line = Data()
-        var unread = 0
-        var status = 0
-        var task: URLSessionTask?
-        var heard = ContinuousClock.now
-    }
-
-    /// - Parameter session: makes the task; it has this watch as its delegate.
     private init(node: String) {
         self.node = node
         (stream, continuation) = AsyncThrowingStream.makeStream()
@@ -41,31 +28,26 @@ final class EtcdWatch: NSObject, URLSessionDataDelegate, Sendable {
         )
         var request = try gateway.request("/v3/watch", EtcdWatchRequest(create_request: create), node: node)
         // Without a leader the stream then ends instead of falling silent.
-        request.setValue("true", forHTTPHeaderField: "Grpc-Metadata-hasleader")
-        if let token { request.setValue(token, forHTTPHeaderField: "Authorization") }
+        request.headers.append("Grpc-Metadata-hasleader: true")
+        if let token { request.headers.append("Authorization: \(token)") }
         let watch = EtcdWatch(node: node)
         watch.begin(request)
         return watch
     }
 
-    private func begin(_ request: URLRequest) {
-        var request = request
-        // The reader has an idle timer of its own.
-        request.timeoutInterval = 86_400
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = 86_400
-        let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
-        let task = session.dataTask(with: request)
-        state.withLock { $0.task = task }
-        task.resume()
-        // The session lives as long as its task.
-        session.finishTasksAndInvalidate()
+    private func begin(_ request: EtcdRequest) {
+        EtcdTransfer.stream(
+            request,
+            take: { [self] in take($0) },
+            isCancelled: { [self] in state.withLock { $0.isClosed } },
+            done: { [self] in end($0) }
+        )
     }
 
     /// How long nothing has come.
     var idle: Duration { state.withLock { $0.heard }.duration(to: .now) }
 
-    /// The next result; nil at the end.
+    /// The results, until the end.
     func lines() -> AsyncThrowingStream<Data, any Error> { stream }
 
     /// Says that a line was handled.
@@ -74,43 +56,44 @@ final class EtcdWatch: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     func close() {
-        let task = state.withLock { $0.task.take() }
-        task?.cancel()
+        state.withLock { $0.isClosed = true }
         continuation.finish()
     }
 
-    // MARK: The delegate
+    // MARK: On the thread
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let (lines, isFull) = state.withLock { state -> ([Data], Bool) in
-            state.heard = .now
-            let lines = state.take(data)
-            state.unread += lines.reduce(0) { $0 + $1.count }
-            return (lines, state.unread + state.line.count > BridgeLimits.watchBytesMax)
-        }
+    private func take(_ data: Data) -> Bool {
+        let (lines, isOpen) = state.withLock { state in (state.take(data), state.isOpen) }
         for line in lines { continuation.yield(line) }
-        if isFull { close() }
+        return isOpen
     }
 
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let status = (task.response as? HTTPURLResponse)?.statusCode ?? 200
-        let rest = state.withLock { state in
-            state.task = nil
-            return state.line
-        }
-        if let error {
-            continuation.finish(throwing: EtcdError.unreachable(node: node, reason: EtcdGateway.words(error)))
-        } else if status != 200 {
+    private func end(_ result: Result<Int, TransferError>) {
+        let rest = state.withLock { $0.line }
+        switch result {
+        case .success(200): continuation.finish()
+        case .success(let status):
             continuation.finish(throwing: EtcdGateway.failure(status, rest, node, leave: {}))
-        } else {
-            continuation.finish()
+        case .failure(let error):
+            continuation.finish(throwing: EtcdError.unreachable(node: node, reason: error.reason))
         }
     }
 }
 
-extension EtcdWatch.State {
+/// What of a watch has come.
+private struct WatchInput {
+    /// The line that isn't complete yet.
+    var line = Data()
+    /// Bytes of lines that weren't handled yet.
+    var unread = 0
+    var isClosed = false
+    var heard = ContinuousClock.now
+
+    var isOpen: Bool { !isClosed && unread + line.count <= BridgeLimits.watchBytesMax }
+
     /// The lines that are complete now.
-    fileprivate mutating func take(_ data: Data) -> [Data] {
+    mutating func take(_ data: Data) -> [Data] {
+        heard = .now
         var lines: [Data] = []
         var rest = data[...]
         while let end = rest.firstIndex(of: 0x0A) {
@@ -119,6 +102,7 @@ extension EtcdWatch.State {
             rest = rest[rest.index(after: end)...]
         }
         line += rest
+        unread += lines.reduce(0) { $0 + $1.count }
         return lines
     }
 }
