@@ -154,7 +154,8 @@ let package = Package(
             .testTarget(
                 name: "BridgeTests",
                 dependencies: [
-                    "bridge", "plugboard", "PlugboardBroker", "PlugboardClient", "PlugboardPosix", "TestSupport",
+                    "bridge", "plugboard", "PlugboardBroker", "PlugboardClient", "PlugboardPosix",
+                    "TestSupport",
                 ],
                 swiftSettings: strict
             ),

@@ -18,7 +18,8 @@ struct BridgeTests {
         try await etcd.ready()
     }
 
-    private func host(_ name: String, _ arguments: [String] = ["--share", "s.**"]) async throws -> BridgedHost {
+    private func host(_ name: String, _ arguments: [String] = ["--share", "s.**"]) async throws -> BridgedHost
+    {
         try await BridgedHost(name, etcd: etcd.clients, prefix: "/plugboard/test", arguments)
     }
 
@@ -45,7 +46,12 @@ struct BridgeTests {
         try await a.bus.publish("s.both", "first")
         try await eventually("it is sent") { try await a.status()?["sent"]?.integer == 1 }
         let b = try await BridgedHost(
-            "b", etcd: etcd.clients, prefix: "/plugboard/test", ["--share", "s.**"], isBridged: false)
+            "b",
+            etcd: etcd.clients,
+            prefix: "/plugboard/test",
+            ["--share", "s.**"],
+            isBridged: false
+        )
         try await b.bus.publish("s.both", "second")
         try await b.bus.publish("s.only", "mine")
         try b.startBridge()
@@ -98,6 +104,58 @@ struct BridgeTests {
             return one == expected && other == expected
         }
         #expect(try await b.conflicts().isEmpty)
+    }
+
+    @Test("a pattern has one author, whose write goes over what others put there; a second one is told so")
+    func ownership() async throws {
+        let a = try await host("a", ["--own", "s.mine.**"])
+        try await a.bus.publish("s.mine.x", 1)
+        let store = etcd.store("/plugboard/test/")
+        try await eventually("it is sent") { try await store.change(of: "s.mine.x")?.value?.text == "1" }
+        try await store.putRaw("s.mine.x", "2")
+        try await eventually("it is written again") {
+            let change = try await store.change(of: "s.mine.x")
+            return change?.value?.text == "1" && change?.host == "a"
+        }
+        #expect(try await a.values() == ["s.mine.x": "1"])
+        let b = try await host("b", ["--own", "s.mine.**"])
+        try await b.bus.publish("s.mine.x", 3)
+        try await eventually("it is told") {
+            b.words.contains("s.mine.** belongs to a: this host doesn't send it")
+        }
+        #expect(try await store.change(of: "s.mine.x")?.value?.text == "1")
+    }
+
+    @Test("send and receive are one way each")
+    func oneWay() async throws {
+        let a = try await host("a", ["--send", "s.up.**", "--receive", "s.down.**"])
+        let b = try await host("b", ["--receive", "s.up.**", "--send", "s.down.**"])
+        try await a.bus.publish("s.up.x", "from a")
+        try await b.bus.publish("s.down.x", "from b")
+        let expected = ["s.up.x": "\"from a\"", "s.down.x": "\"from b\""]
+        try await eventually("both are there") {
+            let (one, other) = (try await a.values(), try await b.values())
+            return one == expected && other == expected
+        }
+        try await a.bus.publish("s.down.x", "mine")
+        try await a.bus.publish("s.up.y", 2)
+        try await eventually("the next one is there") { try await b.values()["s.up.y"] == "2" }
+        #expect(try await b.values()["s.down.x"] == "\"from b\"")
+    }
+
+    @Test("bridges with other prefixes stand beside each other, unless their patterns overlap")
+    func several() async throws {
+        let a = try await host("a")
+        try await eventually("it is up") { try await a.isUp() }
+        let arguments = ["--socket", a.socket, "--etcd", etcd.clients[0], "--name", "second", "--share"]
+        let second = try TestProgram(TestProgram.product("bridge"), arguments + ["s.x.*,t.**"])
+        try await eventually("it ends") { !second.isRunning }
+        #expect(second.output.contains("\"s.x.*\" overlaps with what bridge.bridge.status shares"))
+        let third = try TestProgram(TestProgram.product("bridge"), arguments + ["t.**"])
+        try await a.bus.publish("t.x", 1)
+        let store = etcd.store("/plugboard/second/")
+        try await eventually("it shares") { try await store.change(of: "t.x")?.value?.text == "1" }
+        third.kill()
     }
 
     @Test("a value that isn't JSON is refused and told; one that a person put there is taken")

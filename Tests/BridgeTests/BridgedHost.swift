@@ -97,7 +97,9 @@ final class BridgedHost: Sendable {
     func conflicts() async throws -> [(key: String, revision: Int, value: String?)] {
         var conflicts: [(key: String, revision: Int, value: String?)] = []
         for key in try await bus.keys("bridge.bridge.conflicts.*") {
-            guard let record = try await bus.entry(key.key)?.value, let name = record["key"]?.string else { continue }
+            guard let record = try await bus.entry(key.key)?.value, let name = record["key"]?.string else {
+                continue
+            }
             conflicts.append((name, record["revision"]?.integer ?? 0, record["value"]?.text))
         }
         return conflicts

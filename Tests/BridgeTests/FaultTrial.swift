@@ -36,15 +36,20 @@ struct FaultTrial {
         for index in 0..<3 {
             if StallingProxy.isPossible { proxies.append(try StallingProxy(to: etcd.clients)) }
             let nodes = StallingProxy.isPossible ? proxies[index].nodes : etcd.clients
-            hosts.append(try await BridgedHost("h\(index)", etcd: nodes, prefix: prefix, ["--share", "s.**"]))
+            hosts.append(
+                try await BridgedHost("h\(index)", etcd: nodes, prefix: prefix, ["--share", "s.**"])
+            )
         }
         (self.hosts, self.proxies) = (hosts, proxies)
     }
 
     /// Returns what is wrong, and how long it took until all agreed.
-    mutating func run(faults: Int, milliseconds: Int) async throws -> (mistakes: [String], settled: Duration) {
+    mutating func run(faults: Int, milliseconds: Int) async throws -> (mistakes: [String], settled: Duration)
+    {
         let end = EndOfTrial()
-        let writers = hosts.indices.map { Writer(host: $0, bus: hosts[$0].bus, seed: Int(random.next() % 1_000_000)) }
+        let writers = hosts.indices.map {
+            Writer(host: $0, bus: hosts[$0].bus, seed: Int(random.next() % 1_000_000))
+        }
         let watchers = hosts.indices.map { Watcher(hosts[$0].bus) }
         var all: [AnsweredWrite] = []
         try await withThrowingTaskGroup(of: [AnsweredWrite].self) { group in
@@ -113,7 +118,11 @@ struct FaultTrial {
         for node in etcd.clients.indices {
             let gateway = EtcdGateway(nodes: [etcd.clients[node]], user: nil)
             do {
-                let status = try await gateway.ask("/v3/maintenance/status", [String: String](), as: Status.self)
+                let status = try await gateway.ask(
+                    "/v3/maintenance/status",
+                    [String: String](),
+                    as: Status.self
+                )
                 if status.leader == status.header.member_id { return node }
             } catch {
                 continue

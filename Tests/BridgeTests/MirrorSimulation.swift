@@ -37,7 +37,11 @@ struct MirrorSimulation {
         for _ in 0..<steps { step() }
         calmDown()
         if isTold {
-            for host in hosts { print("lost on \(host.name): \(host.bus.lost.map { "\($0.key) \($0.revision) \($0.value?.text ?? "-")" })") }
+            for host in hosts {
+                print(
+                    "lost on \(host.name): \(host.bus.lost.map { "\($0.key) \($0.revision) \($0.value?.text ?? "-")" })"
+                )
+            }
         }
     }
 
@@ -65,7 +69,9 @@ struct MirrorSimulation {
         let state = host.mirror.map { mirror in
             "cursor \(mirror.cursor) barrier \(mirror.barrier) \(mirror.keys.mapValues { "e\($0.etcd) r\($0.revision)\($0.isOwed ? " owed" : "")" })"
         }
-        print("\(kind) \(host.name) bus \(values) \(state ?? "dead") etcd \(etcd.revision) \(etcd.entries.mapValues { "\($0.envelope.value.text)@\($0.revision)" }) requests \(host.requests.map(\.transaction.writes))")
+        print(
+            "\(kind) \(host.name) bus \(values) \(state ?? "dead") etcd \(etcd.revision) \(etcd.entries.mapValues { "\($0.envelope.value.text)@\($0.revision)" }) requests \(host.requests.map(\.transaction.writes))"
+        )
     }
 
     /// A client writes one key, or a batch.
@@ -109,7 +115,9 @@ struct MirrorSimulation {
     }
 
     private var isQuiet: Bool {
-        hosts.allSatisfy { $0.isQuiet && $0.mirror?.cursor == etcd.revision && $0.mirror?.noted == $0.bus.revision }
+        hosts.allSatisfy {
+            $0.isQuiet && $0.mirror?.cursor == etcd.revision && $0.mirror?.noted == $0.bus.revision
+        }
     }
 
     // MARK: Checks
@@ -126,7 +134,9 @@ struct MirrorSimulation {
     /// A write that is neither the last one, nor superseded by a later one, nor kept as lost.
     private func lost(_ write: Answered) -> String? {
         let host = hosts[write.host]
-        if answered.contains(where: { $0.host == write.host && $0.key == write.key && $0.revision > write.revision }) {
+        if answered.contains(where: {
+            $0.host == write.host && $0.key == write.key && $0.revision > write.revision
+        }) {
             return nil
         }
         // A delete that was made while the bridge was away has no revision that the bridge could know.

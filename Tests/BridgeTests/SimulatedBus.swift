@@ -36,7 +36,8 @@ struct SimulatedBus {
 
     /// Writes all or nothing. Returns the revision, or nil if an `if` doesn't hold.
     mutating func write(_ changes: [Change], by: String) -> Int? {
-        guard changes.allSatisfy({ $0.ifRevision == nil || $0.ifRevision == values[$0.key]?.revision ?? 0 }) else {
+        guard changes.allSatisfy({ $0.ifRevision == nil || $0.ifRevision == values[$0.key]?.revision ?? 0 })
+        else {
             return nil
         }
         revision += 1
@@ -63,5 +64,7 @@ struct SimulatedBus {
     mutating func forgetEvents() { waiting = [] }
 
     /// A new subscription begins with these.
-    var snapshot: [(key: String, value: Value)] { values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    var snapshot: [(key: String, value: Value)] {
+        values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
 }

@@ -88,7 +88,11 @@ struct SimulatedEtcd {
         for group in history where group.revision <= revision {
             for change in group.changes { entries[change.key] = change.content == .delete ? nil : change }
         }
-        return EtcdSnapshot(changes: entries.values.sorted { $0.key < $1.key }, revision: revision, isPast: true)
+        return EtcdSnapshot(
+            changes: entries.values.sorted { $0.key < $1.key },
+            revision: revision,
+            isPast: true
+        )
     }
 
     func range() -> EtcdSnapshot {

@@ -51,14 +51,17 @@ struct SimulatedHost {
         let range = past ?? etcd.range()
         let comparison: Mirror.Comparison
         if let remembered, remembered.etcd > 0 {
-            comparison = past != nil
+            comparison =
+                past != nil
                 ? .past : .compacted(cursor: remembered.etcd, settled: remembered.settled, name: "bridge")
         } else {
             comparison = .join
         }
         var next = Mirror(sharing: sharing, bridge: "id-\(name)")
         bus.forgetEvents()
-        for (key, value) in bus.snapshot { next.begin(key, value.json, revision: value.revision, by: value.by) }
+        for (key, value) in bus.snapshot {
+            next.begin(key, value.json, revision: value.revision, by: value.by)
+        }
         next.noted = bus.revision
         next.cursor = remembered?.etcd ?? 0
         next.barrier = max(fence, range.revision)
@@ -161,6 +164,7 @@ struct SimulatedHost {
     }
 
     var isQuiet: Bool {
-        requests.isEmpty && answers.isEmpty && foundAt == 0 && mirror.map { $0.owed == 0 && $0.underWay == nil } ?? false
+        requests.isEmpty && answers.isEmpty && foundAt == 0
+            && mirror.map { $0.owed == 0 && $0.underWay == nil } ?? false
     }
 }

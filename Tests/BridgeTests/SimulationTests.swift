@@ -6,7 +6,9 @@ import Testing
 
 @Suite("The mirror in a simulated world", .computing)
 struct SimulationTests {
-    @Test("after any order of events all buses agree with etcd, and no answered write is lost without a trace")
+    @Test(
+        "after any order of events all buses agree with etcd, and no answered write is lost without a trace"
+    )
     func agreement() {
         let count = LongSuite.count(20_000, quick: 400)
         let only = SocketPath.variable("PLUGBOARD_SEED").flatMap { Int($0) }

@@ -27,7 +27,11 @@ struct UpOffTests {
         let started = try plugboard("plugin", "start", "tunnel", in: shop.folder)
         #expect(started.output.hasPrefix("tunnel is running"))
         try eventually("it has begun") { shop.text("tunnel", "runs") == "x\n" }
-        #expect(try plugboard("get", "$broker.plugins.tunnel", in: shop.folder).output.contains(#""start":"never""#))
+        #expect(
+            try plugboard("get", "$broker.plugins.tunnel", in: shop.folder).output.contains(
+                #""start":"never""#
+            )
+        )
     }
 
     @Test("until its plugin.json says otherwise")

@@ -66,7 +66,8 @@ final class BridgeHealth: Sendable {
     func judge(answered: ContinuousClock.Instant?) {
         let news: String? = state.withLock { state in
             let silence = answered.map { $0.duration(to: .now) } ?? .seconds(3_600)
-            let why = silence > Self.silenceMax
+            let why =
+                silence > Self.silenceMax
                 ? state.silence ?? state.watchTrouble ?? "etcd doesn't answer"
                 : state.isWatching ? state.sendTrouble : state.watchTrouble ?? "the watch isn't open"
             let wasUp = state.isUp

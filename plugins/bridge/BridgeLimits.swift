@@ -13,6 +13,8 @@ enum BridgeLimits {
     static let conflictsMax = 100
     /// How often a write from etcd is tried again because somebody on the bus writes the same key.
     static let attemptsMax = 16
+    /// Attempts after which the bridge doubts what it knows, and compares everything.
+    static let doubtfulAttemptsMax = 64
     /// Keys in one page of a range.
     static let pageKeysMax = 1_000
     /// Bytes of one answer. A page of the range has as many as its keys.

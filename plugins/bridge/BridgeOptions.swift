@@ -14,7 +14,11 @@ enum BridgeOptions {
     static let receive = PluginOption.text("receive", "PATTERNS", "keys that only come from etcd")
     static let own = PluginOption.text("own", "PATTERNS", "keys that only this host writes")
     static let user = PluginOption.text("user", "NAME", "etcd's user")
-    static let passwordFile = PluginOption.text("password-file", "PATH", "the first line is the user's password")
+    static let passwordFile = PluginOption.text(
+        "password-file",
+        "PATH",
+        "the first line is the user's password"
+    )
     static let compare = PluginOption.integer(
         "compare",
         "SECONDS",
@@ -107,7 +111,9 @@ struct OptionSource {
 
     func nodes() throws -> [String] {
         let nodes = patterns("etcd").map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
-        guard !nodes.isEmpty else { throw BridgeMistake(description: "--etcd is missing, such as http://127.0.0.1:2379") }
+        guard !nodes.isEmpty else {
+            throw BridgeMistake(description: "--etcd is missing, such as http://127.0.0.1:2379")
+        }
         for node in nodes {
             guard let url = URL(string: node), url.host != nil, ["http", "https"].contains(url.scheme) else {
                 throw BridgeMistake(description: "\"\(node)\" is no address such as http://127.0.0.1:2379")
@@ -147,7 +153,8 @@ struct OptionSource {
     private static func read(_ path: String) throws -> [String: String] {
         var values: [String: String] = [:]
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-        for line in lines.map({ $0.trimmingCharacters(in: .whitespaces) }) where !line.isEmpty && !line.hasPrefix("#") {
+        for line in lines.map({ $0.trimmingCharacters(in: .whitespaces) })
+        where !line.isEmpty && !line.hasPrefix("#") {
             guard let sign = line.firstIndex(of: "=") else {
                 throw BridgeMistake(description: "\(path): \"\(line)\" isn't NAME = VALUE")
             }

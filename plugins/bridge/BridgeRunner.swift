@@ -10,6 +10,7 @@ struct BridgeRunner: Sendable {
     func run() async throws {
         let gateway = EtcdGateway(nodes: settings.nodes, user: settings.user)
         let health = BridgeHealth()
+        try await refuseOverlap()
         let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)
         async let reporting: Void = reporter.run()
         var pause = RetryPause()
@@ -31,7 +32,19 @@ struct BridgeRunner: Sendable {
         try await reporting
     }
 
-    private func session(_ gateway: EtcdGateway, _ health: BridgeHealth, _ reporter: BridgeReporter) async throws {
+    /// Two bridges with the same keys on one bus would write over each other.
+    private func refuseOverlap() async throws {
+        for key in try await bus.keys("bridge.*.status")
+        where key.key != settings.keys.status && key.isWriterLive {
+            let others = try await bus.entry(key.key)?.value["patterns"]?.elements?.compactMap(\.string) ?? []
+            guard let pattern = settings.sharing.overlap(with: others) else { continue }
+            throw BridgeMistake(description: "\"\(pattern)\" overlaps with what \(key.key) shares")
+        }
+    }
+
+    private func session(_ gateway: EtcdGateway, _ health: BridgeHealth, _ reporter: BridgeReporter)
+        async throws
+    {
         let opening = BridgeOpening(bus: bus, settings: settings, gateway: gateway, health: health)
         let start = try await opening.run()
         let session = BridgeSession(bus, settings, start.store, health, start)
@@ -45,6 +58,7 @@ struct BridgeRunner: Sendable {
             group.addTask { try await session.send() }
             group.addTask { try await session.follow() }
             group.addTask { try await session.tend() }
+            group.addTask { try await session.keepLease() }
             group.addTask { try await losesBus() }
             // The first that ends, ends all.
             defer { group.cancelAll() }

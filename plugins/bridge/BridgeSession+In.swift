@@ -33,7 +33,7 @@ extension BridgeSession {
     /// Applies as many changes as fit into a batch, and returns how many. The last batch has the cursor.
     private func applyPart(of changes: ArraySlice<EtcdChange>, revision: Int?) async throws -> Int {
         var before: [String: Int] = [:]
-        for attempt in 0... {
+        for attempt in 0..<BridgeLimits.doubtfulAttemptsMax {
             if attempt >= BridgeLimits.attemptsMax { giveWay(changes, before) }
             var batch = BusBatch()
             for change in changes {
@@ -45,7 +45,7 @@ extension BridgeSession {
             if try await make(batch, revision: isLast ? revision : nil) { return batch.steps.count }
             try await catchUp(batch.guards)
         }
-        return 0
+        throw BridgeRestart.refusedAgain(reason: lastRefusal ?? "")
     }
 
     private func fits(_ change: EtcdChange, _ batch: BusBatch) -> Bool {
@@ -72,7 +72,9 @@ extension BridgeSession {
         let record = lost.json()
         batch.writes.append(try .publish(settings.keys.conflict(number), record, cause: nil))
         let isLarge = record.bytes.count > BridgeLimits.batchBytesMax / 8
-        batch.writes.append(try .emit(settings.keys.conflict, isLarge ? lost.json(withValue: false) : record, cause: nil))
+        batch.writes.append(
+            try .emit(settings.keys.conflict, isLarge ? lost.json(withValue: false) : record, cause: nil)
+        )
         batch.conflicts.append(number)
         let tooMany = kept.count + batch.conflicts.count - BridgeLimits.conflictsMax
         if tooMany > 0, tooMany <= kept.count {
@@ -94,6 +96,7 @@ extension BridgeSession {
             try await write(batch.writes + [last]) { done(batch, next, at: $0) }
             return true
         } catch let error as BusError where error.code == .conflict || error.code == .notFound {
+            lastRefusal = "\(error)"
             return false
         }
     }

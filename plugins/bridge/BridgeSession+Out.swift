@@ -28,7 +28,7 @@ extension BridgeSession {
     private func next(_ pause: inout RetryPause) async throws -> Transaction? {
         while mirror.needsFence {
             do throws(EtcdError) {
-                mirror.fenced(at: try await store.putOwn("fences/\(store.bridge)", .string(settings.host)))
+                mirror.fenced(at: try await store.putOwn("fences/\(settings.host)", .string(settings.host)))
             } catch {
                 health.cannotSend(error)
                 try await pause.wait()

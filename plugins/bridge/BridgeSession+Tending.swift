@@ -13,7 +13,7 @@ extension BridgeSession {
         var compared = ContinuousClock.now
         while true {
             do {
-                let answer = try await store.find(store.prefix.own("fences/\(store.bridge)"))
+                let answer = try await store.find(store.prefix.own("fences/\(settings.host)"))
                 guard answer.revision >= mirror.cursor else {
                     let reason = "etcd went back from revision \(mirror.cursor) to \(answer.revision)"
                     throw BridgeRestart.wentBack(reason: reason)
@@ -41,7 +41,7 @@ extension BridgeSession {
 
     /// Compares every key's revision with what the watch has told. A difference is an event that was lost.
     private func compare() async throws {
-        let fence = try await store.putOwn("fences/\(store.bridge)", .string(settings.host))
+        let fence = try await store.putOwn("fences/\(settings.host)", .string(settings.host))
         let range = try await store.range(at: fence, keysOnly: true)
         guard try await hasSeen(fence) else { return }
         let lost = mirror.differences(from: range.changes, at: fence)

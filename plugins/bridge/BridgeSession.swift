@@ -25,6 +25,8 @@ actor BridgeSession {
     var found: [EtcdChange] = []
     var foundAt: Int
     var watch: EtcdWatch?
+    /// Why the bus refused a batch last.
+    var lastRefusal: String?
     let wake: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
     private var held: [[Event]]?

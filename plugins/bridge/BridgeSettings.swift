@@ -22,12 +22,15 @@ enum BridgeRestart: Error, Sendable, CustomStringConvertible {
     /// Somebody else writes the cursor.
     case cursorTaken
     case busLost
+    /// The bus refuses a batch although nobody has written any of its keys, as far as this bridge knows.
+    case refusedAgain(reason: String)
 
     var description: String {
         switch self {
         case .compacted: "etcd has forgotten what happened meanwhile (compaction): comparing everything"
         case .wentBack(let reason): "\(reason): comparing everything"
         case .cursorTaken: "another bridge of the same name is on this bus"
+        case .refusedAgain(let reason): "the bus keeps refusing a batch (\(reason)): comparing everything"
         case .busLost: "the connection to the bus was lost"
         }
     }

@@ -29,7 +29,7 @@ struct BridgeOpening: Sendable {
         let isSameLife = remembered?.epoch == epoch
         let store = store(isSameLife ? remembered : nil)
         // Its event comes by the watch, so whoever has seen it has seen everything before it.
-        let fence = try await store.putOwn("fences/\(store.bridge)", .string(settings.host))
+        let fence = try await store.putOwn("fences/\(settings.host)", .string(settings.host))
         let range = try await read(store, remembered, fence)
         let comparison = comparison(range, remembered, isSameLife)
         let cursor = cursor(remembered, comparison, epoch, store)
@@ -72,7 +72,9 @@ struct BridgeOpening: Sendable {
     }
 
     /// The range as it was at the cursor, if etcd still knows it; otherwise as it is.
-    private func read(_ store: EtcdStore, _ remembered: BridgeCursor?, _ newest: Int) async throws -> EtcdSnapshot {
+    private func read(_ store: EtcdStore, _ remembered: BridgeCursor?, _ newest: Int) async throws
+        -> EtcdSnapshot
+    {
         if let remembered, remembered.etcd > 0 {
             if remembered.cluster == gateway.cluster, remembered.etcd <= newest {
                 if let past = try await store.past(at: remembered.etcd) { return past }
@@ -85,7 +87,9 @@ struct BridgeOpening: Sendable {
         return try await store.range()
     }
 
-    private func comparison(_ range: EtcdSnapshot, _ remembered: BridgeCursor?, _ isSameLife: Bool) -> Mirror.Comparison {
+    private func comparison(_ range: EtcdSnapshot, _ remembered: BridgeCursor?, _ isSameLife: Bool)
+        -> Mirror.Comparison
+    {
         guard let remembered, remembered.etcd > 0, remembered.cluster == gateway.cluster,
             remembered.etcd <= range.revision
         else { return .join }

@@ -19,49 +19,62 @@
             @convention(c) (UnsafeMutablePointer<UInt8>?, Int, Int, UnsafeMutableRawPointer?) -> Int
         typealias Progress = @convention(c) (UnsafeMutableRawPointer?, Int, Int, Int, Int) -> Int32
 
-        let make: @convention(c) () -> Easy?
-        let clean: @convention(c) (Easy?) -> Void
-        let reset: @convention(c) (Easy?) -> Void
-        let setPointer: @convention(c) (Easy?, Int32, UnsafeRawPointer?) -> Int32
-        let setLong: @convention(c) (Easy?, Int32, Int) -> Int32
-        let perform: @convention(c) (Easy?) -> Int32
-        let getLong: @convention(c) (Easy?, Int32, UnsafeMutablePointer<Int>?) -> Int32
-        let words: @convention(c) (Int32) -> UnsafePointer<CChar>?
-        let append: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> UnsafeMutableRawPointer?
-        let free: @convention(c) (UnsafeMutableRawPointer?) -> Void
+        typealias Make = @convention(c) () -> Easy?
+        typealias Use = @convention(c) (Easy?) -> Void
+        typealias Perform = @convention(c) (Easy?) -> Int32
+        typealias SetPointer = @convention(c) (Easy?, Int32, UnsafeRawPointer?) -> Int32
+        typealias SetLong = @convention(c) (Easy?, Int32, Int) -> Int32
+        typealias GetLong = @convention(c) (Easy?, Int32, UnsafeMutablePointer<Int>?) -> Int32
+        typealias Words = @convention(c) (Int32) -> UnsafePointer<CChar>?
+        typealias Append =
+            @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> UnsafeMutableRawPointer?
+
+        let make: Make
+        let clean: Use
+        let reset: Use
+        let setPointer: SetPointer
+        let setLong: SetLong
+        let perform: Perform
+        let getLong: GetLong
+        let words: Words
+        let append: Append
+        let free: Use
 
         static let shared = load()
 
         private static func load() -> CurlLibrary? {
-            guard let library = unsafe dlopen("libcurl.so.4", RTLD_NOW) ?? dlopen("libcurl-gnutls.so.4", RTLD_NOW)
-            else { return nil }
-            func find<Function>(_ name: String, _ type: Function.Type) -> Function? {
-                guard let symbol = unsafe dlsym(library, name) else { return nil }
-                return unsafe unsafeBitCast(symbol, to: type)
+            let names = ["libcurl.so.4", "libcurl-gnutls.so.4"]
+            for name in names {
+                guard let library = unsafe dlopen(name, RTLD_NOW) else { continue }
+                if let found = unsafe CurlLibrary(library) { return found }
             }
-            guard let make = unsafe find("curl_easy_init", (@convention(c) () -> Easy?).self),
-                let clean = unsafe find("curl_easy_cleanup", (@convention(c) (Easy?) -> Void).self),
-                let reset = unsafe find("curl_easy_reset", (@convention(c) (Easy?) -> Void).self),
-                let setPointer = unsafe find(
-                    "curl_easy_setopt", (@convention(c) (Easy?, Int32, UnsafeRawPointer?) -> Int32).self),
-                let setLong = unsafe find(
-                    "curl_easy_setopt", (@convention(c) (Easy?, Int32, Int) -> Int32).self),
-                let perform = unsafe find("curl_easy_perform", (@convention(c) (Easy?) -> Int32).self),
-                let getLong = unsafe find(
-                    "curl_easy_getinfo",
-                    (@convention(c) (Easy?, Int32, UnsafeMutablePointer<Int>?) -> Int32).self),
-                let words = unsafe find(
-                    "curl_easy_strerror", (@convention(c) (Int32) -> UnsafePointer<CChar>?).self),
-                let append = unsafe find(
-                    "curl_slist_append",
-                    (@convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> UnsafeMutableRawPointer?)
-                        .self),
-                let free = unsafe find(
-                    "curl_slist_free_all", (@convention(c) (UnsafeMutableRawPointer?) -> Void).self)
+            return nil
+        }
+
+        private init?(_ library: UnsafeMutableRawPointer) {
+            guard let make = unsafe Self.find("curl_easy_init", in: library, Make.self),
+                let clean = unsafe Self.find("curl_easy_cleanup", in: library, Use.self),
+                let reset = unsafe Self.find("curl_easy_reset", in: library, Use.self),
+                let setPointer = unsafe Self.find("curl_easy_setopt", in: library, SetPointer.self),
+                let setLong = unsafe Self.find("curl_easy_setopt", in: library, SetLong.self),
+                let perform = unsafe Self.find("curl_easy_perform", in: library, Perform.self),
+                let getLong = unsafe Self.find("curl_easy_getinfo", in: library, GetLong.self),
+                let words = unsafe Self.find("curl_easy_strerror", in: library, Words.self),
+                let append = unsafe Self.find("curl_slist_append", in: library, Append.self),
+                let free = unsafe Self.find("curl_slist_free_all", in: library, Use.self)
             else { return nil }
-            return unsafe CurlLibrary(
-                make: make, clean: clean, reset: reset, setPointer: setPointer, setLong: setLong,
-                perform: perform, getLong: getLong, words: words, append: append, free: free)
+            unsafe (self.make, self.clean, self.reset, self.perform) = (make, clean, reset, perform)
+            unsafe (self.setPointer, self.setLong, self.getLong) = (setPointer, setLong, getLong)
+            unsafe (self.words, self.append, self.free) = (words, append, free)
+        }
+
+        private static func find<Function>(
+            _ name: String,
+            in library: UnsafeMutableRawPointer,
+            _ type: Function.Type
+        ) -> Function? {
+            guard let symbol = unsafe dlsym(library, name) else { return nil }
+            return unsafe unsafeBitCast(symbol, to: type)
         }
     }
 
@@ -135,7 +148,8 @@
             }
             let progress: CurlLibrary.Progress = { reception, _, _, _, _ in
                 guard let reception = unsafe reception else { return 1 }
-                return unsafe Unmanaged<Reception>.fromOpaque(reception).takeUnretainedValue().isCancelled() ? 1 : 0
+                return unsafe Unmanaged<Reception>.fromOpaque(reception).takeUnretainedValue().isCancelled()
+                    ? 1 : 0
             }
             _ = unsafe library.setPointer(easy, 20_011, unsafeBitCast(receive, to: UnsafeRawPointer.self))
             _ = unsafe library.setPointer(easy, 10_001, reception)
@@ -144,12 +158,16 @@
             _ = unsafe library.setLong(easy, 43, 0)
         }
 
+        private func words(_ code: Int32) -> String {
+            unsafe library.words(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+        }
+
         private func failure(_ code: Int32) -> TransferError {
             switch code {
             case 7: TransferError(reason: "nobody answers there")
             case 28: TransferError(reason: "no answer in time")
             case 60: TransferError(reason: "the certificate isn't one that this system trusts")
-            default: TransferError(reason: unsafe library.words(code).map { unsafe String(cString: $0) } ?? "error \(code)")
+            default: TransferError(reason: words(code))
             }
         }
     }

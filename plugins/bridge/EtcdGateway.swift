@@ -60,7 +60,8 @@ final class EtcdGateway: Sendable {
     var cluster: Int? { state.withLock { $0.cluster } }
 
     /// Sends a request and returns its reply.
-    func ask<Reply: Decodable>(_ path: String, _ body: some Encodable, as type: Reply.Type) async throws(EtcdError)
+    func ask<Reply: Decodable>(_ path: String, _ body: some Encodable, as type: Reply.Type)
+        async throws(EtcdError)
         -> Reply
     {
         do {
@@ -86,7 +87,9 @@ final class EtcdGateway: Sendable {
         return try decode(data, as: type, node)
     }
 
-    func decode<Reply: Decodable>(_ data: Data, as type: Reply.Type, _ node: String) throws(EtcdError) -> Reply {
+    func decode<Reply: Decodable>(_ data: Data, as type: Reply.Type, _ node: String) throws(EtcdError)
+        -> Reply
+    {
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {

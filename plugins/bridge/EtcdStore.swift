@@ -25,7 +25,8 @@ struct EtcdPrefix: Sendable, Equatable {
 
     /// The key's name on the bus; nil for what isn't under the prefix.
     func name(_ key: Data) -> String? {
-        guard key.starts(with: text.utf8), let name = String(bytes: key.dropFirst(text.utf8.count), encoding: .utf8)
+        guard key.starts(with: text.utf8),
+            let name = String(bytes: key.dropFirst(text.utf8.count), encoding: .utf8)
         else { return nil }
         return name
     }
@@ -69,14 +70,16 @@ struct EtcdStore: Sendable {
             body.failure.append(EtcdOperation(request_range: EtcdRange(key: key)))
         }
         if let mark = transaction.deleteMark {
-            let put = EtcdPut(key: prefix.own(Self.deletesKey + bridge), value: Data(Self.mark(host, mark)))
+            let put = EtcdPut(key: prefix.own(Self.deletesKey + host), value: Data(Self.mark(host, mark)))
             body.success.append(EtcdOperation(request_put: put))
         }
         return body
     }
 
     private func operation(_ key: Data, _ write: Transaction.Write) -> EtcdOperation {
-        guard let value = write.value else { return EtcdOperation(request_delete_range: EtcdDelete(key: key)) }
+        guard let value = write.value else {
+            return EtcdOperation(request_delete_range: EtcdDelete(key: key))
+        }
         let envelope = Envelope(host: host, by: write.by, when: write.when, id: write.id, value: value)
         return EtcdOperation(request_put: EtcdPut(key: key, value: Data(envelope.bytes)))
     }
@@ -132,7 +135,11 @@ struct EtcdStore: Sendable {
     private func change(_ entry: EtcdKeyValue) -> EtcdChange? {
         guard let name = prefix.name(entry.key), !name.hasPrefix("$") else { return nil }
         let content = Envelope([UInt8](entry.value ?? Data())).map { EtcdChange.Content.put($0) }
-        return EtcdChange(key: name, revision: entry.mod_revision?.value ?? 0, content: content ?? .unreadable)
+        return EtcdChange(
+            key: name,
+            revision: entry.mod_revision?.value ?? 0,
+            content: content ?? .unreadable
+        )
     }
 
     /// The events of a watch's line, by their revisions and in order.
@@ -161,7 +168,11 @@ struct EtcdStore: Sendable {
     func putOwn(_ name: String, _ value: JSON, lease: Int? = nil) async throws(EtcdError) -> Int {
         var put = EtcdPut(key: prefix.own(name), value: Data(value.bytes))
         put.lease = lease.map { EtcdNumber($0) }
-        let body = EtcdTransactionRequest(compare: [], success: [EtcdOperation(request_put: put)], failure: [])
+        let body = EtcdTransactionRequest(
+            compare: [],
+            success: [EtcdOperation(request_put: put)],
+            failure: []
+        )
         let reply = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
         gateway.note(reply.header)
         return reply.header?.revision?.value ?? 0

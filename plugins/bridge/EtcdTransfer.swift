@@ -20,27 +20,32 @@ struct TransferError: Error, Sendable, Equatable {
 
 final class EtcdTransfer: Sendable {
     private let idle = Mutex<[CurlHandle]>([])
-    private let queue = DispatchQueue(label: "bridge.etcd", attributes: .concurrent)
 
     /// Connections that are kept.
     private static let idleMax = 4
 
     /// Sends a request and returns the whole answer with its status.
     func send(_ request: EtcdRequest) async throws(TransferError) -> (body: Data, status: Int) {
-        let result: Result<(body: Data, status: Int), TransferError> = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.perform(request)) }
+        let result: Result<(body: Data, status: Int), TransferError> = await withCheckedContinuation {
+            continuation in
+            Thread.detachNewThread { continuation.resume(returning: self.perform(request)) }
         }
         return try result.get()
     }
 
     private func perform(_ request: EtcdRequest) -> Result<(body: Data, status: Int), TransferError> {
-        guard let handle = idle.withLock({ $0.popLast() }) ?? CurlHandle() else { return .failure(Self.missing) }
+        guard let handle = idle.withLock({ $0.popLast() }) ?? CurlHandle() else {
+            return .failure(Self.missing)
+        }
         var body = Data()
         do throws(TransferError) {
-            let status = try handle.post(request) { data in
-                body += data
-                return body.count <= BridgeLimits.answerBytesMax
-            }
+            let status = try handle.post(
+                request,
+                take: { data in
+                    body += data
+                    return body.count <= BridgeLimits.answerBytesMax
+                }
+            )
             idle.withLock { if $0.count < Self.idleMax { $0.append(handle) } }
             return .success((body, status))
         } catch {

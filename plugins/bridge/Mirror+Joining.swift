@@ -17,7 +17,8 @@ extension Mirror {
     }
 
     /// Compares with the whole range as it was at a revision. Returns the changes that the bus has yet to take.
-    mutating func reconcile(_ range: [EtcdChange], at revision: Int, _ comparison: Comparison) -> [EtcdChange] {
+    mutating func reconcile(_ range: [EtcdChange], at revision: Int, _ comparison: Comparison) -> [EtcdChange]
+    {
         let there = Set(range.map(\.key))
         var changes: [EtcdChange] = []
         for change in range where !sharing.direction(of: change.key).isEmpty {
@@ -62,7 +63,9 @@ extension Mirror {
     }
 
     /// A key that only the bus has was written here, or deleted there.
-    private mutating func missingThere(_ key: String, _ revision: Int, _ comparison: Comparison) -> EtcdChange? {
+    private mutating func missingThere(_ key: String, _ revision: Int, _ comparison: Comparison)
+        -> EtcdChange?
+    {
         guard let state = keys[key] else { return nil }
         if isLocal(state, comparison) {
             if state.direction.contains(.out) { owe(key) }

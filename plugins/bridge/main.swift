@@ -6,6 +6,8 @@ import PlugboardClient
 
 await Plugin.run(BridgeOptions.arguments) { bus in
     let settings = try BridgeOptions.settings()
-    Console.say("\(settings.host) shares \(settings.sharing.all.joined(separator: ", ")) under \(settings.prefix.text)")
+    Console.say(
+        "\(settings.host) shares \(settings.sharing.all.joined(separator: ", ")) under \(settings.prefix.text)"
+    )
     try await BridgeRunner(bus: bus, settings: settings).run()
 }

@@ -114,7 +114,11 @@ final class Supervisor {
         if plugin.terms.isOff {
             view.tell("is switched off: plugboard plugin start \(plugin.name)", of: plugin.name)
         }
-        if plugin.state == .stopped || plugin.idleSeconds != nil { publish(plugin) } else { try start(plugin) }
+        if plugin.state == .stopped || plugin.idleSeconds != nil {
+            publish(plugin)
+        } else {
+            try start(plugin)
+        }
     }
 
     /// Starts a child and begins to poll its output. For a plugin, reads its plugin.json again first.
