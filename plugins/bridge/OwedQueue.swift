@@ -50,6 +50,9 @@ struct OwedQueue: Sendable {
         }
     }
 
+    /// How many places there are, stale ones included.
+    var count: Int { places.count }
+
     var isSparse: Bool { places.count > 2 * owed + 1_024 }
 
     mutating func compact(where counts: (Place) -> Bool) {
