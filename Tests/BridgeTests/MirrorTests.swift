@@ -10,7 +10,9 @@ struct MirrorTests {
         Mirror(sharing: sharing, bridge: "me")
     }
 
-    private func put(_ key: String, _ number: Int, at revision: Int, by bridge: String = "other") -> EtcdChange {
+    private func put(_ key: String, _ number: Int, at revision: Int, by bridge: String = "other")
+        -> EtcdChange
+    {
         let id = WriteID(bridge: bridge, revision: number)
         let envelope = Envelope(host: "h", by: nil, when: nil, id: id, value: .integer(number))
         return EtcdChange(key: key, revision: revision, content: .put(envelope))

@@ -93,7 +93,11 @@ struct TroubleTests {
         let second = try EtcdCluster(1, ["--initial-cluster-token", folder.path])
         try await second.ready()
         let b = try await BridgedHost(
-            "b", etcd: second.clients, prefix: Self.prefix, ["--share", "s.**"])
+            "b",
+            etcd: second.clients,
+            prefix: Self.prefix,
+            ["--share", "s.**"]
+        )
         try await b.bus.publish("s.y", 2)
         let other = try a.otherEtcd(second.clients)
         try await eventually("both agree") { try await b.values() == ["s.x": "1", "s.y": "2"] }
@@ -106,7 +110,9 @@ struct TroubleTests {
         let etcd = try EtcdCluster(1, ["--quota-backend-bytes", "300000"])
         try await etcd.ready()
         let a = try await host("a", etcd)
-        for number in 0..<12 { try await a.bus.publish("s.k\(number)", String(repeating: "x", count: 50_000)) }
+        for number in 0..<12 {
+            try await a.bus.publish("s.k\(number)", String(repeating: "x", count: 50_000))
+        }
         try await eventually("it is told") { try await a.status()?["why"]?.string?.contains("space") == true }
         try await a.bus.publish("s.small", 1)
         #expect(try await a.values()["s.small"] == "1")
@@ -118,7 +124,12 @@ struct TroubleTests {
         let etcd = try EtcdCluster(1, ["--auth-token-ttl", "2"])
         try await etcd.ready()
         try await etcd.enableUsers(password: "right")
-        let wrong = try await host("w", etcd, ["--user", "root"], environment: ["PLUGBOARD_BRIDGE_PASSWORD": "no"])
+        let wrong = try await host(
+            "w",
+            etcd,
+            ["--user", "root"],
+            environment: ["PLUGBOARD_BRIDGE_PASSWORD": "no"]
+        )
         try await eventually("it is told") {
             try await wrong.status()?["why"]?.string?.contains("invalid user ID or password") == true
         }
@@ -164,7 +175,11 @@ extension EtcdCluster {
     /// From now on only the user root may do anything.
     func enableUsers(password: String) async throws {
         let gateway = gateway()
-        _ = try await gateway.ask("/v3/auth/user/add", User(name: "root", password: password), as: Anything.self)
+        _ = try await gateway.ask(
+            "/v3/auth/user/add",
+            User(name: "root", password: password),
+            as: Anything.self
+        )
         _ = try await gateway.ask("/v3/auth/user/grant", Grant(user: "root", role: "root"), as: Anything.self)
         _ = try await gateway.ask("/v3/auth/enable", [String: String](), as: Anything.self)
     }

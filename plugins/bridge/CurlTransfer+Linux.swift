@@ -2,7 +2,7 @@
 // it ends the process when an answer has a trailer, and each of etcd's errors has one (swift-corelibs-foundation
 // #5285). It can't be linked into a static program without development packages either.
 //
-// Unsafe, because libcurl is called through pointers that `dlsym` finds. Each has the type of its declaration in
+// Why it may be unsafe: libcurl is called through pointers that `dlsym` finds. Each has the type of its declaration in
 // curl.h; the variadic ones are called with one argument of a pointer or a long, which both Linux ABIs pass as they
 // pass declared ones. A handle is used by one transfer at a time, and everything that libcurl is given a pointer to
 // lives until `curl_easy_perform` has returned.
