@@ -24,6 +24,8 @@ final class TestProgram: Sendable {
     deinit { kill() }
 
     var output: String { folder.text("output") }
+    /// Its exit status, once it has ended.
+    var status: Int32 { process.terminationStatus }
     var isRunning: Bool { process.isRunning }
     var pid: Int32 { process.processIdentifier }
 

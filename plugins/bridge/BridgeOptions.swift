@@ -34,18 +34,29 @@ enum BridgeOptions {
         """
         shares keys with the buses of other hosts through etcd
 
-        Patterns are separated by commas or spaces. The same options stand in the environment
-        (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file of --file. The
-        password comes from --password-file or PLUGBOARD_BRIDGE_PASSWORD.
+        Patterns are separated by commas or spaces. The same options stand in the
+        environment (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file
+        of --file. The password comes from --password-file, or from
+        PLUGBOARD_BRIDGE_PASSWORD.
 
-        bridge.NAME.status says whether it is up or apart, and why. Writes that lost against
-        another host's are kept at bridge.NAME.conflicts.*, the last 100, and are emitted as
-        bridge.NAME.conflict. Emits and calls don't cross.
+        bridge.NAME.status says whether it is up or apart, and why. Writes that lost
+        against another host's are kept at bridge.NAME.conflicts.*, the last 100, and
+        are emitted as bridge.NAME.conflict. Emits and calls don't cross.
         """,
         options: all
     )
 
-    static func settings() throws -> BridgeSettings {
+    /// The settings. Ends the process with status 64 after a mistake in them.
+    static func read() -> BridgeSettings {
+        do {
+            return try settings()
+        } catch {
+            Console.warn("\(arguments.name): \(error)")
+            exit(64)
+        }
+    }
+
+    private static func settings() throws -> BridgeSettings {
         let source = try OptionSource(arguments)
         let nodes = try source.nodes()
         let name = arguments.name

@@ -4,10 +4,10 @@
 
 import PlugboardClient
 
+let settings = BridgeOptions.read()
+let patterns = settings.sharing.all.joined(separator: ", ")
+
 await Plugin.run(BridgeOptions.arguments) { bus in
-    let settings = try BridgeOptions.settings()
-    Console.say(
-        "\(settings.host) shares \(settings.sharing.all.joined(separator: ", ")) under \(settings.prefix.text)"
-    )
+    Console.say("\(settings.host) shares \(patterns) under \(settings.prefix.text)")
     try await BridgeRunner(bus: bus, settings: settings).run()
 }
