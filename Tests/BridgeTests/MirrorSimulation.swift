@@ -26,10 +26,11 @@ struct MirrorSimulation {
     /// Prints each step.
     var isTold = false
 
-    init(seed: Int, hosts count: Int = 3) {
+    init(seed: Int, hosts count: Int = 3, isUnguarded: Bool = false) {
         random = SeededRandom(seed)
         keys = (0..<(1 + seed % 5)).map { "s.k\($0)" }
         hosts = (0..<count).map { SimulatedHost(name: "h\($0)", sharing: Sharing(share: ["s.**"])) }
+        for index in hosts.indices { hosts[index].bus.isUnguarded = isUnguarded }
         for index in hosts.indices where random.oneIn(2) { hosts[index].begin(&etcd, &random) }
     }
 

@@ -20,4 +20,14 @@ struct SimulationTests {
             if !world.mistakes.isEmpty { return }
         }
     }
+
+    @Test("the checks notice a bus that doesn't keep `if`")
+    func sabotage() {
+        let found = (1...40).count { seed in
+            var world = MirrorSimulation(seed: seed, isUnguarded: true)
+            world.run()
+            return !world.mistakes.isEmpty
+        }
+        #expect(found > 10)
+    }
 }

@@ -11,13 +11,15 @@ final class BridgeHealth: Sendable {
     /// Without an answer of a working etcd for so long, the bridge counts as apart.
     static let silenceMax = Duration.seconds(6)
 
+    private static let notYet = "it hasn't reached etcd yet"
+
     private let state = Mutex(State())
 
     struct State: Sendable {
         var isUp = false
         /// Milliseconds since 1970.
         var since = WallClock.millisecondsSince1970()
-        var why: String? = "it hasn't reached etcd yet"
+        var why: String? = BridgeHealth.notYet
         var node: String?
         var isWatching = false
         /// Why the last question had no answer.
@@ -68,7 +70,8 @@ final class BridgeHealth: Sendable {
             let silence = answered.map { $0.duration(to: .now) } ?? .seconds(3_600)
             let why =
                 silence > Self.silenceMax
-                ? state.silence ?? state.watchTrouble ?? "etcd doesn't answer"
+                ? state.silence ?? state.watchTrouble
+                    ?? (answered == nil ? Self.notYet : "etcd doesn't answer")
                 : state.isWatching ? state.sendTrouble : state.watchTrouble ?? "the watch isn't open"
             let wasUp = state.isUp
             let isNews = (why == nil) != wasUp
