@@ -9,17 +9,20 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimental
 let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// The programs that `plugboard up` starts. Each is a folder of `plugins/`.
-let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker", "dashboard"]
+let plugins = [
+    "cart", "price-indicator", "review-banner", "logger", "review-tracker", "dashboard", "bridge",
+]
 
 /// What they use beside the client library: for files, for the time, and for sockets of their own.
 let furtherModules: [String: [Target.Dependency]] = [
     "dashboard": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
     "logger": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
     "review-tracker": ["PlugboardMemory", "PlugboardPosix"],
+    "bridge": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
 ]
 
-/// Folders of theirs that are no sources.
-let furtherFiles = ["dashboard": ["page"], "review-tracker": ["demo"]]
+/// What lies in their folders beside sources.
+let furtherFiles = ["dashboard": ["page"], "review-tracker": ["demo"], "bridge": ["README.md"]]
 
 let package = Package(
     name: "plugboard",
@@ -150,6 +153,14 @@ let package = Package(
                 dependencies: [
                     "PlugboardBroker", "PlugboardClient", "PlugboardMemory", "PlugboardPosix", "TestSupport",
                 ] + plugins.map { .target(name: $0) },
+                swiftSettings: strict
+            ),
+            .testTarget(
+                name: "BridgeTests",
+                dependencies: [
+                    "bridge", "plugboard", "PlugboardBroker", "PlugboardClient", "PlugboardPosix",
+                    "TestSupport",
+                ],
                 swiftSettings: strict
             ),
             .testTarget(

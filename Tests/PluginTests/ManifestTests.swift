@@ -22,11 +22,12 @@ struct ManifestTests {
         manifests[plugin]?[field]?.elements?.compactMap(\.string) ?? []
     }
 
-    @Test("every plugin's folder is one of the five or the dashboard, and has its manifest's name")
+    @Test("every plugin's folder is one of the five, the dashboard or the bridge, and has its manifest's name")
     func names() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: ShopPlugin.allFolder)
             .filter { FileManager.default.fileExists(atPath: "\(ShopPlugin.allFolder)/\($0)/plugin.json") }
-        #expect(folders.sorted() == (ShopPlugin.allCases.map(\.rawValue) + ["dashboard"]).sorted())
+        let all = ShopPlugin.allCases.map(\.rawValue) + ["dashboard", "bridge"]
+        #expect(folders.sorted() == all.sorted())
         for (plugin, manifest) in manifests {
             #expect(manifest["name"]?.string == plugin.rawValue)
             #expect(manifest["run"]?.string == plugin.rawValue)

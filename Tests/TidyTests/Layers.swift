@@ -22,6 +22,7 @@ enum Layers {
         "Sources/PlugboardWire/JSON/JSONScanner.swift",
         "Sources/PlugboardWire/JSON/JSONScanner+Strings.swift",
         "Sources/PlugboardBroker/Keyspace/KeptBytes.swift",
+        "plugins/bridge/CurlTransfer+Linux.swift",
     ]
 
     /// All layers, from the bottom up. Foundation makes every program start more slowly, so only modules

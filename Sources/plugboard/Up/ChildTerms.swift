@@ -12,6 +12,8 @@ struct ChildTerms {
     var permission: [UInt8]?
     /// For a child that starts on demand: after how many seconds without demand it is stopped. Otherwise nil.
     var idleSeconds: UInt64?
+    /// Whether it is started only when somebody asks for it.
+    var isOff = false
 
     /// Whether `other` has another program or other arguments.
     func startsOtherwise(than other: ChildTerms) -> Bool {
@@ -22,6 +24,6 @@ struct ChildTerms {
     /// Whether `other` differs in anything.
     func differs(from other: ChildTerms) -> Bool {
         startsOtherwise(than: other) || rule != other.rule || permission != other.permission
-            || idleSeconds != other.idleSeconds
+            || idleSeconds != other.idleSeconds || isOff != other.isOff
     }
 }

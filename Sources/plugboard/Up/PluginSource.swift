@@ -58,7 +58,8 @@ struct PluginSource {
             rule: manifest.restart,
             permission: manifest.permission,
             idleSeconds: manifest.start == .demand
-                ? manifest.idleSeconds ?? SupervisedProcess.idleSecondsDefault : nil
+                ? manifest.idleSeconds ?? SupervisedProcess.idleSecondsDefault : nil,
+            isOff: manifest.start == .never
         )
     }
 }

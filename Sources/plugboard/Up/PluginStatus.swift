@@ -20,11 +20,11 @@ enum PluginStatus {
             .adding("problem", string: process.problem)
             .adding("end", string: text).adding("status", status).adding("signal", signal)
         let isBroken = process.state == .broken
-        let isIdle = process.idleSeconds != nil
+        let start = process.terms.isOff ? StartRule.never : process.idleSeconds == nil ? nil : .demand
         return
             (isBroken
             ? object.adding("output", strings: process.log.lines.suffix(outputLinesMax)) : object)
-            .adding("start", string: isIdle ? StartRule.demand.rawValue : nil)
+            .adding("start", string: start?.rawValue)
             .adding("idle", process.idleSeconds)
             .adding("may", json: process.permission).bytes
     }

@@ -16,6 +16,8 @@ enum StartRule: String, CaseIterable, Sendable {
     case up
     /// When a client observes a key that it publishes, or calls a key that it serves.
     case demand
+    /// When somebody asks for it: `plugboard plugin start`.
+    case never
 }
 
 /// Decides from a child's starts whether it is started again.

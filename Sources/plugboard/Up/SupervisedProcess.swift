@@ -81,6 +81,7 @@ final class SupervisedProcess {
         self.terms = terms
         self.doneText = doneText
         if terms.idleSeconds != nil { state = .idle }
+        if terms.isOff { state = .stopped }
         self.clock = clock
         policy = RestartPolicy(terms.rule)
         sinceMilliseconds = clock.wallMilliseconds()
@@ -95,9 +96,11 @@ final class SupervisedProcess {
     /// Applies other terms from now on. A running process stays as it was started. Returns true if the child
     /// has to be started under the new terms.
     func adopt(_ terms: ChildTerms) -> Bool {
+        let isSwitchedOn = self.terms.isOff && !terms.isOff && starts == 0
         self.terms = terms
         policy.rule = terms.rule
-        return state == .idle && terms.idleSeconds == nil
+        if isSwitchedOn, terms.idleSeconds != nil { change(to: .idle) }
+        return (state == .idle || isSwitchedOn) && terms.idleSeconds == nil
     }
 
     /// The descriptor of its output; nil while it isn't running.

@@ -109,9 +109,16 @@ final class Supervisor {
         plugins.removeAll { $0.isLeaving && !$0.isAlive }
     }
 
-    /// Starts a plugin, or publishes that it starts on demand.
+    /// Starts a plugin, or publishes that it starts on demand, or when somebody asks for it.
     private func introduce(_ plugin: SupervisedProcess) throws {
-        if plugin.idleSeconds == nil { try start(plugin) } else { publish(plugin) }
+        if plugin.terms.isOff {
+            view.tell("is switched off: plugboard plugin start \(plugin.name)", of: plugin.name)
+        }
+        if plugin.state == .stopped || plugin.idleSeconds != nil {
+            publish(plugin)
+        } else {
+            try start(plugin)
+        }
     }
 
     /// Starts a child and begins to poll its output. For a plugin, reads its plugin.json again first.

@@ -51,8 +51,8 @@ extension Command {
             among the installed plugins. The program may be in any language. On the bus the plugin may do \
             what it lists in subscribes, publishes (also emits), calls and serves, each with patterns. It \
             may also have arguments, demo_arguments (added by --demo), restart (always, on-failure or \
-            never), start (up, or demand: when a client observes what it publishes or calls what it \
-            serves), idle (how many seconds without that until it is stopped), and description. A plugin \
+            never), start (up; demand: when a client observes what it publishes or calls what it \
+            serves; or never: when somebody starts it by plugboard plugin start), idle (how many seconds without that until it is stopped), and description. A plugin \
             runs in its folder. Its variables are PLUGBOARD_SOCKET (the bus), PLUGBOARD_FD (an open \
             connection to it), PLUGBOARD_NAME (its name, which no other client can take), \
             PLUGBOARD_PROGRAM (this program, for shell scripts), PLUGBOARD_STATE (a folder for the \

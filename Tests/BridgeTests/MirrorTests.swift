@@ -1,0 +1,141 @@
+import PlugboardClient
+import TestSupport
+import Testing
+
+@testable import bridge
+
+@Suite("What the mirror decides")
+struct MirrorTests {
+    private func mirror(_ sharing: Sharing = Sharing(share: ["s.**"])) -> Mirror {
+        Mirror(sharing: sharing, bridge: "me")
+    }
+
+    private func put(_ key: String, _ number: Int, at revision: Int, by bridge: String = "other")
+        -> EtcdChange
+    {
+        let id = WriteID(bridge: bridge, revision: number)
+        let envelope = Envelope(host: "h", by: nil, when: nil, id: id, value: .integer(number))
+        return EtcdChange(key: key, revision: revision, content: .put(envelope))
+    }
+
+    private func take(_ change: EtcdChange, _ mirror: inout Mirror, revision: Int? = nil) {
+        mirror.take(mirror.step(for: change), change, revision: revision)
+        mirror.advance(to: change.revision)
+    }
+
+    @Test("an event that comes twice, or late, changes nothing")
+    func repeated() {
+        var mirror = mirror()
+        take(put("s.a", 1, at: 5), &mirror, revision: 1)
+        #expect(mirror.step(for: put("s.a", 1, at: 5)) == .skip)
+        #expect(mirror.step(for: put("s.a", 0, at: 4)) == .skip)
+        #expect(mirror.counts.applied == 1)
+    }
+
+    @Test("a stranger of the same name is a stranger: only the bridge's own identifier counts")
+    func sameName() {
+        var mirror = mirror()
+        mirror.note("s.a", .integer(1), revision: 1, by: nil)
+        let stranger = put("s.a", 9, at: 5, by: "stranger")
+        guard case .apply(_, let lost?) = mirror.step(for: stranger) else {
+            Issue.record("it is taken for an own write")
+            return
+        }
+        #expect(lost.value == .integer(1))
+        #expect(mirror.step(for: put("s.a", 1, at: 5, by: "me")) == .confirm)
+    }
+
+    @Test("an event that the watch has lost is found by a comparison")
+    func lostEvents() {
+        var mirror = mirror()
+        take(put("s.a", 1, at: 5), &mirror, revision: 1)
+        take(put("s.b", 2, at: 6), &mirror, revision: 2)
+        mirror.advance(to: 9)
+        let range = [put("s.b", 3, at: 8), put("s.c", 4, at: 9), put("x.y", 5, at: 9)]
+        let lost = mirror.differences(from: range, at: 9)
+        #expect(Set(lost.map(\.key)) == ["s.a", "s.b", "s.c"])
+        #expect(lost.first { $0.key == "s.a" }?.content == .delete)
+        #expect(mirror.differences(from: [put("s.a", 1, at: 5), put("s.b", 2, at: 6)], at: 9).isEmpty)
+    }
+
+    @Test("a batch of 128 keys is one transaction, and one more makes two")
+    func transactionLimit() {
+        for (count, sizes) in [(128, [128]), (129, [128, 1])] {
+            var mirror = mirror()
+            for number in 0..<count { mirror.note("s.k\(number)", .integer(number), revision: 1, by: nil) }
+            var found: [Int] = []
+            while let transaction = mirror.nextTransaction() {
+                found.append(transaction.writes.count)
+                mirror.settle(.done(revision: found.count))
+            }
+            #expect(found == sizes)
+            #expect(mirror.counts.split == sizes.count - 1)
+            #expect(mirror.owed == 0)
+        }
+    }
+
+    @Test("what etcd refuses is looked for in halves, and only that is left out")
+    func refused() {
+        var mirror = mirror()
+        for number in 0..<8 { mirror.note("s.k\(number)", .integer(number), revision: number + 1, by: nil) }
+        var revision = 0
+        while let transaction = mirror.nextTransaction() {
+            revision += 1
+            let isTooLarge = transaction.writes.contains { $0.key == "s.k5" }
+            mirror.settle(isTooLarge ? .refused : .done(revision: revision))
+        }
+        #expect(mirror.counts.refused == 1)
+        #expect(mirror.counts.sent == 7)
+        mirror.note("s.k5", .integer(0), revision: 20, by: nil)
+        #expect(mirror.nextTransaction()?.writes.map(\.key) == ["s.k5"])
+    }
+
+    @Test("a million writes of a thousand keys while etcd is away are a thousand puts, and a bounded queue")
+    func folded() {
+        var mirror = mirror()
+        mirror.barrier = 1
+        let count = LongSuite.count(1_000_000, quick: 100_000)
+        for revision in 1...count {
+            mirror.note("s.k\(revision % 1_000)", .integer(revision), revision: revision, by: nil)
+        }
+        mirror.advance(to: 1)
+        #expect(mirror.queue.count <= 2 * 1_000 + 1_025)
+        var puts = 0
+        while let transaction = mirror.nextTransaction() {
+            puts += transaction.writes.count
+            mirror.settle(.done(revision: puts))
+        }
+        #expect(puts == 1_000)
+        #expect(mirror.counts.folded == count - 1_000)
+    }
+
+    @Test("keys of brokers and bridges never cross, and patterns that overlap are refused")
+    func sharing() {
+        let sharing = Sharing(share: ["**"])
+        #expect(sharing.direction(of: "s.a") == [.out, .into])
+        for key in ["$broker.clients", "a.$b", "bridge.bridge.cursor"] {
+            #expect(sharing.direction(of: key).isEmpty, "\(key)")
+        }
+        #expect(Sharing().mistake != nil)
+        #expect(Sharing(share: ["a.**"], send: ["a.b"]).mistake == "\"a.**\" and \"a.b\" overlap")
+        #expect(Sharing(share: ["a..b"]).mistake == "\"a..b\" is not a pattern")
+        #expect(Sharing(share: ["a.**"], own: ["b.*"]).mistake == nil)
+    }
+
+    @Test("an envelope keeps the value byte for byte; other JSON is a value, and anything else is nothing")
+    func envelopes() throws {
+        let value = try JSON(#"{"price": 1.50}"#)
+        let envelope = Envelope(
+            host: "h",
+            by: "cart",
+            when: "now",
+            id: WriteID(bridge: "a.b", revision: 7),
+            value: value
+        )
+        let text = String(decoding: envelope.bytes, as: UTF8.self)
+        #expect(text == #"{"host":"h","by":"cart","when":"now","id":"a.b.7","value":{"price": 1.50}}"#)
+        #expect(Envelope(envelope.bytes) == envelope)
+        #expect(Envelope(Array("[1,2]".utf8))?.value.text == "[1,2]")
+        #expect(Envelope(Array("no".utf8)) == nil)
+    }
+}

@@ -1,0 +1,65 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import bridge
+
+@Suite("The bridge's options", .someAtATime)
+struct OptionTests {
+    @Test("the command line wins over the environment, and that over the file")
+    func order() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "options",
+            "# for all\nhost = file\nshare = a.**\nsend = b, c\n\nprefix=/x\n"
+        )
+        let environment = ["PLUGBOARD_BRIDGE_FILE": file, "PLUGBOARD_BRIDGE_HOST": "environment"]
+        #expect(try OptionSource(["host": "argument"], environment).text("host") == "argument")
+        let source = try OptionSource([:], environment)
+        #expect(source.text("host") == "environment")
+        #expect(source.text("prefix") == "/x")
+        #expect(source.patterns("send") == ["b", "c"])
+        #expect(source.patterns("own").isEmpty)
+    }
+
+    @Test("the password comes from a file or the environment")
+    func password() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("password", "secret\nmore\n")
+        let given = ["user": "me", "password-file": file]
+        #expect(try OptionSource(given, [:]).user()?.password == "secret")
+        let environment = ["PLUGBOARD_BRIDGE_PASSWORD": "other"]
+        #expect(try OptionSource(["user": "me"], environment).user()?.password == "other")
+        #expect(try OptionSource([:], environment).user() == nil)
+        #expect(throws: BridgeMistake.self) { try OptionSource(["user": "me"], [:]).user() }
+    }
+
+    @Test("a mistake is named before anything else happens, with status 64")
+    func mistakes() async throws {
+        let cases = [
+            (["--share", "a"], "--etcd is missing"),
+            (["--etcd", "nonsense", "--share", "a"], "\"nonsense\" is no address"),
+            (["--etcd", "http://127.0.0.1:1"], "nothing is shared"),
+            (["--etcd", "http://127.0.0.1:1", "--share", "a.**,a.b"], "\"a.**\" and \"a.b\" overlap"),
+            (
+                ["--etcd", "http://127.0.0.1:1", "--share", "a", "--user", "me"],
+                "the password of me is missing"
+            ),
+        ]
+        for (arguments, words) in cases {
+            let program = try TestProgram(TestProgram.product("bridge"), arguments)
+            try await eventually("it ends") { !program.isRunning }
+            #expect(program.output.contains(words), "\(arguments)")
+            #expect(program.status == 64)
+        }
+    }
+
+    @Test("no line of its help is longer than 80 columns")
+    func help() async throws {
+        let program = try TestProgram(TestProgram.product("bridge"), ["--help"])
+        try await eventually("it ends") { !program.isRunning }
+        let lines = program.output.split(separator: "\n")
+        #expect(lines.count > 15)
+        for line in lines { #expect(line.count <= 80, "\(line)") }
+    }
+}

@@ -1,0 +1,170 @@
+// A host: a bus, and a bridge that lives, is killed and begins again. It does what the session does, one small step
+// at a time, so that anything can happen in between. Requests to etcd travel: they may be carried out late, or more
+// than once, and their answers may be lost.
+
+import PlugboardClient
+import TestSupport
+
+@testable import bridge
+
+struct SimulatedHost {
+    /// A request on its way.
+    struct Request {
+        let transaction: Transaction
+        /// The life of the bridge that sent it.
+        let life: Int
+    }
+
+    let name: String
+    let sharing: Sharing
+    var bus = SimulatedBus()
+    private(set) var mirror: Mirror?
+    private var found: [EtcdChange] = []
+    private var foundAt = 0
+    private var life = 0
+    /// Requests that etcd hasn't carried out yet.
+    var requests: [Request] = []
+    /// Answers that the bridge hasn't got yet.
+    private var answers: [(life: Int, transaction: Transaction, outcome: TransactionOutcome)] = []
+    /// Each key's revision in etcd, as an observer of the bus saw it.
+    private(set) var seen: [String: Int] = [:]
+    private(set) var wentBack: [String] = []
+
+    init(name: String, sharing: Sharing) {
+        self.name = name
+        self.sharing = sharing
+    }
+
+    // MARK: A life
+
+    mutating func kill() {
+        mirror = nil
+        answers = []
+        bus.forgetEvents()
+    }
+
+    mutating func begin(_ etcd: inout SimulatedEtcd, _ random: inout SeededRandom) {
+        life += 1
+        let remembered = bus.cursor
+        let fence = etcd.fence()
+        let past = remembered.flatMap { $0.etcd > 0 ? etcd.past(at: $0.etcd) : nil }
+        let range = past ?? etcd.range()
+        let comparison: Mirror.Comparison
+        if let remembered, remembered.etcd > 0 {
+            comparison =
+                past != nil
+                ? .past : .compacted(cursor: remembered.etcd, settled: remembered.settled, name: "bridge")
+        } else {
+            comparison = .join
+        }
+        var next = Mirror(sharing: sharing, bridge: "id-\(name)")
+        bus.forgetEvents()
+        for (key, value) in bus.snapshot {
+            next.begin(key, value.json, revision: value.revision, by: value.by)
+        }
+        next.noted = bus.revision
+        next.cursor = remembered?.etcd ?? 0
+        next.barrier = max(fence, range.revision)
+        found = next.reconcile(range.changes, at: range.revision, comparison)
+        foundAt = range.revision
+        mirror = next
+    }
+
+    // MARK: Small steps
+
+    /// Gets some events of the bus.
+    mutating func listen(_ random: inout SeededRandom) {
+        guard mirror != nil else { return }
+        let events = bus.events(&random)
+        for event in events { mirror?.note(event.key, event.value, revision: event.revision, by: event.by) }
+        mirror?.endGroup()
+    }
+
+    mutating func send(_ etcd: inout SimulatedEtcd) {
+        guard mirror != nil else { return }
+        if mirror?.needsFence == true { mirror?.fenced(at: etcd.fence()) }
+        guard let transaction = mirror?.underWay ?? mirror?.nextTransaction() else { return }
+        requests.append(Request(transaction: transaction, life: life))
+    }
+
+    /// etcd carries out one of the requests, and answers, unless the answer is lost.
+    mutating func arrive(_ etcd: inout SimulatedEtcd, _ random: inout SeededRandom) {
+        guard !requests.isEmpty else { return }
+        let index = random.below(requests.count)
+        let request = requests[index]
+        // A request may be carried out and travel on: networks repeat.
+        if !random.oneIn(6) { requests.remove(at: index) }
+        let outcome = etcd.perform(request.transaction, host: name)
+        if request.life == life, !random.oneIn(4) { answers.append((life, request.transaction, outcome)) }
+    }
+
+    mutating func hear() {
+        guard !answers.isEmpty else { return }
+        let answer = answers.removeFirst()
+        guard mirror?.underWay == answer.transaction, answer.life == life else { return }
+        mirror?.settle(answer.outcome)
+    }
+
+    /// Takes the next revision of etcd. If the bus refuses the batch, it is tried again at the next step.
+    mutating func follow(_ etcd: inout SimulatedEtcd, _ random: inout SeededRandom) {
+        guard let mirror else { return }
+        if foundAt > 0 {
+            guard apply(found, cursor: foundAt) else { return }
+            self.mirror?.advance(to: foundAt)
+            (found, foundAt) = ([], 0)
+            return
+        }
+        guard mirror.cursor >= etcd.compacted else {
+            kill()
+            return begin(&etcd, &random)
+        }
+        guard let group = etcd.next(after: mirror.cursor) else { return }
+        guard apply(group.changes, cursor: group.revision) else { return }
+        self.mirror?.advance(to: group.revision)
+    }
+
+    private mutating func apply(_ changes: [EtcdChange], cursor: Int?) -> Bool {
+        guard let mirror else { return false }
+        let steps = changes.map { (step: mirror.step(for: $0), change: $0) }
+        var writes: [SimulatedBus.Change] = []
+        for case (.apply(let ifRevision, _), let change) in steps {
+            writes.append(SimulatedBus.Change(key: change.key, value: change.value, ifRevision: ifRevision))
+        }
+        var revision: Int?
+        if !writes.isEmpty {
+            revision = bus.write(writes, by: "bridge")
+            guard revision != nil else { return false }
+            remember(cursor)
+        }
+        for (step, change) in steps {
+            note(step, change)
+            self.mirror?.take(step, change, revision: revision)
+        }
+        return true
+    }
+
+    private mutating func note(_ step: MirrorStep, _ change: EtcdChange) {
+        guard case .apply(_, let lost) = step else { return }
+        if let lost { bus.lost.append(lost) }
+        if seen[change.key] ?? 0 > change.revision { wentBack.append("\(name) \(change.key)") }
+        seen[change.key] = change.revision
+    }
+
+    /// Writes the cursor, as the session does now and then.
+    mutating func remember(_ revision: Int? = nil) {
+        guard let mirror else { return }
+        bus.cursor = BridgeCursor(
+            etcd: max(mirror.cursor, revision ?? 0),
+            cluster: 1,
+            settled: mirror.settled,
+            epoch: "e",
+            bridge: mirror.bridge,
+            conflicts: 0
+        )
+    }
+
+    var isQuiet: Bool {
+        requests.isEmpty && answers.isEmpty && foundAt == 0
+            && mirror.map { $0.owed == 0 && $0.underWay == nil } ?? false
+    }
+}

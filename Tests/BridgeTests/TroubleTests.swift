@@ -1,0 +1,199 @@
+import Foundation
+import PlugboardClient
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import bridge
+
+@Suite(
+    "What goes wrong with etcd is told, and the bus goes on",
+    .someAtATime,
+    .enabled(if: EtcdCluster.isInstalled, "etcd isn't installed: apt install etcd-server")
+)
+struct TroubleTests {
+    private static let prefix = "/plugboard/test"
+
+    private func host(
+        _ name: String,
+        _ etcd: EtcdCluster,
+        _ arguments: [String] = [],
+        environment: [String: String] = [:]
+    ) async throws -> BridgedHost {
+        try await BridgedHost(
+            name,
+            etcd: etcd.clients,
+            prefix: Self.prefix,
+            ["--share", "s.**"] + arguments,
+            environment: environment
+        )
+    }
+
+    @Test("without a majority it is apart within ten seconds, folds what waits, and comes back by itself")
+    func majority() async throws {
+        let etcd = try EtcdCluster(3)
+        try await etcd.ready()
+        let (a, b) = (try await host("a", etcd), try await host("b", etcd))
+        try await eventually("both are up") {
+            let (one, other) = (try await a.isUp(), try await b.isUp())
+            return one && other
+        }
+        for node in [0, 1] { etcd.nodes[node].signal(SIGSTOP) }
+        let start = ContinuousClock.now
+        for number in 0..<5_000 { try a.bus.pipeline.publish("s.k\(number % 20)", number) }
+        try await a.bus.sync()
+        try await eventually("it is apart") { try await !a.isUp() }
+        #expect(start.duration(to: .now) < .seconds(10))
+        #expect(try await a.status()?["why"]?.string != nil)
+        try await eventually("they are owed") { try await a.status()?["owed"]?.integer ?? 0 > 0 }
+        for node in [0, 1] { etcd.nodes[node].signal(SIGCONT) }
+        let expected = Dictionary(uniqueKeysWithValues: (0..<20).map { ("s.k\($0)", "\(4_980 + $0)") })
+        try await eventually("the newest are there") { try await b.values() == expected }
+        try await eventually("it is up") { try await a.isUp() }
+        // What was sent before etcd stopped counts as well.
+        #expect(try await a.status()?["sent"]?.integer ?? 0 < 2_000)
+    }
+
+    @Test("a host that was away during a compaction compares everything")
+    func compaction() async throws {
+        let etcd = try EtcdCluster()
+        try await etcd.ready()
+        let (a, b) = (try await host("a", etcd), try await host("b", etcd))
+        for number in 0..<6 { try await a.bus.publish("s.k\(number)", number) }
+        try await eventually("they are there") { try await b.values().count == 6 }
+        try await eventually("its cursor is kept") {
+            try await b.bus.entry("bridge.bridge.cursor")?.value["settled"]?.integer ?? 0 > 0
+        }
+        b.killBridge()
+        try await a.bus.delete("s.k0")
+        try await a.bus.publish("s.k1", "new")
+        try await b.bus.publish("s.mine", true)
+        try await b.bus.delete("s.k2")
+        try await eventually("all is sent") { try await a.status()?["sent"]?.integer == 8 }
+        try await etcd.compact()
+        try b.startBridge()
+        let expected = ["s.k1": "\"new\"", "s.k3": "3", "s.k4": "4", "s.k5": "5", "s.mine": "true"]
+        try await eventually("both agree") {
+            let (one, other) = (try await a.values(), try await b.values())
+            return one == expected && other == expected
+        }
+        #expect(b.words.contains("etcd has forgotten what happened meanwhile"))
+    }
+
+    @Test("an etcd that was replaced by an empty one is told, and gets what the buses have")
+    func replaced() async throws {
+        let first = try EtcdCluster()
+        try await first.ready()
+        let folder = try TemporaryFolder()
+        let proxy = try StallingProxy(to: first.clients)
+        let a = try await BridgedHost("a", etcd: proxy.nodes, prefix: Self.prefix, ["--share", "s.**"])
+        try await a.bus.publish("s.x", 1)
+        try await eventually("it is sent") { try await a.status()?["sent"]?.integer == 1 }
+        a.killBridge()
+        let second = try EtcdCluster(1, ["--initial-cluster-token", folder.path])
+        try await second.ready()
+        let b = try await BridgedHost(
+            "b",
+            etcd: second.clients,
+            prefix: Self.prefix,
+            ["--share", "s.**"]
+        )
+        try await b.bus.publish("s.y", 2)
+        let other = try a.otherEtcd(second.clients)
+        try await eventually("both agree") { try await b.values() == ["s.x": "1", "s.y": "2"] }
+        #expect(other.output.contains("it was restored, or replaced"))
+        other.kill()
+    }
+
+    @Test("a full etcd is told, and the bus goes on")
+    func full() async throws {
+        let etcd = try EtcdCluster(1, ["--quota-backend-bytes", "300000"])
+        try await etcd.ready()
+        let a = try await host("a", etcd)
+        for number in 0..<12 {
+            try await a.bus.publish("s.k\(number)", String(repeating: "x", count: 50_000))
+        }
+        try await eventually("it is told") { try await a.status()?["why"]?.string?.contains("space") == true }
+        try await a.bus.publish("s.small", 1)
+        #expect(try await a.values()["s.small"] == "1")
+        #expect(a.words.contains("database space exceeded"))
+    }
+
+    @Test("a wrong password is told, and a right one works, also after its token has expired")
+    func users() async throws {
+        let etcd = try EtcdCluster(1, ["--auth-token-ttl", "2"])
+        try await etcd.ready()
+        try await etcd.enableUsers(password: "right")
+        let wrong = try await host(
+            "w",
+            etcd,
+            ["--user", "root"],
+            environment: ["PLUGBOARD_BRIDGE_PASSWORD": "no"]
+        )
+        try await eventually("it is told") {
+            try await wrong.status()?["why"]?.string?.contains("invalid user ID or password") == true
+        }
+        let folder = try TemporaryFolder()
+        let path = try folder.write("password", "right\n")
+        let a = try await host("a", etcd, ["--user", "root", "--password-file", path])
+        try await a.bus.publish("s.x", 1)
+        try await eventually("it is sent") { try await a.status()?["sent"]?.integer == 1 }
+        try await Task.sleep(for: .seconds(4))
+        try await a.bus.publish("s.x", 2)
+        try await eventually("it is sent") { try await a.status()?["sent"]?.integer == 2 }
+    }
+
+    @Test("a node whose certificate nobody knows is told")
+    func certificate() async throws {
+        let etcd = try EtcdCluster(1, ["--auto-tls"], scheme: "https")
+        let a = try await host("a", etcd)
+        try await eventually("it is told") {
+            try await a.status()?["why"]?.string?.contains("isn't one that this system trusts") == true
+        }
+    }
+}
+
+extension EtcdCluster {
+    private struct Anything: Decodable {}
+    private struct Compaction: Encodable { let revision: EtcdNumber }
+    private struct User: Encodable {
+        let name: String
+        let password: String
+    }
+    private struct Grant: Encodable {
+        let user: String
+        let role: String
+    }
+
+    /// Forgets everything that is past.
+    func compact() async throws {
+        let revision = try await store("/x/").find(Data("x".utf8)).revision
+        let body = Compaction(revision: EtcdNumber(revision))
+        _ = try await gateway().ask("/v3/kv/compaction", body, as: Anything.self)
+    }
+
+    /// From now on only the user root may do anything.
+    func enableUsers(password: String) async throws {
+        let gateway = gateway()
+        _ = try await gateway.ask(
+            "/v3/auth/user/add",
+            User(name: "root", password: password),
+            as: Anything.self
+        )
+        _ = try await gateway.ask("/v3/auth/user/grant", Grant(user: "root", role: "root"), as: Anything.self)
+        _ = try await gateway.ask("/v3/auth/enable", [String: String](), as: Anything.self)
+    }
+}
+
+extension BridgedHost {
+    /// A bridge of this bus to another etcd.
+    func otherEtcd(_ nodes: [String]) throws -> TestProgram {
+        try TestProgram(
+            TestProgram.product("bridge"),
+            [
+                "--socket", socket, "--etcd", nodes.joined(separator: ","), "--prefix", "/plugboard/test",
+                "--host", name, "--share", "s.**",
+            ]
+        )
+    }
+}

@@ -1,0 +1,184 @@
+// The bridge's command line. Each option may also stand in a file of lines `name = value`, or in the environment as
+// `PLUGBOARD_BRIDGE_NAME`. The command line wins over the environment, and that over the file. The password never
+// stands on the command line, where everybody could read it.
+
+import Foundation
+import PlugboardClient
+
+enum BridgeOptions {
+    static let etcd = PluginOption.text("etcd", "URLS", "etcd's nodes, such as http://a:2379,http://b:2379")
+    static let prefix = PluginOption.text("prefix", "TEXT", "what keys begin with in etcd (/plugboard/NAME/)")
+    static let host = PluginOption.text("host", "NAME", "this host's name among the others (the system's)")
+    static let share = PluginOption.text("share", "PATTERNS", "keys that go both ways")
+    static let send = PluginOption.text("send", "PATTERNS", "keys that only go to etcd")
+    static let receive = PluginOption.text("receive", "PATTERNS", "keys that only come from etcd")
+    static let own = PluginOption.text("own", "PATTERNS", "keys that only this host writes")
+    static let user = PluginOption.text("user", "NAME", "etcd's user")
+    static let passwordFile = PluginOption.text(
+        "password-file",
+        "PATH",
+        "the first line is the user's password"
+    )
+    static let compare = PluginOption.integer(
+        "compare",
+        "SECONDS",
+        1...86_400,
+        "how often everything is compared with etcd (600)"
+    )
+    static let file = PluginOption.text("file", "PATH", "a file with more options, a line NAME = VALUE each")
+
+    static let all = [etcd, prefix, host, share, send, receive, own, user, passwordFile, compare, file]
+
+    static let arguments = PluginArguments.read(
+        "bridge",
+        """
+        shares keys with the buses of other hosts through etcd
+
+        Patterns are separated by commas or spaces. The same options stand in the
+        environment (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file
+        of --file. The password comes from --password-file, or from
+        PLUGBOARD_BRIDGE_PASSWORD.
+
+        bridge.NAME.status says whether it is up or apart, and why. Writes that lost
+        against another host's are kept at bridge.NAME.conflicts.*, the last 100, and
+        are emitted as bridge.NAME.conflict. Emits and calls don't cross.
+        """,
+        options: all
+    )
+
+    /// The settings. Ends the process with status 64 after a mistake in them.
+    static func read() -> BridgeSettings {
+        do {
+            return try settings()
+        } catch {
+            Console.warn("\(arguments.name): \(error)")
+            exit(64)
+        }
+    }
+
+    private static func settings() throws -> BridgeSettings {
+        let source = try OptionSource(arguments)
+        let nodes = try source.nodes()
+        let name = arguments.name
+        var prefix = source.text("prefix") ?? "/plugboard/\(name)/"
+        if !prefix.hasSuffix("/") { prefix += "/" }
+        var settings = BridgeSettings(
+            name: name,
+            nodes: nodes,
+            prefix: EtcdPrefix(text: prefix),
+            host: source.text("host") ?? ProcessInfo.processInfo.hostName
+        )
+        settings.sharing = Sharing(
+            share: source.patterns("share"),
+            send: source.patterns("send"),
+            receive: source.patterns("receive"),
+            own: source.patterns("own")
+        )
+        if let mistake = settings.sharing.mistake { throw BridgeMistake(description: mistake) }
+        settings.user = try source.user()
+        if let seconds = try source.seconds("compare") { settings.compareEvery = .seconds(seconds) }
+        return settings
+    }
+}
+
+/// What is wrong with the options.
+struct BridgeMistake: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// The command line, the environment and the file, in this order.
+struct OptionSource {
+    private let arguments: [String: String]
+    private let environment: [String: String]
+    private let file: [String: String]
+
+    init(_ arguments: PluginArguments) throws {
+        let options: [(String, PluginOption)] = [
+            ("etcd", BridgeOptions.etcd), ("prefix", BridgeOptions.prefix), ("host", BridgeOptions.host),
+            ("share", BridgeOptions.share), ("send", BridgeOptions.send), ("receive", BridgeOptions.receive),
+            ("own", BridgeOptions.own), ("user", BridgeOptions.user), ("compare", BridgeOptions.compare),
+            ("password-file", BridgeOptions.passwordFile), ("file", BridgeOptions.file),
+        ]
+        var given: [String: String] = [:]
+        for (name, option) in options { given[name] = arguments.text(option) }
+        try self.init(given, ProcessInfo.processInfo.environment)
+    }
+
+    init(_ arguments: [String: String], _ environment: [String: String]) throws {
+        self.arguments = arguments
+        self.environment = environment
+        let path = arguments["file"] ?? environment[Self.variable("file")]
+        file = try path.map { try Self.read($0) } ?? [:]
+    }
+
+    func text(_ name: String) -> String? {
+        let text = arguments[name] ?? environment[Self.variable(name)] ?? file[name]
+        return text.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func patterns(_ name: String) -> [String] {
+        (text(name) ?? "").split { $0 == "," || $0.isWhitespace }.map(String.init)
+    }
+
+    func nodes() throws -> [String] {
+        let nodes = patterns("etcd").map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        guard !nodes.isEmpty else {
+            throw BridgeMistake(description: "--etcd is missing, such as http://127.0.0.1:2379")
+        }
+        for node in nodes {
+            guard let url = URL(string: node), url.host != nil, ["http", "https"].contains(url.scheme) else {
+                throw BridgeMistake(description: "\"\(node)\" is no address such as http://127.0.0.1:2379")
+            }
+        }
+        return nodes
+    }
+
+    func seconds(_ name: String) throws -> Int? {
+        guard let text = text(name) else { return nil }
+        guard let seconds = Int(text), (1...86_400).contains(seconds) else {
+            throw BridgeMistake(description: "\(name) is a number of seconds from 1 to 86400")
+        }
+        return seconds
+    }
+
+    func user() throws -> EtcdUser? {
+        guard let name = text("user") else { return nil }
+        let password =
+            try text("password-file").map { try Self.firstLine($0) } ?? environment[Self.variable("password")]
+        guard let password else {
+            throw BridgeMistake(description: "the password of \(name) is missing: give --password-file PATH")
+        }
+        return EtcdUser(name: name, password: password)
+    }
+
+    private static func variable(_ name: String) -> String {
+        "PLUGBOARD_BRIDGE_" + name.uppercased().replacingOccurrences(of: "-", with: "_")
+    }
+
+    private static func firstLine(_ path: String) throws -> String {
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+    }
+
+    /// The lines `name = value` of a file. Empty lines, and those that begin with `#`, don't count.
+    private static func read(_ path: String) throws -> [String: String] {
+        var values: [String: String] = [:]
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        for line in lines.map({ $0.trimmingCharacters(in: .whitespaces) })
+        where !line.isEmpty && !line.hasPrefix("#") {
+            guard let sign = line.firstIndex(of: "=") else {
+                throw BridgeMistake(description: "\(path): \"\(line)\" isn't NAME = VALUE")
+            }
+            let name = line[..<sign].trimmingCharacters(in: .whitespaces)
+            guard names.contains(name) else {
+                throw BridgeMistake(description: "\(path): there is no option \"\(name)\"")
+            }
+            values[name] = line[line.index(after: sign)...].trimmingCharacters(in: .whitespaces)
+        }
+        return values
+    }
+
+    private static let names: Set<String> = [
+        "etcd", "prefix", "host", "share", "send", "receive", "own", "user", "compare", "password-file",
+    ]
+}

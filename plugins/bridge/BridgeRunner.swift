@@ -1,0 +1,73 @@
+// Runs sessions one after the other, for as long as the plugin lives. Each failure is said once, and the pause
+// before the next attempt grows. Counts go on from session to session.
+
+import PlugboardClient
+
+struct BridgeRunner: Sendable {
+    let bus: Bus
+    let settings: BridgeSettings
+
+    func run() async throws {
+        let gateway = EtcdGateway(nodes: settings.nodes, user: settings.user)
+        let health = BridgeHealth()
+        try await refuseOverlap()
+        let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)
+        async let reporting: Void = reporter.run()
+        var pause = RetryPause()
+        while !Task.isCancelled {
+            do {
+                try await session(gateway, health, reporter)
+            } catch let restart as BridgeRestart {
+                health.failed("\(restart)")
+                health.say("\(restart)")
+                if case .wentBack = restart { gateway.forgetRevision() }
+            } catch let error as EtcdError {
+                health.failed("\(error)")
+            } catch let error as BusError where error != .closed {
+                health.failed("\(error)")
+            }
+            if case .closed = bus.state { break }
+            try await pause.wait()
+        }
+        try await reporting
+    }
+
+    /// Two bridges with the same keys on one bus would write over each other.
+    private func refuseOverlap() async throws {
+        for key in try await bus.keys("bridge.*.status")
+        where key.key != settings.keys.status && key.isWriterLive {
+            let others = try await bus.entry(key.key)?.value["patterns"]?.elements?.compactMap(\.string) ?? []
+            guard let pattern = settings.sharing.overlap(with: others) else { continue }
+            throw BridgeMistake(description: "\"\(pattern)\" overlaps with what \(key.key) shares")
+        }
+    }
+
+    private func session(_ gateway: EtcdGateway, _ health: BridgeHealth, _ reporter: BridgeReporter)
+        async throws
+    {
+        let opening = BridgeOpening(bus: bus, settings: settings, gateway: gateway, health: health)
+        let start = try await opening.run()
+        let session = BridgeSession(bus, settings, start.store, health, start)
+        await reporter.follow(session)
+        defer { start.subscription.cancel() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await start.subscription.forEachGroup { events in await session.note(events) }
+                throw BridgeRestart.busLost
+            }
+            group.addTask { try await session.send() }
+            group.addTask { try await session.follow() }
+            group.addTask { try await session.tend() }
+            group.addTask { try await session.keepLease() }
+            group.addTask { try await losesBus() }
+            // The first that ends, ends all.
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// Throws when the connection to the bus breaks.
+    private func losesBus() async throws {
+        for await state in bus.states where !state.isConnected { throw BridgeRestart.busLost }
+    }
+}

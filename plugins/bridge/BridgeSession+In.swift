@@ -1,0 +1,156 @@
+// What comes from etcd is written to the bus: all changes of one revision in one batch, with the cursor. The bus
+// refuses the batch if somebody wrote one of the keys in between. Then the mirror decides anew.
+
+import PlugboardClient
+
+/// A batch for the bus, and what it stands for.
+private struct BusBatch {
+    var writes: [Write] = []
+    var steps: [(step: MirrorStep, change: EtcdChange)] = []
+    var bytes = 0
+    var conflicts: [Int] = []
+    /// The keys, with the revision that each must have.
+    var guards: [String: Int] = [:]
+
+    var isFull: Bool {
+        bytes >= BridgeLimits.batchBytesMax || writes.count >= BridgeLimits.batchWritesMax - 8
+    }
+}
+
+extension BridgeSession {
+    /// Applies everything that happened in etcd at one revision, or that a comparison found (without one).
+    func apply(_ changes: [EtcdChange], revision: Int?) async throws {
+        try await exclusively {
+            var rest = changes[...]
+            repeat {
+                rest = rest.dropFirst(try await applyPart(of: rest, revision: revision))
+            } while !rest.isEmpty
+            if let revision { mirror.advance(to: revision) }
+        }
+        if mirror.isReady || mirror.needsFence { signal() }
+    }
+
+    /// Applies as many changes as fit into a batch, and returns how many. The last batch has the cursor.
+    private func applyPart(of changes: ArraySlice<EtcdChange>, revision: Int?) async throws -> Int {
+        var before: [String: Int] = [:]
+        for attempt in 0..<BridgeLimits.doubtfulAttemptsMax {
+            if attempt >= BridgeLimits.attemptsMax { giveWay(changes, before) }
+            var batch = BusBatch()
+            for change in changes {
+                if !batch.steps.isEmpty, !fits(change, batch) { break }
+                try add(change, to: &batch)
+            }
+            if attempt == 0 { before = batch.guards }
+            let isLast = batch.steps.count == changes.count
+            if try await make(batch, revision: isLast ? revision : nil) { return batch.steps.count }
+            try await catchUp(batch.guards)
+        }
+        throw BridgeRestart.refusedAgain(reason: lastRefusal ?? "")
+    }
+
+    private func fits(_ change: EtcdChange, _ batch: BusBatch) -> Bool {
+        !batch.isFull && batch.bytes + (change.value?.bytes.count ?? 0) + 512 <= BridgeLimits.batchBytesMax
+    }
+
+    private func add(_ change: EtcdChange, to batch: inout BusBatch) throws {
+        let step = mirror.step(for: change)
+        batch.steps.append((step, change))
+        guard case .apply(let ifRevision, let lost) = step else { return }
+        if let lost { try add(lost, to: &batch) }
+        batch.guards[change.key] = ifRevision
+        batch.bytes += change.key.utf8.count + (change.value?.bytes.count ?? 0) + 256
+        if let value = change.value {
+            batch.writes.append(try .publish(change.key, value, ifRevision: ifRevision, cause: nil))
+        } else {
+            batch.writes.append(.delete(change.key, ifRevision: ifRevision, cause: nil))
+        }
+    }
+
+    /// Keeps a write that lost, the last hundred of them.
+    private func add(_ lost: LostWrite, to batch: inout BusBatch) throws {
+        let number = cursor.conflicts + batch.conflicts.count + 1
+        let record = lost.json()
+        batch.writes.append(try .publish(settings.keys.conflict(number), record, cause: nil))
+        let isLarge = record.bytes.count > BridgeLimits.batchBytesMax / 8
+        batch.writes.append(
+            try .emit(settings.keys.conflict, isLarge ? lost.json(withValue: false) : record, cause: nil)
+        )
+        batch.conflicts.append(number)
+        let tooMany = kept.count + batch.conflicts.count - BridgeLimits.conflictsMax
+        if tooMany > 0, tooMany <= kept.count {
+            batch.writes.append(.delete(settings.keys.conflict(kept[tooMany - 1]), cause: nil))
+        }
+        batch.bytes += record.bytes.count * 2 + 512
+    }
+
+    /// Makes the batch. Returns false if the bus has refused it because a key was written meanwhile.
+    private func make(_ batch: BusBatch, revision: Int?) async throws -> Bool {
+        guard !batch.writes.isEmpty else {
+            for (step, change) in batch.steps { mirror.take(step, change, revision: nil) }
+            return true
+        }
+        var next = nextCursor(at: revision)
+        next.conflicts += batch.conflicts.count
+        let last = try Write.publish(settings.keys.cursor, next, ifRevision: cursorRevision, cause: nil)
+        do {
+            try await write(batch.writes + [last]) { done(batch, next, at: $0) }
+            return true
+        } catch let error as BusError where error.code == .conflict || error.code == .notFound {
+            lastRefusal = "\(error)"
+            return false
+        }
+    }
+
+    private func done(_ batch: BusBatch, _ next: BridgeCursor, at revision: Int) {
+        for (step, change) in batch.steps { mirror.take(step, change, revision: revision) }
+        (cursor, flushed, cursorRevision) = (next, next, revision)
+        kept += batch.conflicts
+        kept.removeFirst(max(0, kept.count - BridgeLimits.conflictsMax))
+        for case (.apply(_, let lost?), _) in batch.steps { health.tell(lost) }
+    }
+
+    /// Waits until the events of the write that came in between are here.
+    private func catchUp(_ guards: [String: Int]) async throws {
+        for _ in 0..<500 {
+            for (key, revision) in guards where (mirror.keys[key]?.ifRevision ?? 0) != revision { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        guard try await bus.entry(settings.keys.cursor)?.revision ?? 0 == cursorRevision else {
+            throw BridgeRestart.cursorTaken
+        }
+    }
+
+    /// Somebody writes a key again and again, faster than the bridge. Then that write counts as the newer one.
+    private func giveWay(_ changes: ArraySlice<EtcdChange>, _ before: [String: Int]) {
+        for change in changes {
+            guard let revision = before[change.key], mirror.keys[change.key]?.isOwed == true,
+                mirror.keys[change.key]?.ifRevision != revision
+            else { continue }
+            mirror.yield(to: change)
+        }
+    }
+
+    // MARK: The cursor
+
+    func nextCursor(at revision: Int?) -> BridgeCursor {
+        var next = cursor
+        next.etcd = max(mirror.cursor, revision ?? 0)
+        next.settled = mirror.settled
+        return next
+    }
+
+    /// Writes the cursor if it has moved although nothing was written to the bus.
+    func flush() async throws {
+        try await exclusively {
+            let next = nextCursor(at: nil)
+            guard next != flushed else { return }
+            let write = try Write.publish(settings.keys.cursor, next, ifRevision: cursorRevision, cause: nil)
+            do {
+                cursorRevision = try await bus.write(write)
+            } catch let error as BusError where error.code == .conflict {
+                throw BridgeRestart.cursorTaken
+            }
+            (cursor, flushed) = (next, next)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// What the bus writes is sent to etcd: one transaction at a time, repeated unchanged until etcd has answered. The
+// watch, and the reply, say what became of it.
+
+import PlugboardClient
+import PlugboardPosix
+import PlugboardWire
+
+extension BridgeSession {
+    /// Sends for as long as the session lives.
+    func send() async throws {
+        var pause = RetryPause()
+        for await _ in wake {
+            while let transaction = try await next(&pause) {
+                do throws(EtcdError) {
+                    let outcome = try await store.perform(transaction)
+                    settle(transaction, outcome)
+                    health.sent()
+                    pause.reset()
+                } catch {
+                    health.cannotSend(error)
+                    try await pause.wait()
+                }
+            }
+        }
+    }
+
+    /// What to send now; nil if there is nothing.
+    private func next(_ pause: inout RetryPause) async throws -> Transaction? {
+        while mirror.needsFence {
+            do throws(EtcdError) {
+                mirror.fenced(at: try await store.putOwn("fences/\(settings.host)", .string(settings.host)))
+            } catch {
+                health.cannotSend(error)
+                try await pause.wait()
+            }
+        }
+        let when = UTCTime.text(WallClock.millisecondsSince1970())
+        return mirror.underWay ?? mirror.nextTransaction(when: when)
+    }
+
+    private func settle(_ transaction: Transaction, _ outcome: TransactionOutcome) {
+        guard mirror.underWay == transaction else { return }
+        mirror.settle(outcome)
+        if outcome == .refused, let only = transaction.writes.first, transaction.writes.count == 1 {
+            health.say("\(only.key): etcd doesn't take it, because it is too large")
+        }
+    }
+}
+
+/// Pauses between attempts that grow: 50 ms at first, 2 s at most.
+struct RetryPause: Sendable {
+    private var next = 50
+
+    mutating func wait() async throws {
+        let milliseconds = next
+        next = min(next * 2, 2_000)
+        try await Task.sleep(for: .milliseconds(milliseconds + Int.random(in: 0...milliseconds / 4)))
+    }
+
+    mutating func reset() { next = 50 }
+}

@@ -1,0 +1,82 @@
+// What a session does now and then: it asks etcd whether it works, writes a cursor that has moved, notices a silent
+// watch, and compares the whole range at intervals.
+
+import PlugboardClient
+
+extension BridgeSession {
+    private static let probeEvery = Duration.seconds(2)
+    /// A watch on which nothing came for so long, although etcd's revision has grown, is opened anew.
+    private static let silenceMax = Duration.seconds(4)
+
+    func tend() async throws {
+        var verified = 0
+        var compared = ContinuousClock.now
+        while true {
+            do {
+                let answer = try await store.find(store.prefix.own("fences/\(settings.host)"))
+                guard answer.revision >= mirror.cursor else {
+                    let reason = "etcd went back from revision \(mirror.cursor) to \(answer.revision)"
+                    throw BridgeRestart.wentBack(reason: reason)
+                }
+                reopenIfSilent(answer.revision, &verified)
+                if compared.duration(to: .now) >= settings.compareEvery {
+                    compared = .now
+                    try await compare()
+                }
+            } catch let error as EtcdError {
+                health.noAnswer(error)
+            }
+            for _ in 0..<4 {
+                try await Task.sleep(for: Self.probeEvery / 4)
+                try await flush()
+            }
+        }
+    }
+
+    private func reopenIfSilent(_ revision: Int, _ verified: inout Int) {
+        guard let watch, watch.idle > Self.silenceMax, revision > max(verified, mirror.cursor) else { return }
+        verified = revision
+        watch.close()
+    }
+
+    /// Compares every key's revision with what the watch has told. A difference is an event that was lost.
+    private func compare() async throws {
+        let fence = try await store.putOwn("fences/\(settings.host)", .string(settings.host))
+        let range = try await store.range(at: fence, keysOnly: true)
+        guard try await hasSeen(fence) else { return }
+        let lost = mirror.differences(from: range.changes, at: fence)
+        var changes: [EtcdChange] = []
+        for var change in lost {
+            if change.content != .delete {
+                guard let present = try await store.change(of: change.key) else { continue }
+                change = present
+            }
+            change.isFound = true
+            changes.append(change)
+        }
+        guard !changes.isEmpty else { return }
+        health.say("\(changes.count) keys differed from etcd: the watch had lost their events")
+        try await apply(changes, revision: nil)
+    }
+
+    private func hasSeen(_ revision: Int) async throws -> Bool {
+        for _ in 0..<200 where mirror.cursor < revision { try await Task.sleep(for: .milliseconds(50)) }
+        return mirror.cursor >= revision
+    }
+}
+
+extension Mirror {
+    /// Keys whose last event never came, compared with the revisions of all keys at a revision that the watch has
+    /// passed. Deletes are complete; of the others only the revision counts.
+    func differences(from range: [EtcdChange], at revision: Int) -> [EtcdChange] {
+        var there: [String: EtcdChange] = [:]
+        for change in range { there[change.key] = change }
+        var lost = range.filter { change in
+            !sharing.direction(of: change.key).isEmpty && keys[change.key]?.etcd ?? 0 < change.revision
+        }
+        for (key, state) in keys where state.etcd > 0 && state.etcd <= revision && there[key] == nil {
+            lost.append(EtcdChange(key: key, revision: revision, content: .delete))
+        }
+        return lost
+    }
+}

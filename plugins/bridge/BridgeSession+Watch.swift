@@ -1,0 +1,66 @@
+// The watch of etcd: opened behind the cursor, read line by line, and opened again on another node when it ends or
+// falls silent.
+
+import Foundation
+import PlugboardClient
+
+extension BridgeSession {
+    /// Takes what etcd does for as long as the session lives.
+    func follow() async throws {
+        try await applyFound()
+        var pause = RetryPause()
+        while true {
+            do {
+                let watch = try await EtcdWatch.open(store.gateway, store.prefix, from: mirror.cursor + 1)
+                self.watch = watch
+                defer { watch.close() }
+                for try await line in watch.lines() {
+                    try await take(line)
+                    watch.handled(line)
+                    pause.reset()
+                }
+                health.watchEnded("the watch has ended")
+            } catch let error as EtcdError {
+                health.watchEnded("\(error)")
+                if let watch { store.gateway.leave(watch.node) }
+            }
+            try Task.checkCancellation()
+            try await pause.wait()
+        }
+    }
+
+    /// Applies what a comparison has found. The cursor is written behind it.
+    func applyFound() async throws {
+        let changes = found
+        found = []
+        try await apply(changes, revision: foundAt)
+        try await flush()
+    }
+
+    private func take(_ line: Data) async throws {
+        let read = try store.gateway.decode(line, as: EtcdWatchLine.self, watch?.node ?? "")
+        if let error = read.error { throw EtcdError.unavailable(reason: error.message ?? "the watch failed") }
+        guard let result = read.result else { return }
+        if let compacted = result.compact_revision?.value, compacted > 0 { throw BridgeRestart.compacted }
+        if result.canceled == true { throw canceled(result.cancel_reason ?? "etcd canceled the watch") }
+        try check(cluster: result.header)
+        if result.created == true { health.watching(on: watch?.node ?? "") }
+        let groups = store.groups(result.events ?? [])
+        health.behind(newest: groups.last?.revision ?? mirror.cursor, cursor: mirror.cursor)
+        for group in groups where group.revision > mirror.cursor {
+            try await apply(group.changes, revision: group.revision)
+            health.behind(newest: groups.last?.revision ?? 0, cursor: mirror.cursor)
+        }
+    }
+
+    private func canceled(_ reason: String) -> EtcdError {
+        if reason.contains("auth token") { store.gateway.forgetToken() }
+        return .unavailable(reason: reason)
+    }
+
+    /// Whether etcd is still the one that the cursor belongs to.
+    private func check(cluster header: EtcdHeader?) throws {
+        guard let cluster = header?.cluster_id?.value, cluster != cursor.cluster else { return }
+        throw BridgeRestart.wentBack(reason: "this is another etcd cluster")
+    }
+}

@@ -1,0 +1,107 @@
+// One life of a bridge between two comparisons: it holds the mirror and carries out what the mirror decides. If
+// the bus is lost, or etcd's history isn't there any more, the session ends and the next one compares. A failure
+// of etcd doesn't end it: it goes on folding what the bus writes, and tries again.
+//
+// What always holds: one batch to the bus at a time (`exclusively`), and events that come meanwhile are held back
+// until its revision is known, so that own writes are recognised by it.
+
+import PlugboardClient
+import PlugboardPosix
+import PlugboardWire
+
+actor BridgeSession {
+    let bus: Bus
+    let settings: BridgeSettings
+    let store: EtcdStore
+    let health: BridgeHealth
+    var mirror: Mirror
+    var cursor: BridgeCursor
+    /// The cursor's revision on the bus.
+    var cursorRevision: Int
+    var flushed: BridgeCursor?
+    /// Numbers of the conflicts that stand on the bus.
+    var kept: [Int]
+    /// Changes that a comparison found, and the revision of etcd with which it compared.
+    var found: [EtcdChange] = []
+    var foundAt: Int
+    var watch: EtcdWatch?
+    /// Why the bus refused a batch last.
+    var lastRefusal: String?
+    let wake: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+    private var held: [[Event]]?
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(
+        _ bus: Bus,
+        _ settings: BridgeSettings,
+        _ store: EtcdStore,
+        _ health: BridgeHealth,
+        _ start: BridgeStart
+    ) {
+        self.bus = bus
+        self.settings = settings
+        self.store = store
+        self.health = health
+        mirror = start.mirror
+        cursor = start.cursor
+        cursorRevision = start.cursorRevision
+        kept = start.kept
+        found = start.changes
+        foundAt = start.comparedAt
+        (wake, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    deinit { waker.finish() }
+
+    /// There may be something to send.
+    func signal() { waker.yield() }
+
+    // MARK: The bus's events
+
+    /// Takes events of the bus, in groups that split no revision.
+    func note(_ events: [Event]) {
+        if held != nil {
+            held?.append(events)
+        } else {
+            noteNow(events)
+        }
+    }
+
+    private func noteNow(_ events: [Event]) {
+        for event in events {
+            switch event.kind {
+            case .update: mirror.note(event.key, event.value, revision: event.revision, by: event.by)
+            case .delete: mirror.note(event.key, nil, revision: event.revision, by: event.by)
+            case .synced, .emit, .leave, .lagged: break
+            }
+        }
+        mirror.endGroup()
+        if mirror.isReady { signal() }
+    }
+
+    // MARK: One batch at a time
+
+    /// Runs `body` when no other batch is under way.
+    func exclusively<Result: Sendable>(_ body: () async throws -> Result) async rethrows -> Result {
+        if isBusy { await withCheckedContinuation { waiting.append($0) } }
+        isBusy = true
+        defer {
+            isBusy = !waiting.isEmpty
+            if isBusy { waiting.removeFirst().resume() }
+        }
+        return try await body()
+    }
+
+    /// Makes a batch, and calls `done` with its revision before any event that came meanwhile counts.
+    func write(_ writes: [Write], done: (Int) -> Void) async throws {
+        held = []
+        defer {
+            let groups = held ?? []
+            held = nil
+            for group in groups { noteNow(group) }
+        }
+        done(try await bus.batch(writes))
+    }
+}

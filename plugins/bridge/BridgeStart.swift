@@ -1,0 +1,119 @@
+// How a session begins: what the bus remembers, what etcd has, and what the two make of each other. Everything is
+// read before anything is written.
+
+import PlugboardClient
+
+/// What a session begins with.
+struct BridgeStart: Sendable {
+    let cursor: BridgeCursor
+    let cursorRevision: Int
+    let kept: [Int]
+    let mirror: Mirror
+    let changes: [EtcdChange]
+    let comparedAt: Int
+    let subscription: Subscription
+    let store: EtcdStore
+}
+
+/// Reads both sides.
+struct BridgeOpening: Sendable {
+    let bus: Bus
+    let settings: BridgeSettings
+    let gateway: EtcdGateway
+    let health: BridgeHealth
+
+    func run() async throws -> BridgeStart {
+        let entry = try await bus.entry(settings.keys.cursor)
+        let epoch = bus.greeting?.epoch ?? ""
+        let remembered = try entry?.decode(as: BridgeCursor.self)
+        let isSameLife = remembered?.epoch == epoch
+        let store = store(isSameLife ? remembered : nil)
+        // Its event comes by the watch, so whoever has seen it has seen everything before it.
+        let fence = try await store.putOwn("fences/\(settings.host)", .string(settings.host))
+        let range = try await read(store, remembered, fence)
+        let comparison = comparison(range, remembered, isSameLife)
+        let cursor = cursor(remembered, comparison, epoch, store)
+        let subscription = try await bus.subscribe(settings.sharing.all)
+        var mirror = try await snapshot(subscription, store)
+        mirror.cursor = cursor.etcd
+        mirror.barrier = max(fence, range.revision)
+        let changes = mirror.reconcile(range.changes, at: range.revision, comparison)
+        return BridgeStart(
+            cursor: cursor,
+            cursorRevision: entry?.revision ?? 0,
+            kept: try await keptConflicts(),
+            mirror: mirror,
+            changes: changes,
+            comparedAt: range.revision,
+            subscription: subscription,
+            store: store
+        )
+    }
+
+    private func store(_ remembered: BridgeCursor?) -> EtcdStore {
+        let bridge = remembered?.bridge ?? BridgeCursor.newBridge()
+        return EtcdStore(gateway: gateway, prefix: settings.prefix, host: settings.host, bridge: bridge)
+    }
+
+    private func cursor(
+        _ remembered: BridgeCursor?,
+        _ comparison: Mirror.Comparison,
+        _ epoch: String,
+        _ store: EtcdStore
+    ) -> BridgeCursor {
+        BridgeCursor(
+            etcd: comparison == .join ? 0 : remembered?.etcd ?? 0,
+            cluster: gateway.cluster ?? 0,
+            settled: remembered?.settled ?? 0,
+            epoch: epoch,
+            bridge: store.bridge,
+            conflicts: remembered?.conflicts ?? 0
+        )
+    }
+
+    /// The range as it was at the cursor, if etcd still knows it; otherwise as it is.
+    private func read(_ store: EtcdStore, _ remembered: BridgeCursor?, _ newest: Int) async throws
+        -> EtcdSnapshot
+    {
+        if let remembered, remembered.etcd > 0 {
+            if remembered.cluster == gateway.cluster, remembered.etcd <= newest {
+                if let past = try await store.past(at: remembered.etcd) { return past }
+                health.say("\(BridgeRestart.compacted)")
+            } else {
+                let reason = "etcd isn't the one of revision \(remembered.etcd): it was restored, or replaced"
+                health.say("\(BridgeRestart.wentBack(reason: reason))")
+            }
+        }
+        return try await store.range()
+    }
+
+    private func comparison(_ range: EtcdSnapshot, _ remembered: BridgeCursor?, _ isSameLife: Bool)
+        -> Mirror.Comparison
+    {
+        guard let remembered, remembered.etcd > 0, remembered.cluster == gateway.cluster,
+            remembered.etcd <= range.revision
+        else { return .join }
+        if range.isPast { return .past }
+        guard isSameLife else { return .join }
+        return .compacted(cursor: remembered.etcd, settled: remembered.settled, name: settings.name)
+    }
+
+    private func snapshot(_ subscription: Subscription, _ store: EtcdStore) async throws -> Mirror {
+        var mirror = Mirror(sharing: settings.sharing, bridge: store.bridge)
+        var iterator = subscription.makeAsyncIterator()
+        while let event = try await iterator.next() {
+            if event.kind == .synced {
+                mirror.noted = max(mirror.noted, event.revision)
+                return mirror
+            }
+            guard event.kind == .update, let value = event.value else { continue }
+            mirror.begin(event.key, value, revision: event.revision, by: event.by)
+        }
+        throw BridgeRestart.busLost
+    }
+
+    private func keptConflicts() async throws -> [Int] {
+        try await bus.keys("\(settings.keys.conflicts).*").compactMap { $0.key.split(separator: ".").last }
+            .compactMap { Int($0) }.sorted()
+    }
+}

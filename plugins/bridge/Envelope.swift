@@ -1,0 +1,70 @@
+// What stands under a key in etcd: one JSON object that a person can read, with the bus's value in it byte
+// for byte. It decides nothing.
+
+import PlugboardClient
+
+/// Identifies one write of one bus: the same write has the same identifier after a restart, too.
+struct WriteID: Hashable, Sendable {
+    /// The bridge that made it, or rather the life of the bus's revision counter that it serves.
+    let bridge: String
+    /// The revision of the write on the bus.
+    let revision: Int
+
+    var text: String { "\(bridge).\(revision)" }
+
+    init(bridge: String, revision: Int) {
+        self.bridge = bridge
+        self.revision = revision
+    }
+
+    init?(_ text: String) {
+        guard let dot = text.lastIndex(of: "."), let revision = Int(text[text.index(after: dot)...]) else {
+            return nil
+        }
+        self.init(bridge: String(text[..<dot]), revision: revision)
+    }
+}
+
+/// A value as it stands in etcd.
+struct Envelope: Hashable, Sendable {
+    var host: String?
+    var by: String?
+    /// The time of day when it was sent, for people; nothing depends on it.
+    var when: String?
+    var id: WriteID?
+    var value: JSON
+
+    var bytes: [UInt8] {
+        var members: [(name: String, value: JSON)] = []
+        for (name, text) in [("host", host), ("by", by), ("when", when), ("id", id?.text)] {
+            if let text { members.append((name, .string(text))) }
+        }
+        members.append(("value", value))
+        return JSON.object(members).bytes
+    }
+
+    init(host: String?, by: String?, when: String?, id: WriteID?, value: JSON) {
+        self.host = host
+        self.by = by
+        self.when = when
+        self.id = id
+        self.value = value
+    }
+
+    /// Reads what is there. JSON that isn't an envelope is a value that a person put there by hand.
+    /// Returns nil for anything that isn't JSON.
+    init?(_ bytes: [UInt8]) {
+        let json: JSON
+        do {
+            json = try JSON(bytes: bytes)
+        } catch {
+            return nil
+        }
+        guard let host = json["host"]?.string, let id = json["id"]?.string, let value = json["value"] else {
+            self.init(host: nil, by: nil, when: nil, id: nil, value: json)
+            return
+        }
+        let (by, when) = (json["by"]?.string, json["when"]?.string)
+        self.init(host: host, by: by, when: when, id: WriteID(id), value: value)
+    }
+}

@@ -1,0 +1,161 @@
+// The messages of etcd's JSON gateway, as far as the bridge needs them. Bytes are in base64, as Codable writes
+// `Data`. Numbers of 64 bits are strings, and what is zero, false or empty is left out.
+
+import Foundation
+
+/// A whole number that is written as a string.
+struct EtcdNumber: Codable, Sendable, Equatable {
+    let value: Int
+
+    init(_ value: Int) { self.value = value }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Int.self) {
+            value = number
+            return
+        }
+        let text = try container.decode(String.self)
+        // Identifiers are unsigned.
+        guard let number = Int(text) ?? UInt64(text).map({ Int(truncatingIfNeeded: $0) }) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no number")
+        }
+        value = number
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(String(value))
+    }
+}
+
+struct EtcdHeader: Decodable, Sendable {
+    let cluster_id: EtcdNumber?
+    let revision: EtcdNumber?
+}
+
+struct EtcdKeyValue: Decodable, Sendable {
+    let key: Data
+    let mod_revision: EtcdNumber?
+    let value: Data?
+    let lease: EtcdNumber?
+}
+
+// MARK: Requests
+
+struct EtcdRange: Encodable, Sendable {
+    var key: Data
+    var range_end: Data?
+    var revision: EtcdNumber?
+    var limit: EtcdNumber?
+    var keys_only: Bool?
+}
+
+struct EtcdPut: Encodable, Sendable {
+    let key: Data
+    let value: Data
+    var lease: EtcdNumber?
+}
+
+struct EtcdDelete: Encodable, Sendable {
+    let key: Data
+}
+
+struct EtcdCompare: Encodable, Sendable {
+    let target = "MOD"
+    let result = "EQUAL"
+    let key: Data
+    let mod_revision: EtcdNumber
+}
+
+struct EtcdOperation: Encodable, Sendable {
+    var request_put: EtcdPut?
+    var request_delete_range: EtcdDelete?
+    var request_range: EtcdRange?
+}
+
+struct EtcdTransactionRequest: Encodable, Sendable {
+    var compare: [EtcdCompare]
+    var success: [EtcdOperation]
+    var failure: [EtcdOperation]
+}
+
+struct EtcdWatchRequest: Encodable, Sendable {
+    struct Create: Encodable, Sendable {
+        let key: Data
+        let range_end: Data
+        let start_revision: EtcdNumber
+    }
+    let create_request: Create
+}
+
+struct EtcdLeaseGrant: Encodable, Sendable {
+    let TTL: EtcdNumber
+}
+
+struct EtcdLeaseID: Encodable, Sendable {
+    let ID: EtcdNumber
+}
+
+struct EtcdCredentials: Encodable, Sendable {
+    let name: String
+    let password: String
+}
+
+// MARK: Replies
+
+struct EtcdRangeReply: Decodable, Sendable {
+    let header: EtcdHeader?
+    let kvs: [EtcdKeyValue]?
+    let more: Bool?
+}
+
+struct EtcdTransactionReply: Decodable, Sendable {
+    struct Response: Decodable, Sendable {
+        let response_range: EtcdRangeReply?
+    }
+    let header: EtcdHeader?
+    let succeeded: Bool?
+    let responses: [Response]?
+}
+
+struct EtcdLeaseReply: Decodable, Sendable {
+    struct Alive: Decodable, Sendable {
+        let TTL: EtcdNumber?
+    }
+    let ID: EtcdNumber?
+    let TTL: EtcdNumber?
+    let result: Alive?
+}
+
+struct EtcdToken: Decodable, Sendable {
+    let token: String
+}
+
+struct EtcdFault: Decodable, Sendable {
+    let error: String?
+    let message: String?
+    let code: Int?
+}
+
+/// One line of a watch.
+struct EtcdWatchLine: Decodable, Sendable {
+    struct Event: Decodable, Sendable {
+        let type: String?
+        let kv: EtcdKeyValue
+    }
+    struct Result: Decodable, Sendable {
+        let header: EtcdHeader?
+        let created: Bool?
+        let canceled: Bool?
+        let cancel_reason: String?
+        let compact_revision: EtcdNumber?
+        let events: [Event]?
+    }
+    struct Failure: Decodable, Sendable {
+        let message: String?
+        let grpc_code: Int?
+    }
+    let result: Result?
+    let error: Failure?
+}

@@ -1,0 +1,55 @@
+// What ends with a host: a lease, what stands under it, and the claims of patterns. A claim is a key that only one host
+// can put, because the transaction compares.
+
+import Foundation
+import PlugboardClient
+
+extension EtcdStore {
+    /// How long a lease lives without its host, in seconds.
+    static let leaseSeconds = 20
+
+    func grantLease() async throws(EtcdError) -> Int {
+        let body = EtcdLeaseGrant(TTL: EtcdNumber(Self.leaseSeconds))
+        let reply = try await gateway.ask("/v3/lease/grant", body, as: EtcdLeaseReply.self)
+        guard let lease = reply.ID?.value else { throw .unavailable(reason: "etcd grants no lease") }
+        return lease
+    }
+
+    /// Keeps a lease alive. Returns false if it is gone.
+    func keepAlive(_ lease: Int) async throws(EtcdError) -> Bool {
+        let body = EtcdLeaseID(ID: EtcdNumber(lease))
+        let reply = try await gateway.ask("/v3/lease/keepalive", body, as: EtcdLeaseReply.self)
+        return reply.result?.TTL?.value ?? 0 > 0
+    }
+
+    /// Claims a pattern under the lease. Returns the host that has it already; nil if this one has it now.
+    func claim(_ pattern: String, lease: Int) async throws(EtcdError) -> String? {
+        let key = prefix.own("own/" + pattern)
+        let entry = try await find(key).entry
+        let owner = Self.owner(entry)
+        guard entry == nil || owner.bridge == bridge else { return owner.host }
+        // An earlier life of this bridge may have put it. Then it goes under the new lease.
+        let put = EtcdPut(key: key, value: Data(owned.bytes), lease: EtcdNumber(lease))
+        let body = EtcdTransactionRequest(
+            compare: [EtcdCompare(key: key, mod_revision: entry?.mod_revision ?? EtcdNumber(0))],
+            success: [EtcdOperation(request_put: put)],
+            failure: [EtcdOperation(request_range: EtcdRange(key: key))]
+        )
+        let reply = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
+        guard reply.succeeded != true else { return nil }
+        let other = Self.owner(reply.responses?.first?.response_range?.kvs?.first)
+        return other.bridge == bridge ? nil : other.host
+    }
+
+    /// What stands under this host's name: who it is.
+    var owned: JSON { .object(["host": .string(host), "id": .string(bridge)]) }
+
+    private static func owner(_ entry: EtcdKeyValue?) -> (host: String, bridge: String?) {
+        do {
+            let json = try entry?.value.map { try JSON(bytes: [UInt8]($0)) }
+            return (json?["host"]?.string ?? "somebody", json?["id"]?.string)
+        } catch {
+            return ("somebody", nil)
+        }
+    }
+}

@@ -1,0 +1,217 @@
+// The keys of one prefix in etcd, in the words of the mirror: transactions, ranges, leases, and the bridge's own
+// keys under `$bridge/`. Values are envelopes. It keeps nothing.
+
+import Foundation
+import PlugboardClient
+import PlugboardPosix
+import PlugboardWire
+
+/// Where the bridge's keys stand.
+struct EtcdPrefix: Sendable, Equatable {
+    let text: String
+
+    func key(_ key: String) -> Data { Data((text + key).utf8) }
+    func own(_ name: String) -> Data { key("$bridge/" + name) }
+    var start: Data { Data(text.utf8) }
+
+    /// The first key behind all that have the prefix.
+    var end: Data {
+        var bytes = Array(text.utf8)
+        while let last = bytes.popLast() {
+            if last < 0xFF { return Data(bytes + [last + 1]) }
+        }
+        return Data([0])
+    }
+
+    /// The key's name on the bus; nil for what isn't under the prefix.
+    func name(_ key: Data) -> String? {
+        guard key.starts(with: text.utf8),
+            let name = String(bytes: key.dropFirst(text.utf8.count), encoding: .utf8)
+        else { return nil }
+        return name
+    }
+}
+
+struct EtcdStore: Sendable {
+    static let deletesKey = "deletes/"
+
+    let gateway: EtcdGateway
+    let prefix: EtcdPrefix
+    let host: String
+    let bridge: String
+
+    // MARK: Transactions
+
+    func perform(_ transaction: Transaction) async throws(EtcdError) -> TransactionOutcome {
+        let body = request(transaction)
+        let reply: EtcdTransactionReply
+        do {
+            reply = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
+        } catch .refused(_, let reason) where reason.contains("too large") || reason.contains("too many") {
+            return .refused
+        }
+        gateway.note(reply.header)
+        let revision = reply.header?.revision?.value ?? 0
+        if reply.succeeded == true { return .done(revision: revision) }
+        var found: [String: (revision: Int, id: WriteID?)] = [:]
+        for entry in (reply.responses ?? []).flatMap({ $0.response_range?.kvs ?? [] }) {
+            guard let name = prefix.name(entry.key) else { continue }
+            found[name] = (entry.mod_revision?.value ?? 0, Envelope([UInt8](entry.value ?? Data()))?.id)
+        }
+        return .failed(at: revision, found: found)
+    }
+
+    private func request(_ transaction: Transaction) -> EtcdTransactionRequest {
+        var body = EtcdTransactionRequest(compare: [], success: [], failure: [])
+        for write in transaction.writes {
+            let key = prefix.key(write.key)
+            body.compare.append(EtcdCompare(key: key, mod_revision: EtcdNumber(write.guardRevision)))
+            body.success.append(operation(key, write))
+            body.failure.append(EtcdOperation(request_range: EtcdRange(key: key)))
+        }
+        if let mark = transaction.deleteMark {
+            let put = EtcdPut(key: prefix.own(Self.deletesKey + host), value: Data(Self.mark(host, mark)))
+            body.success.append(EtcdOperation(request_put: put))
+        }
+        return body
+    }
+
+    private func operation(_ key: Data, _ write: Transaction.Write) -> EtcdOperation {
+        guard let value = write.value else {
+            return EtcdOperation(request_delete_range: EtcdDelete(key: key))
+        }
+        let envelope = Envelope(host: host, by: write.by, when: write.when, id: write.id, value: value)
+        return EtcdOperation(request_put: EtcdPut(key: key, value: Data(envelope.bytes)))
+    }
+
+    private static func mark(_ host: String, _ id: WriteID) -> [UInt8] {
+        JSON.object(["host": .string(host), "id": .string(id.text)]).bytes
+    }
+
+    // MARK: Reading
+
+    /// All keys of the prefix at one revision: the given one, or else the newest.
+    func range(at revision: Int? = nil, keysOnly: Bool = false) async throws(EtcdError) -> EtcdSnapshot {
+        var changes: [EtcdChange] = []
+        var (start, at) = (prefix.start, revision)
+        while true {
+            var body = EtcdRange(key: start, range_end: prefix.end)
+            body.revision = at.map { EtcdNumber($0) }
+            body.limit = EtcdNumber(BridgeLimits.pageKeysMax)
+            body.keys_only = keysOnly ? true : nil
+            let reply = try await gateway.ask("/v3/kv/range", body, as: EtcdRangeReply.self)
+            gateway.note(reply.header)
+            at = at ?? reply.header?.revision?.value
+            changes += (reply.kvs ?? []).compactMap { change($0) }
+            guard reply.more == true, let last = reply.kvs?.last else {
+                return EtcdSnapshot(changes: changes, revision: at ?? 0, isPast: revision != nil)
+            }
+            start = last.key + Data([0])
+        }
+    }
+
+    /// All keys at an earlier revision; nil if etcd has forgotten it (compaction).
+    func past(at revision: Int) async throws(EtcdError) -> EtcdSnapshot? {
+        do {
+            return try await range(at: revision)
+        } catch {
+            if case .refused(_, let reason) = error, reason.contains("compacted") { return nil }
+            throw error
+        }
+    }
+
+    /// One key as it is now.
+    func find(_ key: Data) async throws(EtcdError) -> (entry: EtcdKeyValue?, revision: Int) {
+        let reply = try await gateway.ask("/v3/kv/range", EtcdRange(key: key), as: EtcdRangeReply.self)
+        gateway.note(reply.header)
+        return (reply.kvs?.first, reply.header?.revision?.value ?? 0)
+    }
+
+    /// The present state of a key of the bus; nil if it has none.
+    func change(of key: String) async throws(EtcdError) -> EtcdChange? {
+        try await find(prefix.key(key)).entry.flatMap { change($0) }
+    }
+
+    private func change(_ entry: EtcdKeyValue) -> EtcdChange? {
+        guard let name = prefix.name(entry.key), !name.hasPrefix("$") else { return nil }
+        let content = Envelope([UInt8](entry.value ?? Data())).map { EtcdChange.Content.put($0) }
+        return EtcdChange(
+            key: name,
+            revision: entry.mod_revision?.value ?? 0,
+            content: content ?? .unreadable
+        )
+    }
+
+    /// The events of a watch's line, by their revisions and in order.
+    func groups(_ events: [EtcdWatchLine.Event]) -> [EtcdGroup] {
+        var groups: [EtcdGroup] = []
+        for event in events {
+            let revision = event.kv.mod_revision?.value ?? 0
+            if groups.last?.revision != revision { groups.append(EtcdGroup(revision: revision)) }
+            let last = groups.count - 1
+            if prefix.name(event.kv.key)?.hasPrefix("$bridge/" + Self.deletesKey) == true {
+                groups[last].deleteID = Envelope.id(in: [UInt8](event.kv.value ?? Data()))
+            } else if event.type == "DELETE" {
+                guard let name = prefix.name(event.kv.key), !name.hasPrefix("$") else { continue }
+                groups[last].changes.append(EtcdChange(key: name, revision: revision, content: .delete))
+            } else if let change = change(event.kv) {
+                groups[last].changes.append(change)
+            }
+        }
+        return groups.map(\.marked)
+    }
+
+    // MARK: The bridge's own keys
+
+    /// Puts one of the bridge's own keys and returns its revision.
+    @discardableResult
+    func putOwn(_ name: String, _ value: JSON, lease: Int? = nil) async throws(EtcdError) -> Int {
+        var put = EtcdPut(key: prefix.own(name), value: Data(value.bytes))
+        put.lease = lease.map { EtcdNumber($0) }
+        let body = EtcdTransactionRequest(
+            compare: [],
+            success: [EtcdOperation(request_put: put)],
+            failure: []
+        )
+        let reply = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
+        gateway.note(reply.header)
+        return reply.header?.revision?.value ?? 0
+    }
+}
+
+/// All keys of the prefix at one revision.
+struct EtcdSnapshot: Sendable, Equatable {
+    let changes: [EtcdChange]
+    let revision: Int
+    /// Whether an earlier revision was asked for.
+    let isPast: Bool
+}
+
+/// What happened in etcd at one revision.
+struct EtcdGroup: Sendable, Equatable {
+    let revision: Int
+    var changes: [EtcdChange] = []
+    /// What stands beside deletes of a bridge: which write made them.
+    var deleteID: WriteID?
+
+    /// The same with the mark in each delete.
+    fileprivate var marked: EtcdGroup {
+        guard let deleteID else { return self }
+        var group = self
+        for index in group.changes.indices where group.changes[index].content == .delete {
+            group.changes[index].deleteID = deleteID
+        }
+        return group
+    }
+}
+
+extension Envelope {
+    /// The identifier in a mark of deletes.
+    static func id(in bytes: [UInt8]) -> WriteID? {
+        do {
+            return try JSON(bytes: bytes)["id"]?.string.flatMap { WriteID($0) }
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Connections are kept for the next
+// request. Any task may use it.
+
+import Foundation
+import Synchronization
+
+/// A request to one node.
+struct EtcdRequest: Sendable {
+    let url: String
+    var headers: [String] = ["Content-Type: application/json"]
+    let body: Data
+    /// How long it may take; nil for one that never ends.
+    var milliseconds: Int?
+}
+
+/// Why there was no answer.
+struct TransferError: Error, Sendable, Equatable {
+    let reason: String
+}
+
+final class EtcdTransfer: Sendable {
+    private let idle = Mutex<[CurlHandle]>([])
+
+    /// Connections that are kept.
+    private static let idleMax = 4
+
+    /// Sends a request and returns the whole answer with its status.
+    func send(_ request: EtcdRequest) async throws(TransferError) -> (body: Data, status: Int) {
+        let result: Result<(body: Data, status: Int), TransferError> = await withCheckedContinuation {
+            continuation in
+            Thread.detachNewThread { continuation.resume(returning: self.perform(request)) }
+        }
+        return try result.get()
+    }
+
+    private func perform(_ request: EtcdRequest) -> Result<(body: Data, status: Int), TransferError> {
+        guard let handle = idle.withLock({ $0.popLast() }) ?? CurlHandle() else {
+            return .failure(Self.missing)
+        }
+        var body = Data()
+        do throws(TransferError) {
+            let status = try handle.post(
+                request,
+                take: { data in
+                    body += data
+                    return body.count <= BridgeLimits.answerBytesMax
+                }
+            )
+            idle.withLock { if $0.count < Self.idleMax { $0.append(handle) } }
+            return .success((body, status))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Sends a request whose answer comes piece by piece, on a thread of its own. `done` is called at its end.
+    static func stream(
+        _ request: EtcdRequest,
+        take: @escaping @Sendable (Data) -> Bool,
+        isCancelled: @escaping @Sendable () -> Bool,
+        done: @escaping @Sendable (Result<Int, TransferError>) -> Void
+    ) {
+        Thread.detachNewThread {
+            guard let handle = CurlHandle() else { return done(.failure(missing)) }
+            do throws(TransferError) {
+                done(.success(try handle.post(request, take: take, isCancelled: isCancelled)))
+            } catch {
+                done(.failure(error))
+            }
+        }
+    }
+
+    private static let missing = TransferError(reason: "libcurl is missing: apt install libcurl4")
+}

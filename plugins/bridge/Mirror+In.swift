@@ -1,0 +1,169 @@
+// From etcd to the bus: what one change in etcd means here. `step(for:)` decides and changes nothing, because
+// the bus may refuse: somebody may have written the key in between. `take` notes what was done.
+
+import PlugboardClient
+
+/// A change of one key in etcd.
+struct EtcdChange: Sendable, Equatable {
+    enum Content: Sendable, Equatable {
+        case put(Envelope)
+        case delete
+        /// Not JSON: nothing that a bus could have.
+        case unreadable
+    }
+
+    let key: String
+    let revision: Int
+    let content: Content
+    /// Set if this host's own transaction deleted it.
+    var deleteID: WriteID?
+    /// Found by a comparison, not told by the watch. It counts although the cursor is further.
+    var isFound = false
+
+    var value: JSON? {
+        if case .put(let envelope) = content { envelope.value } else { nil }
+    }
+
+    /// Which write made it; nil for a delete by somebody else, and for what a person put there.
+    var id: WriteID? {
+        if case .put(let envelope) = content { envelope.id } else { deleteID }
+    }
+
+    var host: String? {
+        if case .put(let envelope) = content { envelope.host } else { nil }
+    }
+
+    var by: String? {
+        if case .put(let envelope) = content { envelope.by } else { nil }
+    }
+
+    /// The key's revision in etcd from here on.
+    var etcd: Int { content == .delete ? 0 : revision }
+}
+
+/// A local write that came too late: etcd had another one first.
+struct LostWrite: Sendable, Equatable {
+    let key: String
+    /// Nil if it was a delete.
+    let value: JSON?
+    let by: String?
+    let revision: Int
+    let winner: EtcdChange
+}
+
+/// What a change in etcd means here.
+enum MirrorStep: Sendable, Equatable {
+    /// It is known already.
+    case skip
+    /// The host's own write, confirmed.
+    case confirm
+    /// Both sides say the same.
+    case agree
+    /// The bus keeps what it has; only the guard of the next write moves.
+    case pass
+    /// The host is the key's only author and writes its value again.
+    case writeAgain
+    case refuse
+    /// The bus takes it, if the key there has this revision. A write that lost is kept elsewhere.
+    case apply(ifRevision: Int, lost: LostWrite?)
+}
+
+extension Mirror {
+    func step(for change: EtcdChange) -> MirrorStep {
+        let known = keys[change.key]
+        let direction = known?.direction ?? sharing.direction(of: change.key)
+        guard !direction.isEmpty, isNew(change, known) else { return .skip }
+        let state = known ?? KeyState(direction: direction)
+        if isOwn(change, state) { return .confirm }
+        if direction.contains(.own) { return state.revision > 0 ? .writeAgain : .pass }
+        guard direction.contains(.into) else { return .pass }
+        if change.content == .unreadable { return .refuse }
+        if state.isOwed || change.content == .delete, state.value == change.value { return .agree }
+        return .apply(ifRevision: state.ifRevision, lost: state.isOwed ? lost(change, state) : nil)
+    }
+
+    private func isNew(_ change: EtcdChange, _ state: KeyState?) -> Bool {
+        if change.isFound { return true }
+        return change.revision > cursor && change.revision > state?.etcd ?? 0
+    }
+
+    private func isOwn(_ change: EtcdChange, _ state: KeyState) -> Bool {
+        if let id = change.id {
+            // An older write that isn't owed any more came too late, from an earlier life, over what the bus has
+            // taken since: then it counts like anybody's.
+            return id.bridge == bridge
+                && (state.isOwed || state.value == nil || id.revision == state.revision)
+        }
+        // A delete without a mark: the transaction under way had no room for one. Its guard says whether it can
+        // have been this one.
+        guard change.content == .delete, let transaction = underWay, transaction.deleteMark == nil else {
+            return false
+        }
+        return transaction.writes.contains {
+            $0.key == change.key && $0.value == nil && $0.guardRevision == state.etcd
+        }
+    }
+
+    private func lost(_ change: EtcdChange, _ state: KeyState) -> LostWrite {
+        LostWrite(
+            key: change.key,
+            value: state.value,
+            by: state.by,
+            revision: state.revision,
+            winner: change
+        )
+    }
+
+    /// Notes that a step was done. `revision` is that of the bus, if the step wrote there.
+    mutating func take(_ step: MirrorStep, _ change: EtcdChange, revision: Int?) {
+        guard step != .skip else { return }
+        var state = keys[change.key] ?? KeyState(direction: sharing.direction(of: change.key))
+        state.etcd = change.etcd
+        keys[change.key] = state
+        switch step {
+        case .skip, .pass: break
+        case .refuse: counts.refused += 1
+        case .agree: settle(change.key)
+        case .confirm: confirm(state, by: change)
+        case .writeAgain: if !state.isOwed { owe(change.key) }
+        case .apply(_, let lost): apply(change, lost, revision: revision)
+        }
+        forgetIfPossible(change.key)
+    }
+
+    private mutating func confirm(_ state: KeyState, by change: EtcdChange) {
+        let isNewest =
+            change.content == .delete ? state.value == nil : state.revision == change.id?.revision
+        if isNewest {
+            settle(change.key)
+        } else if state.value == nil, !state.isOwed {
+            // This host put it there, and it is gone here: it was deleted while the bridge was away.
+            owe(change.key)
+        }
+    }
+
+    private mutating func apply(_ change: EtcdChange, _ lost: LostWrite?, revision: Int?) {
+        settle(change.key)
+        var state = keys[change.key] ?? KeyState(direction: sharing.direction(of: change.key))
+        state.etcd = change.etcd
+        state.value = change.value
+        state.by = change.by
+        if let revision {
+            state.revision = revision
+            ownRevisions.insert(revision)
+        }
+        keys[change.key] = state
+        counts.applied += 1
+        if lost != nil { counts.conflicts += 1 }
+    }
+
+    /// A local write keeps coming in between. It counts as made after this change, and goes over it.
+    mutating func yield(to change: EtcdChange) {
+        take(.pass, change, revision: nil)
+    }
+
+    /// Everything up to this revision of etcd is on the bus.
+    mutating func advance(to revision: Int) {
+        cursor = max(cursor, revision)
+    }
+}

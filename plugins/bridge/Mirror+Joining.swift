@@ -1,0 +1,77 @@
+// How a bridge begins: it compares the bus with etcd. Without a cursor, where both have a key, etcd's counts.
+// With one, whatever differs from etcd as it was at the cursor was written here since, and later changes come
+// by the watch. After a compaction that past is gone, and the marks of what was sent decide.
+
+import PlugboardClient
+
+extension Mirror {
+    /// How the bus is compared with the whole range of etcd.
+    enum Comparison: Sendable, Equatable {
+        /// There is no cursor, or etcd's history isn't the one that it belongs to.
+        case join
+        /// The range is etcd as it was at the cursor.
+        case past
+        /// The range is newer than the cursor. Etcd had everything of this bus up to `settled`, and what `name`
+        /// wrote on the bus came from etcd.
+        case compacted(cursor: Int, settled: Int, name: String)
+    }
+
+    /// Compares with the whole range as it was at a revision. Returns the changes that the bus has yet to take.
+    mutating func reconcile(_ range: [EtcdChange], at revision: Int, _ comparison: Comparison) -> [EtcdChange]
+    {
+        let there = Set(range.map(\.key))
+        var changes: [EtcdChange] = []
+        for change in range where !sharing.direction(of: change.key).isEmpty {
+            if keep(change, comparison) { changes.append(change) }
+        }
+        let missing = keys.filter { $0.value.value != nil && !there.contains($0.key) }
+        for key in missing.sorted(by: { $0.value.revision < $1.value.revision }).map(\.key) {
+            if let gone = missingThere(key, revision, comparison) { changes.append(gone) }
+        }
+        return changes
+    }
+
+    /// Takes a key of the range. Returns whether the bus may have to take its value.
+    private mutating func keep(_ change: EtcdChange, _ comparison: Comparison) -> Bool {
+        var state = keys[change.key] ?? KeyState(direction: sharing.direction(of: change.key))
+        let differs = state.value != change.value
+        switch comparison {
+        case .join: break
+        case .past: state.etcd = change.etcd
+        case .compacted(let cursor, _, _):
+            // What this host put there and doesn't have any more was deleted here since.
+            let isDeletedHere = state.value == nil && change.id?.bridge == bridge
+            if change.revision <= cursor || isDeletedHere { state.etcd = change.etcd }
+        }
+        keys[change.key] = state
+        guard differs else {
+            keys[change.key]?.etcd = change.etcd
+            return false
+        }
+        if state.direction.contains(.out), isLocal(state, comparison) { owe(change.key) }
+        return state.etcd == 0
+    }
+
+    /// Whether the bus's value, or its absence, was written here and not sent yet.
+    private func isLocal(_ state: KeyState, _ comparison: Comparison) -> Bool {
+        switch comparison {
+        case .join: state.value != nil
+        case .past: true
+        case .compacted(_, let settled, let name):
+            state.value == nil ? state.etcd > 0 : state.revision > settled && state.by != name
+        }
+    }
+
+    /// A key that only the bus has was written here, or deleted there.
+    private mutating func missingThere(_ key: String, _ revision: Int, _ comparison: Comparison)
+        -> EtcdChange?
+    {
+        guard let state = keys[key] else { return nil }
+        if isLocal(state, comparison) {
+            if state.direction.contains(.out) { owe(key) }
+            return nil
+        }
+        guard state.direction.contains(.into) else { return nil }
+        return EtcdChange(key: key, revision: revision, content: .delete, isFound: true)
+    }
+}

@@ -1,0 +1,178 @@
+// From the bus to etcd: what the next transaction is, and what its answer means. Each write is guarded by
+// the revision that this host last saw, so a write that comes too late changes nothing.
+
+import PlugboardClient
+
+/// Some writes that etcd makes all or none. It is repeated unchanged until its outcome is known.
+struct Transaction: Sendable, Equatable {
+    struct Write: Sendable, Equatable {
+        let key: String
+        /// The revision that the key must have in etcd; 0: it must be absent.
+        let guardRevision: Int
+        /// Nil deletes the key.
+        let value: JSON?
+        let by: String?
+        let id: WriteID
+        /// The time of day when it was noted, for people.
+        var when: String?
+    }
+
+    let writes: [Write]
+
+    /// The newest of its deletes. Deletes carry no identifier in etcd, so a mark beside them does, if there is
+    /// room for one.
+    var deleteMark: WriteID? {
+        guard writes.count < BridgeLimits.transactionKeysMax else { return nil }
+        return writes.filter { $0.value == nil }.map(\.id).max { $0.revision < $1.revision }
+    }
+}
+
+/// What etcd answered to a transaction.
+enum TransactionOutcome: Sendable, Equatable {
+    case done(revision: Int)
+    /// A guard didn't hold. `found` is what was there: the revision and the identifier of each key.
+    case failed(at: Int, found: [String: (revision: Int, id: WriteID?)])
+    /// etcd will never take it.
+    case refused
+
+    static func == (one: TransactionOutcome, other: TransactionOutcome) -> Bool {
+        switch (one, other) {
+        case (.done(let one), .done(let other)): one == other
+        case (.failed(let one, _), .failed(let other, _)): one == other
+        case (.refused, .refused): true
+        default: false
+        }
+    }
+}
+
+extension Mirror {
+    /// Whether something can be sent now.
+    var isReady: Bool { underWay == nil && cursor >= barrier && queue.owed > 0 }
+
+    /// The next transaction: whole revisions of the bus, the oldest first, as many as fit.
+    mutating func nextTransaction(when: String? = nil) -> Transaction? {
+        guard isReady else { return nil }
+        var places: [OwedQueue.Place] = []
+        var bytes = 0
+        let (keys, unclaimed) = (keys, Sharing(own: sharing.own.filter { !claimed.contains($0) }))
+        while places.count < transactionKeysMax {
+            let group = queue.nextGroup {
+                Self.isOwed($0, keys) && (unclaimed.own.isEmpty || unclaimed.direction(of: $0.key).isEmpty)
+            }
+            guard !group.isEmpty else { break }
+            let size = group.reduce(0) { $0 + self.bytes(of: $1.key) }
+            let fits =
+                places.count + group.count <= transactionKeysMax
+                && bytes + size <= BridgeLimits.transactionBytesMax
+            if !fits, !places.isEmpty {
+                queue.putBack(group)
+                break
+            }
+            places += fits ? group : firstPart(of: group)
+            bytes += size
+            if !fits { break }
+        }
+        guard !places.isEmpty else { return nil }
+        underWay = Transaction(writes: places.map { write($0, when) })
+        return underWay
+    }
+
+    private func write(_ place: OwedQueue.Place, _ when: String?) -> Transaction.Write {
+        let state = keys[place.key]
+        return Transaction.Write(
+            key: place.key,
+            guardRevision: state?.etcd ?? 0,
+            value: state?.value,
+            by: state?.by,
+            id: WriteID(bridge: bridge, revision: place.revision),
+            when: when
+        )
+    }
+
+    /// As much of a batch as fits into one transaction; the rest goes in the next ones.
+    private mutating func firstPart(of group: [OwedQueue.Place]) -> [OwedQueue.Place] {
+        var bytes = 0
+        var count = 0
+        for place in group.prefix(transactionKeysMax) {
+            bytes += self.bytes(of: place.key)
+            if count > 0, bytes > BridgeLimits.transactionBytesMax { break }
+            count += 1
+        }
+        if count < group.count {
+            counts.split += 1
+            queue.putBack(Array(group[count...]))
+        }
+        return Array(group[..<count])
+    }
+
+    private func bytes(of key: String) -> Int {
+        // The envelope's other members are short.
+        key.utf8.count + (keys[key]?.value?.bytes.count ?? 0) + 256
+    }
+
+    /// Takes etcd's answer to the transaction that is under way. No answer is not an answer.
+    mutating func settle(_ outcome: TransactionOutcome) {
+        guard let transaction = underWay else { return }
+        underWay = nil
+        switch outcome {
+        case .done(let revision): for write in transaction.writes { confirm(write, revision) }
+        case .failed(let revision, let found):
+            // An earlier attempt was done after all, perhaps one of an earlier life with other writes beside it.
+            for write in transaction.writes where write.value != nil && found[write.key]?.id == write.id {
+                confirm(write, found[write.key]?.revision ?? 0)
+            }
+            // Whatever the guards met comes by the watch. What lost is decided there, in etcd's order.
+            wait(for: transaction, revision, found)
+            putBack(transaction)
+        case .refused: refuse(transaction)
+        }
+    }
+
+    /// Sends nothing until the watch has told what the guards met.
+    private mutating func wait(
+        for transaction: Transaction,
+        _ revision: Int,
+        _ found: [String: (revision: Int, id: WriteID?)]
+    ) {
+        for write in transaction.writes where found[write.key]?.revision ?? 0 != write.guardRevision {
+            if let there = found[write.key]?.revision {
+                barrier = max(barrier, there)
+            } else {
+                // Which revision deleted it isn't known, nor whether any other event follows.
+                fence(after: revision)
+            }
+        }
+    }
+
+    private mutating func confirm(_ write: Transaction.Write, _ revision: Int) {
+        counts.sent += 1
+        // The bus may have taken another host's value meanwhile, which was deleted before this write came. Then
+        // the watch brings this one back.
+        guard var state = keys[write.key], state.isOwed || state.revision == write.id.revision else { return }
+        // The watch may have been faster, and may have told of later writes.
+        let isKnown = state.etcd > revision || cursor >= revision
+        if !isKnown { state.etcd = write.value == nil ? 0 : revision }
+        keys[write.key] = state
+        if state.revision == write.id.revision { settle(write.key) }
+        forgetIfPossible(write.key)
+    }
+
+    /// A transaction of many keys is tried again in halves, until the one that etcd refuses is alone.
+    private mutating func refuse(_ transaction: Transaction) {
+        putBack(transaction)
+        guard let only = transaction.writes.first, transaction.writes.count == 1 else {
+            transactionKeysMax = max(1, transaction.writes.count / 2)
+            return
+        }
+        transactionKeysMax = BridgeLimits.transactionKeysMax
+        guard isOwed(OwedQueue.Place(revision: only.id.revision, key: only.key)) else { return }
+        settle(only.key)
+        keys[only.key]?.isRefused = true
+        counts.refused += 1
+    }
+
+    private mutating func putBack(_ transaction: Transaction) {
+        let places = transaction.writes.map { OwedQueue.Place(revision: $0.id.revision, key: $0.key) }
+        queue.putBack(places.filter(isOwed))
+    }
+}

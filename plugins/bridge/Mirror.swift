@@ -1,0 +1,161 @@
+// What the bridge knows of each key: its newest revision in etcd, its value on the bus, and whether the bus
+// has a write that etcd doesn't have yet. It is a value without input and output, so a test can play any
+// order of events. The session owns it.
+//
+// What always holds: a key is owed exactly if its newest write was made on this bus and etcd hasn't
+// confirmed it. At most one transaction is under way. Nothing is sent until the bridge has seen everything
+// up to `barrier`.
+
+import PlugboardClient
+
+/// Both sides, as far as they are known.
+struct Mirror: Sendable {
+    let sharing: Sharing
+    /// Stands in the identifier of each write, and changes with the bus's epoch.
+    let bridge: String
+    /// Everything in etcd up to this revision is on the bus.
+    var cursor = 0
+    /// Until the cursor is here, nothing is sent.
+    var barrier = 0
+    /// A write of the bridge's own has to be made in etcd, whose event shows that the watch has got so far.
+    var needsFence = false
+    var counts = Counts()
+    /// Patterns of `--own` that this host has claimed.
+    var claimed: Set<String> = []
+
+    var keys: [String: KeyState] = [:]
+    var queue = OwedQueue()
+    var underWay: Transaction?
+    /// How many keys the next transaction may have: fewer while one that etcd refuses is looked for.
+    var transactionKeysMax = BridgeLimits.transactionKeysMax
+    /// Revisions of the bus that the bridge wrote and whose events haven't come yet.
+    var ownRevisions: Set<Int> = []
+    /// The newest revision whose events have come.
+    var noted = 0
+
+    /// What the bridge has done since it started.
+    struct Counts: Sendable, Equatable {
+        var sent = 0
+        var applied = 0
+        var conflicts = 0
+        var refused = 0
+        /// Writes that were replaced by a newer one before they were sent.
+        var folded = 0
+        /// Batches that needed more than one transaction.
+        var split = 0
+    }
+
+    init(sharing: Sharing, bridge: String) {
+        self.sharing = sharing
+        self.bridge = bridge
+    }
+
+    /// How many keys etcd has yet to get.
+    var owed: Int { queue.owed }
+
+    /// Up to this revision of the bus, etcd has everything.
+    var settled: Int {
+        let waiting = queue.oldest { Self.isOwed($0, keys) } ?? noted + 1
+        let sent = underWay?.writes.map(\.id.revision).min() ?? noted + 1
+        return max(0, min(waiting, sent) - 1)
+    }
+
+    static func isOwed(_ place: OwedQueue.Place, _ keys: [String: KeyState]) -> Bool {
+        keys[place.key].map { $0.isOwed && $0.revision == place.revision } ?? false
+    }
+
+    func isOwed(_ place: OwedQueue.Place) -> Bool { Self.isOwed(place, keys) }
+}
+
+/// One key on both sides.
+struct KeyState: Sendable {
+    let direction: Direction
+    /// The key's newest revision in etcd as far as the bridge has seen it; 0 if it is absent there.
+    var etcd = 0
+    /// The revision of its newest write on the bus.
+    var revision = 0
+    /// Its value on the bus; nil if it is absent there.
+    var value: JSON?
+    var by: String?
+    var isOwed = false
+    /// etcd doesn't take it, for example because it is too large. A newer write is tried again.
+    var isRefused = false
+
+    /// What `if` has to say so that nothing unseen is overwritten.
+    var ifRevision: Int { value == nil ? 0 : revision }
+    var isForgettable: Bool { value == nil && etcd == 0 && !isOwed }
+}
+
+// MARK: The bus's side
+
+extension Mirror {
+    /// Takes a value of the snapshot, before `reconcile`.
+    mutating func begin(_ key: String, _ value: JSON, revision: Int, by: String?) {
+        let direction = sharing.direction(of: key)
+        guard !direction.isEmpty else { return }
+        keys[key] = KeyState(direction: direction, revision: revision, value: value, by: by)
+        noted = max(noted, revision)
+    }
+
+    /// Takes a change on the bus. Own writes are recognised by their revision.
+    mutating func note(_ key: String, _ value: JSON?, revision: Int, by: String?) {
+        passed(revision)
+        let direction = sharing.direction(of: key)
+        guard !direction.isEmpty, !ownRevisions.contains(revision) else { return }
+        var state = keys[key] ?? KeyState(direction: direction)
+        guard revision > state.revision else { return }
+        if state.isOwed { counts.folded += 1 }
+        state.revision = revision
+        state.value = value
+        state.by = by
+        keys[key] = state
+        if direction.contains(.out) { owe(key) }
+        forgetIfPossible(key)
+    }
+
+    /// Marks the end of a group of events: all of one revision have come.
+    mutating func endGroup() {
+        ownRevisions = ownRevisions.filter { $0 > noted }
+    }
+
+    /// Sends nothing until the watch has passed a revision after this one. `fenced` says which.
+    mutating func fence(after revision: Int) {
+        barrier = Int.max
+        needsFence = true
+    }
+
+    mutating func fenced(at revision: Int) {
+        barrier = revision
+        needsFence = false
+    }
+
+    private mutating func passed(_ revision: Int) {
+        noted = max(noted, revision)
+    }
+
+    /// Etcd has to get the key's present value.
+    mutating func owe(_ key: String) {
+        guard var state = keys[key] else { return }
+        if !state.isOwed { queue.owed += 1 }
+        state.isOwed = true
+        state.isRefused = false
+        keys[key] = state
+        queue.append(state.revision, key)
+        if queue.isSparse {
+            let keys = keys
+            queue.compact { Self.isOwed($0, keys) }
+        }
+    }
+
+    /// Etcd has what the bus has.
+    mutating func settle(_ key: String) {
+        guard keys[key]?.isOwed == true else { return }
+        keys[key]?.isOwed = false
+        queue.owed -= 1
+        forgetIfPossible(key)
+    }
+
+    mutating func forgetIfPossible(_ key: String) {
+        if keys[key]?.isForgettable == true { keys[key] = nil }
+    }
+}
