@@ -93,7 +93,7 @@ struct Hub: ~Copyable {
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendBye(
             reason: farewell.reason,
-            message: farewell.message,
+            message: delivery.takeMessage(to: session) ?? farewell.message,
             to: &sessions[session].outbox.own
         )
     }
@@ -125,7 +125,7 @@ struct Hub: ~Copyable {
         _ session: SessionHandle
     ) throws(Refusal) {
         switch request.operation {
-        case .publish, .emit, .patch, .delete: try write(request, line, session)
+        case .publish, .emit, .patch, .add, .delete: try write(request, line, session)
         case .batch: try writeBatch(request, line, session)
         case .get: try get(request, line, session)
         case .keys: try listKeys(request, line, session)
@@ -148,6 +148,7 @@ struct Hub: ~Copyable {
         case .unserve: try unserve(request, line, session)
         case .will: try keepWill(request, line, session)
         case .goodbye: part(request, line, session)
+        case .disconnect: try disconnect(request, line, session)
         }
     }
 
