@@ -13,6 +13,8 @@ public enum Limits {
     /// Bytes of a kept value. Only the result of a patch can reach it, because a published value shares
     /// its line with other fields.
     public static let valueBytesMax = 1_048_576
+    /// Digits of a number that is added, and of the sum, written without an exponent.
+    public static let sumDigitsMax = 128
     /// Bytes of a request's `id`, between the quotes as written.
     public static let idBytesMax = 64
     /// Bytes of a client's name.
@@ -61,6 +63,8 @@ public enum Limits {
     public static let chainStepsDefault = 100
     /// Observers in one reply to `who`.
     public static let listedObserversMax = 1_000
+    /// Services in the value of `$broker.services`.
+    public static let listedServicesMax = 1_000
     /// How many observers one line names, if another observer waits for their `ack`.
     public static let awaitedObserversMax = 8
     /// Connections at the same time.
@@ -89,6 +93,7 @@ public enum Limits {
         ("key", keyBytesMax),
         ("depth", depthMax),
         ("value", valueBytesMax),
+        ("digits", sumDigitsMax),
         ("id", idBytesMax),
         ("name", nameBytesMax),
         ("sub", subBytesMax),
@@ -119,8 +124,8 @@ public enum ProtocolVersion {
     /// The words of the greeting's `features` in alphabetical order: abilities that a client may check
     /// for.
     public static let features = [
-        "ack", "batch", "calls", "cause", "delivery", "diff", "durable", "every", "explain", "fields", "if",
-        "initial", "live", "old", "patch", "pause", "phase", "shorthand", "since", "trace", "ttl", "values",
-        "where", "while", "who", "why", "will",
+        "ack", "add", "batch", "calls", "cause", "delivery", "diff", "disconnect", "durable", "every",
+        "explain", "fields", "if", "initial", "live", "old", "patch", "pause", "phase", "shorthand",
+        "since", "trace", "ttl", "values", "where", "while", "who", "why", "will",
     ]
 }

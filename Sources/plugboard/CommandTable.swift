@@ -4,11 +4,11 @@
 enum CommandTable {
     static let all: [Command] = [
         .up, .plugins, .plugin, .broker, .restart, .install, .serve,
-        .publish, .emit, .patch, .delete, .batch, .load, .call, .replay,
+        .publish, .emit, .patch, .add, .delete, .batch, .load, .call, .replay,
         .get, .wait, .keys, .dump, .subscribe, .record, .top,
-        .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,
-        .completions, .man, .dashboard, .status, .clients, .services, .metrics, .ping, .new, .play, .launch,
-        .complete,
+        .who, .why, .trace, .explain, .pause, .step, .resume, .disconnect, .journal, .policy, .bench, .limits,
+        .help, .completions, .man, .dashboard, .status, .clients, .services, .metrics, .ping, .new, .play,
+        .launch, .complete,
     ]
 
     /// The commands in the overview.

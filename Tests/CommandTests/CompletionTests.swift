@@ -52,6 +52,26 @@ struct CompletionTests {
         }
     }
 
+    @Test("up takes the names of the plugins in its folder, and a program follows -- of those that run one")
+    func programs() throws {
+        #expect(Completion(after: ["up"], current: "") == .startable)
+        #expect(Completion(after: ["serve", "a", "--"], current: "") == .files)
+        #expect(Completion(after: ["serve", "a", "--jobs", "2", "--", "cat"], current: "-") == .files)
+        #expect(Completion(after: ["subscribe", "a", "--exec", "--"], current: "") == .files)
+        #expect(words("serve", "a", current: "--jo") == ["--jobs"])
+        let folder = try TemporaryFolder()
+        for name in ["cart", "logger", "review-tracker"] {
+            _ = try folder.write("p/\(name)/plugin.json", "{\"name\":\"\(name)\",\"run\":\"/bin/true\"}")
+        }
+        func complete(_ words: String...) throws -> [String] {
+            try Run(["complete", "fish", "up", "--plugins", "\(folder.path)/p"] + words, in: folder)
+                .finished().lines
+        }
+        #expect(try complete("") == ["words", "cart", "logger", "review-tracker"])
+        #expect(try complete("cart", "re") == ["words", "review-tracker"])
+        #expect(try complete("cart", "ca") == ["words"])
+    }
+
     @Test("arguments: keys, files, commands, the words themselves, and nothing after the last one")
     func arguments() {
         for command in CommandTable.visible where ["KEY", "PATTERN"].contains(command.parameters.first?.name)
@@ -61,7 +81,7 @@ struct CompletionTests {
         #expect(Completion(after: ["get", "--timeout", "3", "--json"], current: "") == .keys)
         #expect(Completion(after: ["subscribe", "a", "b"], current: "") == .keys)
         #expect(Completion(after: ["explain", "publish"], current: "") == .keys)
-        #expect(words("explain") == ["publish", "emit", "patch", "delete"])
+        #expect(words("explain") == ["publish", "emit", "patch", "add", "delete"])
         #expect(Completion(after: ["replay"], current: "") == .files)
         #expect(Completion(after: ["bench"], current: "") == .files)
         #expect(words("help", current: "compl") == ["completions"])

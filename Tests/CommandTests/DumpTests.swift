@@ -42,6 +42,28 @@ final class DumpTests: BrokerSuite {
         #expect(again.count { $0.hasSuffix(#","x-batch":2}"#) } == 2)
     }
 
+    @Test("a dump tells what ends a value, and load begins its time anew and leaves out what was bound")
+    func endsAreTold() throws {
+        let till = try LinePeer(path: folder.socket)
+        try till.send(#"{"op":"publish","id":1,"key":"here","value":1,"while":"connected"}"# + "\n")
+        while try !till.text().contains(#""ok":"publish""#) {}
+        _ = try run("publish", "soon", "2", "--ttl", "3600")
+        let dump = try run("dump")
+        #expect(dump.lines.first?.hasSuffix(#","while":"connected"}"#) == true)
+        let left = try #require(dump.lines.last?.firstMatch(of: /,"ttl":([0-9]+)}$/).flatMap { Int($0.1) })
+        #expect((3_000_000...3_600_000).contains(left))
+        let copy = try Copy()
+        let loaded = try copy.run("load", "-", input: dump.output)
+        #expect(
+            loaded.output == "wrote 1 value in 1 write, left out 1 that ended with a connection, revision 1\n"
+        )
+        let again = try copy.run("get", "soon", "--json").output
+        let rest = try #require(again.firstMatch(of: /,"ttl":([0-9]+)/).flatMap { Int($0.1) })
+        #expect((2_900_000...left).contains(rest))
+        #expect(try copy.run("load", "-", "--bound", input: dump.output).output.hasPrefix("wrote 2 values"))
+        #expect(try !copy.run("get", "here", "--json").output.contains("while"))
+    }
+
     private static let jq = try? ProgramSearch.path(of: "jq")
 
     /// A dump with one batch, in a file.

@@ -128,7 +128,7 @@ final class InsightTests: BrokerSuite {
         #expect(try run("pause", "999").messages.contains("not_found"))
         let named = try run("pause", "cart")
         #expect(named.end == .exited(64))
-        #expect(named.messages.contains("plugboard who KEY tells the number"))
+        #expect(named.messages.contains("plugboard clients lists them"))
         #expect(try run("step", "\(client)", "--count", "0").end == .exited(64))
     }
 

@@ -45,10 +45,28 @@ final class MetricsTests: BrokerSuite {
         #expect(
             samples["plugboard_writes_total"] == ["1"] && samples["plugboard_client_lines_total"] == ["1"]
         )
+        #expect(samples["plugboard_calls_total"] == ["0"] && samples["plugboard_clients_omitted"] == ["0"])
         #expect(finished.output.contains(#",name="o\"d\\d"} "#))
         #expect(samples.count > 20)
         #expect(MetricsText.seconds(1_234_567) == "1.234567" && MetricsText.seconds(12) == "0.000012")
         #expect(MetricsText.escaped("a\n\"\\") == #"a\n\"\\"#)
+    }
+
+    @Test("of very many clients only the last have figures of their own, and the others are counted")
+    func manyClients() throws {
+        let connection = try BrokerConnection(path: folder.socket)
+        try connection.expectGreeting()
+        var report = try BusReport(connection)
+        for count in [MetricsText.clientsMax, MetricsText.clientsMax + 1] {
+            report.clients = try (1...count).map {
+                try JSONObject(parsing: Array(#"{"client":\#($0),"name":"c","lines":1}"#.utf8)[...])
+            }
+            let text = MetricsText(report).text
+            let samples = try samples(text)
+            #expect(samples["plugboard_client_lines_total"]?.count == MetricsText.clientsMax)
+            #expect(samples["plugboard_clients_omitted"] == ["\(count - MetricsText.clientsMax)"])
+            #expect(text.contains("{client=\"1\",") == (count == MetricsText.clientsMax))
+        }
     }
 
     @Test(

@@ -16,17 +16,19 @@ struct DurableRepliesTests {
                 isTold: true,
                 slot: 0,
                 idCount: 0,
+                sumCount: 0,
                 revision: mark,
                 mark: mark
             )
-            replies.add(reply, id: Span())
+            replies.add(reply, id: Span(), sum: Span())
         }
     }
 
     private static func answer(_ replies: inout DurableReplies, upTo mark: UInt64) {
         var id = ByteBuffer()
+        var sum = ByteBuffer()
         var count = 0
-        while replies.next(upTo: mark, id: &id) != nil { count += 1 }
+        while replies.next(upTo: mark, id: &id, sum: &sum) != nil { count += 1 }
         replies.noteAnswered(count)
     }
 

@@ -129,11 +129,13 @@ struct JournalBrokerTests {
             try client.send(
                 #"{"op":"batch","id":4,"durable":true,"writes":[{"op":"publish","key":"b","value":1}]}"#
             )
+            try client.send(#"{"op":"add","id":"long id","key":"k.1","value":-0.25,"durable":true}"#)
             client.halfClose()
             for id in 1...3 {
                 #expect(try client.line() == #"{"ok":"publish","id":\#(id),"revision":\#(id)}"#)
             }
             #expect(try client.line() == #"{"ok":"batch","id":4,"revision":4}"#)
+            #expect(try client.line() == #"{"ok":"add","id":"long id","revision":5,"value":0.75}"#)
             #expect(try client.lineOrEnd() == nil)
         }
     }

@@ -1,5 +1,6 @@
 // Every request to a real broker.
 
+import Foundation
 import PlugboardWire
 import TestSupport
 import Testing
@@ -95,6 +96,23 @@ struct RequestTests {
         #expect(revision == 3)
         #expect(try await bus.batch([.publish("c", JSON("3")), .emit("d", 4)]) == 4)
         #expect(try await bus.keys().map(\.key) == ["a", "b", "c"])
+    }
+
+    @Test("numbers are added in one step, exactly, and the sum is returned")
+    func additions() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let sums = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 { group.addTask { try await bus.add("visits", 1) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(sums == Set(1...20))
+        let sum: Decimal = try await bus.add("cart", Decimal(string: "0.1") ?? 0, field: "/total")
+        #expect(try await bus.add("cart", Decimal(string: "0.2") ?? 0, field: "/total") == sum * 3)
+        try await bus.batch([.add("visits", -20), .add("cart", 1.5, field: "/items", cause: 1)])
+        #expect(try await bus.get("visits", as: Int.self) == 0)
+        #expect(try await bus.entry("cart")?.value == JSON(#"{"total":0.3,"items":1.5}"#))
+        await #expect { try await bus.add("cart", 1) } throws: { ($0 as? BusError)?.code == .conflict }
     }
 
     @Test("keys come from all pages, in order")

@@ -44,7 +44,7 @@ struct RandomRequests {
 
     private mutating func fields(of operation: String) -> [(String, String)] {
         switch operation {
-        case "publish", "emit", "patch", "delete": writing(operation)
+        case "publish", "emit", "patch", "add", "delete": writing(operation)
         case "batch": [("writes", "[\((0..<chance.below(4)).map { _ in write() }.joined(separator: ","))]")]
         case "will": chance.oneIn(3) ? [] : [("write", write())]
         case "explain": [("write", write())]
@@ -67,7 +67,10 @@ struct RandomRequests {
 
     private mutating func writing(_ operation: String) -> [(String, String)] {
         var fields = [("key", key())]
-        if operation != "delete" { fields.append(("value", value())) }
+        if operation != "delete" { fields.append(("value", operation == "add" ? addend() : value())) }
+        if operation == "add", chance.oneIn(2) {
+            fields.append(("field", "\"\(chance.pick(["/n", "/a/b", "", "n"]))\""))
+        }
         if operation != "emit", chance.oneIn(6) { fields.append(("if", "\(chance.below(20))")) }
         if chance.oneIn(4) { fields.append(("cause", "\(chance.below(number))")) }
         if operation == "publish", chance.oneIn(8) { fields.append(("ttl", "\(1 + chance.below(30))")) }
@@ -77,7 +80,7 @@ struct RandomRequests {
     }
 
     private mutating func write() -> String {
-        let operation = chance.pick(["publish", "publish", "emit", "patch", "delete", "get"])
+        let operation = chance.pick(["publish", "publish", "emit", "patch", "add", "delete", "get"])
         return Self.object([("op", "\"\(operation)\"")] + writing(operation))
     }
 
@@ -141,12 +144,17 @@ struct RandomRequests {
         ])
     }
 
+    private mutating func addend() -> String {
+        chance.pick(["1", "-2", "0.50", "1e400", "-0", "12e-3", "\"1\""])
+    }
+
     private static let odd = [
         "null", "-1", "1.5", "true", "\"\"", "[]", "{}", "99999999999999999999", "\"\\ud800\"", "[1,",
     ]
 
     static let operations = [
-        "hello", "publish", "publish", "publish", "emit", "patch", "delete", "batch", "get", "keys",
+        "hello", "publish", "publish", "publish", "emit", "patch", "add", "delete", "batch", "get",
+        "keys",
         "subscribe", "subscribe", "unsubscribe", "unsubscribe", "pause", "resume", "resume", "step", "ack",
         "will", "serve", "unserve", "call", "call", "return", "return", "who", "why", "trace", "explain",
         "explain", "sync", "help", "nope",

@@ -102,6 +102,23 @@ struct ValueVectorTests {
         }
     }
 
+    @Test("a number is added exactly, to a value or to a part of it, or refused as the table says")
+    func adds() throws {
+        let asker = try Asker()
+        for row in try VectorTable("sums.tsv", columns: 4...4).rows {
+            _ = try asker.ask(#"{"op":"delete","id":1,"key":"k"}"#)
+            if row.columns[0] != "-" { #expect(try asker.publish(try row.bytes(0)) == nil, "\(row)") }
+            let field = row.columns[2] == "-" ? [] : Array(#","field":"#.utf8) + (try row.bytes(2))
+            let line = Array(#"{"op":"add","id":1,"key":"k","value":"#.utf8) + (try row.bytes(1)) + field
+            let code = try asker.code(line + Array("}".utf8))
+            if ["conflict", "limit"].contains(row.columns[3]) {
+                #expect(code == row.columns[3], "\(row)")
+            } else {
+                #expect(try code == nil && asker.value() == row.bytes(3), "\(row)")
+            }
+        }
+    }
+
     private static func characters(_ literal: [UInt8]) throws -> [UInt8] {
         Array(try JSONNode(literal).string?.utf8 ?? "".utf8)
     }

@@ -36,10 +36,10 @@ struct PageFilesTests {
         let names = try SourceTree.names(in: "\(Self.folder)/page")
         #expect(names.count > 10)
         for name in names {
-            let swift = try SourceTree.text(of: "\(Self.folder)/Page/\(Self.swiftName(name))")
+            let swift = try SourceTree.text(of: "\(Self.folder)/PageText/\(Self.swiftName(name))")
             #expect(swift == (try Self.embedded(name)), "\(name): run .ci/page")
         }
-        let made = try SourceTree.names(in: "\(Self.folder)/Page")
+        let made = try SourceTree.names(in: "\(Self.folder)/PageText")
         #expect(Set(made) == Set(try names.map(Self.swiftName)))
     }
 

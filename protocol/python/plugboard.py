@@ -496,6 +496,12 @@ class Greeting:
         )
 
 
+def _end(members: _Members) -> Tuple[bool, Optional[float]]:
+    """What ends a value by itself: its writer's connection, and after how many seconds."""
+    milliseconds = _integer_or_none(members, "ttl")
+    return members.get("while") == "connected", None if milliseconds is None else milliseconds / 1000
+
+
 @dataclass
 class Event:
     """A change of a key, a value that isn't kept, or news about the subscription.
@@ -509,7 +515,8 @@ class Event:
     - `emit`: a value that isn't kept.
     - `synced`: the snapshot is complete, and later events are live.
     - `lagged`: the broker dropped `dropped` events here, from the revisions `first` to `last`.
-    - `trace`: a write, and what became of it for each of the `observers`.
+    - `trace`: a write, and what became of it for each of the `observers`. Or, if `op` is `call`, a call:
+      its `outcome`, and its `server`.
     - `disconnected`: the connection broke. The bus makes a new one.
     - `reconnected`: there is a new connection. If `resumed`, what was missed follows, once. If not, all
       current values follow, marked `initial`. `epoch_changed` says that revisions count anew.
@@ -533,6 +540,10 @@ class Event:
     """With `initial`: whether the writer's connection is still open."""
     skipped: int = 0
     """How many earlier updates were folded into this one."""
+    while_connected: bool = False
+    """Whether the value ends with its writer's connection."""
+    ttl: Optional[float] = None
+    """After how many seconds the value ends; None if it has no such time."""
     unacked: Tuple[str, ...] = ()
     """The observers of earlier phases that didn't acknowledge in time."""
     fields: Optional[Dict[str, Any]] = None
@@ -550,6 +561,16 @@ class Event:
     op: Optional[str] = None
     observers: Tuple[Observer, ...] = ()
     more: bool = False
+    call: Optional[str] = None
+    """The traced call, by the name in its event."""
+    outcome: Optional[str] = None
+    """What became of it: `asked`, `held`, `answered`, `failed` or `abandoned`."""
+    code: Optional[str] = None
+    """The code of the error that the caller got."""
+    server: Optional[Tuple[int, str]] = None
+    """The number and the name of the client that is to answer it."""
+    microseconds: Optional[int] = None
+    """How long the call took."""
     resumed: Optional[bool] = None
     epoch_changed: bool = False
     epoch: str = field(default="", repr=False)
@@ -597,6 +618,7 @@ class Event:
 
     def _add_rare(self, members: _Members) -> None:
         self.unacked, self.gone = _texts(members, "unacked"), _texts(members, "gone")
+        self.while_connected, self.ttl = _end(members)
         self.fields, self.patch = _object_or_none(members, "fields"), _object_or_none(members, "patch")
         if self.kind == "lagged":
             self.dropped, self.first = _integer(members, "dropped"), _integer(members, "first")
@@ -604,6 +626,11 @@ class Event:
         if self.kind == "trace":
             self.op, self.more = _text(members, "op"), bool(members.get("more"))
             self.observers = tuple(map(Observer._of, _objects(members, "observers")))
+            for name in ("call", "outcome", "code"):
+                setattr(self, name, _text_or_none(members, name))
+            self.microseconds = _integer_or_none(members, "microseconds")
+            server = _object_or_none(members, "server")
+            self.server = server and (_integer(server, "client"), _text(server, "name"))
 
 
 _RARE = {"lagged", "trace"}
@@ -624,6 +651,10 @@ class Entry:
     reason: Optional[str]
     live: bool
     """Whether the connection of the value's writer is still open."""
+    while_connected: bool = False
+    """Whether the value ends with that connection."""
+    ttl: Optional[float] = None
+    """After how many seconds the value ends; None if it has no such time."""
     line: bytes = field(default=b"", repr=False, compare=False)
 
     @property
@@ -644,6 +675,8 @@ class Entry:
             cause=_integer_or_none(members, "cause"),
             reason=_text_or_none(members, "reason"),
             live=bool(members.get("live")),
+            while_connected=_end(members)[0],
+            ttl=_end(members)[1],
             line=reply.line,
         )
 
@@ -655,10 +688,13 @@ class Listed:
     key: str
     revision: int
     live: bool
+    while_connected: bool = False
+    ttl: Optional[float] = None
 
     @staticmethod
     def _of(members: _Members) -> Listed:
-        return Listed(_text(members, "key"), _integer(members, "revision"), bool(members.get("live")))
+        live = bool(members.get("live"))
+        return Listed(_text(members, "key"), _integer(members, "revision"), live, *_end(members))
 
 
 @dataclass
@@ -852,6 +888,7 @@ class Write:
     cause: Optional[int] = _ABSENT
     while_connected: bool = False
     ttl: Optional[float] = None
+    field: Optional[str] = None
 
     @staticmethod
     def publish(
@@ -880,6 +917,20 @@ class Write:
         return Write("patch", key, value, if_revision, cause)
 
     @staticmethod
+    def add(
+        key: str,
+        number: Any,
+        *,
+        field: Optional[str] = None,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
+        while_connected: bool = False,
+        ttl: Optional[float] = None,
+    ) -> Write:
+        """Adds to a number, or to the part of the value that a JSON Pointer names. What isn't there is 0."""
+        return Write("add", key, number, if_revision, cause, while_connected, ttl, field)
+
+    @staticmethod
     def delete(key: str, *, if_revision: Optional[int] = None, cause: Optional[int] = _ABSENT) -> Write:
         """Removes a key."""
         return Write("delete", key, _ABSENT, if_revision, cause)
@@ -891,6 +942,7 @@ class Write:
             value=self.value,
             cause=_known(cause if self.cause is _ABSENT else self.cause),
             ttl=_milliseconds("ttl", self.ttl),
+            field=_known(self.field),
             **{"if": _known(self.if_revision), "while": "connected" if self.while_connected else _ABSENT},
         )
 
@@ -1735,6 +1787,24 @@ class Bus:
         write = Write("patch", key, value, if_revision, cause)
         return await self.write(write, durable=durable, timeout=timeout)
 
+    async def add(
+        self,
+        key: str,
+        number: Any,
+        *,
+        field: Optional[str] = None,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
+        while_connected: bool = False,
+        ttl: Optional[float] = None,
+        durable: bool = False,
+        timeout: Optional[float] = None,
+    ) -> Any:
+        """Adds to a number, or to the part of the value that the JSON Pointer `field` names, in one step.
+        What isn't there counts as 0. Returns the sum. The bus rounds nothing, and with `exact` this doesn't."""
+        write = Write("add", key, number, if_revision, cause, while_connected, ttl, field)
+        return (await self._written(write, durable, timeout))["value"]
+
     async def delete(
         self,
         key: str,
@@ -1750,11 +1820,14 @@ class Bus:
 
     async def write(self, write: Write, *, durable: bool = False, timeout: Optional[float] = None) -> int:
         """Makes one write, and returns the revision."""
+        return _integer(await self._written(write, durable, timeout), "revision")
+
+    async def _written(self, write: Write, durable: bool, timeout: Optional[float]) -> _Members:
         members = write._members(self._present_cause())
         op = members.pop("op")
         if durable:
             members["durable"] = True
-        return _integer((await self._request(op, members, timeout)).members, "revision")
+        return (await self._request(op, members, timeout)).members
 
     async def batch(
         self, writes: Iterable[Write], *, durable: bool = False, timeout: Optional[float] = None
@@ -1885,6 +1958,11 @@ class Bus:
     async def resume(self, sub: Union[int, str], *, client: Optional[int] = None) -> int:
         """Releases a subscription. Returns how many keys and lines now come."""
         return await self._control("resume", _present(sub=sub, client=_known(client)))
+
+    async def disconnect(self, client: int, *, timeout: Optional[float] = None) -> int:
+        """Ends the connection of a client, which learns who did that. Returns the revision after what the
+        client had left to be done."""
+        return _integer((await self._request("disconnect", {"client": client}, timeout)).members, "revision")
 
     async def _control(self, op: str, members: _Members) -> int:
         return _integer((await self._request(op, members, None)).members, "owed")
@@ -2774,6 +2852,34 @@ class BlockingBus:
         write = Write("patch", key, value, if_revision, cause)
         return self.write(write, durable=durable, timeout=timeout)
 
+    def add(
+        self,
+        key: str,
+        number: Any,
+        *,
+        field: Optional[str] = None,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
+        while_connected: bool = False,
+        ttl: Optional[float] = None,
+        durable: bool = False,
+        timeout: Optional[float] = None,
+    ) -> Any:
+        """Adds to a number, and returns the sum."""
+        return self._wait(
+            self._bus.add(
+                key,
+                number,
+                field=field,
+                if_revision=if_revision,
+                cause=cause,
+                while_connected=while_connected,
+                ttl=ttl,
+                durable=durable,
+                timeout=timeout,
+            )
+        )
+
     def delete(
         self,
         key: str,
@@ -2897,6 +3003,10 @@ class BlockingBus:
     def explain(self, write: Write, *, timeout: Optional[float] = None) -> Explanation:
         """What a write would do, without making it."""
         return self._wait(self._bus.explain(write, timeout=timeout))
+
+    def disconnect(self, client: int, *, timeout: Optional[float] = None) -> int:
+        """Ends the connection of a client. Returns the revision after what it had left to be done."""
+        return self._wait(self._bus.disconnect(client, timeout=timeout))
 
     def hello(self, name: str, *, timeout: Optional[float] = None) -> None:
         """Names this client."""

@@ -68,7 +68,7 @@ struct Access {
         guard !isBlind || request.has(.ifRevision) else { return }
         guard session.authorize(.subscribe, key) else {
             var refusal = Self.forbidden(.subscribe, request.key, line, session)
-            refusal.hint = "patch, delete and \"if\" depend on what is there: they need that right as well"
+            refusal.hint = "patch, add, delete and \"if\" depend on what is there: they need that right, too"
             throw refusal
         }
     }

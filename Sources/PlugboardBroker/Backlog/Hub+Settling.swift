@@ -208,7 +208,10 @@ extension Hub {
         if let held = owed.held { tail.old = held.bytes.kept }
         tail.skipped = owed.skipped
         tail.revision = owed.revision
-        if let names = owed.unacknowledged { tail.unacknowledged = names.bytes.kept }
+        var ending = ByteBuffer()
+        appendEnd(of: owed.observable, to: &ending)
+        if let names = owed.unacknowledged { ending.append(names.bytes) }
+        tail.ending = ending.bytes.kept
         let event: Event = keyspace[owed.observable].hasValue ? .update : .delete
         // What was there at the start and is gone by now was never there for this observer.
         if event == .delete, owed.isInitial { return }

@@ -18,6 +18,10 @@ final class Call {
     /// The `id` and the key, one behind the other.
     private let text: ByteBlock
     private let idCount: Int
+    /// Who is counted to answer it: nil while nobody serves it.
+    var service: Service?
+    /// When it was made, in monotonic nanoseconds.
+    let start: UInt64
     /// When it has waited long enough.
     var deadline: DeadlineTicket?
     /// Its place among the calls that its caller made.
@@ -30,6 +34,7 @@ final class Call {
         id: Span<UInt8>,
         key: Span<UInt8>,
         timeout: UInt32,
+        at start: UInt64,
         from caller: SessionHandle,
         _ line: UInt64,
         to server: SessionHandle
@@ -39,6 +44,7 @@ final class Call {
         self.line = line
         self.server = server
         self.timeout = timeout
+        self.start = start
         idCount = id.count
         var text = ByteBlock(count: id.count + key.count)
         text.write(id, at: 0)

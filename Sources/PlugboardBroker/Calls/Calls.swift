@@ -15,6 +15,7 @@ struct Calls: ~Copyable {
     /// The number of the last call that was made, from 1.
     private var lastNumber: UInt64 = 0
     private var asked = AskedClients()
+    private(set) var counts = CallCounts()
     /// Calls that wait for a plugin to serve.
     private(set) var held = HeldCalls()
 
@@ -57,6 +58,7 @@ struct Calls: ~Copyable {
         id: Span<UInt8>,
         key: Span<UInt8>,
         timeout: UInt32,
+        at start: UInt64,
         from caller: SessionHandle,
         to server: SessionHandle,
         _ sessions: inout SessionTable
@@ -68,15 +70,36 @@ struct Calls: ~Copyable {
             id: id,
             key: key,
             timeout: timeout,
+            at: start,
             from: caller,
             line,
             to: server
         )
         calls[lastNumber] = call
+        counts.noteAsked()
         asked.note(sessions[server].client, for: lastNumber)
         sessions[caller].makeDuties().addMade(call)
         sessions[server].makeDuties().addToAnswer(call)
         return call
+    }
+
+    /// A call goes to who serves it.
+    mutating func noteSent(_ call: Call, by service: Service) {
+        call.service = service
+        service.counts.noteAsked()
+    }
+
+    /// A call is over, and was answered or has failed.
+    mutating func noteEnd(of call: Call, isAnswer: Bool, at now: UInt64) {
+        let span = now - min(now, call.start)
+        counts.noteEnd(isAnswer: isAnswer, after: span)
+        call.service?.counts.noteEnd(isAnswer: isAnswer, after: span)
+    }
+
+    /// Takes the counts, and begins to measure anew.
+    mutating func takeCounts() -> CallCounts {
+        defer { counts.resetTimes() }
+        return counts
     }
 
     /// Has another server answer a call.

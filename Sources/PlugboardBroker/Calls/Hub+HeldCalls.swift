@@ -23,6 +23,7 @@ extension Hub {
         var event = delivery.takeLine()
         let call = begin(request, line, session, to: reporter, &event)
         calls.hold(call, event.bytes, for: plugin)
+        if insight.isTracing { noteTrace(of: call, .held) }
         delivery.giveBack(event)
         weigh(plugin)
         return true
@@ -37,6 +38,8 @@ extension Hub {
             forgetHeld(call)
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
+            calls.noteSent(call, by: service)
+            if insight.isTracing { noteTrace(of: call, .asked) }
             judgeAgain(reporter)
             var line = delivery.takeLine()
             line.append(event.span)

@@ -10,6 +10,8 @@ final class Service {
     private let text: ByteBlock
     /// Its place in its session's list.
     var place = 0
+    /// The calls that came by it.
+    var counts = CallCounts()
 
     init(pattern: Span<UInt8>, session: SessionHandle) {
         text = ByteBlock(pattern)

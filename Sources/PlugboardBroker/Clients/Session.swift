@@ -215,6 +215,8 @@ enum Farewell: UInt8 {
     case revoked
     /// Its user takes up too much.
     case quota
+    /// Another client ended it.
+    case disconnected
     /// The peer left; there is nobody to be told.
     case gone
 
@@ -230,6 +232,7 @@ enum Farewell: UInt8 {
         case .forbidden: "forbidden"
         case .revoked: "revoked"
         case .quota: "limit"
+        case .disconnected: "disconnected"
         case .gone: "gone"
         }
     }
@@ -249,6 +252,7 @@ enum Farewell: UInt8 {
         case .revoked:
             "rights were taken from this client while it had lines to read: connect again"
         case .quota: "this user has come to a quota of the broker's --policy"
+        case .disconnected: "a client has ended this connection"
         case .gone: "the client has left"
         }
     }

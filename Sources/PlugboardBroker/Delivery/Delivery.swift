@@ -24,6 +24,8 @@ struct Delivery: ~Copyable {
     private(set) var dirty = List<SessionHandle>(reserving: 64)
     /// Sessions that are to be dismissed: too much is owed to them, or to their users.
     private(set) var dismissed = List<SessionHandle>()
+    /// What the last lines of sessions say that other clients end.
+    private var messages: [SessionHandle: String] = [:]
     /// Sessions of which something became free while an event was told.
     private(set) var freed = List<SessionHandle>()
     /// Whose line is executed, and where in its own bytes a reply began that has to wait.
@@ -70,6 +72,17 @@ struct Delivery: ~Copyable {
         dismissed.append(session)
     }
 
+    /// The same for a client that another one disconnects. The message is for its last line.
+    mutating func setAside(_ session: SessionHandle, saying message: String, _ sessions: inout SessionTable) {
+        setAside(session, .disconnected, &sessions)
+        messages[session] = message
+    }
+
+    /// What the last line of a session says, if that is about another client.
+    mutating func takeMessage(to session: SessionHandle) -> String? {
+        messages.isEmpty ? nil : messages.removeValue(forKey: session)
+    }
+
     /// Something that a session is owed became free while an event is told. Nothing can be told in the middle
     /// of that, and what comes for the session behind it must not be folded: it is told before the next event.
     mutating func noteFreed(_ session: SessionHandle) { freed.append(session) }
@@ -86,6 +99,7 @@ struct Delivery: ~Copyable {
         if sessions[session].isTouched, !heard.remove(session) { dirty.remove(session) }
         sessions[session].isTouched = false
         dismissed.remove(session)
+        _ = takeMessage(to: session)
         while freed.remove(session) {}
     }
 

@@ -59,6 +59,36 @@ extension Hub {
         tell(event, tail, to: observable)
     }
 
+    /// Tells the observers of a key of a value that will end by itself, and what ends it.
+    @inline(never)
+    mutating func tellBounded(
+        _ request: Request,
+        _ observable: ObservableHandle,
+        to value: Span<UInt8>,
+        by author: AuthorHandle,
+        _ reason: EventReason?
+    ) {
+        guard isObserved(observable) else { return }
+        if !delivery.freed.isEmpty { tellFreed(besides: observable) }
+        let by = keyspace.authors[author].by
+        var ending = ByteBuffer()
+        EventEncoder.appendEnd(
+            isWhileConnected: request.has(.whileConnected),
+            milliseconds: request.timeToLive,
+            to: &ending
+        )
+        var tail = keyspace[observable].tail(
+            of: .update,
+            revision: revision,
+            to: value,
+            by: by,
+            request.cause,
+            reason
+        )
+        tail.ending = ending.bytes.kept
+        tell(.update, tail, to: observable)
+    }
+
     /// Tells what became free with the event before. The key of the next one stays meanwhile.
     @inline(never)
     private mutating func tellFreed(besides observable: ObservableHandle) {

@@ -115,7 +115,8 @@ struct Durability: ~Copyable {
         from session: borrowing Session,
         isTold: Bool,
         revision: UInt64,
-        id: Span<UInt8>
+        id: Span<UInt8>,
+        sum: Span<UInt8>
     ) {
         let reply = DurableReplies.Waiting(
             operation,
@@ -123,18 +124,23 @@ struct Durability: ~Copyable {
             isTold: isTold,
             slot: session.slot,
             idCount: id.count,
+            sumCount: sum.count,
             revision: revision,
             mark: records.commits
         )
-        replies.add(reply, id: id)
+        replies.add(reply, id: id, sum: sum)
     }
 
     /// How many replies wait.
     var waitingCount: Int { replies.count }
 
-    /// Takes the next reply whose write is on disk, and copies its `id`.
-    mutating func nextReply(upTo mark: JournalMark, id: inout ByteBuffer) -> DurableReplies.Waiting? {
-        replies.next(upTo: mark, id: &id)
+    /// Takes the next reply whose write is on disk, and copies its `id` and its sum.
+    mutating func nextReply(
+        upTo mark: JournalMark,
+        id: inout ByteBuffer,
+        sum: inout ByteBuffer
+    ) -> DurableReplies.Waiting? {
+        replies.next(upTo: mark, id: &id, sum: &sum)
     }
 
     /// Notes that so many replies were sent. Their clients will probably write again.

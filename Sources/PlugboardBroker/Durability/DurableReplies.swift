@@ -9,13 +9,14 @@ import PlugboardWire
 
 /// The waiting replies, in the order of their writes.
 struct DurableReplies: ~Copyable {
-    /// One reply. Its `id` is in `ids`, after that of the reply before it.
+    /// One reply. Its `id` is in `texts`, after those of the reply before it, and then its sum if it is of an `add`.
     struct Waiting: BitwiseCopyable {
         let mark: JournalMark
         let client: UInt64
         let slot: Int32
         private let operationNumber: UInt8
         let idCount: UInt8
+        let sumCount: UInt8
         /// Whether the client wants a reply.
         let isTold: Bool
         let revision: UInt64
@@ -28,6 +29,7 @@ struct DurableReplies: ~Copyable {
             isTold: Bool,
             slot: Int,
             idCount: Int,
+            sumCount: Int,
             revision: UInt64,
             mark: JournalMark
         ) {
@@ -36,6 +38,7 @@ struct DurableReplies: ~Copyable {
             self.isTold = isTold
             self.slot = Int32(truncatingIfNeeded: slot)
             self.idCount = UInt8(truncatingIfNeeded: idCount)
+            self.sumCount = UInt8(truncatingIfNeeded: sumCount)
             self.revision = revision
             self.mark = mark
         }
@@ -47,7 +50,7 @@ struct DurableReplies: ~Copyable {
     private static let gatheringNanosecondsMax: UInt64 = 2_000_000
 
     private var waiting = List<Waiting>()
-    private var ids = ByteBuffer()
+    private var texts = ByteBuffer()
     /// The place of the first reply that still waits.
     private var first = 0
     /// Whether replies were added since the last sync was asked for.
@@ -78,9 +81,10 @@ struct DurableReplies: ~Copyable {
         expected = answered + count
     }
 
-    mutating func add(_ reply: Waiting, id: Span<UInt8>) {
+    mutating func add(_ reply: Waiting, id: Span<UInt8>, sum: Span<UInt8>) {
         waiting.append(reply)
-        ids.append(id)
+        texts.append(id)
+        texts.append(sum)
         wantsSync = true
     }
 
@@ -90,14 +94,18 @@ struct DurableReplies: ~Copyable {
         gathering = (0, 0, 0)
     }
 
-    /// Takes the next reply whose write is on disk if everything up to `mark` is, and copies its `id`.
-    mutating func next(upTo mark: JournalMark, id: inout ByteBuffer) -> Waiting? {
+    /// Takes the next reply whose write is on disk if everything up to `mark` is. Copies its `id` and its
+    /// sum.
+    mutating func next(upTo mark: JournalMark, id: inout ByteBuffer, sum: inout ByteBuffer) -> Waiting? {
         guard first < waiting.count, waiting[first].mark <= mark else { return nil }
         let reply = waiting[first]
         first += 1
+        let (idCount, sumCount) = (Int(reply.idCount), Int(reply.sumCount))
         id.removeAll()
-        id.append(ids.bytes[..<Int(reply.idCount)])
-        ids.removeFirst(Int(reply.idCount))
+        id.append(texts.bytes[..<idCount])
+        sum.removeAll()
+        sum.append(texts.bytes[idCount..<idCount + sumCount])
+        texts.removeFirst(idCount + sumCount)
         if isEmpty {
             first = 0
             waiting.removeAll()
@@ -119,12 +127,12 @@ extension DurableReplies {
         var waitingFor: [UInt64: Int] = [:]
         for place in first..<max(first, waiting.count) {
             let reply = waiting[place]
-            size += Int(reply.idCount)
+            size += Int(reply.idCount) + Int(reply.sumCount)
             waitingFor[reply.client, default: 0] += 1
             let isInTurn = place == first || waiting[place - 1].mark <= reply.mark
             try Self.always.hold("replies wait in their order", isInTurn, of: "place \(place)")
         }
-        try Self.always.agree("its ids are those of its replies", ids.count, size)
+        try Self.always.agree("its texts are those of its replies", texts.count, size)
         for session in living.sessions {
             let (client, count) = (sessions[session].client, Int(sessions[session].awaitedWrites))
             let found = waitingFor[client] ?? 0

@@ -80,7 +80,21 @@ extension Hub {
         _ session: SessionHandle
     ) {
         if request.isDurable { return awaitDisk(request, line, session) }
-        if request.wantsReply { replyDone(request, line, session) }
+        guard request.wantsReply else { return }
+        if request.operation != .add { return replyDone(request, line, session) }
+        let sum = lastSum
+        delivery.openReply(to: session, &sessions)
+        ReplyEncoder.appendAdded(
+            id: request.id.bytes(of: line),
+            revision: revision,
+            sum: sum,
+            to: &sessions[session].outbox.own
+        )
+    }
+
+    private var lastSum: Span<UInt8> {
+        @_lifetime(immortal)
+        get { requests.sum.bytes(of: requests.merged.bytes).kept }
     }
 
     private mutating func awaitDisk(
@@ -94,16 +108,18 @@ extension Hub {
             from: sessions[session],
             isTold: request.wantsReply,
             revision: revision,
-            id: request.id.bytes(of: line)
+            id: request.id.bytes(of: line),
+            sum: request.operation == .add ? lastSum : Span()
         )
     }
 
     /// Answers what waited for the disk. Clients that have left get nothing.
     mutating func answerDurable(upTo mark: JournalMark) {
         var id = ByteBuffer()
+        var sum = ByteBuffer()
         let before = durability.waitingCount
         defer { durability.noteAnswered(before - durability.waitingCount) }
-        while let reply = durability.nextReply(upTo: mark, id: &id) {
+        while let reply = durability.nextReply(upTo: mark, id: &id, sum: &sum) {
             guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
             sessions[session].awaitedWrites -= 1
             guard reply.isTold else {
@@ -111,7 +127,11 @@ extension Hub {
                 continue
             }
             var line = delivery.takeLine()
-            ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &line)
+            if sum.isEmpty {
+                ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &line)
+            } else {
+                ReplyEncoder.appendAdded(id: id.bytes, revision: reply.revision, sum: sum.bytes, to: &line)
+            }
             send(line, to: session)
         }
     }

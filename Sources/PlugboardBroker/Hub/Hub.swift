@@ -103,7 +103,7 @@ struct Hub: ~Copyable {
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendBye(
             reason: farewell.reason,
-            message: farewell.message,
+            message: delivery.takeMessage(to: session) ?? farewell.message,
             to: &sessions[session].outbox.own
         )
     }
@@ -133,7 +133,7 @@ struct Hub: ~Copyable {
         _ session: SessionHandle
     ) throws(Refusal) {
         switch request.operation {
-        case .publish, .emit, .patch, .delete: try write(request, line, session)
+        case .publish, .emit, .patch, .add, .delete: try write(request, line, session)
         case .batch: try writeBatch(request, line, session)
         case .get: try get(request, line, session)
         case .keys: try listKeys(request, line, session)
@@ -156,6 +156,7 @@ struct Hub: ~Copyable {
         case .unserve: try unserve(request, line, session)
         case .will: try keepWill(request, line, session)
         case .goodbye: part(request, line, session)
+        case .disconnect: try disconnect(request, line, session)
         }
     }
 

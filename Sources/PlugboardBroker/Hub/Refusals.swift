@@ -56,6 +56,14 @@ extension Refusal {
         return refusal
     }
 
+    /// The same about the number or the part that an `add` names.
+    func ofSum(_ request: Request, at revision: UInt64) -> Refusal {
+        var refusal = self
+        refusal.offset = request.has(.field) ? request.field.start : request.key.start
+        if code == .conflict { refusal.revision = revision }
+        return refusal
+    }
+
     static func unknown(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
         let text = String(sub.bytes)
         var refusal = Refusal(

@@ -14,6 +14,7 @@ extension Hub {
         insight.beginWrites()
         if Pattern.matches(pattern, OwnKey.stats) { refreshStats(now) }
         if Pattern.matches(pattern, OwnKey.warnings) { refreshWarnings() }
+        if Pattern.matches(pattern, OwnKey.services) { refreshServices() }
         refreshClients(matching: pattern)
         if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
@@ -37,6 +38,7 @@ extension Hub {
         if slots.lowerBound == 0 {
             if isObserved(own: OwnKey.stats) { refreshStats(now) } else { remove(own: OwnKey.stats) }
             if isObserved(own: OwnKey.warnings) { refreshWarnings() } else { remove(own: OwnKey.warnings) }
+            if isObserved(own: OwnKey.services) { refreshServices() } else { remove(own: OwnKey.services) }
         }
         for slot in slots {
             if let session = sessions.inSlot(slot) { lookAt(session) }
@@ -95,11 +97,17 @@ extension Hub {
         write(value.bytes, own: OwnKey.warnings)
     }
 
+    private mutating func refreshServices() {
+        var value = ByteBuffer()
+        sessions.appendServices(keyspace, to: &value)
+        write(value.bytes, own: OwnKey.services)
+    }
+
     private mutating func refreshStats(_ now: UInt64) {
         let known = keyspace.find(OwnKey.stats)
         if insight.areStatsFresh(at: now), let known, keyspace[known].hasValue { return }
         var value = ByteBuffer()
-        insight.appendStats(now, keyspace, sessions, to: &value)
+        insight.appendStats(now, keyspace, sessions, &calls, to: &value)
         write(value.bytes, own: OwnKey.stats)
     }
 
@@ -170,6 +178,10 @@ private enum OwnKey {
     static var warnings: Span<UInt8> {
         @_lifetime(immortal)
         get { StaticString("$broker.warnings").bytes }
+    }
+    static var services: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.services").bytes }
     }
     static var clients: Span<UInt8> {
         @_lifetime(immortal)

@@ -88,6 +88,19 @@ struct Insight: ~Copyable {
         return true
     }
 
+    /// Notes what becomes of a call, if a tracer wants it and there is room. `text` is the line from the writer on.
+    mutating func trace(
+        callOf key: Span<UInt8>,
+        _ text: Span<UInt8>,
+        revision: UInt64,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) {
+        steps &+= UInt64(tracing.tracers.count)
+        guard tracing.takes(key, revision: revision, matching, sessions) else { return }
+        tracing.append(callOf: key, text, revision: revision)
+    }
+
     /// Notes the outcome of the last write for one observer. `observer` is the text.
     mutating func trace(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
         tracing.append(observer, client: client, isSent: isSent)
@@ -152,9 +165,10 @@ struct Insight: ~Copyable {
         _ now: UInt64,
         _ keyspace: borrowing Keyspace,
         _ sessions: borrowing SessionTable,
+        _ calls: inout Calls,
         to value: inout ByteBuffer
     ) {
-        rates.append(counts, turns, now, keyspace, sessions, to: &value)
+        rates.append(counts, turns, now, keyspace, sessions, &calls, to: &value)
         turns.reset()
     }
 

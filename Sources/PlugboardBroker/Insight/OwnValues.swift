@@ -28,6 +28,7 @@ struct Rates {
         _ now: UInt64,
         _ keyspace: borrowing Keyspace,
         _ sessions: borrowing SessionTable,
+        _ calls: inout Calls,
         to value: inout ByteBuffer
     ) {
         var counts = counted
@@ -50,6 +51,7 @@ struct Rates {
         value.append(member: "subscriptions", UInt64(subscriptions))
         value.append(member: "slow", UInt64(slow))
         append(counts, now, to: &value)
+        Self.append(&calls, to: &value)
         // If the system doesn't report it, the member is missing.
         if let memory = try? ProcessUsage.memoryBytes() { value.append(member: "memory", memory) }
         Self.append(turns, to: &value)
@@ -72,6 +74,14 @@ struct Rates {
         value.append("}")
     }
 
+    /// Adds what became of calls.
+    private static func append(_ calls: inout Calls, to value: inout ByteBuffer) {
+        value.append(#","calls":{"#)
+        calls.takeCounts().appendMembers(to: &value)
+        value.append(member: "waiting", UInt64(calls.count))
+        value.append("}")
+    }
+
     /// Adds how long turns took since the last value, in microseconds.
     private static func append(_ turns: TurnTimes, to value: inout ByteBuffer) {
         value.append(#","latency":{"#)
@@ -79,6 +89,31 @@ struct Rates {
         value.append(member: "mean", turns.count == 0 ? 0 : turns.nanoseconds / turns.count / 1000)
         value.append(member: "max", turns.longest / 1000)
         value.append("}")
+    }
+}
+
+extension SessionTable {
+    /// Adds the value of `$broker.services`, in the order of the clients' connections.
+    func appendServices(_ keyspace: borrowing Keyspace, to value: inout ByteBuffer) {
+        var listed = 0
+        value.append(#"{"services":["#)
+        for slot in 0..<slotCount {
+            guard let session = inSlot(slot), let duties = self[session].duties else { continue }
+            for service in duties.services {
+                guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
+                value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
+                listed += 1
+                value.append(service.pattern)
+                value.append("\"")
+                value.append(member: "client", self[session].client)
+                value.append(#","name":"#)
+                self[session].appendName(keyspace, to: &value)
+                value.append(",")
+                service.counts.appendMembers(to: &value)
+                value.append("}")
+            }
+        }
+        value.append("]}")
     }
 }
 

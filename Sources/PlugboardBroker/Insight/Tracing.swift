@@ -1,4 +1,4 @@
-// Notes for tracers what became of each write of a turn. The notes are kept as text until the end of the
+// Notes for tracers what became of each write and each call of a turn. The notes are kept as text until the end of the
 // turn, when it is known how long each observer waited. Owned by `Insight`. What always holds: while no client
 // traces, it is empty, and `isOn` is false, so that a write costs one test more.
 
@@ -63,6 +63,8 @@ struct Tracing: ~Copyable {
         fileprivate let first: Int
         fileprivate var last: Int
         fileprivate var hasMore = false
+        /// Whether it is about a call, which has no observers.
+        fileprivate var isCall = false
     }
 
     /// Whether a client traces.
@@ -136,6 +138,28 @@ struct Tracing: ~Copyable {
         )
     }
 
+    /// Notes what became of a call. `rest` is the line from the caller on.
+    mutating func append(callOf key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64) {
+        let start = text.count
+        text.append(#","key":""#)
+        let keyRange = ByteRange(text.count, text.count + key.count)
+        text.append(key)
+        text.append(#"","revision":"#)
+        text.append(decimal: revision)
+        text.append(#","op":"call""#)
+        text.append(rest)
+        var record = Record(
+            revision: revision,
+            key: keyRange,
+            head: ByteRange(start, text.count),
+            time: 0,
+            first: observers.count,
+            last: observers.count
+        )
+        record.isCall = true
+        records.append(record)
+    }
+
     /// The last write has more observers than a line names.
     mutating func noteMore() {
         if !records.isEmpty { records[records.count - 1].hasMore = true }
@@ -176,6 +200,7 @@ struct Tracing: ~Copyable {
     func appendLine(_ index: Int, to buffer: inout ByteBuffer) {
         let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))
+        if record.isCall { return buffer.append("}\n") }
         buffer.append(#","observers":["#)
         for place in record.first..<record.last {
             let observer = observers[place]

@@ -41,6 +41,7 @@ struct Will: ~Copyable {
         var memory = ByteBuffer()
         copy.key = Self.keep(write.key, of: line, in: &memory)
         copy.value = Self.keep(write.value, of: line, in: &memory)
+        copy.field = Self.keep(write.field, of: line, in: &memory)
         self.write = copy
         self.memory = memory
     }

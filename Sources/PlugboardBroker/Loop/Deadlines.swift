@@ -116,6 +116,13 @@ struct Deadlines: ~Copyable {
         return deadline
     }
 
+    /// The milliseconds until a moment, begun ones as whole; 0 when it has come.
+    static func milliseconds(from start: UInt64, to end: UInt64) -> UInt64 {
+        guard end > start else { return 0 }
+        let (whole, rest) = (end - start).quotientAndRemainder(dividingBy: 1_000_000)
+        return whole + (rest > 0 ? 1 : 0)
+    }
+
     /// The moment `milliseconds` after `start`; one that no clock reaches is the last there is.
     static func time(milliseconds: UInt64, after start: UInt64) -> UInt64 {
         let (nanoseconds, isTooLong) = milliseconds.multipliedReportingOverflow(by: 1_000_000)

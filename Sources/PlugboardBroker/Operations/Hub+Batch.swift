@@ -1,4 +1,4 @@
-// Batches: every write is checked and every patch merged before the first is made,
+// Batches: every write is checked, and every patch and sum made, before the first is made,
 // so that a batch is made whole or not at all, under one revision.
 
 import PlugboardMemory
@@ -45,7 +45,7 @@ extension Hub {
                     written[planned.hash, default: []].append(index)
                 }
                 requests.plan(planned)
-                try mergeIfPatch(write, planned, line, session)
+                try combineIfNeeded(write, planned, line, session)
             } catch {
                 throw badKey(from: index, line) ?? error.ofWrite(index)
             }
@@ -65,17 +65,20 @@ extension Hub {
         return nil
     }
 
-    /// Keeps a patch's result aside until the whole batch is known to be good.
-    private mutating func mergeIfPatch(
+    /// Keeps what a patch or a sum comes to aside until the whole batch is known to be good.
+    private mutating func combineIfNeeded(
         _ write: Request,
         _ planned: PlannedWrite,
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        guard write.operation == .patch else { return }
-        try mergePatch(planned, write, line, session)
+        guard write.operation.combines else { return }
+        try combine(planned, write, line, session)
         guard requests.keepMerged() else {
-            throw Refusal(.limit, "the patched values of a batch have at most \(Limits.outboxBytesMax) bytes")
+            throw Refusal(
+                .limit,
+                "the values that a batch patches or adds to have at most \(Limits.outboxBytesMax) bytes"
+            )
         }
     }
 
@@ -90,7 +93,7 @@ extension Hub {
         let observable = keyspace.find(write.key.bytes(of: line), hash: hash)
         let planned = PlannedWrite(hash: hash, observable: observable)
         let value =
-            write.operation == .patch
+            write.operation.combines
             ? requests.batch.value(at: index).kept : write.value.bytes(of: line)
         commit(planned, write, value: value, line, session, reason: nil)
     }

@@ -13,13 +13,17 @@ extension Hub {
         try Key.check(request.key, line)
         let key = request.key.bytes(of: line)
         try access.check(.call, request, line, sessions[session])
-        guard let server = calls.server(of: key)?.session, sessions[server].isOpen else {
+        guard let service = calls.server(of: key), sessions[service.session].isOpen else {
             if try hold(request, line, session) { return }
+            if insight.isTracing { noteTrace(ofUnserved: key, by: session) }
             throw .noProvider(request, line)
         }
+        let server = service.session
         try Call.checkRoom(for: request, from: sessions[session], to: sessions[server])
         var event = delivery.takeLine()
-        _ = begin(request, line, session, to: server, &event)
+        let call = begin(request, line, session, to: server, &event)
+        calls.noteSent(call, by: service)
+        if insight.isTracing { noteTrace(of: call, .asked) }
         send(event, to: server)
     }
 
@@ -33,8 +37,16 @@ extension Hub {
     ) -> Call {
         let key = request.key.bytes(of: line)
         let (id, timeout) = (request.id.bytes(of: line), requests.decoder.options.timeout)
-        let call = calls.insert(id: id, key: key, timeout: timeout, from: session, to: server, &sessions)
         let now = deadlines.now
+        let call = calls.insert(
+            id: id,
+            key: key,
+            timeout: timeout,
+            at: now,
+            from: session,
+            to: server,
+            &sessions
+        )
         if sessions[server].isGuarded { noteAsked(server, at: now) }
         let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
         call.deadline = deadlines.add(at: time, .call(call.number))
@@ -84,7 +96,7 @@ extension Hub {
     /// Ends what a client serves, what it was asked and what it asked.
     mutating func leaveCalls(_ session: SessionHandle) {
         while let service = sessions[session].duties?.services.last { end(service) }
-        while let call = sessions[session].duties?.made.last { finish(call) }
+        while let call = sessions[session].duties?.made.last { finish(call, .abandoned) }
         // Callers hear of it in the order in which they asked.
         let unanswered = sessions[session].duties?.toAnswer ?? []
         for call in unanswered.sorted(by: { $0.number < $1.number }) {
@@ -122,7 +134,11 @@ extension Hub {
             )
         }
         send(reply, to: caller)
-        finish(call)
+        if request.has(.error) {
+            finish(call, .failed(code: String(requests.decoder.options.errorCode.bytes(of: line))))
+        } else {
+            finish(call, .answered)
+        }
     }
 
     /// Tells the caller that there is no answer.
@@ -130,10 +146,12 @@ extension Hub {
         var reply = delivery.takeLine()
         ReplyEncoder.appendRefusal(refusal, id: call.id, line: call.line, to: &reply)
         send(reply, to: call.caller)
-        finish(call)
+        finish(call, .failed(code: refusal.code.rawValue))
     }
 
-    private mutating func finish(_ call: Call) {
+    private mutating func finish(_ call: Call, _ outcome: CallOutcome) {
+        calls.noteEnd(of: call, isAnswer: outcome == .answered, at: deadlines.now)
+        if insight.isTracing { noteTrace(of: call, outcome) }
         if let deadline = call.deadline { deadlines.cancel(deadline) }
         if !calls.held.isEmpty { forgetHeld(call) }
         calls.remove(call, &sessions)

@@ -1,6 +1,6 @@
-// A debugger for notifications: a subscription is paused, stepped and resumed, one's
+// Acting on other clients. A debugger for notifications: a subscription is paused, stepped and resumed, one's
 // own or that of another client: of the same user, or as the policy says. A paused one is
-// owed, like a slow one.
+// owed, like a slow one. And the end of a connection, with what its client left to be done.
 
 import PlugboardMemory
 import PlugboardWire
@@ -42,6 +42,56 @@ extension Hub {
         review(subscription)
     }
 
+    /// Ends the connection of a client. The reply comes after what that causes. The loop tells the client
+    /// at the end of the turn.
+    mutating func disconnect(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: SessionHandle
+    ) throws(Refusal) {
+        let client = requests.decoder.options.client
+        let other = try disconnectable(client, by: session)
+        if other == session {
+            sessions[session].farewell = .disconnected
+        } else if sessions[other].isOpen {
+            delivery.setAside(other, saying: message(from: session), &sessions)
+        }
+        leave(other)
+        delivery.openReply(to: session, &sessions)
+        ReplyEncoder.appendDisconnected(
+            client: client,
+            id: request.id.bytes(of: line),
+            revision: revision,
+            to: &sessions[session].outbox.own
+        )
+        if other == session { appendBye(to: session) }
+    }
+
+    /// Under a policy, only who may control all keys may do that.
+    private func disconnectable(_ client: UInt64, by session: SessionHandle) throws(Refusal) -> SessionHandle
+    {
+        guard sessions[session].isGuarded, sessions[session].client != client else {
+            return try other(client, for: session)
+        }
+        guard sessions[session].authorizeAll(.control, Self.everything) else {
+            let hint = "it takes the right to control **"
+            throw Refusal(.forbidden, "this client may not disconnect others", hint: hint)
+        }
+        guard let other = sessions.find(client: client) else { throw noClient(client) }
+        return other
+    }
+
+    private func message(from session: SessionHandle) -> String {
+        let number = "client \(sessions[session].client)"
+        var name = ByteBuffer()
+        sessions[session].appendName(keyspace, to: &name)
+        // Without a name it is the number again.
+        let who =
+            sessions[session].signature == nil || name.bytes[1] == UInt8(ascii: "#")
+            ? "" : " \(String(name.bytes))"
+        return "\(number)\(who) has ended this connection"
+    }
+
     /// The subscription that a request names, of this client or of the one it names.
     private func target(
         of request: Request,
@@ -73,13 +123,17 @@ extension Hub {
 
     private func other(_ client: UInt64, for session: SessionHandle) throws(Refusal) -> SessionHandle {
         guard let other = sessions.find(client: client) else {
-            throw Refusal(.notFound, "there is no client \(client)", hint: "who tells the clients of a key")
+            throw noClient(client)
         }
         guard sessions[other].peer.user == sessions[session].peer.user || sessions[session].peer.user == 0
         else {
             throw Refusal(.forbidden, "client \(client) is another user's")
         }
         return other
+    }
+
+    private func noClient(_ client: UInt64) -> Refusal {
+        Refusal(.notFound, "there is no client \(client)", hint: "$broker.clients.* lists them")
     }
 
     /// Says what is owed: before anything passes.

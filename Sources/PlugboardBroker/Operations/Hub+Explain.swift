@@ -43,7 +43,7 @@ extension Hub {
         sessions.giveBack(reply, to: session)
     }
 
-    /// Why a write would be refused; nil where it would not. A patch's result is left in `requests.merged`.
+    /// Why a write would be refused; nil where it would not. What a patch or a sum comes to is left in `requests.merged`.
     private mutating func refusal(
         of write: Request,
         _ line: Span<UInt8>,
@@ -51,7 +51,7 @@ extension Hub {
     ) -> Refusal? {
         do throws(Refusal) {
             let planned = try plan(write, line, session)
-            if write.operation == .patch { try mergePatch(planned, write, line, session) }
+            if write.operation.combines { try combine(planned, write, line, session) }
             return nil
         } catch {
             return error
@@ -71,7 +71,7 @@ extension Hub {
         let old = keyspace.value(of: observable)
         let value: Span<UInt8> =
             event == .delete
-            ? Span() : write.operation == .patch ? requests.merged.bytes.kept : write.value.bytes(of: line)
+            ? Span() : write.operation.combines ? requests.merged.bytes.kept : write.value.bytes(of: line)
         buffer.append(#","effect":""#)
         buffer.append(event.name)
         buffer.append(#"","revision":"#)

@@ -22,6 +22,9 @@ extension Hub {
         ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
         var tail = keyspace.tail(of: observable, isInitial: false)
         tail.live = keyspace.isLive(observable)
+        var ending = ByteBuffer()
+        appendEnd(of: observable, to: &ending)
+        tail.ending = ending.bytes.kept
         EventEncoder.appendTail(tail, to: &sessions[session].outbox.own)
     }
 
@@ -55,6 +58,7 @@ extension Hub {
             reply.append(#"","revision":"#)
             reply.append(decimal: keyspace[observable].revision)
             EventEncoder.appendLive(keyspace.isLive(observable), to: &reply)
+            appendEnd(of: observable, to: &reply)
             reply.append("}")
         }
         reply.append(found.count > limit ? #"],"more":true}"# : #"],"more":false}"#)
@@ -72,7 +76,7 @@ extension Hub {
         return .noValue(request, line, hint: hint ?? "keys lists what there is")
     }
 
-    private static var everything: Span<UInt8> {
+    static var everything: Span<UInt8> {
         @_lifetime(immortal)
         get { StaticString("**").bytes }
     }

@@ -1,5 +1,5 @@
-// Tracing: a subscription to what the bus does. Each write is noted before it is told, and
-// its trace is told at the end of the turn, when the observers have been sent theirs. The
+// Tracing: a subscription to what the bus does. Each write is noted before it is told, each call when
+// it is asked and when it is over. A trace is told at the end of the turn, when the observers have been sent theirs. The
 // lines of a trace are no writes, so they cause none.
 
 import PlugboardMemory
@@ -63,6 +63,35 @@ extension Hub {
     ) {
         let write = TracedWrite(operation: .emit, reason: reason, revision: revision, cause: cause)
         _ = insight.beginTrace(of: write, key, by: keyspace.authors[author].by, matching, sessions)
+    }
+
+    /// Notes what becomes of a call.
+    mutating func noteTrace(of call: Call, _ outcome: CallOutcome) {
+        var text = ByteBuffer()
+        let author = sessions[call.caller].author(&keyspace)
+        text.append(keyspace.authors[author].by)
+        text.append(#","call":""#)
+        text.append(decimal: call.number)
+        text.append("\"")
+        if let server = call.service?.session {
+            text.append(#","server":{"client":"#)
+            text.append(decimal: sessions[server].client)
+            text.append(#","name":"#)
+            sessions[server].appendName(keyspace, to: &text)
+            text.append("}")
+        }
+        let now = deadlines.now
+        outcome.append(after: now - min(now, call.start), to: &text)
+        insight.trace(callOf: call.key, text.bytes, revision: revision, matching, sessions)
+    }
+
+    /// Notes a call of a key that nobody serves.
+    mutating func noteTrace(ofUnserved key: Span<UInt8>, by session: SessionHandle) {
+        var text = ByteBuffer()
+        let author = sessions[session].author(&keyspace)
+        text.append(keyspace.authors[author].by)
+        CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)
+        insight.trace(callOf: key, text.bytes, revision: revision, matching, sessions)
     }
 
     /// Tells the turn's traces. What is told is sent in the same turn.

@@ -53,8 +53,8 @@ extension Hub {
         _ session: SessionHandle,
         reason: EventReason?
     ) throws(Refusal) {
-        if request.operation == .patch { try mergePatch(planned, request, line, session) }
-        let bytes = request.operation == .patch ? requests.merged.count : request.value.count
+        if request.operation.combines { try combine(planned, request, line, session) }
+        let bytes = request.operation.combines ? requests.merged.count : request.value.count
         if request.operation != .emit {
             if !durability.hasRoom(for: bytes) {
                 do throws(Refusal) {
@@ -66,7 +66,7 @@ extension Hub {
             }
             keyspace.advance()
         }
-        let value = request.operation == .patch ? requests.merged.bytes.kept : request.value.bytes(of: line)
+        let value = request.operation.combines ? requests.merged.bytes.kept : request.value.bytes(of: line)
         commit(planned, request, value: value, line, session, reason: reason)
     }
 
@@ -185,20 +185,29 @@ extension Hub {
         account.kept -= keyspace[observable].keptBytes
     }
 
-    /// Leaves the new value in `requests.merged`.
-    mutating func mergePatch(
+    /// Makes the new value of a patch or a sum from the present one, in `requests.merged`.
+    mutating func combine(
         _ planned: PlannedWrite,
         _ request: Request,
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        requests.merge(request.value.bytes(of: line), into: keyspace.value(of: planned.observable))
+        let (change, value) = (request.value.bytes(of: line), keyspace.value(of: planned.observable))
+        if request.operation == .patch {
+            requests.merge(change, into: value)
+        } else {
+            do throws(Refusal) {
+                try requests.add(change, toField: request.field.bytes(of: line), of: value)
+            } catch {
+                throw error.ofSum(request, at: planned.observable.map { keyspace[$0].revision } ?? 0)
+            }
+        }
         let count = requests.merged.count
         guard count > Limits.valueBytesMax else {
             return try checkQuota(request.key.bytes(of: line), planned.observable, count: count, session)
         }
         let message =
-            "the patched value would have \(count) bytes, a value has at most \(Limits.valueBytesMax)"
+            "the new value would have \(count) bytes, a value has at most \(Limits.valueBytesMax)"
         throw Refusal(.limit, message, at: request.value.start)
     }
 
@@ -217,7 +226,13 @@ extension Hub {
         if insight.isTracing {
             noteTrace(operation, reason, observable, to: value, by: author, cause: cause)
         }
-        if !isUnobserved { tellNews(.update, of: observable, to: value, by: author, cause, reason) }
+        if !isUnobserved {
+            if request.isBounded {
+                tellBounded(request, observable, to: value, by: author, reason)
+            } else {
+                tellNews(.update, of: observable, to: value, by: author, cause, reason)
+            }
+        }
         if access.counts { charge(observable, count: value.count, to: author) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
         if !change.isReserved { durability.noteGrowth(change.growth) }

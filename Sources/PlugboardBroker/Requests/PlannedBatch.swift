@@ -7,16 +7,16 @@ import PlugboardWire
 /// The writes of a batch that were checked.
 struct PlannedBatch: ~Copyable {
     private(set) var writes: [PlannedWrite] = []
-    /// The results of its patches within `bytes`, a range for each write.
+    /// The results of its patches and sums within `bytes`, a range for each write.
     private var merged: [ByteRange] = []
     private var bytes = ByteBuffer()
 
     init() {}
 
-    /// The bytes of all patches' results.
+    /// The bytes of all these results.
     var mergedCount: Int { bytes.count }
 
-    /// The result of the patch at a place.
+    /// The result of the patch or the sum at a place.
     @_lifetime(borrow self)
     func value(at index: Int) -> Span<UInt8> { merged[index].bytes(of: bytes.bytes) }
 
@@ -25,7 +25,7 @@ struct PlannedBatch: ~Copyable {
         merged.append(.none)
     }
 
-    /// Keeps the result of the last write, a patch. Returns false where that would be too much for one batch.
+    /// Keeps the result of the last write, a patch or a sum. Returns false where that would be too much for one batch.
     mutating func keep(_ result: borrowing ByteBuffer) -> Bool {
         guard !merged.isEmpty, bytes.count + result.count <= Limits.outboxBytesMax else { return false }
         merged[merged.count - 1] = ByteRange(bytes.count, bytes.count + result.count)

@@ -20,8 +20,10 @@ struct Requests: ~Copyable {
     /// Publishes that were read and not yet made.
     private(set) var group = PublishGroup()
     private(set) var batch = PlannedBatch()
-    /// The new value that the last patch came to.
+    /// The new value that the last patch or sum came to.
     private(set) var merged = ByteBuffer()
+    /// Where the last sum stands in it.
+    private(set) var sum = ByteRange.none
     /// Requests that are put off, in the order of their turns.
     private var walks: [Walk] = []
     /// The request that was put off and is executed now.
@@ -99,12 +101,20 @@ struct Requests: ~Copyable {
     /// Keeps something of each key that was looked for, so that the keys are really read.
     mutating func noteFetched(_ sum: UInt64) { group.fetched = sum }
 
-    // MARK: Patches and batches
+    // MARK: Patches, sums and batches
 
     /// Merges a patch into a value, to `merged`.
     mutating func merge(_ patch: Span<UInt8>, into value: Span<UInt8>) {
         merged.removeAll()
         MergePatch.apply(patch, to: value, into: &merged)
+    }
+
+    /// Adds a number to a value or to a part of it, to `merged`. Throws where there is no number.
+    mutating func add(_ number: Span<UInt8>, toField field: Span<UInt8>, of value: Span<UInt8>)
+        throws(Refusal)
+    {
+        merged.removeAll()
+        sum = try NumberAddition.apply(number, atField: field, to: value, into: &merged)
     }
 
     mutating func beginBatch() { batch.removeAll() }

@@ -1,5 +1,5 @@
 // What a client can do with a live subscription: pause it, resume it, and acknowledge what it has
-// handled.
+// handled. And with another client: end its connection.
 
 import PlugboardWire
 
@@ -37,6 +37,17 @@ extension Subscription {
     ) async throws -> Int {
         let request = ObjectText(op: operation).adding("sub", sub).adding("count", count)
         return try await bus.link.request(request, timeout: timeout).owed
+    }
+}
+
+extension Bus {
+    /// Ends the connection of a client of this user, by its number. The client learns who did that, and may
+    /// connect again. Returns the revision after what it had left to be done.
+    /// - Throws: `.refused` with `code == .notFound` if there is no such client.
+    @discardableResult
+    public func disconnect(client: Int, timeout: Duration? = nil) async throws -> Int {
+        let request = ObjectText(op: "disconnect").adding("client", client)
+        return try await link.request(request, timeout: timeout).revision
     }
 }
 

@@ -68,6 +68,26 @@ extension Bus {
         try await write(.patch(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
     }
 
+    /// Adds to a number in one step, and returns the sum. Nothing is rounded on the bus; `Decimal` keeps that.
+    ///
+    /// ```swift
+    /// let visits = try await bus.add("visits", 1)
+    /// ```
+    /// - Parameter field: the part of the value to add to, as a JSON Pointer. What isn't there counts as 0.
+    /// - Throws: `.refused` with `code == .conflict` if there is something but a number.
+    @discardableResult
+    public func add<Number: Codable & Numeric>(
+        _ key: String,
+        _ number: Number,
+        field: String? = nil,
+        ifRevision: Int? = nil,
+        cause: Int? = Cause.current,
+        timeout: Duration? = nil
+    ) async throws -> Number {
+        let write = try Write.add(key, number, field: field, ifRevision: ifRevision, cause: cause)
+        return try await link.request(ObjectText(write), timeout: timeout).value.decode(as: Number.self)
+    }
+
     /// Deletes a key and returns the revision of this write.
     /// - Throws: `.refused` with `code == .notFound` if the key is absent.
     @discardableResult

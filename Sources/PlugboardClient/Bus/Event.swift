@@ -79,6 +79,10 @@ public struct Event: Sendable, Equatable {
     public var unacknowledged: [String] = []
     /// Whether the connection of the value's writer is still open. Nil unless `isInitial`.
     public var isWriterLive: Bool?
+    /// What ends the value by itself; nil if no connection does.
+    public var lifetime: Lifetime?
+    /// How long the value still stays; nil if that isn't limited.
+    public var ttl: Duration?
     /// What was dropped; nil unless this is `lagged`.
     public var gap: Gap?
     /// Whether it happened before this connection, while the program was away, and is told now. `synced` has
@@ -129,6 +133,8 @@ extension Event {
         skipped = bytes.integer(line.skipped) ?? 0
         unacknowledged = bytes.texts(line.unacked)
         isWriterLive = line.live.isEmpty ? nil : bytes.flag(line.live)
+        lifetime = bytes.lifetime(line)
+        ttl = bytes.timeToLive(line)
     }
 
     /// An event for a key that the subscription knew before the connection broke, and that didn't come on
@@ -199,6 +205,10 @@ public struct Entry: Sendable, Equatable {
     public let reason: Event.Reason?
     /// Whether the connection of the value's writer is still open.
     public let isWriterLive: Bool
+    /// What ends the value by itself; nil if no connection does.
+    public var lifetime: Lifetime?
+    /// How long the value still stays; nil if that isn't limited.
+    public var ttl: Duration?
 
     /// The value as a type of yours.
     /// - Throws: `BusError.undecodable` with the key and the reason.
@@ -214,4 +224,8 @@ public struct KeyRevision: Sendable, Equatable {
     public let revision: Int
     /// Whether the connection of the value's writer is still open.
     public let isWriterLive: Bool
+    /// What ends the value by itself; nil if no connection does.
+    public var lifetime: Lifetime?
+    /// How long the value still stays; nil if that isn't limited.
+    public var ttl: Duration?
 }

@@ -119,7 +119,8 @@ extension ObjectText {
     /// A request, or the write of a batch.
     init(_ write: Write) {
         self = ObjectText(op: "\(write.operation)").adding("key", string: write.key)
-            .adding("value", json: write.value?.bytes).adding("if", write.ifRevision)
+            .adding("value", json: write.value?.bytes).adding("field", string: write.field)
+            .adding("if", write.ifRevision)
             .adding("cause", write.cause)
             .adding("while", string: write.lifetime == .connected ? "connected" : nil)
             .adding("ttl", write.ttl?.milliseconds)

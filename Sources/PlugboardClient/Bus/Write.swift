@@ -1,7 +1,7 @@
-// The four kinds of writes as values, for batches and for the pipeline. A value is encoded when its write
+// The kinds of writes as values, for batches and for the pipeline. A value is encoded when its write
 // is made, so a mistake in it is thrown there. The write takes the ``Cause`` of that moment.
 
-/// One write: publish, emit, patch or delete.
+/// One write: publish, emit, patch, add or delete.
 ///
 /// ```swift
 /// try await bus.batch([
@@ -13,20 +13,22 @@ public struct Write: Sendable {
     let operation: Operation
     /// The key it is about.
     public let key: String
-    /// The value; nil for a delete.
+    /// The value, or the number that is added; nil for a delete.
     public let value: JSON?
     /// The revision that the key must have (0: it must be absent). Otherwise the broker refuses the
     /// write.
     public var ifRevision: Int?
     /// The revision that caused this write: the given one, or the ``Cause`` when the write was made.
     public var cause: Int?
+    /// The part of the value that a number is added to: a JSON Pointer; nil for the whole value.
+    public var field: String?
     /// When a published value ends; nil if it stays.
     public var lifetime: Lifetime?
     /// How long a published value stays at most.
     public var ttl: Duration?
 
     enum Operation: Sendable {
-        case publish, emit, patch, delete
+        case publish, emit, patch, add, delete
     }
 
     /// Sets the value of a key.
@@ -70,6 +72,24 @@ public struct Write: Sendable {
             value: try JSON(encoding: value),
             ifRevision: ifRevision,
             cause: cause
+        )
+    }
+
+    /// Adds to a number, or to a part of the value that a JSON Pointer names. What isn't there counts as 0.
+    public static func add(
+        _ key: String,
+        _ number: some Encodable & Numeric,
+        field: String? = nil,
+        ifRevision: Int? = nil,
+        cause: Int? = Cause.current
+    ) throws -> Write {
+        Write(
+            operation: .add,
+            key: key,
+            value: try JSON(encoding: number),
+            ifRevision: ifRevision,
+            cause: cause,
+            field: field
         )
     }
 
@@ -117,6 +137,17 @@ extension WriteTarget {
         throws
     {
         try add(.patch(key, value, ifRevision: ifRevision, cause: cause))
+    }
+
+    /// Adds to a number, or to a part of the value that a JSON Pointer names.
+    public func add(
+        _ key: String,
+        _ number: some Encodable & Numeric,
+        field: String? = nil,
+        ifRevision: Int? = nil,
+        cause: Int? = Cause.current
+    ) throws {
+        try add(.add(key, number, field: field, ifRevision: ifRevision, cause: cause))
     }
 
     /// Deletes a key.

@@ -1,10 +1,10 @@
-// What a trace reports: a write, and what became of it for each of its observers. The bus's thread makes
+// What a trace reports: a write, and what became of it for each of its observers; or a call. The bus's thread makes
 // a `Trace` from each line. An outcome that this library doesn't know is nil.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A write to a key that is traced.
+/// A write to a key that is traced, or a call of it.
 public struct Trace: Sendable, Equatable {
     /// A subscription that matches the key.
     public struct Observer: Sendable, Equatable {
@@ -22,9 +22,24 @@ public struct Trace: Sendable, Equatable {
         public let microseconds: Int?
     }
 
+    /// What became of a call.
+    public struct TracedCall: Sendable, Equatable {
+        /// The call's name; nil if nobody serves the key.
+        public let name: String?
+        /// The number and the name of the client that is to answer it; nil while nobody is.
+        public let server: Int?
+        public let serverName: String?
+        /// `asked`, `held`, `answered`, `failed` or `abandoned`.
+        public let outcome: String
+        /// The code of the error that the caller got, if it got one.
+        public let code: String?
+        /// How long it took; nil while it waits.
+        public let microseconds: Int?
+    }
+
     public let key: String
     public let revision: Int
-    /// `publish`, `patch`, `delete` or `emit`.
+    /// `publish`, `patch`, `add`, `delete` or `emit`; or `call`.
     public let operation: String
     /// The writer: a client's name, or `#` and its number.
     public let by: String
@@ -32,6 +47,8 @@ public struct Trace: Sendable, Equatable {
     public let reason: Event.Reason?
     /// The revision that it named as its cause, if any.
     public let cause: Int?
+    /// The call, if this isn't a write.
+    public let call: TracedCall?
     /// The observers in the order in which they get the event; at most 1,000.
     public let observers: [Observer]
     /// Whether there are more observers.
@@ -46,8 +63,20 @@ public struct Trace: Sendable, Equatable {
         by = json.text("by")
         reason = json["reason"]?.string.map { Event.Reason(rawValue: $0) }
         cause = json["cause"]?.integer
+        call = operation == "call" ? TracedCall(json) : nil
         observers = json.list("observers").map { Observer($0) }
         hasMore = json.flag("more")
+    }
+}
+
+extension Trace.TracedCall {
+    fileprivate init(_ json: JSON) {
+        name = json["call"]?.string
+        server = json["server"]?["client"]?.integer
+        serverName = json["server"]?["name"]?.string
+        outcome = json.text("outcome")
+        code = json["code"]?.string
+        microseconds = json["microseconds"]?.integer
     }
 }
 

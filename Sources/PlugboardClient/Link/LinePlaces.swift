@@ -48,6 +48,9 @@ struct LinePlaces: Sendable {
     var limits = ByteRange.none
     var features = ByteRange.none
     var resumed = ByteRange.none
+    var timeToLive = ByteRange.none
+    /// The text of `while`.
+    var whileConnected = ByteRange.none
 
     /// Nil if the bytes are not a JSON object.
     init?(_ bytes: Span<UInt8>) {
@@ -90,6 +93,7 @@ struct LinePlaces: Sendable {
         if name.spells("sub") { sub = value }
         if name.spells("key") { key = text }
         if name.spells("old") { old = value }
+        if name.spells("ttl") { timeToLive = value }
     }
 
     private mutating func noteOfFour(_ name: Span<UInt8>, _ value: ByteRange, _ text: ByteRange) {
@@ -112,6 +116,7 @@ struct LinePlaces: Sendable {
         if name.spells("patch") { patch = value }
         if name.spells("epoch") { epoch = text }
         if name.spells("first") { first = value }
+        if name.spells("while") { whileConnected = text }
     }
 
     private mutating func noteLong(_ name: Span<UInt8>, _ value: ByteRange, _ text: ByteRange) {
@@ -184,6 +189,16 @@ extension Span where Element == UInt8 {
             if value > Limits.integerMax { return nil }
         }
         return value
+    }
+
+    /// What ends a value with a connection; nil if nothing does.
+    func lifetime(_ line: LinePlaces) -> Lifetime? {
+        line.whileConnected.bytes(of: self).spells("connected") ? .connected : nil
+    }
+
+    /// How long a value stays; nil if that isn't limited.
+    func timeToLive(_ line: LinePlaces) -> Duration? {
+        integer(line.timeToLive).map { .milliseconds($0) }
     }
 
     /// Whether a field is `true`.

@@ -42,7 +42,9 @@ struct Reply: Sendable {
             by: text.text(line.by),
             cause: text.integer(line.cause),
             reason: text.text(line.reason).map { Event.Reason(rawValue: $0) },
-            isWriterLive: text.flag(line.live)
+            isWriterLive: text.flag(line.live),
+            lifetime: text.lifetime(line),
+            ttl: text.timeToLive(line)
         )
     }
 
@@ -56,7 +58,15 @@ struct Reply: Sendable {
             if let fields = LinePlaces(member), let key = member.text(fields.key) {
                 let revision = member.integer(fields.revision) ?? 0
                 let isLive = member.flag(fields.live)
-                keys.append(KeyRevision(key: key, revision: revision, isWriterLive: isLive))
+                keys.append(
+                    KeyRevision(
+                        key: key,
+                        revision: revision,
+                        isWriterLive: isLive,
+                        lifetime: member.lifetime(fields),
+                        ttl: member.timeToLive(fields)
+                    )
+                )
             }
         }
         return keys

@@ -12,7 +12,7 @@ enum FieldHelp {
         case .value: value(operation)
         case .ifRevision: "write only if the key is at this revision; 0: only if there is no such key"
         case .cause: "an integer that observers get, such as the revision that made you write"
-        case .writes: "an array of publish, emit, patch and delete, without ids"
+        case .writes: "an array of publish, emit, patch, add and delete, without ids"
         case .name: "a name, at most \(Limits.nameBytesMax) bytes"
         case .keys: "several patterns, instead of one key"
         case .after: "a key: only the keys after it"
@@ -43,10 +43,11 @@ enum FieldHelp {
         case .whileConnected: "\"connected\": the key is deleted when this connection ends"
         case .durable: "true: the reply comes when it is on disk"
         case .timeToLive: "milliseconds after which the key is deleted"
-        case .write: "a publish, emit, patch or delete, without an id"
+        case .write: "a publish, emit, patch, add or delete, without an id"
         case .timeout: "milliseconds to wait, by default \(Limits.timeoutDefault)"
         case .call: "the call's number, as in its event"
         case .error: #"instead of a value: {"code":"a_word","message":"a sentence"}"#
+        case .field: #"a JSON Pointer to a part of the value, such as "/visits"; by default all of it"#
         default: ""
         }
     }
@@ -54,6 +55,7 @@ enum FieldHelp {
     private static func value(_ operation: Operation) -> String {
         switch operation {
         case .patch: "a merge patch: null removes a member"
+        case .add: "a number, such as 1, -1 or 0.05"
         case .call: "what the server gets, any JSON"
         case .answer: "what the caller gets, any JSON"
         default: "any JSON"

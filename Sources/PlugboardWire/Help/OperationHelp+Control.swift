@@ -10,6 +10,7 @@ extension OperationHelp {
         case .acknowledge: acknowledge
         case .will: will
         case .goodbye: goodbye
+        case .disconnect: disconnect
         case .who: who
         case .why: why
         case .trace: trace
@@ -51,6 +52,12 @@ extension OperationHelp {
         summary: "ends this connection on purpose: the broker doesn't make the write of its will",
         shorthand: "goodbye",
         example: #"{"op":"goodbye"}"#
+    )
+
+    private static let disconnect = OperationHelp(
+        summary: "ends the connection of another client, as if the client had gone",
+        shorthand: "disconnect CLIENT",
+        example: #"{"op":"disconnect","client":7}"#
     )
 
     private static let who = OperationHelp(

@@ -16,6 +16,7 @@ extension OperationHelp {
         case .publish: (words, "set a value")
         case .emit: (words, "tell, keep nothing")
         case .patch: (words, "change parts of it")
+        case .add: (words, "add to a number")
         case .delete: (words, "remove a value")
         case .batch: ("batch (as JSON)", "all writes or none")
         case .get: (words, "read a value")
@@ -35,6 +36,7 @@ extension OperationHelp {
         case .acknowledge: (words, "say: dealt with")
         case .will: ("will [WRITE]", "done if I vanish")
         case .goodbye: (words, "end on purpose")
+        case .disconnect: (words, "end another's")
         case .serve: (words, "answer its calls")
         case .unserve: (words, "answer no more")
         case .call: (words, "ask its server")
@@ -67,11 +69,13 @@ extension OperationHelp {
         case "del", "rm", "remove", "unset", "unlink": .delete
         case "read", "cat", "show": .get
         case "merge", "update": .patch
+        case "incr", "incrby", "increment", "decr": .add
         case "send", "fire", "notify": .emit
         case "ask", "invoke", "request": .call
         case "answer", "reply", "respond": .answer
         case "acknowledge": .acknowledge
         case "ping": .sync
+        case "kill", "kick": .disconnect
         case "login", "name", "hi": .hello
         default: nil
         }

@@ -16,6 +16,7 @@ public struct OperationHelp: Sendable {
         case .publish: publish
         case .emit: emit
         case .patch: patch
+        case .add: add
         case .delete: delete
         case .batch: batch
         case .get: get
@@ -54,6 +55,12 @@ public struct OperationHelp: Sendable {
         summary: "merges into the value of a key (RFC 7396): null removes a member",
         shorthand: "patch KEY JSON",
         example: #"{"op":"patch","key":"profile","value":{"age":32}}"#
+    )
+
+    private static let add = OperationHelp(
+        summary: "adds to a number, exactly; the reply has the sum",
+        shorthand: "add KEY NUMBER",
+        example: #"{"op":"add","id":1,"key":"visits","value":1}"#
     )
 
     private static let delete = OperationHelp(

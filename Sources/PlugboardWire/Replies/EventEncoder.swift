@@ -78,7 +78,7 @@ public enum EventEncoder {
             buffer.append(#","skipped":"#)
             buffer.append(decimal: UInt64(tail.skipped))
         }
-        buffer.append(tail.unacknowledged)
+        buffer.append(tail.ending)
         buffer.append("}\n")
     }
 
@@ -88,6 +88,14 @@ public enum EventEncoder {
         buffer.append(#","reason":""#)
         buffer.append(reason.name)
         buffer.append("\"")
+    }
+
+    /// `,"while":"connected","ttl":…`: what ends a value by itself. 0 milliseconds are no time.
+    public static func appendEnd(isWhileConnected: Bool, milliseconds: UInt64, to buffer: inout ByteBuffer) {
+        if isWhileConnected { buffer.append(#","while":"connected""#) }
+        guard milliseconds > 0 else { return }
+        buffer.append(#","ttl":"#)
+        buffer.append(decimal: milliseconds)
     }
 
     /// `,"live":…`: whether the connection of the value's writer is open.
@@ -213,13 +221,14 @@ public struct EventTail: ~Escapable {
     public var live: Bool?
     /// The number of updates that were folded into this one.
     public var skipped: UInt32 = 0
-    /// `,"unacked":[…]`: observers of earlier phases that didn't send their `ack` in time.
-    public var unacknowledged: Span<UInt8>
+    /// Members that few lines have, as text that begins with a comma: `while` and `ttl`, then `unacked`, the
+    /// observers of earlier phases that didn't send their `ack` in time.
+    public var ending: Span<UInt8>
 
     /// Whether it has no field that few events have.
     @inline(__always)
     fileprivate var isPlain: Bool {
-        !cause.isNamed && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged.isEmpty
+        !cause.isNamed && reason == nil && !isInitial && live == nil && skipped == 0 && ending.isEmpty
     }
 
     @inlinable
@@ -238,7 +247,7 @@ public struct EventTail: ~Escapable {
         self.keyPrefix = keyPrefix
         self.revision = revision
         self.value = value
-        unacknowledged = Span()
+        ending = Span()
         self.old = old
         self.by = by
         self.cause = cause

@@ -33,7 +33,7 @@ struct EnvelopeCheck {
         let operation = request.operation
         guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
         if isWrite ? (!operation.isBatchable || request.has(.id)) : !operation.isPlain { return false }
-        if isWrite, request.isDurable { return false }
+        if isWrite, request.isDurable || operation == .add { return false }
         return request.fields.subtracting(operation.allowed).isEmpty
             && operation.required.isSubset(of: request.fields)
     }
@@ -50,7 +50,7 @@ struct EnvelopeCheck {
         guard request.has(.operation) else { return missing(.operation, "a request") }
         let operation = request.operation
         if isWrite, !operation.isBatchable {
-            let message = "a write is publish, emit, patch or delete, not \(operation.name)"
+            let message = "a write is publish, emit, patch, add or delete, not \(operation.name)"
             return Refusal(.wrongType, message, at: places[.operation, ofWrite: isWrite])
         }
         let ofLine = FieldSet().with(.id).with(.durable)
@@ -74,6 +74,7 @@ struct EnvelopeCheck {
         case .subscribe:
             return oneOf(.key, .keys, request, places) ?? forms(request, options, places)
                 ?? lacksSince(request)
+        case .add: return NumberAddition.refusal(of: request.value.bytes(of: line), at: request.value.start)
         case .trace: return oneOf(.key, .keys, request, places)
         case .answer: return oneOf(.value, .error, request, places)
         case .hello:

@@ -44,6 +44,7 @@ extension EnvelopeReader {
             try decodeWhile(&line)
         case .durable: request.isDurable = try decodeFlag(.durable, &line)
         case .sub: try decodeSub(&line, &request)
+        case .field: try decodeFieldPointer(&line, &request)
         case .writes: try noteWrites(&line, &check)
         case .write: try noteWrite(&line, &check)
         default: try decodeOption(field, &line)
@@ -129,6 +130,22 @@ extension EnvelopeReader {
         if let value = try decodeInteger(&line), value >= 0 { return UInt64(value) }
         complain(Refusal(.wrongType, "\"\(field.name)\" takes a revision: 0 to 2^53−1", at: start))
         return 0
+    }
+
+    /// A pointer is kept as spelled, like those of `fields`.
+    private mutating func decodeFieldPointer(
+        _ line: inout LineCursor,
+        _ request: inout Request
+    ) throws(JSONFailure) {
+        guard line.current == UInt8(ascii: "\"") else {
+            return try refuseType(of: .field, "a JSON Pointer", &line)
+        }
+        line.position += 1
+        let start = line.position
+        try line.skipString()
+        request.field = ByteRange(start, line.position - 1)
+        let spelling = request.field.bytes(of: line.bytes)
+        if let refusal = NumberAddition.refusal(ofField: spelling, at: start) { complain(refusal) }
     }
 
     private mutating func decodeSub(

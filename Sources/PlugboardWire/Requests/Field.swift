@@ -7,7 +7,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
     case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
     case phase, acknowledges, revision, client, count, write, timeout, call, error, about, durable
-    case since, epoch
+    case since, epoch, field
 
     public var name: StaticString {
         switch self {
@@ -46,6 +46,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .durable: "durable"
         case .since: "since"
         case .epoch: "epoch"
+        case .field: "field"
         }
     }
 
@@ -94,6 +95,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case NameWord("durable"): self = .durable
         case NameWord("since"): self = .since
         case NameWord("epoch"): self = .epoch
+        case NameWord("field"): self = .field
         default: return nil
         }
     }

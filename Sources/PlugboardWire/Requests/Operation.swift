@@ -5,8 +5,8 @@ import PlugboardMemory
 
 /// What a request asks the broker to do.
 public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-    case hello, publish, emit, patch, delete, batch, get, keys, subscribe, unsubscribe
-    case pause, resume, step, acknowledge, will, goodbye, serve, unserve, call, answer
+    case hello, publish, emit, patch, add, delete, batch, get, keys, subscribe, unsubscribe
+    case pause, resume, step, acknowledge, will, goodbye, disconnect, serve, unserve, call, answer
     case who, why, trace, explain, sync, help
 
     public var name: StaticString {
@@ -15,6 +15,7 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         case .publish: "publish"
         case .emit: "emit"
         case .patch: "patch"
+        case .add: "add"
         case .delete: "delete"
         case .batch: "batch"
         case .get: "get"
@@ -27,6 +28,7 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         case .acknowledge: "ack"
         case .will: "will"
         case .goodbye: "goodbye"
+        case .disconnect: "disconnect"
         case .serve: "serve"
         case .unserve: "unserve"
         case .call: "call"
@@ -44,7 +46,7 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     @inlinable
     public var isWrite: Bool {
         switch self {
-        case .publish, .emit, .patch, .delete, .batch: true
+        case .publish, .emit, .patch, .add, .delete, .batch: true
         default: false
         }
     }
@@ -54,10 +56,14 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     @inlinable
     public var isSilent: Bool {
         switch self {
-        case .publish, .emit, .patch, .delete, .batch, .answer: true
+        case .publish, .emit, .patch, .add, .delete, .batch, .answer: true
         default: false
         }
     }
+
+    /// Whether it makes the new value from the present one.
+    @inlinable
+    public var combines: Bool { self == .patch || self == .add }
 
     /// Whether a batch may contain it.
     var isBatchable: Bool { isWrite && self != .batch }
@@ -80,6 +86,8 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
             self = .subscribe
         } else if bytes.isEqual(to: Self.unsubscribe.name) {
             self = .unsubscribe
+        } else if bytes.isEqual(to: Self.disconnect.name) {
+            self = .disconnect
         } else {
             return nil
         }
@@ -105,6 +113,7 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
 
     private init?(rare name: NameWord) {
         switch name {
+        case NameWord("add"): self = .add
         case NameWord("call"): self = .call
         case NameWord("return"): self = .answer
         case NameWord("ack"): self = .acknowledge

@@ -8,11 +8,12 @@ extension Operation {
         let none = FieldSet()
         switch self {
         case .hello: return none.with(.name)
-        case .publish, .emit, .patch: return none.with(.key).with(.value)
+        case .publish, .emit, .patch, .add: return none.with(.key).with(.value)
         case .delete, .get, .serve, .unserve, .call, .who, .why: return none.with(.key)
         case .batch: return none.with(.writes)
         case .unsubscribe, .pause, .resume, .step: return none.with(.sub)
         case .acknowledge: return none.with(.sub).with(.revision)
+        case .disconnect: return none.with(.client)
         case .answer: return none.with(.call)
         case .explain: return none.with(.write)
         case .keys, .subscribe, .will, .goodbye, .trace, .sync, .help: return none
@@ -40,6 +41,10 @@ extension Operation {
             return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive).with(
                 .durable
             )
+        case .add:
+            return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive).with(
+                .durable
+            ).with(.field)
         case .patch, .delete: return common.with(.ifRevision).with(.cause).with(.durable)
         case .emit: return common.with(.cause)
         case .keys: return common.with(.key).with(.after).with(.limit)

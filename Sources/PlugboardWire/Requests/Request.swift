@@ -22,6 +22,12 @@ public struct Request: Sendable, BitwiseCopyable {
     public var value = ByteRange.none
     /// The decoded text of `sub`, or its digits if `subIsInteger`.
     public var sub = ByteRange.none
+    /// The JSON Pointer in `field`, spelled as a JSON string without its quotes. Shares its place with `sub`, so
+    /// that a request stays small: a write has no `sub`.
+    public var field: ByteRange {
+        get { sub }
+        set { sub = newValue }
+    }
     /// The revision in `if`.
     public var ifRevision: UInt64 = 0
     /// The revision in `cause`.

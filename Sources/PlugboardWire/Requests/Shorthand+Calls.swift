@@ -46,7 +46,7 @@ extension EnvelopeReader {
         }
     }
 
-    private func number(
+    func number(
         _ word: ByteRange,
         _ range: ClosedRange<UInt64>,
         _ line: Span<UInt8>,

@@ -26,7 +26,7 @@ extension EnvelopeReader {
         request.operation = operation
         request.fields = FieldSet().with(.operation)
         switch operation {
-        case .publish, .emit, .patch: try decodeKeyAndValue(&words, line, &request)
+        case .publish, .emit, .patch, .add: try decodeKeyAndValue(&words, line, &request)
         case .subscribe, .trace: try decodeWordPatterns(&words, &request)
         case .batch: throw Refusal(.missingField, "a batch has no shorthand", hint: "send it as JSON")
         case .call, .answer: try decodeCallWords(&words, line, &request)
@@ -54,6 +54,9 @@ extension EnvelopeReader {
             if let refusal = ClientName.refusal(word.bytes(of: line), at: word.start) { throw refusal }
         case .help: (options.about, request.fields) = (word, request.fields.with(.about))
         case .unsubscribe, .pause, .resume: try decodeWordSub(word, line, &request)
+        case .disconnect:
+            options.client = try number(word, 1...Limits.integerMax, line, .disconnect)
+            request.fields = request.fields.with(.client)
         case .sync, .goodbye:
             let operation = request.operation
             let message = "\(operation.name) takes no word"
@@ -103,6 +106,11 @@ extension EnvelopeReader {
     ) throws(Refusal) {
         guard let key = words.next(), let value = words.rest() else { throw missing(request.operation) }
         try checkValue(value, line)
+        if request.operation == .add,
+            let refusal = NumberAddition.refusal(of: value.bytes(of: line), at: value.start)
+        {
+            throw refusal
+        }
         request.key = key
         request.value = value
         request.fields = request.fields.with(.key).with(.value)

@@ -79,10 +79,25 @@ extension Command {
         case .words(let words): candidates = words
         case .keys: candidates = named(words) { try $0.keys(beginning: current) }
         case .plugins: candidates = named(words) { try $0.plugins() }
+        case .startable: candidates = startable(words)
         }
         // A shell takes each line as a word.
         return Completion.matching(candidates, current).filter {
             !$0.word.contains { $0.isNewline || $0 == "\t" }
+        }
+    }
+
+    /// The plugins that `up` would find, by their plugin.json.
+    private static func startable(_ words: [String]) -> [Candidate] {
+        do {
+            let given = Completion.value(of: .plugins, in: words)
+            let executable = ProgramPath.current() ?? ""
+            guard let path = try PluginFolder.find(given: given, executable: executable) else { return [] }
+            return try PluginFolder(path: path, executable: executable).plugins
+                .filter { !words.dropFirst().contains($0.name) }.map { Candidate(word: $0.name) }
+        } catch {
+            // Tab is no place for messages.
+            return []
         }
     }
 

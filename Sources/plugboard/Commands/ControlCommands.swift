@@ -1,5 +1,5 @@
 // `pause`, `step`, `resume`: hold another program's subscription, let single lines through, and
-// release it.
+// release it. `disconnect`: end another program's connection.
 
 import PlugboardPosix
 import PlugboardWire
@@ -63,17 +63,36 @@ extension Command {
     )
 }
 
+extension Command {
+    static let disconnect = Command(
+        name: "disconnect",
+        group: .about,
+        summary: "end the connection of a client",
+        parameters: [
+            CommandParameter("CLIENT", "the client's number, as clients and who show it")
+        ],
+        options: [.json] + CommandOption.connection,
+        details: """
+            The client gets a last line that names who did this. What it left for its end is done: the \
+            broker makes the write of its will, deletes the keys that go with the connection, and ends its \
+            services. The program itself goes on, and may connect again: the library does. plugboard \
+            plugin stop ends a plugin.
+            """,
+        examples: ["disconnect 6"],
+        run: { invocation, console in
+            let client = try Control.client(invocation)
+            let request = ObjectText(op: "disconnect").adding("client", client)
+            guard try BrokerConnection.ask(request, invocation, console) != nil else { return }
+            try console.output.line("client \(client) is disconnected")
+        }
+    )
+}
+
 /// One request to hold or release an observer.
 private enum Control {
     /// The operation has the command's name.
     static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        let word = invocation.arguments[0]
-        guard let client = UInt64(word), client > 0, client <= Limits.integerMax else {
-            throw CommandError.usage(
-                "CLIENT is a number; it was \"\(word)\"",
-                hint: "plugboard who KEY tells the number of each observer"
-            )
-        }
+        let client = try client(invocation)
         let request = ObjectText(op: invocation.syntax.name)
             .adding("sub", json: sub(invocation.argument(1) ?? "1")[...])
             .adding("client", client)
@@ -81,6 +100,18 @@ private enum Control {
         let reply = try BrokerConnection.ask(request, invocation, console)
         guard let owed = reply?["owed"]?.integer else { return }
         try console.output.line("\(Amount.count(owed)) owed")
+    }
+
+    /// The client's number, which is the first argument.
+    static func client(_ invocation: Invocation) throws -> UInt64 {
+        let word = invocation.arguments[0]
+        guard let client = UInt64(word), client > 0, client <= Limits.integerMax else {
+            throw CommandError.usage(
+                "CLIENT is a number; it was \"\(word)\"",
+                hint: "plugboard clients lists them, and who KEY tells those that observe a key"
+            )
+        }
+        return client
     }
 
     /// A number stays a number, and a text in quotes stays as it is. Anything else gets quotes.

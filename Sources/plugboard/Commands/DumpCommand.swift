@@ -10,11 +10,10 @@ extension Command {
         parameters: [CommandParameter("PATTERN", "which keys; by default all (**)", .optional)],
         options: CommandOption.connection,
         details: """
-            Prints a JSON line for each key, in the order of the revisions: key, revision, value, by, and \
-            cause if there is one. Values of one batch have x-batch: how many lines it has. jq and grep \
+            Prints a JSON line for each key, in the order of the revisions: key, revision, value, by, \
+            cause if there is one, and what ends the value by itself: ttl, in milliseconds that are left, \
+            and while. Values of one batch have x-batch: how many lines it has. jq and grep \
             read the lines, and so do load and publish --from.
-
-            The broker doesn't tell what ends a value by itself (ttl, while), so the lines don't have it.
 
             If a value can't be printed, or the broker goes, the status isn't 0. Check it before you rely \
             on the file.

@@ -8,7 +8,7 @@ extension Command {
         group: .about,
         summary: "show what a write would do, and to whom, without making it",
         parameters: [
-            CommandParameter("WRITE", "publish, emit, patch or delete"), .key,
+            CommandParameter("WRITE", "publish, emit, patch, add or delete"), .key,
             CommandParameter("VALUE", "JSON, as the write takes it", .any),
         ],
         options: [.ifRevision, .cause, .json] + CommandOption.connection,
@@ -31,13 +31,13 @@ extension Command {
         for line in lines(of: reply, console.output.paint) { try console.output.line(line) }
     }
 
-    private static let operations = ["publish", "emit", "patch", "delete"]
+    private static let operations = ["publish", "emit", "patch", "add", "delete"]
 
     private static func write(_ invocation: Invocation) throws -> ArraySlice<UInt8> {
         let operation = invocation.arguments[0]
         guard operations.contains(operation) else {
             throw CommandError.usage(
-                "\"\(operation)\" is no write: publish, emit, patch or delete",
+                "\"\(operation)\" is no write: publish, emit, patch, add or delete",
                 hint: Suggestion.hint(for: operation, among: operations)
             )
         }
@@ -73,7 +73,7 @@ extension Command {
         let observers = reply["observers"]?.array?.compactMap(\.object) ?? []
         let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
         var lines = ["\(key)  \(reply["effect"]?.string ?? "") at revision \(reply["revision"]?.text ?? "")"]
-        if reply["op"]?.string == "patch", let value = reply["value"] {
+        if ["patch", "add"].contains(reply["op"]?.string), let value = reply["value"] {
             lines.append("  \(Printable.shortened(Printable.json(value.bytes), to: 2_000))")
         }
         lines += ObserverText.table(observers, paint, ending: ObserverText.outcome)

@@ -14,22 +14,26 @@ extension Command {
         parameters: [
             CommandParameter("KEY", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json] + CommandOption.forms + [.watching] + CommandOption.connection,
+        options: [.long, .json] + CommandOption.forms + [.watching] + CommandOption.connection,
         details: """
             Prints the value of a key byte for byte as it was published. (On a terminal, control \
             characters are spelled out.) If the key has no value, that is an error, status 1.
 
             For a pattern or several keys it prints one line for each key, in the order of the keys, all \
             as they were at one revision: KEY VALUE on a terminal; when piped or with --json, JSON lines \
-            with key, revision, value and by, which publish --from reads. With --raw or --field it prints \
+            with key, revision, value, by, and what ends it (ttl, while), which publish --from reads. With --raw or --field it prints \
             only the values, and leaves out those that don't have the part. If no key matches a pattern, \
             it prints nothing.
+
+            --long shows below each key its value, its revision, who wrote it and because of which \
+            revision, and what ends it by itself, and when (UTC).
 
             --watch goes on with each new value, in the same form, until Ctrl-C. That a key is gone is \
             told on standard error.
             """,
         examples: [
-            "get cart.summary", "get cart.summary --field /total", "get screen --raw --watch",
+            "get cart.summary", "get cart.summary --field /total", "get till.open --long",
+            "get screen --raw --watch",
             "get screen 'cart.**'", "get 'catalog.**' > catalog.ndjson",
         ],
         run: run
@@ -38,9 +42,20 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let form = try ValueForm(invocation)
         let keys = try KeyWords(invocation.arguments)
+        if invocation.has(.long) {
+            guard form.isPlain, !invocation.has(.json) else {
+                throw CommandError.usage("--long is text for a person, and doesn't go with the other forms")
+            }
+        }
         if invocation.has(.watching) { return try ValueWatch.run(keys, form, invocation, console) }
         guard let key = keys.single else { return try KeptValues.run(keys, form, invocation, console) }
         let request = ObjectText(op: "get").adding("key", string: key)
+        if invocation.has(.long) {
+            guard let reply = try BrokerConnection.ask(request, invocation, console) else { return }
+            var records = ValueRecords(invocation, console, form, isSingle: true)
+            try records.add(key, reply)
+            return try records.flush()
+        }
         guard let value = try BrokerConnection.ask(request, invocation, console)?["value"] else { return }
         try console.output.bytes(try form.line(value, of: key, on: console.output))
     }

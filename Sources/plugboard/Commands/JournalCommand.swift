@@ -17,7 +17,7 @@ extension Command {
         details: """
             check reads the whole journal and says whether it is complete and undamaged; if not, the \
             status is 1. show prints each record: when it was made (UTC), its revision, what was written \
-            and by whom. --json prints the lines as they are stored. If something is damaged, repair makes \
+            and by whom, and what ends it by itself, and when. --json prints the lines as they are stored. If something is damaged, repair makes \
             a journal of all lines that it can still read, and keeps the old files under names that begin \
             with damaged-. No other program may use the journal meanwhile.
 
@@ -163,8 +163,10 @@ private struct JournalListing {
         let text = { (bytes: Span<UInt8>) in Printable.text(String(bytes)) }
         let value = event.kind == .update ? " " + text(event.value.bytes(of: line)) : " deleted"
         let by = JSONValue(accepted: Array(event.by.bytes(of: line))[...]).string ?? "?"
+        let end = ValueEnd(isBound: event.isWhileConnected, expires: event.expires)
+        let ends = end.map { "  ends \($0.text)" } ?? ""
         try console.output.line(
-            "\(UTCTime.text(when))  \(event.revision)  \(text(key))\(value)  by \(Printable.text(by))"
+            "\(UTCTime.text(when))  \(event.revision)  \(text(key))\(value)  by \(Printable.text(by))\(ends)"
         )
     }
 }

@@ -8,9 +8,13 @@ extension Command {
         group: .read,
         summary: "list the keys",
         parameters: [CommandParameter("PATTERN", "which keys; by default all (**)", .optional)],
-        options: [.json] + CommandOption.connection,
-        details: "Prints one key a line, in the order of their bytes. --json adds each key's revision.",
-        examples: ["keys", "keys 'catalog.*'"],
+        options: [.long, .json] + CommandOption.connection,
+        details: """
+            Prints one key a line, in the order of their bytes. --long adds each key's revision, whether \
+            its writer is still connected, and what ends its value by itself, and when (UTC). --json \
+            prints all that as JSON lines, with while and ttl, the milliseconds that are left.
+            """,
+        examples: ["keys", "keys 'catalog.*'", "keys --long"],
         run: run
     )
 
@@ -18,8 +22,29 @@ extension Command {
         let pattern = invocation.argument(0) ?? "**"
         _ = try ObjectText(op: "keys").adding("key", string: pattern).checked()
         try KeyPages.forEach(of: pattern, from: try BrokerConnection.open(invocation)) {
-            try print($0, asJSON: invocation.has(.json), console)
+            if invocation.has(.long), !invocation.has(.json) {
+                try printLong($0.compactMap(\.object), console.output)
+            } else {
+                try print($0, asJSON: invocation.has(.json), console)
+            }
         }
+    }
+
+    /// A table for each page, so that any number of keys can be shown.
+    private static func printLong(_ keys: [JSONObject], _ output: OutputStream) throws {
+        let columns: [TextTable.Column] = [
+            .init(title: "KEY"), .init(title: "REVISION", atEnd: true), .init(title: "WRITER"),
+            .init(title: "ENDS"),
+        ]
+        let rows = keys.map { entry in
+            TextTable.Row(cells: [
+                Printable.text(entry["key"]?.string ?? ""), entry["revision"]?.text ?? "",
+                entry["live"]?.bool == true ? "connected" : "gone", ValueEnd(entry)?.text ?? "-",
+            ])
+        }
+        guard !rows.isEmpty else { return }
+        let table = TextTable(columns: columns, rows: rows)
+        for line in table.lines(width: 10_000, paint: output.paint) { try output.line(line) }
     }
 
     private static func print(_ keys: [JSONValue], asJSON: Bool, _ console: CommandConsole) throws {

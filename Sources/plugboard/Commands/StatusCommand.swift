@@ -50,10 +50,10 @@ extension Command {
         parameters: [CommandParameter("KEY", "also these keys", .any)],
         options: [.json] + CommandOption.connection,
         details: """
-            Lists the calls of up, what the plugins say in plugin.json that they serve, and the keys that \
-            you name, each with the client that serves it now. A pattern that a plugin declares stands \
-            there without a client: the broker tells the server of a key, not of a pattern. The broker has \
-            no list of what other clients serve, so name their keys.
+            Lists what clients serve, what plugins say in plugin.json that they serve although nobody does \
+            now, and the keys that you name. ASKED counts the calls since the service began, ANSWERED and \
+            FAILED what became of them, MEAN and MAX how long answers took. --json has these times in \
+            microseconds.
             """,
         examples: ["services", "services cart.add"],
         run: { invocation, console in
@@ -64,7 +64,7 @@ extension Command {
                 return
             }
             guard !services.isEmpty else {
-                return try console.output.line("up serves nothing here; name the keys of other programs")
+                return try console.output.line("nobody serves anything")
             }
             try print(ServiceList.table(services), console)
         }

@@ -22,7 +22,8 @@ extension Command {
             Slow clients stand first. QUEUED is how many bytes wait in the broker for a client, OWED how \
             many keys have a newest value that it hasn't got yet. Rates per second are the mean of the \
             last four periods, or of four seconds if a period is shorter. TOTAL counts what happened while \
-            top was watching. Times are UTC. When the broker goes, top waits for it, except with --once.
+            top was watching. The first lines also tell how many calls are asked, how many fail, and after \
+            how long their servers answer. Times are UTC. When the broker goes, top waits for it, except with --once.
             """,
         examples: ["top", "top 'cart.**'", "top --once > state.txt"],
         run: run

@@ -1,4 +1,4 @@
-// `trace`: shows each write as a small tree of its observers.
+// `trace`: shows each write as a small tree of its observers, and each call with what became of it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -7,7 +7,7 @@ extension Command {
     static let trace = Command(
         name: "trace",
         group: .about,
-        summary: "show live who gets each write, and how fast",
+        summary: "show live who gets each write or call, and how fast",
         parameters: [
             CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
@@ -16,7 +16,13 @@ extension Command {
             Runs until Ctrl-C. Each write is a line with its time (UTC). Below it are its observers, with \
             one of these outcomes: sent, and after how many microseconds; queued (waits for its turn); \
             conflated (will get the newest value); paused; waiting, for which phase and which observers; \
-            filtered; dropped. --json prints the broker's lines. When the broker goes, the command waits \
+            filtered; dropped.
+
+            A call is a line when its server is asked, and another when it is answered or has failed, with \
+            the time between. A call of a key that nobody serves has failed at once; one that waits until \
+            a plugin is running is held.
+
+            --json prints the broker's lines. When the broker goes, the command waits \
             for it; it doesn't show writes made meanwhile.
             """,
         examples: ["trace '**'", "trace 'cart.*' cart --count 10"],
@@ -52,6 +58,7 @@ enum TraceText {
     /// The write, and a line for each observer. Empty for lines of another kind.
     static func lines(of line: BrokerLine, at time: String, _ paint: Paint) -> [String] {
         switch line.kind {
+        case .event("trace") where line["op"]?.string == "call": return [call(line, time, paint)]
         case .event("trace"): return tree(line, time, paint)
         case .event("lagged"):
             return [paint.red("\(line["dropped"]?.text ?? "?") writes were too many to be traced")]
@@ -72,6 +79,27 @@ enum TraceText {
             (index == observers.count - 1 ? "└ " : "├ ") + text
         }
         return [head] + branches.map { "  " + $0 }
+    }
+
+    /// `cart.add  call 7 by #3  answered by cart (client 1) after 120 µs`.
+    private static func call(_ line: BrokerLine, _ time: String, _ paint: Paint) -> String {
+        let key = paint.bold(Printable.text(line["key"]?.string ?? ""))
+        let number = line["call"]?.string.map { " \(Printable.text($0))" } ?? ""
+        let caller = Printable.text(line["by"]?.string ?? "?")
+        let outcome = Printable.text(line["outcome"]?.string ?? "?")
+        let error = line["code"]?.string.map { ": \(Printable.text($0))" } ?? ""
+        let server = line["server"]?.object.map { server in
+            let preposition = outcome == "asked" ? "of" : "by"
+            return " \(preposition) \(ObserverText.name(server)) (client \(server["client"]?.text ?? "?"))"
+        }
+        let after = line["microseconds"]?.integer.map {
+            " after \(Amount.duration(microseconds: Double($0)))"
+        }
+        let shown =
+            outcome == "failed"
+            ? paint.red(outcome + error)
+            : outcome == "answered" ? paint.green(outcome) : paint.yellow(outcome)
+        return "\(paint.dim(time))  \(key)  call\(number) by \(caller)  \(shown)\(server ?? "")\(after ?? "")"
     }
 
     private static func text(of observer: JSONObject, _ paint: Paint) -> String {

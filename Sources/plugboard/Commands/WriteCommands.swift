@@ -48,12 +48,17 @@ enum SingleWrite {
             let words = Array(invocation.arguments.dropFirst())
             request = request.adding("value", json: try ValueArgument.read(words, invocation, key: key))
         }
-        request = request.adding("if", invocation.integer(.ifRevision))
-            .adding("cause", try invocation.namedCause())
-            .adding("ttl", try milliseconds(invocation.seconds(.timeToLive)))
+        request = try adding(options: invocation, to: request)
         guard let revision = try BrokerConnection.ask(request, invocation, console)?["revision"]?.integer
         else { return }
         try console.output.line("revision \(revision)")
+    }
+
+    /// The request with the options that writes share.
+    static func adding(options invocation: Invocation, to request: ObjectText) throws -> ObjectText {
+        request.adding("if", invocation.integer(.ifRevision))
+            .adding("cause", try invocation.namedCause())
+            .adding("ttl", try milliseconds(invocation.seconds(.timeToLive)))
     }
 
     private static func milliseconds(_ seconds: Double?) throws -> UInt64? {

@@ -17,6 +17,8 @@ enum Completion: Equatable {
     case keys
     /// The names of the plugins of `up`.
     case plugins
+    /// The names of the plugins in the folder that the earlier words name, or in the usual one.
+    case startable
     case files
 
     /// What fits after these words, the first of which stands after `plugboard`.
@@ -35,6 +37,13 @@ enum Completion: Equatable {
     /// Those of these words that begin with `prefix`.
     static func matching(_ candidates: [Candidate], _ prefix: String) -> [Candidate] {
         candidates.filter { $0.word.utf8.starts(with: prefix.utf8) }
+    }
+
+    /// The value that an option has in these words.
+    static func value(of option: CommandOption, in words: [String]) -> String? {
+        let spelling = "--\(option.name)"
+        if let place = words.firstIndex(of: spelling), place + 1 < words.count { return words[place + 1] }
+        return words.first { $0.hasPrefix(spelling + "=") }.map { String($0.dropFirst(spelling.count + 1)) }
     }
 
     private static var commands: [Candidate] {
@@ -59,6 +68,7 @@ enum Completion: Equatable {
             if current.hasPrefix("-") { return .words(unused(options, words)) }
         }
         guard !command.takesWordsAsTheyAre else { return .files }
+        if command.command != nil, words.contains("--") { return .files }
         return argument(arguments(words, options), of: command)
     }
 
@@ -110,10 +120,12 @@ enum Completion: Equatable {
         switch parameter.name {
         case "KEY", "PATTERN": return .keys
         case "FILE": return .files
-        case "WRITE": return .words(["publish", "emit", "patch", "delete"].map { Candidate(word: $0) })
+        case "WRITE":
+            return .words(["publish", "emit", "patch", "add", "delete"].map { Candidate(word: $0) })
         case "COMMAND" where command.name == "help" || command.name == "man": return .words(commands)
         case "COMMAND": return .files
         case "NAME" where command.name == "plugin": return .plugins
+        case "PLUGIN" where command.name == "up": return .startable
         default: break
         }
         // A lower-case name is the word itself, or several.

@@ -6,6 +6,8 @@ import PlugboardWire
 /// Writes metrics.
 struct MetricsText {
     private enum Kind: String { case counter, gauge }
+    /// Of so many clients the figures are given one by one: those that came last.
+    static let clientsMax = 1_000
 
     private(set) var text = ""
 
@@ -53,6 +55,7 @@ struct MetricsText {
         for (name, kind, help, value) in figures {
             if let value { add(name, kind, help, [([], "\(value)")]) }
         }
+        addCalls(report.stats["calls"]?.object)
         let latency = report.stats["latency"]?.object
         for (member, help) in [("mean", "Mean"), ("max", "Longest")] {
             guard let microseconds = latency?[member]?.integer else { continue }
@@ -67,7 +70,30 @@ struct MetricsText {
         }
     }
 
-    private mutating func addClients(_ clients: [JSONObject]) {
+    private mutating func addCalls(_ calls: JSONObject?) {
+        guard let calls else { return }
+        let figures: [(String, Kind, String, String)] = [
+            ("calls_total", .counter, "Calls that clients made.", "asked"),
+            ("calls_answered_total", .counter, "Calls that a server answered with a value.", "answered"),
+            ("calls_failed_total", .counter, "Calls that ended with an error.", "failed"),
+            ("calls_waiting", .gauge, "Calls that wait for their answer.", "waiting"),
+        ]
+        for (name, kind, help, member) in figures {
+            if let value = calls[member]?.integer { add(name, kind, help, [([], "\(value)")]) }
+        }
+    }
+
+    private mutating func addClients(_ told: [JSONObject]) {
+        // Each client is a time series of its own, so there is a limit.
+        let clients = told.count > Self.clientsMax ? Array(told.suffix(Self.clientsMax)) : told
+        add(
+            "clients_omitted",
+            .gauge,
+            "Clients that have no figures here, because there are too many.",
+            [
+                ([], "\(told.count - clients.count)")
+            ]
+        )
         func samples(_ member: String) -> [(labels: [(String, String)], value: String)] {
             clients.map { (Self.labels(of: $0), $0[member]?.integer.map(String.init) ?? "0") }
         }

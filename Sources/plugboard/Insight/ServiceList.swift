@@ -1,5 +1,5 @@
-// What can be called on a bus: the calls of `up`, what plugins declare, and keys that somebody names. The broker
-// tells who serves a key, but has no list of all services.
+// What can be called on a bus: what clients serve, by `$broker.services`, what plugins declare and nobody serves
+// now, and keys that somebody names.
 
 import PlugboardWire
 
@@ -11,10 +11,18 @@ struct ListedService {
     var clientNumber: UInt64?
     /// The plugin whose plugin.json lists it.
     var plugin: String?
+    /// What the broker counts of its calls.
+    var counts: JSONObject?
 
     var json: [UInt8] {
         ObjectText().adding("key", string: key).adding("client", clientNumber).adding("name", string: client)
-            .adding("plugin", string: plugin).bytes
+            .adding("plugin", string: plugin)
+            .adding("asked", json: counts?["asked"]?.bytes).adding(
+                "answered",
+                json: counts?["answered"]?.bytes
+            )
+            .adding("failed", json: counts?["failed"]?.bytes).adding("mean", json: counts?["mean"]?.bytes)
+            .adding("max", json: counts?["max"]?.bytes).bytes
     }
 }
 
@@ -23,33 +31,57 @@ struct ServiceList {
     let services: [ListedService]
 
     init(_ connection: BrokerConnection, _ keys: [String]) throws {
-        var found = keys.map { ListedService(key: $0) }
-        if let plugins = try connection.plugins() {
-            found += PluginAction.allCases.map { ListedService(key: PluginKey.call($0)) }
-            for plugin in plugins {
-                let name = plugin["name"]?.string
-                let serves = plugin["may"]?.object?["serve"]?.strings ?? []
-                found += serves.map { ListedService(key: $0, plugin: name) }
+        var found = try Self.served(connection)
+        let present = Set(found.map(\.key))
+        var missing = keys.map { ListedService(key: $0) }
+        for plugin in try connection.plugins() ?? [] {
+            let name = plugin["name"]?.string
+            let serves = plugin["may"]?.object?["serve"]?.strings ?? []
+            missing += serves.map { ListedService(key: $0, plugin: name) }
+            for place in found.indices where found[place].client == name && serves.contains(found[place].key)
+            {
+                found[place].plugin = name
             }
         }
+        missing.removeAll { present.contains($0.key) }
         var seen: Set<String> = []
-        services = try found.filter { seen.insert($0.key + " " + ($0.plugin ?? "")).inserted }
+        found += try missing.filter { seen.insert($0.key + " " + ($0.plugin ?? "")).inserted }
             .map { try Self.resolved($0, connection) }
+        services = found.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     }
 
     static func table(_ services: [ListedService]) -> TextTable {
         let columns: [TextTable.Column] = [
-            .init(title: "KEY", givesWay: true), .init(title: "SERVED BY"), .init(title: "PLUGIN", rank: 1),
+            .init(title: "KEY", givesWay: true), .init(title: "SERVED BY"), .init(title: "PLUGIN", rank: 6),
+            .init(title: "ASKED", atEnd: true, rank: 1), .init(title: "ANSWERED", atEnd: true, rank: 2),
+            .init(title: "FAILED", atEnd: true, rank: 3), .init(title: "MEAN", atEnd: true, rank: 4),
+            .init(title: "MAX", atEnd: true, rank: 5),
         ]
         let rows = services.map { service in
             let client = service.client.map { "\($0) (client \(service.clientNumber ?? 0))" }
             let missing = service.isPattern ? "-" : "nobody"
             return TextTable.Row(
-                cells: [service.key, client ?? missing, service.plugin ?? "-"].map(Printable.text),
+                cells: [service.key, client ?? missing, service.plugin ?? "-"].map(Printable.text)
+                    + service.figures,
                 isMarked: service.client == nil && !service.isPattern
             )
         }
         return TextTable(columns: columns, rows: rows)
+    }
+
+    /// What clients serve now.
+    private static func served(_ connection: BrokerConnection) throws -> [ListedService] {
+        let listed = try connection.value(of: TopKeys.services)?.object?["services"]?.array ?? []
+        return listed.compactMap(\.object).compactMap { service in
+            service["key"]?.string.map {
+                ListedService(
+                    key: $0,
+                    client: service["name"]?.string,
+                    clientNumber: service["client"]?.integer,
+                    counts: service
+                )
+            }
+        }
     }
 
     private static func resolved(_ service: ListedService, _ connection: BrokerConnection) throws
@@ -66,6 +98,18 @@ struct ServiceList {
 }
 
 extension ListedService {
+    /// Its calls: how many were asked, answered and have failed, and how long answers took.
+    fileprivate var figures: [String] {
+        guard let counts else { return ["-", "-", "-", "-", "-"] }
+        return ["asked", "answered", "failed"].map { counts[$0]?.integer.map(Amount.count) ?? "-" }
+            + ["mean", "max"].map { name in
+                guard let time = counts[name]?.integer, counts["answered"]?.integer ?? 0 > 0 else {
+                    return "-"
+                }
+                return Amount.duration(microseconds: Double(time))
+            }
+    }
+
     /// Whether it stands for many keys.
     var isPattern: Bool { key.utf8.contains(UInt8(ascii: "*")) }
 }

@@ -14,6 +14,8 @@ struct ValueRecords {
         case readable
         /// A JSON line, which `publish --from` reads.
         case record
+        /// The key, and below it everything that the broker says of it.
+        case long
     }
 
     /// How many columns the keys take for a person.
@@ -28,7 +30,11 @@ struct ValueRecords {
         self.form = form
         stream = console.output
         pending = PendingOutput(stream)
-        if !form.isPlain {
+        if invocation.syntax.options.contains(where: { $0.name == CommandOption.long.name }),
+            invocation.has(.long)
+        {
+            style = .long
+        } else if !form.isPlain {
             style = .value
         } else if invocation.has(.json) {
             style = .record
@@ -49,6 +55,7 @@ struct ValueRecords {
         guard let value = line["value"] else { return false }
         switch style {
         case .record: try pending.add(json: Self.record(line))
+        case .long: for text in Self.long(key, line, stream.paint) { try pending.add(line: text) }
         case .readable:
             let name = TextLayout.padded(Printable.text(key), widest)
             try pending.add(line: "\(stream.paint.bold(name))  \(Printable.json(value.bytes))")
@@ -64,9 +71,23 @@ struct ValueRecords {
         try pending.flush()
     }
 
+    private static func long(_ key: String, _ line: BrokerLine, _ paint: Paint) -> [String] {
+        let gone = line["live"]?.bool == false ? ", who is gone" : ""
+        let reason = line["reason"]?.string.map { " (\($0))" } ?? ""
+        let facts: [(String, String?)] = [
+            ("value", line["value"].map { Printable.json($0.bytes) }),
+            ("revision", line["revision"]?.text),
+            ("by", line["by"]?.string.map { "\(Printable.text($0))\(gone)\(Printable.text(reason))" }),
+            ("cause", line["cause"]?.text),
+            ("ends", ValueEnd(line.object)?.text ?? "not by itself"),
+        ]
+        return [paint.bold(Printable.text(key))]
+            + facts.compactMap { name, text in text.map { "  \(TextLayout.padded(name, 8))  \($0)" } }
+    }
+
     /// `{"key":…,"revision":…,"value":…,"by":…}`.
     private static func record(_ line: BrokerLine) -> [UInt8] {
-        ["key", "revision", "value", "by", "cause"].reduce(ObjectText()) {
+        ["key", "revision", "value", "by", "cause", "while", "ttl"].reduce(ObjectText()) {
             $0.adding($1, json: line[$1]?.bytes)
         }
         .bytes

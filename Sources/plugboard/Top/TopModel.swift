@@ -9,15 +9,23 @@ struct TopStats {
 
     private var object: JSONObject?
     private var totals: [String: RecentTotal] = [:]
+    /// Calls that were asked, and those that failed.
+    private var asked = RecentTotal()
+    private var failed = RecentTotal()
 
     mutating func take(_ object: JSONObject) {
         self.object = object
+        let calls = object["calls"]?.object
+        asked.note(total: calls?["asked"]?.integer)
+        failed.note(total: calls?["failed"]?.integer)
         guard let told = object["totals"]?.object else { return }
         for name in Self.counted { totals[name, default: RecentTotal()].note(total: told[name]?.integer) }
     }
 
     mutating func endPeriod(_ periods: RecentPeriods) {
         for name in totals.keys { totals[name]?.endPeriod(periods) }
+        asked.endPeriod(periods)
+        failed.endPeriod(periods)
     }
 
     /// The figures as they are shown, the most important first; nil if the broker sent none.
@@ -28,6 +36,7 @@ struct TopStats {
         let figures: [String?] = [
             rate("writes", periods).map { "writes \(Amount.rate($0))/s" },
             rate("events", periods).map { "events \(Amount.rate($0))/s" },
+            calls(periods),
             object["clients"].map { "clients \(Self.count($0))" + (slow > 0 ? " (\(slow) slow)" : "") },
             object["keys"].map { "keys \(Self.count($0))" },
             object["memory"]?.integer.map { "memory \(Amount.bytes($0))" },
@@ -41,6 +50,20 @@ struct TopStats {
             object["uptime"]?.integer.map { "up \(Amount.age(seconds: $0))" },
         ]
         return figures.compactMap { $0 }
+    }
+
+    /// `calls 12/s (0.1/s failed), answered after 120 µs, at most 3 ms`; nil if nothing was called yet.
+    private func calls(_ periods: RecentPeriods) -> String? {
+        guard let calls = object?["calls"]?.object, calls["asked"]?.integer ?? 0 > 0 else { return nil }
+        let failures = failed.rate(periods) > 0 ? " (\(Amount.rate(failed.rate(periods)))/s failed)" : ""
+        let waiting = calls["waiting"]?.integer ?? 0
+        let rest = [
+            waiting > 0 ? "\(Amount.count(waiting)) waiting" : nil,
+            calls["mean"]?.integer == 0 ? nil : calls["mean"].map { "answered after \(Self.time($0))" },
+            calls["max"]?.integer == 0 ? nil : calls["max"].map { "at most \(Self.time($0))" },
+        ]
+        return (["calls \(Amount.rate(asked.rate(periods)))/s\(failures)"] + rest.compactMap(\.self))
+            .joined(separator: ", ")
     }
 
     private func rate(_ name: String, _ periods: RecentPeriods) -> Double? {

@@ -96,6 +96,7 @@ enum TopKeys {
     static let stats = "$broker.stats"
     static let warnings = "$broker.warnings"
     static let clients = "$broker.clients."
+    static let services = "$broker.services"
     static let observed = [warnings, clients + "*"]
     static let askingForStats = ObjectText(op: "get").adding("key", string: stats)
 }

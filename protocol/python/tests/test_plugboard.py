@@ -47,6 +47,62 @@ class OperationTests(BrokerTestCase):
             (caught.exception.code, caught.exception.hint), ("not_found", "keys lists what there is")
         )
 
+    async def test_numbers_are_added_and_the_sum_is_returned(self) -> None:
+        self.assertEqual(await self.till.add("visits", 1), 1)
+        self.assertEqual(await asyncio.gather(*(self.till.add("visits", 2) for _ in range(3))), [3, 5, 7])
+        self.assertEqual(await self.till.add("cart", 19.95, field="/total", cause=7, ttl=60), 19.95)
+        entry = await self.till.entry("cart")
+        self.assertEqual((entry.value, entry.cause), ({"total": 19.95}, 7))
+        await self.till.batch([Write.add("visits", -7), Write.add("cart", 1, field="/items")])
+        self.assertEqual(await self.till.get("visits"), 0)
+        self.assertEqual(await self.till.get("cart"), {"total": 19.95, "items": 1})
+        with self.assertRaises(plugboard.Conflict):
+            await self.till.add("cart", 1)
+        with self.assertRaises(plugboard.Refused) as caught:
+            await self.till.add("visits", "1")
+        self.assertEqual(caught.exception.code, "wrong_type")
+        exact = await self.bus("exact", exact=True)
+        self.assertEqual(str(await exact.add("sum", Decimal("0.10"))), "0.10")
+        self.assertEqual(str(await exact.add("sum", Decimal("0.20"))), "0.30")
+
+    async def test_what_ends_a_value_is_told(self) -> None:
+        await self.till.publish("hint", 1, ttl=3600, while_connected=True)
+        await self.till.publish("stays", 1)
+        entry, stays = await self.till.entry("hint"), await self.till.entry("stays")
+        self.assertTrue(entry.while_connected and entry.ttl and 3500 < entry.ttl <= 3600)
+        self.assertEqual((stays.while_connected, stays.ttl), (False, None))
+        listed = await self.till.keys()
+        self.assertEqual([key.while_connected for key in listed], [True, False])
+        event = (await until_synced(self.till.subscribe("hint").__aiter__()))[0]
+        self.assertTrue(event.while_connected and event.ttl and 3500 < event.ttl <= 3600)
+
+    async def test_another_client_is_disconnected(self) -> None:
+        other = await Peer.connect(self.broker.path)
+        other.send(b'{"op":"publish","id":1,"key":"here","value":1,"while":"connected"}\n')
+        while (await self.till.keys()) == []:
+            pass
+        client = (await self.till.who("here")).writer
+        assert client and client.client
+        self.assertEqual(await self.till.disconnect(client.client), 2)
+        self.assertEqual(await self.till.keys(), [])
+        with self.assertRaises(plugboard.NotFound):
+            await self.till.disconnect(client.client)
+
+    async def test_calls_are_traced(self) -> None:
+        async with self.till.trace("cart.**") as trace:
+            await self.till.serve("cart.add", lambda call: call.value)
+            other = await self.bus("other")
+            self.assertEqual(await other.call("cart.add", 5), 5)
+            with self.assertRaises(plugboard.Refused):
+                await other.call("cart.none")
+            events = trace.__aiter__()
+            told = [await soon(events.__anext__()) for _ in range(3)]
+        self.assertEqual([event.outcome for event in told], ["asked", "answered", "failed"])
+        self.assertEqual((told[1].op, told[1].call, told[1].by), ("call", "1", "other"))
+        self.assertEqual(told[1].server and told[1].server[1], "till")
+        self.assertIsNotNone(told[1].microseconds)
+        self.assertEqual((told[2].code, told[2].server, told[2].call), ("no_provider", None, None))
+
     async def test_null_is_a_value(self) -> None:
         await self.till.publish("k", None)
         self.assertIsNone(await self.till.get("k"))
@@ -646,6 +702,8 @@ class BlockingTests(BrokerTestCase):
             self.assertEqual(bus.publish("a", 1), 1)
             bus.batch([Write.publish("b", 2), Write.publish("c", {"d": 3})])
             bus.patch("c", {"e": 4})
+            self.assertEqual(bus.add("n", 2, field="/of"), 2)
+            bus.delete("n")
             self.assertEqual((bus.get("c"), bus.entry("b").revision), ({"d": 3, "e": 4}, 2))
             self.assertEqual([key.key for key in bus.keys()], ["a", "b", "c"])
             bus.delete("a")
@@ -660,7 +718,7 @@ class BlockingTests(BrokerTestCase):
             self.assertEqual(bus.who("b").observers, ())
             self.assertEqual(len(bus.why("b").steps), 1)
             self.assertEqual(bus.explain(Write.delete("b")).effect, "delete")
-            self.assertEqual(bus.sync(), 6)
+            self.assertEqual(bus.sync(), 8)
             self.assertIn("operations", bus.help())
         self.assertTrue(bus.closed)
         for work in (lambda: bus.get("b"), lambda: bus.subscribe("b")):

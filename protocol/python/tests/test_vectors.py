@@ -160,6 +160,23 @@ class ValueTests(BrokerTestCase):
                 self.assertEqual(plugboard.merge(before, json.loads(text(patch))), json.loads(text(result)))
 
 
+    async def test_sums(self) -> None:
+        bus = await self.bus(exact=True)
+        for number, (place, value, addend, field, result) in enumerate(rows("sums.tsv")):
+            key = f"k.{number}"
+            if value != "-":
+                await bus.publish(key, Raw(text(value)))
+            pointer = None if field == "-" else json.loads(text(field))
+            with self.subTest(place):
+                if result in ("conflict", "limit"):
+                    with self.assertRaises(Refused) as caught:
+                        await bus.add(key, Raw(text(addend)), field=pointer)
+                    self.assertEqual(caught.exception.code, result)
+                else:
+                    await bus.add(key, Raw(text(addend)), field=pointer)
+                    self.assertEqual((await bus.entry(key)).text, text(result))
+
+
 class PartTests(BrokerTestCase):
     """What the broker sends for a change is what the next event of a subscription shows."""
 

@@ -1,0 +1,58 @@
+import PlugboardMemory
+import TestSupport
+import Testing
+
+@testable import PlugboardWire
+
+/// `protocol/vectors/sums.tsv` has single cases.
+@Suite("sums of decimals")
+struct DecimalSumTests {
+    private func sum(_ left: String, _ right: String) -> String? {
+        withBytes(left) { left in
+            withBytes(right) { right in
+                guard let sum = DecimalSum(right).flatMap({ DecimalSum(left)?.adding($0) }) else {
+                    return nil
+                }
+                var buffer = ByteBuffer()
+                sum.append(to: &buffer)
+                return text(buffer)
+            }
+        }
+    }
+
+    @Test("small sums are those of integers")
+    func integers() {
+        var chance = SeededRandom(seed: 17)
+        for _ in 0..<2_000 {
+            let (left, right) = (chance.below(2_000_001) - 1_000_000, chance.below(2_001) - 1_000)
+            #expect(sum("\(left)", "\(right)") == "\(left + right)")
+            // The same numbers with four digits after the point.
+            let shown =
+                "\(left + right < 0 ? "-" : "")\(abs(left + right) / 10_000)."
+                + String("\(10_000 + abs(left + right) % 10_000)".dropFirst())
+            #expect(sum("\(left)e-4", "\(right)e-4") == shown)
+        }
+    }
+
+    @Test("long sums don't depend on the order, and what was added can be taken away again")
+    func inverse() throws {
+        var chance = SeededRandom(seed: 18)
+        for _ in 0..<500 {
+            let (left, right) = (number(&chance), number(&chance))
+            let total = try #require(sum(left, right))
+            #expect(sum(right, left) == total)
+            let negative = right.first == "-" ? String(right.dropFirst()) : "-" + right
+            let back = try #require(sum(total, negative))
+            let order = withBytes(back) { back in withBytes(left) { DecimalOrder.order(back, $0) } }
+            #expect(order == 0, "\(left) + \(right) = \(total), less the second \(back)")
+        }
+    }
+
+    private func number(_ chance: inout SeededRandom) -> String {
+        func digits(_ count: Int) -> String { (0..<count).map { _ in "\(chance.below(10))" }.joined() }
+        let fraction = chance.oneIn(2) ? "." + digits(1 + chance.below(30)) : ""
+        let exponent = chance.oneIn(3) ? "e\(chance.below(40) - 20)" : ""
+        return (chance.oneIn(2) ? "-" : "") + "\(1 + chance.below(9))" + digits(chance.below(30)) + fraction
+            + exponent
+    }
+}
