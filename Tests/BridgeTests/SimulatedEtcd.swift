@@ -17,7 +17,7 @@ struct SimulatedEtcd {
     private(set) var history: [EtcdGroup] = []
 
     /// Carries out a transaction of a host.
-    mutating func perform(_ transaction: Transaction, host: String) -> TransactionOutcome {
+    mutating func perform(_ transaction: EtcdTransaction, host: String) -> TransactionOutcome {
         let holds = transaction.writes.allSatisfy { entries[$0.key]?.revision ?? 0 == $0.guardRevision }
         guard holds else { return .failed(at: revision, found: found(transaction)) }
         revision += 1
@@ -29,7 +29,9 @@ struct SimulatedEtcd {
         return .done(revision: revision)
     }
 
-    private mutating func make(_ write: Transaction.Write, _ host: String, _ mark: WriteID?) -> EtcdChange? {
+    private mutating func make(_ write: EtcdTransaction.Write, _ host: String, _ mark: WriteID?)
+        -> EtcdChange?
+    {
         guard let value = write.value else {
             guard entries.removeValue(forKey: write.key) != nil else { return nil }
             return EtcdChange(key: write.key, revision: revision, content: .delete, deleteID: mark)
@@ -39,7 +41,7 @@ struct SimulatedEtcd {
         return EtcdChange(key: write.key, revision: revision, content: .put(envelope))
     }
 
-    private func found(_ transaction: Transaction) -> [String: (revision: Int, id: WriteID?)] {
+    private func found(_ transaction: EtcdTransaction) -> [String: (revision: Int, id: WriteID?)] {
         var found: [String: (revision: Int, id: WriteID?)] = [:]
         for write in transaction.writes {
             if let entry = entries[write.key] { found[write.key] = (entry.revision, entry.envelope.id) }

@@ -10,7 +10,7 @@ import TestSupport
 struct SimulatedHost {
     /// A request on its way.
     struct Request {
-        let transaction: Transaction
+        let transaction: EtcdTransaction
         /// The life of the bridge that sent it.
         let life: Int
     }
@@ -25,7 +25,7 @@ struct SimulatedHost {
     /// Requests that etcd hasn't carried out yet.
     var requests: [Request] = []
     /// Answers that the bridge hasn't got yet.
-    private var answers: [(life: Int, transaction: Transaction, outcome: TransactionOutcome)] = []
+    private var answers: [(life: Int, transaction: EtcdTransaction, outcome: TransactionOutcome)] = []
     /// Each key's revision in etcd, as an observer of the bus saw it.
     private(set) var seen: [String: Int] = [:]
     private(set) var wentBack: [String] = []

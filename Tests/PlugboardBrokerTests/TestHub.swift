@@ -122,7 +122,9 @@ final class TestHub {
 
     /// Goes on with the request that was put off first, for one slice.
     func goOn() {
+        hub.requests.beginTurn(until: 0)
         hub.goOnWithWalks()
+        hub.requests.beginTurn(until: .max)
         endTurn()
     }
 

@@ -32,6 +32,8 @@ enum Examples {
 
     static func json(_ bus: Bus) async throws {
         try await bus.publish("cart.total", JSON("1000.00"))
+        let visits = try await bus.add("visits", 1)
+        print(visits)
     }
 
     static func batch(_ bus: Bus) async throws {

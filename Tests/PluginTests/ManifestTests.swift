@@ -22,7 +22,7 @@ struct ManifestTests {
         manifests[plugin]?[field]?.elements?.compactMap(\.string) ?? []
     }
 
-    @Test("every plugin's folder is one of the five, the dashboard or the bridge, and has its manifest's name")
+    @Test("every plugin's folder is one of the seven, and has its manifest's name")
     func names() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: ShopPlugin.allFolder)
             .filter { FileManager.default.fileExists(atPath: "\(ShopPlugin.allFolder)/\($0)/plugin.json") }

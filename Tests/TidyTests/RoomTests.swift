@@ -48,7 +48,7 @@ struct RoomTests {
         "hub.goOnWithWalks(", "expireDue()",
         "goOnWithLeaving()", "goOnWithUnsettled()", "try tickJournal()", "dismissSlow()", "try keepRecords()",
         "try writeOut()",
-        "closeFinished()", "hub.tellTraces()", "readAgain()", "hub.endTurn()", "try checkTurn()",
+        "try closeFinished()", "hub.tellTraces()", "readAgain()", "hub.endTurn()", "try checkTurn()",
     ]
 
     @Test("one function shows the phases of a turn in order, and nothing else calls them")

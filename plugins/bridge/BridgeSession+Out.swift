@@ -25,7 +25,7 @@ extension BridgeSession {
     }
 
     /// What to send now; nil if there is nothing.
-    private func next(_ pause: inout RetryPause) async throws -> Transaction? {
+    private func next(_ pause: inout RetryPause) async throws -> EtcdTransaction? {
         while mirror.needsFence {
             do throws(EtcdError) {
                 mirror.fenced(at: try await store.putOwn("fences/\(settings.host)", .string(settings.host)))
@@ -38,7 +38,7 @@ extension BridgeSession {
         return mirror.underWay ?? mirror.nextTransaction(when: when)
     }
 
-    private func settle(_ transaction: Transaction, _ outcome: TransactionOutcome) {
+    private func settle(_ transaction: EtcdTransaction, _ outcome: TransactionOutcome) {
         guard mirror.underWay == transaction else { return }
         mirror.settle(outcome)
         if outcome == .refused, let only = transaction.writes.first, transaction.writes.count == 1 {

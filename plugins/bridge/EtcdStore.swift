@@ -42,7 +42,7 @@ struct EtcdStore: Sendable {
 
     // MARK: Transactions
 
-    func perform(_ transaction: Transaction) async throws(EtcdError) -> TransactionOutcome {
+    func perform(_ transaction: EtcdTransaction) async throws(EtcdError) -> TransactionOutcome {
         let body = request(transaction)
         let reply: EtcdTransactionReply
         do {
@@ -61,7 +61,7 @@ struct EtcdStore: Sendable {
         return .failed(at: revision, found: found)
     }
 
-    private func request(_ transaction: Transaction) -> EtcdTransactionRequest {
+    private func request(_ transaction: EtcdTransaction) -> EtcdTransactionRequest {
         var body = EtcdTransactionRequest(compare: [], success: [], failure: [])
         for write in transaction.writes {
             let key = prefix.key(write.key)
@@ -76,7 +76,7 @@ struct EtcdStore: Sendable {
         return body
     }
 
-    private func operation(_ key: Data, _ write: Transaction.Write) -> EtcdOperation {
+    private func operation(_ key: Data, _ write: EtcdTransaction.Write) -> EtcdOperation {
         guard let value = write.value else {
             return EtcdOperation(request_delete_range: EtcdDelete(key: key))
         }

@@ -4,7 +4,7 @@
 import PlugboardClient
 
 /// Some writes that etcd makes all or none. It is repeated unchanged until its outcome is known.
-struct Transaction: Sendable, Equatable {
+struct EtcdTransaction: Sendable, Equatable {
     struct Write: Sendable, Equatable {
         let key: String
         /// The revision that the key must have in etcd; 0: it must be absent.
@@ -50,7 +50,7 @@ extension Mirror {
     var isReady: Bool { underWay == nil && cursor >= barrier && queue.owed > 0 }
 
     /// The next transaction: whole revisions of the bus, the oldest first, as many as fit.
-    mutating func nextTransaction(when: String? = nil) -> Transaction? {
+    mutating func nextTransaction(when: String? = nil) -> EtcdTransaction? {
         guard isReady else { return nil }
         var places: [OwedQueue.Place] = []
         var bytes = 0
@@ -73,13 +73,13 @@ extension Mirror {
             if !fits { break }
         }
         guard !places.isEmpty else { return nil }
-        underWay = Transaction(writes: places.map { write($0, when) })
+        underWay = EtcdTransaction(writes: places.map { write($0, when) })
         return underWay
     }
 
-    private func write(_ place: OwedQueue.Place, _ when: String?) -> Transaction.Write {
+    private func write(_ place: OwedQueue.Place, _ when: String?) -> EtcdTransaction.Write {
         let state = keys[place.key]
-        return Transaction.Write(
+        return EtcdTransaction.Write(
             key: place.key,
             guardRevision: state?.etcd ?? 0,
             value: state?.value,
@@ -130,7 +130,7 @@ extension Mirror {
 
     /// Sends nothing until the watch has told what the guards met.
     private mutating func wait(
-        for transaction: Transaction,
+        for transaction: EtcdTransaction,
         _ revision: Int,
         _ found: [String: (revision: Int, id: WriteID?)]
     ) {
@@ -144,7 +144,7 @@ extension Mirror {
         }
     }
 
-    private mutating func confirm(_ write: Transaction.Write, _ revision: Int) {
+    private mutating func confirm(_ write: EtcdTransaction.Write, _ revision: Int) {
         counts.sent += 1
         // The bus may have taken another host's value meanwhile, which was deleted before this write came. Then
         // the watch brings this one back.
@@ -158,7 +158,7 @@ extension Mirror {
     }
 
     /// A transaction of many keys is tried again in halves, until the one that etcd refuses is alone.
-    private mutating func refuse(_ transaction: Transaction) {
+    private mutating func refuse(_ transaction: EtcdTransaction) {
         putBack(transaction)
         guard let only = transaction.writes.first, transaction.writes.count == 1 else {
             transactionKeysMax = max(1, transaction.writes.count / 2)
@@ -171,7 +171,7 @@ extension Mirror {
         counts.refused += 1
     }
 
-    private mutating func putBack(_ transaction: Transaction) {
+    private mutating func putBack(_ transaction: EtcdTransaction) {
         let places = transaction.writes.map { OwedQueue.Place(revision: $0.id.revision, key: $0.key) }
         queue.putBack(places.filter(isOwed))
     }

@@ -25,7 +25,7 @@ struct Mirror: Sendable {
 
     var keys: [String: KeyState] = [:]
     var queue = OwedQueue()
-    var underWay: Transaction?
+    var underWay: EtcdTransaction?
     /// How many keys the next transaction may have: fewer while one that etcd refuses is looked for.
     var transactionKeysMax = BridgeLimits.transactionKeysMax
     /// Revisions of the bus that the bridge wrote and whose events haven't come yet.

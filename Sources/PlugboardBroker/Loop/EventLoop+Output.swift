@@ -49,7 +49,7 @@ extension EventLoop {
     }
 
     /// Closes the connections that are finished. Who is given up is told so before that.
-    mutating func closeFinished() {
+    mutating func closeFinished() throws {
         guard hub.delivery.dismissed.isEmpty else { return }
         for token in finished.all {
             guard let connection = connections.find(token: token),
@@ -57,6 +57,7 @@ extension EventLoop {
             else { continue }
             guard hub.leave(connection.session, until: leavingEnd) else {
                 noteLeaving(token)
+                try watch(connection)
                 continue
             }
             hub.forget(connection.session)

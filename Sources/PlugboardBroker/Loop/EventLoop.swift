@@ -166,7 +166,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             dismissSlow()
             try keepRecords()
             try writeOut()
-            closeFinished()
+            try closeFinished()
             if !hub.insight.tracing.isEmpty { hub.tellTraces() }
         } while hasMoreToTell
         readAgain()
