@@ -84,16 +84,16 @@ extension Hub {
 }
 
 extension Hub {
-    /// Forgets the keys that a subscription is owed. Returns false where that is enough for now.
+    /// Forgets the keys that a subscription is owed, one at least. Returns false where that is enough for now.
     @discardableResult
     mutating func writeOffKeys(of subscription: SubscriptionHandle, until effortEnd: UInt64 = .max) -> Bool {
         guard let backlog = matching[subscription].backlog else { return true }
         while let owed = backlog.keys.front {
-            if effort > effortEnd { return false }
-            insight.count(steps: Self.stepsPerOwedKey)
             let observable = backlog.keys[owed].observable
             forgetOwed(owed, of: subscription)
             keyspace.removeIfUnneeded(observable)
+            insight.count(steps: Self.stepsPerOwedKey)
+            if effort > effortEnd { return backlog.keys.isEmpty }
         }
         return true
     }

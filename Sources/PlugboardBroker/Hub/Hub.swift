@@ -87,8 +87,9 @@ struct Hub: ~Copyable {
         sessions[session].isHeld = false
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
+            guard writeOffKeys(of: subscription, until: effortEnd) else { return false }
             insight.count(steps: Self.stepsPerSubscription)
-            if writeOffKeys(of: subscription, until: effortEnd) { end(subscription) }
+            end(subscription)
         }
         executeLegacy(of: session)
         return true
