@@ -91,14 +91,13 @@ extension Hub {
         _ key: ObservableHandle?,
         _ subscription: SubscriptionHandle
     ) -> Bool {
-        guard let filter = matching[subscription].filter else { return true }
+        guard matching[subscription].filter != nil else { return true }
         if key != nil, isJudgedLater(event, for: subscription) { return true }
         if let key, matching[subscription].delivery == .latest, let backlog = matching[subscription].backlog,
             place(of: key, in: backlog) != nil || backlog.replay?.gathers == true
         {
             return true
         }
-        insight.count(steps: filter.steps(for: tail.value.count))
         return delivery.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
     }
 
@@ -302,7 +301,6 @@ extension Hub {
         var telling = Telling.event
         if let filter = matching[subscription].filter {
             let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
-            insight.count(steps: filter.steps(for: tail.value.count))
             telling = delivery.telling(event, tail, wasSent: wasSent, filter)
         }
         switch telling {

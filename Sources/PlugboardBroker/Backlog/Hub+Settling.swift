@@ -128,7 +128,7 @@ extension Hub {
             }
         }
         let bytes = max(0, sessions[session].outbox.count - before)
-        insight.count(steps: delivery.judge.examinedSteps + bytes / Self.bytesPerStep)
+        insight.count(steps: bytes / Self.bytesPerStep)
         if sessions[session].isHeld { releaseDeferred(session, catchup) }
         if catchup.ready.isEmpty, !sessions[session].isHeld, !catchup.isReading(matching) {
             sessions[session].isBehind = false

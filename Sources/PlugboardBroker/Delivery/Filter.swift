@@ -42,9 +42,9 @@ final class Filter {
 
     /// What holding a value of so many bytes against it costs at most, about, in observers that are told an event
     /// meanwhile: for conditions and names of parts a step for every two bytes of their text, for reading the
-    /// value one for every sixteen, and for finding what differs one for each.
+    /// value one for every sixteen, and for finding what differs one for every eight.
     func steps(for valueCount: Int) -> Int {
-        text.count / 2 + valueCount / (tellsDifferences ? 1 : 16)
+        text.count / 2 + valueCount / (tellsDifferences ? 8 : 16)
     }
 
     /// What its observer may see is another from here on.

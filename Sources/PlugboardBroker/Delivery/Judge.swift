@@ -25,6 +25,13 @@ struct Judge: ~Copyable {
 
     // MARK: How much
 
+    /// What holding values against filters has cost since the start. What is known already costs nothing.
+    private(set) var steps: UInt64 = 0
+
+    private mutating func count(_ filter: Filter, _ valueCount: Int) {
+        steps &+= UInt64(filter.steps(for: valueCount))
+    }
+
     /// A session's turn to be told begins.
     mutating func beginExamining() { examinedSteps = 0 }
 
@@ -63,6 +70,7 @@ struct Judge: ~Copyable {
         _ filter: Filter?
     ) -> Telling {
         guard let filter else { return .event }
+        count(filter, tail.value.count)
         judgement.forget()
         var old = event == .emit ? Span() : tail.old
         let standing = standing(event, filter, from: old, to: tail.value)
@@ -77,6 +85,7 @@ struct Judge: ~Copyable {
     /// here, so all of it may be new.
     mutating func tellingMissed(_ event: Event, _ value: Span<UInt8>, _ filter: Filter?) -> Telling {
         guard let filter, event != .delete, !value.isEmpty else { return .event }
+        count(filter, value.count)
         judgement.forget()
         if let conditions = filter.conditions, !conditions.hold(for: value, using: &comparer) {
             return .leaving
@@ -95,6 +104,7 @@ struct Judge: ~Copyable {
         _ filter: Filter?
     ) -> Bool {
         guard let filter else { return true }
+        count(filter, value.count)
         let old = event == .emit ? Span() : old
         let standing = standing(event, filter, from: old, to: value)
         guard standing == .inside || standing == .entered, let parts = filter.parts,

@@ -48,7 +48,7 @@ extension Hub {
 
     /// All that was done since the start, in observers told.
     @inline(__always) var effort: UInt64 {
-        insight.effort &+ matching.visits
+        insight.effort &+ matching.visits &+ delivery.judge.steps
     }
 
     /// Executes a request that was put off, with what was found.
