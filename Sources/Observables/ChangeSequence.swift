@@ -76,8 +76,8 @@ extension ValueObservable {
     /// }
     /// ```
     /// Changes that come faster than the loop reads them fold into one, unless the options say
-    /// `delivery: .all`; so each `old` is the `new` that the loop got before. The sequence ends with the value,
-    /// and when its task is cancelled.
+    /// `delivery: .all`; so each `old` is the `new` that the loop got before. The sequence ends with the
+    /// value, and when its task is cancelled.
     public func changes(options: ObserverOptions = ObserverOptions()) -> ChangeSequence<Value> {
         changes(options, Change.rules(where: nil)) { observe(initial: false, options: options, $0) }
     }

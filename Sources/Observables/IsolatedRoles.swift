@@ -1,7 +1,7 @@
-// Observers that conform to a role only on an actor. Elsewhere a cast can't tell such an observer from one that
-// doesn't conform at all. So a cast that fails is tried again on the actor on which the observer was added, on
-// the main actor, and where the class is known to conform. Invariant: all calls of an observer go through the
-// same contexts one after the other, so that they stay in order.
+// Observers that conform to a role only on an actor. Elsewhere a cast can't tell such an observer from one
+// that doesn't conform at all. So a cast that fails is tried again on the actor on which the observer was
+// added, on the main actor, and where the class is known to conform. Invariant: all calls of an observer go
+// through the same contexts one after the other, so that they stay in order.
 
 import Synchronization
 

@@ -40,8 +40,8 @@ public final class Notifier<Event: Sendable>: Sendable {
 
     /// Calls `observer` for every event until the returned handle is disposed of or released.
     ///
-    /// With an `initial` event, it is called with that first, before this method returns, so that the same code
-    /// that reacts to events also sets things up. A finished notifier calls no one.
+    /// With an `initial` event, it is called with that first, before this method returns, so that the same
+    /// code that reacts to events also sets things up. A finished notifier calls no one.
     @inlinable
     public func observe(
         initial: Event? = nil,

@@ -1,7 +1,7 @@
 // An observable value in this process. The object whose state it is owns it. Observers keep only a handle,
 // which doesn't keep the value alive. Invariants: the value and the queues of its observers change under one
-// lock (see `ObserverList`), so every observer sees the same chain of changes. Observers are called outside of
-// the lock.
+// lock (see `ObserverList`), so every observer sees the same chain of changes. Observers are called outside
+// of the lock.
 
 import Observation
 
@@ -35,9 +35,10 @@ import Observation
 /// an observer, and an observer is never called twice at the same time. Observers may change the value,
 /// observe and dispose within a notification.
 ///
-/// **In place.** `value.append(…)` and an `update` that can't throw copy nothing if no observer asks for the old
-/// value. Those of ``observe(initial:_:)`` do, those of ``observeValues(initial:_:)`` don't. Other threads wait
-/// until the change is done. The code that makes it must not use the same observable; the program would end.
+/// **In place.** `value.append(…)` and an `update` that can't throw copy nothing if no observer asks for the
+/// old value. Those of ``observe(initial:_:)`` do, those of ``observeValues(initial:_:)`` don't. Other
+/// threads wait until the change is done. The code that makes it must not use the same observable; the
+/// program would end.
 ///
 /// **Observation.** What reads `value` within `withObservationTracking`, a SwiftUI body or `Observations`, is
 /// told of the next change, as soon as the new value can be read.

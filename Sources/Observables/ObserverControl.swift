@@ -1,6 +1,6 @@
 // The hand on a paused observer. Whoever wants to pause observers owns it and names it in their options. It
-// doesn't keep them. Invariants: no lock is held while an observer is called; an observer that is added during
-// a pause begins paused.
+// doesn't keep them. Invariants: no lock is held while an observer is called; an observer that is added
+// during a pause begins paused.
 
 import Synchronization
 
@@ -17,8 +17,8 @@ import Synchronization
 /// control.resume()  // two, three
 /// observation.dispose()
 /// ```
-/// All functions may be called from any thread and from within a notification. An observer that has ended isn't
-/// controlled any more, and what it was owed is forgotten; an observer ends with what it observes, too.
+/// All functions may be called from any thread and from within a notification. An observer that has ended
+/// isn't controlled any more, and what it was owed is forgotten; an observer ends with what it observes, too.
 public final class ObserverControl: Sendable {
     private struct Member: Sendable {
         weak var gate: (any HeldGate)?
@@ -49,8 +49,8 @@ public final class ObserverControl: Sendable {
         return owed
     }
 
-    /// Lets the first `count` of those that wait now through to each observer. If fewer wait, no later ones take
-    /// their place. Without a pause it does nothing.
+    /// Lets the first `count` of those that wait now through to each observer. If fewer wait, no later ones
+    /// take their place. Without a pause it does nothing.
     ///
     /// - Returns: how many waited before.
     @discardableResult

@@ -1,4 +1,5 @@
-// What a transaction does with the value that a list keeps. It never waits for one value while it holds another.
+// What a transaction does with the value that a list keeps. It never waits for one value while it holds
+// another.
 
 import Dispatch
 import Synchronization

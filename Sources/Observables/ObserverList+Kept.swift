@@ -1,6 +1,6 @@
 // What a list keeps for its observable: read, replaced, and changed under the lock or in place. A change in
-// place takes the value out of the list until it is done, since nobody should wait for a lock that the code of
-// the user holds without knowing it. Until then other threads wait for the value here.
+// place takes the value out of the list until it is done, since nobody should wait for a lock that the code
+// of the user holds without knowing it. Until then other threads wait for the value here.
 
 import Dispatch
 import Synchronization

@@ -1,5 +1,5 @@
-// Strict lists: those with observers in several phases, and those that are traced. All observers are told of an
-// event before any is told of the next. Events that come during a pass wait in one queue, and the pass's
+// Strict lists: those with observers in several phases, and those that are traced. All observers are told of
+// an event before any is told of the next. Events that come during a pass wait in one queue, and the pass's
 // thread goes on with them. A list that became strict stays so.
 
 import Synchronization
@@ -95,8 +95,8 @@ extension ObserverList.State {
     /// Whether no event is being delivered.
     @usableFromInline var isStrictlyIdle: Bool { pass == nil && deliveries == 1 }
 
-    /// Puts an event in its place in the order. It is delivered at the end of the delivery that is returned, or
-    /// of the last one that is under way.
+    /// Puts an event in its place in the order. It is delivered at the end of the delivery that is returned,
+    /// or of the last one that is under way.
     @usableFromInline
     mutating func postStrictly(_ event: Event) -> ObserverList.Delivery? {
         strict.queue.append(ObserverList.Delivery(places, event))

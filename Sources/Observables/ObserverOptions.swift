@@ -1,6 +1,6 @@
 // How an observer wants to be told: the same options as those of a subscription on the bus. Whoever adds the
-// observer makes them. They are a value: a change affects only observers that are added later, except for what
-// their control does.
+// observer makes them. They are a value: a change affects only observers that are added later, except for
+// what their control does.
 
 /// How an observer is told. The words and defaults are those of a subscription on the bus.
 ///
@@ -22,23 +22,24 @@
 /// alarm.dispose()
 /// ```
 /// **Phase.** Observers of a lower phase are called first, those of the same phase in the order in which they
-/// were added. Once an observable value or a notifier has an observer of another phase than 5, it tells of one
-/// change after the other: a change that is made during a notification, by an observer or by another thread, is
-/// told when all observers have been told of the one before. Then a slow observer delays the others.
+/// were added. Once an observable value or a notifier has an observer of another phase than 5, it tells of
+/// one change after the other: a change that is made during a notification, by an observer or by another
+/// thread, is told when all observers have been told of the one before. Then a slow observer delays the
+/// others.
 ///
-/// **Where.** An observer with a condition gets only changes whose new value meets it. Those left out fold into
-/// the next one that it gets. To hear when a value ceases to meet a condition, observe the condition as a part,
-/// such as `\.isEmpty`.
+/// **Where.** An observer with a condition gets only changes whose new value meets it. Those left out fold
+/// into the next one that it gets. To hear when a value ceases to meet a condition, observe the condition as
+/// a part, such as `\.isEmpty`.
 ///
 /// **Folding.** Changes have to wait during a pause, because of `every`, and until their context is free. By
-/// default, changes that wait fold into one, with the `old` of the first and the newest `new`; so each `old` is
-/// still the `new` that the observer got before. If a condition no longer holds for the newest value, none is
-/// left. With `delivery: .all`, none is folded, as long as there is room. Events of a ``Notifier`` and calls of
-/// observers by protocol are never folded.
+/// default, changes that wait fold into one, with the `old` of the first and the newest `new`; so each `old`
+/// is still the `new` that the observer got before. If a condition no longer holds for the newest value, none
+/// is left. With `delivery: .all`, none is folded, as long as there is room. Events of a ``Notifier`` and
+/// calls of observers by protocol are never folded.
 ///
-/// **Where it is called.** Changes that have waited are delivered in the observer's context. Without one, that
-/// is the thread that resumes or steps, or for `every` a thread of the library's own. An observer is never
-/// called twice at the same time.
+/// **Where it is called.** Changes that have waited are delivered in the observer's context. Without one,
+/// that is the thread that resumes or steps, or for `every` a thread of the library's own. An observer is
+/// never called twice at the same time.
 public struct ObserverOptions: Sendable {
     /// What happens to changes that have to wait.
     public enum Delivery: Sendable, Equatable {

@@ -1,7 +1,7 @@
-// The weakly held observers of one observable, or of one of its keys, in the order of their phases, and within a
-// phase in the order in which they were added. The registry owns it. Invariants: an observer is in it once. Places
-// of removed observers are freed once they are half of all. No code or object of the user is run or released
-// here, because a lock is held: dropped objects are returned.
+// The weakly held observers of one observable, or of one of its keys, in the order of their phases, and
+// within a phase in the order in which they were added. The registry owns it. Invariants: an observer is in
+// it once. Places of removed observers are freed once they are half of all. No code or object of the user is
+// run or released here, because a lock is held: dropped objects are returned.
 
 /// Observers by identity. The cost of adding and removing doesn't depend on their number.
 struct ObserverTable<Object: AnyObject> {

@@ -1,14 +1,15 @@
-// Adding observers with options to the publishers for protocol-typed observers, and adding them from an actor.
+// Adding observers with options to the publishers for protocol-typed observers, and adding them from an
+// actor.
 
 extension ThreadSafeObservable {
-    /// Adds observers. Their conformances may be isolated to the actor from which this is called; then they are
-    /// called there.
+    /// Adds observers. Their conformances may be isolated to the actor from which this is called; then they
+    /// are called there.
     public final func add(_ observers: any SendableObject..., isolation: (any Actor)? = #isolation) {
         registry.add(observers, isolation: isolation)
     }
 
-    /// Adds observers that are told as the options say; see ``ObserverOptions``. To change the options, remove
-    /// them first. Calls are never folded.
+    /// Adds observers that are told as the options say; see ``ObserverOptions``. To change the options,
+    /// remove them first. Calls are never folded.
     ///
     /// ```swift
     /// nonisolated protocol DoorObserver: Observer, Sendable { func doorMoved(isOpen: Bool) }
@@ -66,8 +67,8 @@ extension KeyedThreadSafeObservable {
 }
 
 extension ObservableThread {
-    /// Adds observers. Their conformances may be isolated to the actor from which this is called; then they are
-    /// called there, and otherwise on the thread.
+    /// Adds observers. Their conformances may be isolated to the actor from which this is called; then they
+    /// are called there, and otherwise on the thread.
     public final func add(_ observers: any SendableObject..., isolation: (any Actor)? = #isolation) {
         registry.add(observers, isolation: isolation)
     }

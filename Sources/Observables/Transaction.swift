@@ -1,8 +1,8 @@
-// Several values changed in one step. The function that runs the transaction owns its notes. Invariant: nobody
-// sees some of its changes without the others.
+// Several values changed in one step. The function that runs the transaction owns its notes. Invariant:
+// nobody sees some of its changes without the others.
 
-/// Changes several values in one step, then notifies the observers. No observer is called, and no other thread
-/// reads a new value, before all values are new. On the bus, the same is `Bus.batch`.
+/// Changes several values in one step, then notifies the observers. No observer is called, and no other
+/// thread reads a new value, before all values are new. On the bus, the same is `Bus.batch`.
 ///
 /// ```swift
 /// struct Overdrawn: Error {}
@@ -19,13 +19,13 @@
 /// Inside, read and change the values through the argument: it shows the transaction's own changes and what
 /// there was before. If `body` throws, nothing has changed and no one is notified.
 ///
-/// **Other threads.** If another thread changes a value that was read, `body` runs again from the start, because
-/// what it did may be wrong. So it should have no effects but its changes; give others to
-/// ``Transaction/afterwards(_:)``. After ``Transaction/attemptsMax`` attempts, changes by other threads wait for
-/// this one.
+/// **Other threads.** If another thread changes a value that was read, `body` runs again from the start,
+/// because what it did may be wrong. So it should have no effects but its changes; give others to
+/// ``Transaction/afterwards(_:)``. After ``Transaction/attemptsMax`` attempts, changes by other threads wait
+/// for this one.
 ///
-/// **Nested.** A transaction within `body` is a part of the outer one: its changes are made with the others. If
-/// it throws and `body` goes on, only its own changes are dropped.
+/// **Nested.** A transaction within `body` is a part of the outer one: its changes are made with the others.
+/// If it throws and `body` goes on, only its own changes are dropped.
 ///
 /// **Order.** The observers of each value are told in the order in which the transaction first changed the
 /// values, each once, with the last value. What `body` changes directly, without the argument, is no part of

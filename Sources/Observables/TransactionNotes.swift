@@ -1,6 +1,6 @@
-// What a transaction has read and changed. Only its thread uses it. Invariants: while code of the user runs, no
-// value is taken out; after too many attempts, values are lent to it, which others can read; it never waits for
-// a value while it holds another.
+// What a transaction has read and changed. Only its thread uses it. Invariants: while code of the user runs,
+// no value is taken out; after too many attempts, values are lent to it, which others can read; it never
+// waits for a value while it holds another.
 
 /// The notes of a transaction, over all of its attempts.
 final class TransactionNotes: @unchecked Sendable {

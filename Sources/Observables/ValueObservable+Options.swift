@@ -1,5 +1,6 @@
-// Observers of values with options and conditions: in every phase, paused, less often, filtered. Each works for
-// any value that can be observed, in this process or on the bus. Without one, nothing of this costs anything.
+// Observers of values with options and conditions: in every phase, paused, less often, filtered. Each works
+// for any value that can be observed, in this process or on the bus. Without one, nothing of this costs
+// anything.
 
 extension ValueObservable {
     /// Calls `observer` as the options say, and only for new values that meet the condition; see
@@ -13,8 +14,8 @@ extension ValueObservable {
     /// order.dispose()
     /// ```
     /// With `initial`, it is called with the current value as well, before any change, if that meets the
-    /// condition. During a pause, that call waits, too. The condition is called on the thread that changes the
-    /// value, once for each change.
+    /// condition. During a pause, that call waits, too. The condition is called on the thread that changes
+    /// the value, once for each change.
     public func observe(
         initial: Bool = false,
         options: ObserverOptions = ObserverOptions(),
@@ -42,8 +43,8 @@ extension ValueObservable {
         )
     }
 
-    /// The same in a context, such as `.queue(_:)` or `.actor(_:)`. What comes while the context is busy folds,
-    /// unless the options say otherwise.
+    /// The same in a context, such as `.queue(_:)` or `.actor(_:)`. What comes while the context is busy
+    /// folds, unless the options say otherwise.
     @_disfavoredOverload
     public func observe(
         on context: ObserverContext,
@@ -127,7 +128,8 @@ extension ValueObservable {
 
 extension Notifier {
     /// Calls `observer` as the options say, and only for events that meet the condition; see
-    /// ``ObserverOptions``. With an `initial` event, it is called with that first, if that meets the condition.
+    /// ``ObserverOptions``. With an `initial` event, it is called with that first, if that meets the
+    /// condition.
     public func observe(
         initial: Event? = nil,
         options: ObserverOptions = ObserverOptions(),
@@ -175,16 +177,16 @@ extension Notifier {
         return gate.disposable(observation)
     }
 
-    /// Calls `observer` after each event with what became of it for each observer; see ``ObserverTrace``. From
-    /// then on the notifier tells of one event after the other, as with phases.
+    /// Calls `observer` after each event with what became of it for each observer; see ``ObserverTrace``.
+    /// From then on the notifier tells of one event after the other, as with phases.
     public func trace(_ observer: @escaping @Sendable (ObserverTrace<Event>) -> Void) -> Disposable {
         observers.trace(asksForOld: false, observer)
     }
 }
 
 extension ObservableValue {
-    /// Calls `observer` after each change with what became of it for each observer; see ``ObserverTrace``. From
-    /// then on the value tells of one change after the other, as with phases.
+    /// Calls `observer` after each change with what became of it for each observer; see ``ObserverTrace``.
+    /// From then on the value tells of one change after the other, as with phases.
     public func trace(_ observer: @escaping @Sendable (ObserverTrace<Change<Value>>) -> Void) -> Disposable {
         observers.trace(asksForOld: true, observer)
     }
@@ -211,8 +213,8 @@ extension ObserverPlace {
 }
 
 extension ObserverGate {
-    /// Ends the gate and the observation. It doesn't keep the gate, which goes with the observable. Otherwise a
-    /// sequence that is fed through a gate would never end.
+    /// Ends the gate and the observation. It doesn't keep the gate, which goes with the observable. Otherwise
+    /// a sequence that is fed through a gate would never end.
     func disposable(_ observation: Disposable) -> Disposable {
         Disposable { [weak self] in
             self?.close()

@@ -103,8 +103,8 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length &-= 1
     }
 
-    /// Removes one element that is equal, if there is one; the last takes its place. Returns whether there was.
-    /// Takes time with the length.
+    /// Removes one element that is equal, if there is one; the last takes its place. Returns whether there
+    /// was. Takes time with the length.
     @inlinable
     @discardableResult
     public mutating func remove(_ element: Element) -> Bool where Element: Equatable {

@@ -1,5 +1,5 @@
-// A host: a broker and a bridge, each a process that can be killed at any moment, and a client on its bus. Between
-// the bridge and etcd there may be a proxy that stalls.
+// A host: a broker and a bridge, each a process that can be killed at any moment, and a client on its bus.
+// Between the bridge and etcd there may be a proxy that stalls.
 
 import Foundation
 import PlugboardClient

@@ -1,5 +1,5 @@
-// One run: three hosts write at random while bridges, brokers, nodes and network paths fail, as a seed decides. Then
-// all is well again, and the run says what is wrong with what is left.
+// One run: three hosts write at random while bridges, brokers, nodes and network paths fail, as a seed
+// decides. Then all is well again, and the run says what is wrong with what is left.
 
 import Foundation
 import PlugboardClient

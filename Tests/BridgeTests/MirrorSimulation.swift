@@ -1,5 +1,5 @@
-// Some hosts and an etcd, in one world without a network: a seed decides what happens next. At the end everything
-// works, and the checks compare what is left with every write that was ever answered.
+// Some hosts and an etcd, in one world without a network: a seed decides what happens next. At the end
+// everything works, and the checks compare what is left with every write that was ever answered.
 
 import PlugboardClient
 import TestSupport

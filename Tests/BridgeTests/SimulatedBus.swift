@@ -1,5 +1,5 @@
-// A bus, as far as a bridge can see it: revisions, values, batches with `if`, and events that come later, perhaps
-// folded. It also keeps what a test wants to know of each write.
+// A bus, as far as a bridge can see it: revisions, values, batches with `if`, and events that come later,
+// perhaps folded. It also keeps what a test wants to know of each write.
 
 import PlugboardClient
 import TestSupport

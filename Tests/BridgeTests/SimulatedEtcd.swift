@@ -1,5 +1,5 @@
-// etcd, as far as the mirror can see it: a history of revisions, guarded transactions, a watch behind a revision,
-// and a compaction that forgets the past.
+// etcd, as far as the mirror can see it: a history of revisions, guarded transactions, a watch behind a
+// revision, and a compaction that forgets the past.
 
 import PlugboardClient
 

@@ -1,6 +1,6 @@
-// A host: a bus, and a bridge that lives, is killed and begins again. It does what the session does, one small step
-// at a time, so that anything can happen in between. Requests to etcd travel: they may be carried out late, or more
-// than once, and their answers may be lost.
+// A host: a bus, and a bridge that lives, is killed and begins again. It does what the session does, one
+// small step at a time, so that anything can happen in between. Requests to etcd travel: they may be carried
+// out late, or more than once, and their answers may be lost.
 
 import PlugboardClient
 import TestSupport

@@ -1,5 +1,5 @@
-// The network path of one host: a program that passes connections on to etcd's nodes. While it is stopped, nothing is
-// lost and nothing arrives.
+// The network path of one host: a program that passes connections on to etcd's nodes. While it is stopped,
+// nothing is lost and nothing arrives.
 
 import Foundation
 import TestSupport

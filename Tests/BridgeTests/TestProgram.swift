@@ -1,4 +1,5 @@
-// A program that a test starts, stops and kills. Its output goes to a file. If a test forgets it, it is killed.
+// A program that a test starts, stops and kills. Its output goes to a file. If a test forgets it, it is
+// killed.
 
 import Foundation
 import PlugboardPosix

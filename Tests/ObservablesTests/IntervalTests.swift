@@ -1,4 +1,5 @@
-// A minimum interval between calls, with a clock of the tests; and contexts that fold what they can't take yet.
+// A minimum interval between calls, with a clock of the tests; and contexts that fold what they can't take
+// yet.
 
 import Synchronization
 import Testing

@@ -1,5 +1,5 @@
-// Transactions of many threads at once, beside threads that change the same values in every other way. The sum
-// of all accounts never changes, whoever looks at it in a transaction.
+// Transactions of many threads at once, beside threads that change the same values in every other way. The
+// sum of all accounts never changes, whoever looks at it in a transaction.
 
 import Dispatch
 import Foundation

@@ -46,7 +46,7 @@ struct FilteredSnapshotTests {
     func parts(options: String) throws {
         #expect(subscribe(options).count == 1)
         let (rounds, lines) = settle()
-        #expect(rounds >= Self.keys * 16 / Judge.examinedStepsMax - 1)
+        #expect(rounds >= Self.keys * Filter.stepsMin * 3 / Judge.examinedStepsMax - 1)
         #expect(lines.compactMap { number("value", in: $0) } == [Self.keys - 2, Self.keys - 1])
         #expect(lines.allSatisfy { $0.contains(#""initial":true"#) || $0.contains("synced") })
         #expect(try #require(lines.last).contains("synced"))

@@ -1,5 +1,5 @@
-// Writes the bridge's status to the bus: at once when it comes up or falls apart, otherwise at most once a second
-// and only if it has changed.
+// Writes the bridge's status to the bus: at once when it comes up or falls apart, otherwise at most once a
+// second and only if it has changed.
 
 import PlugboardClient
 

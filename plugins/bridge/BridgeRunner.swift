@@ -1,5 +1,5 @@
-// Runs sessions one after the other, for as long as the plugin lives. Each failure is said once, and the pause
-// before the next attempt grows. Counts go on from session to session.
+// Runs sessions one after the other, for as long as the plugin lives. Each failure is said once, and the
+// pause before the next attempt grows. Counts go on from session to session.
 
 import PlugboardClient
 

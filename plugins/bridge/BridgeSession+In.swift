@@ -1,5 +1,5 @@
-// What comes from etcd is written to the bus: all changes of one revision in one batch, with the cursor. The bus
-// refuses the batch if somebody wrote one of the keys in between. Then the mirror decides anew.
+// What comes from etcd is written to the bus: all changes of one revision in one batch, with the cursor. The
+// bus refuses the batch if somebody wrote one of the keys in between. Then the mirror decides anew.
 
 import PlugboardClient
 
@@ -120,7 +120,8 @@ extension BridgeSession {
         }
     }
 
-    /// Somebody writes a key again and again, faster than the bridge. Then that write counts as the newer one.
+    /// Somebody writes a key again and again, faster than the bridge. Then that write counts as the newer
+    /// one.
     private func giveWay(_ changes: ArraySlice<EtcdChange>, _ before: [String: Int]) {
         for change in changes {
             guard let revision = before[change.key], mirror.keys[change.key]?.isOwed == true,

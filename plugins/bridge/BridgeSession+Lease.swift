@@ -1,5 +1,6 @@
-// Keeps the host's lease alive, and claims the patterns of `--own` under it. A lease that was lost is granted anew, and
-// what stood under it is written again. Without a lease this host is nobody's only author, and sends none of them.
+// Keeps the host's lease alive, and claims the patterns of `--own` under it. A lease that was lost is granted
+// anew, and what stood under it is written again. Without a lease this host is nobody's only author, and
+// sends none of them.
 
 import PlugboardClient
 

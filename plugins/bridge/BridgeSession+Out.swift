@@ -1,5 +1,5 @@
-// What the bus writes is sent to etcd: one transaction at a time, repeated unchanged until etcd has answered. The
-// watch, and the reply, say what became of it.
+// What the bus writes is sent to etcd: one transaction at a time, repeated unchanged until etcd has answered.
+// The watch, and the reply, say what became of it.
 
 import PlugboardClient
 import PlugboardPosix

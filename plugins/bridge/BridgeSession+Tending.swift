@@ -1,5 +1,5 @@
-// What a session does now and then: it asks etcd whether it works, writes a cursor that has moved, notices a silent
-// watch, and compares the whole range at intervals.
+// What a session does now and then: it asks etcd whether it works, writes a cursor that has moved, notices a
+// silent watch, and compares the whole range at intervals.
 
 import PlugboardClient
 
@@ -66,8 +66,8 @@ extension BridgeSession {
 }
 
 extension Mirror {
-    /// Keys whose last event never came, compared with the revisions of all keys at a revision that the watch has
-    /// passed. Deletes are complete; of the others only the revision counts.
+    /// Keys whose last event never came, compared with the revisions of all keys at a revision that the watch
+    /// has passed. Deletes are complete; of the others only the revision counts.
     func differences(from range: [EtcdChange], at revision: Int) -> [EtcdChange] {
         var there: [String: EtcdChange] = [:]
         for change in range { there[change.key] = change }

@@ -1,5 +1,5 @@
-// The watch of etcd: opened behind the cursor, read line by line, and opened again on another node when it ends or
-// falls silent.
+// The watch of etcd: opened behind the cursor, read line by line, and opened again on another node when it
+// ends or falls silent.
 
 import Foundation
 import PlugboardClient

@@ -1,9 +1,9 @@
-// One life of a bridge between two comparisons: it holds the mirror and carries out what the mirror decides. If
-// the bus is lost, or etcd's history isn't there any more, the session ends and the next one compares. A failure
-// of etcd doesn't end it: it goes on folding what the bus writes, and tries again.
+// One life of a bridge between two comparisons: it holds the mirror and carries out what the mirror decides.
+// If the bus is lost, or etcd's history isn't there any more, the session ends and the next one compares. A
+// failure of etcd doesn't end it: it goes on folding what the bus writes, and tries again.
 //
-// What always holds: one batch to the bus at a time (`exclusively`), and events that come meanwhile are held back
-// until its revision is known, so that own writes are recognised by it.
+// What always holds: one batch to the bus at a time (`exclusively`), and events that come meanwhile are held
+// back until its revision is known, so that own writes are recognised by it.
 
 import PlugboardClient
 import PlugboardPosix

@@ -1,5 +1,5 @@
-// How a session begins: what the bus remembers, what etcd has, and what the two make of each other. Everything is
-// read before anything is written.
+// How a session begins: what the bus remembers, what etcd has, and what the two make of each other.
+// Everything is read before anything is written.
 
 import PlugboardClient
 

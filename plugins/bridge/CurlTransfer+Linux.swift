@@ -1,11 +1,12 @@
-// HTTP by libcurl, which is loaded when the bridge starts. Foundation's URLSession uses the same library, but on Linux
-// it ends the process when an answer has a trailer, and each of etcd's errors has one (swift-corelibs-foundation
-// #5285). It can't be linked into a static program without development packages either.
+// HTTP by libcurl, which is loaded when the bridge starts. Foundation's URLSession uses the same library, but
+// on Linux it ends the process when an answer has a trailer, and each of etcd's errors has one
+// (swift-corelibs-foundation #5285). It can't be linked into a static program without development packages
+// either.
 //
-// Why it may be unsafe: libcurl is called through pointers that `dlsym` finds. Each has the type of its declaration in
-// curl.h; the variadic ones are called with one argument of a pointer or a long, which both Linux ABIs pass as they
-// pass declared ones. A handle is used by one transfer at a time, and everything that libcurl is given a pointer to
-// lives until `curl_easy_perform` has returned.
+// Why it may be unsafe: libcurl is called through pointers that `dlsym` finds. Each has the type of its
+// declaration in curl.h; the variadic ones are called with one argument of a pointer or a long, which both
+// Linux ABIs pass as they pass declared ones. A handle is used by one transfer at a time, and everything that
+// libcurl is given a pointer to lives until `curl_easy_perform` has returned.
 
 #if os(Linux)
     import Foundation
@@ -102,7 +103,8 @@
 
         deinit { unsafe library.clean(easy) }
 
-        /// Sends a request and hands over what comes, until it ends or `take` returns false. Returns the status.
+        /// Sends a request and hands over what comes, until it ends or `take` returns false. Returns the
+        /// status.
         func post(
             _ request: EtcdRequest,
             take: @escaping (Data) -> Bool,

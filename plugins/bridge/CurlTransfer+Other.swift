@@ -1,5 +1,5 @@
-// Where libcurl isn't called yet: the bridge starts, says that it is missing, and shares nothing. Here URLSession would
-// do, because it has no trouble with trailers; nobody has tried it.
+// Where libcurl isn't called yet: the bridge starts, says that it is missing, and shares nothing. Here
+// URLSession would do, because it has no trouble with trailers; nobody has tried it.
 
 #if !os(Linux)
     import Foundation

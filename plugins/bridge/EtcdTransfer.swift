@@ -1,5 +1,5 @@
-// Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Connections are kept for the next
-// request. Any task may use it.
+// Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Connections are kept for the
+// next request. Any task may use it.
 
 import Foundation
 import Synchronization
@@ -53,7 +53,8 @@ final class EtcdTransfer: Sendable {
         }
     }
 
-    /// Sends a request whose answer comes piece by piece, on a thread of its own. `done` is called at its end.
+    /// Sends a request whose answer comes piece by piece, on a thread of its own. `done` is called at its
+    /// end.
     static func stream(
         _ request: EtcdRequest,
         take: @escaping @Sendable (Data) -> Bool,

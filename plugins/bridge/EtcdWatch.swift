@@ -1,5 +1,6 @@
-// A watch of one prefix: a request whose answer never ends, a line of JSON for each result. A thread reads it, and one
-// task takes the lines. Too many unread bytes end it, and its reader begins anew behind what it has handled.
+// A watch of one prefix: a request whose answer never ends, a line of JSON for each result. A thread reads
+// it, and one task takes the lines. Too many unread bytes end it, and its reader begins anew behind what it
+// has handled.
 
 import Foundation
 import Synchronization

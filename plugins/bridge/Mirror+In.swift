@@ -89,13 +89,13 @@ extension Mirror {
 
     private func isOwn(_ change: EtcdChange, _ state: KeyState) -> Bool {
         if let id = change.id {
-            // An older write that isn't owed any more came too late, from an earlier life, over what the bus has
-            // taken since: then it counts like anybody's.
+            // An older write that isn't owed any more came too late, from an earlier life, over what the bus
+            // has taken since: then it counts like anybody's.
             return id.bridge == bridge
                 && (state.isOwed || state.value == nil || id.revision == state.revision)
         }
-        // A delete without a mark: the transaction under way had no room for one. Its guard says whether it can
-        // have been this one.
+        // A delete without a mark: the transaction under way had no room for one. Its guard says whether it
+        // can have been this one.
         guard change.content == .delete, let transaction = underWay, transaction.deleteMark == nil else {
             return false
         }

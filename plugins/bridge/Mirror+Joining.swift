@@ -11,12 +11,13 @@ extension Mirror {
         case join
         /// The range is etcd as it was at the cursor.
         case past
-        /// The range is newer than the cursor. Etcd had everything of this bus up to `settled`, and what `name`
-        /// wrote on the bus came from etcd.
+        /// The range is newer than the cursor. Etcd had everything of this bus up to `settled`, and what
+        /// `name` wrote on the bus came from etcd.
         case compacted(cursor: Int, settled: Int, name: String)
     }
 
-    /// Compares with the whole range as it was at a revision. Returns the changes that the bus has yet to take.
+    /// Compares with the whole range as it was at a revision. Returns the changes that the bus has yet to
+    /// take.
     mutating func reconcile(_ range: [EtcdChange], at revision: Int, _ comparison: Comparison) -> [EtcdChange]
     {
         let there = Set(range.map(\.key))

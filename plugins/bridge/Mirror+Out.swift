@@ -19,8 +19,8 @@ struct EtcdTransaction: Sendable, Equatable {
 
     let writes: [Write]
 
-    /// The newest of its deletes. Deletes carry no identifier in etcd, so a mark beside them does, if there is
-    /// room for one.
+    /// The newest of its deletes. Deletes carry no identifier in etcd, so a mark beside them does, if there
+    /// is room for one.
     var deleteMark: WriteID? {
         guard writes.count < BridgeLimits.transactionKeysMax else { return nil }
         return writes.filter { $0.value == nil }.map(\.id).max { $0.revision < $1.revision }
@@ -117,7 +117,8 @@ extension Mirror {
         switch outcome {
         case .done(let revision): for write in transaction.writes { confirm(write, revision) }
         case .failed(let revision, let found):
-            // An earlier attempt was done after all, perhaps one of an earlier life with other writes beside it.
+            // An earlier attempt was done after all, perhaps one of an earlier life with other writes beside
+            // it.
             for write in transaction.writes where write.value != nil && found[write.key]?.id == write.id {
                 confirm(write, found[write.key]?.revision ?? 0)
             }
@@ -146,8 +147,8 @@ extension Mirror {
 
     private mutating func confirm(_ write: EtcdTransaction.Write, _ revision: Int) {
         counts.sent += 1
-        // The bus may have taken another host's value meanwhile, which was deleted before this write came. Then
-        // the watch brings this one back.
+        // The bus may have taken another host's value meanwhile, which was deleted before this write came.
+        // Then the watch brings this one back.
         guard var state = keys[write.key], state.isOwed || state.revision == write.id.revision else { return }
         // The watch may have been faster, and may have told of later writes.
         let isKnown = state.etcd > revision || cursor >= revision

@@ -22,8 +22,9 @@ final class Backlog {
     /// | `.window`  | what comes next is of a key told within `every`         | the window's deadline     |
     /// | `.room`    | none of these: its client's outbox is full, or was      | it was told all           |
     ///
-    /// In `.room` and no other state it is listed as ready in its client's `Catchup`, and the end of a turn tells
-    /// it what comes next. In `.nothing` without a rhythm it needs no backlog any more, and is direct again.
+    /// In `.room` and no other state it is listed as ready in its client's `Catchup`, and the end of a turn
+    /// tells it what comes next. In `.nothing` without a rhythm it needs no backlog any more, and is direct
+    /// again.
     enum State { case reply, pause, nothing, journal, phase(ObservableHandle), window, room }
 
     /// The keys and the lines that are owed.

@@ -101,8 +101,8 @@ extension Hub {
         return delivery.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
     }
 
-    /// Whether an event is held against an observer's filter when that is told what it is owed: the turn has done
-    /// enough, and others wait. Who acknowledges is told at once, as others wait for that.
+    /// Whether an event is held against an observer's filter when that is told what it is owed: the turn has
+    /// done enough, and others wait. Who acknowledges is told at once, as others wait for that.
     private func isJudgedLater(_ event: Event, for subscription: SubscriptionHandle) -> Bool {
         hasDoneEnough && event != .emit && matching[subscription].filter != nil
             && matching[subscription].delivery == .latest && !matching[subscription].acknowledges

@@ -20,9 +20,9 @@ extension Hub {
         }
     }
 
-    /// After something that may have changed a subscription's state: gives its backlog up where it needs none,
-    /// or tells at once as much as there is room for. What is left for the end of the turn has others of the
-    /// same client wait, and what comes for them be folded.
+    /// After something that may have changed a subscription's state: gives its backlog up where it needs
+    /// none, or tells at once as much as there is room for. What is left for the end of the turn has others
+    /// of the same client wait, and what comes for them be folded.
     mutating func review(_ subscription: SubscriptionHandle) {
         dropEmptyBacklog(of: subscription)
         guard let backlog = matching[subscription].backlog else { return }
@@ -84,7 +84,8 @@ extension Hub {
 }
 
 extension Hub {
-    /// Forgets the keys that a subscription is owed, one at least. Returns false where that is enough for now.
+    /// Forgets the keys that a subscription is owed, one at least. Returns false where that is enough for
+    /// now.
     @discardableResult
     mutating func writeOffKeys(of subscription: SubscriptionHandle, until effortEnd: UInt64 = .max) -> Bool {
         guard let backlog = matching[subscription].backlog else { return true }
@@ -161,10 +162,8 @@ extension Hub {
             return false
         case .replayed: tellReplayed(subscription, backlog)
         case .key(let owed):
-            let filter = matching[subscription].filter
-            let steps = Judge.steps(for: keyspace[backlog.keys[owed].observable].value.count, filter)
             let isTold = tellKey(owed, subscription, backlog)
-            if filter != nil || !isTold { delivery.noteExamined(steps) }
+            if !isTold, matching[subscription].filter == nil { delivery.notePassedOver() }
             return isTold
         case .line: tellLine(subscription, backlog)
         case .gap: if let gap = backlog.takeGap() { tell(gap, subscription, backlog) }

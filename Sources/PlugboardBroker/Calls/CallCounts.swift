@@ -1,5 +1,5 @@
-// What became of calls, counted for `$broker.stats` as a whole, and for `$broker.services` for each service. What
-// always holds: what was asked is answered, failed, or still waits.
+// What became of calls, counted for `$broker.stats` as a whole, and for `$broker.services` for each service.
+// What always holds: what was asked is answered, failed, or still waits.
 
 import PlugboardMemory
 

@@ -2,8 +2,9 @@
 // something to be sent or are to be dismissed.
 //
 // What always holds: a client is listed once as heard or as dirty, exactly while its session says so; whoever
-// is to be dismissed has been told why; between two turns no reply is half written, and the log is empty unless
-// some of the dirty are left to be served. It changes outboxes and knows nothing of keys or subscriptions.
+// is to be dismissed has been told why; between two turns no reply is half written, and the log is empty
+// unless some of the dirty are left to be served. It changes outboxes and knows nothing of keys or
+// subscriptions.
 
 import PlugboardMemory
 import PlugboardWire
@@ -84,7 +85,8 @@ struct Delivery: ~Copyable {
     }
 
     /// Something that a session is owed became free while an event is told. Nothing can be told in the middle
-    /// of that, and what comes for the session behind it must not be folded: it is told before the next event.
+    /// of that, and what comes for the session behind it must not be folded: it is told before the next
+    /// event.
     mutating func noteFreed(_ session: SessionHandle) { freed.append(session) }
 
     /// All that became free was told.
@@ -301,8 +303,8 @@ struct Delivery: ~Copyable {
     /// A session's turn to be told what it is owed begins.
     mutating func beginExamining() { judge.beginExamining() }
 
-    /// A value was looked at; see `Judge`.
-    mutating func noteExamined(_ steps: Int) { judge.noteExamined(steps) }
+    /// A key was passed over without asking any filter.
+    mutating func notePassedOver() { judge.notePassedOver() }
 
     // MARK: Memory
 

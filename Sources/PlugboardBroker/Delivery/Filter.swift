@@ -37,14 +37,17 @@ final class Filter {
         text = Array(options.condition.bytes(of: line)) + [0] + Array(options.fields.bytes(of: line))
     }
 
+    /// What asking any filter costs.
+    static let stepsMin = 4
+
     /// What it takes up, about.
     var bytes: Int { text.count }
 
-    /// What holding a value of so many bytes against it costs at most, about, in observers that are told an event
-    /// meanwhile: for conditions and names of parts a step for every two bytes of their text, for reading the
-    /// value one for every sixteen, and for finding what differs one for every eight.
+    /// What holding a value of so many bytes against it costs at most, about, in observers that are told an
+    /// event meanwhile: for conditions and names of parts a step for every two bytes of their text, for
+    /// reading the value one for every sixteen, and for finding what differs one for every eight.
     func steps(for valueCount: Int) -> Int {
-        text.count / 2 + valueCount / (tellsDifferences ? 8 : 16)
+        Self.stepsMin + text.count / 2 + valueCount / (tellsDifferences ? 8 : 16)
     }
 
     /// What its observer may see is another from here on.

@@ -44,11 +44,12 @@ extension Hub {
         to value: Span<UInt8>,
         by author: AuthorHandle,
         _ cause: WriteCause,
-        _ reason: EventReason?
+        _ reason: EventReason?,
+        ending: Span<UInt8> = Span()
     ) {
         if !delivery.freed.isEmpty { tellFreed(besides: observable) }
         let by = keyspace.authors[author].by
-        let tail = keyspace[observable].tail(
+        var tail = keyspace[observable].tail(
             of: event,
             revision: revision,
             to: value,
@@ -56,6 +57,7 @@ extension Hub {
             cause,
             reason
         )
+        tail.ending = ending.kept
         tell(event, tail, to: observable)
     }
 
@@ -69,24 +71,14 @@ extension Hub {
         _ reason: EventReason?
     ) {
         guard isObserved(observable) else { return }
-        if !delivery.freed.isEmpty { tellFreed(besides: observable) }
-        let by = keyspace.authors[author].by
         var ending = ByteBuffer()
         EventEncoder.appendEnd(
             isWhileConnected: request.has(.whileConnected),
             milliseconds: request.timeToLive,
             to: &ending
         )
-        var tail = keyspace[observable].tail(
-            of: .update,
-            revision: revision,
-            to: value,
-            by: by,
-            request.cause,
-            reason
-        )
-        tail.ending = ending.bytes.kept
-        tell(.update, tail, to: observable)
+        let bytes = ending.bytes.kept
+        tellObservers(.update, of: observable, to: value, by: author, request.cause, reason, ending: bytes)
     }
 
     /// Tells what became free with the event before. The key of the next one stays meanwhile.

@@ -1,7 +1,6 @@
 // What an observer with a filter is told of an event: nothing, the event, `leave`, or a piece of the
 // value. It follows from the value that the observer knows and the one that there is now, so it is the
-// same for what is told at once and for what was owed. Owned by
-// `Delivery`.
+// same for what is told at once and for what was owed. Owned by `Delivery`.
 
 import PlugboardMemory
 import PlugboardWire
@@ -11,15 +10,11 @@ struct Judge: ~Copyable {
     /// What is done in one go for a session that is told what it is owed, in observers that are told an event
     /// meanwhile: about a millisecond.
     static let examinedStepsMax = 65_536
-    /// What looking at a value costs at least.
-    private static let examinedStepsMin = 16
 
     private var comparer = JSONComparer()
     /// The piece that the last `change` came to.
     private(set) var change = ByteBuffer()
     private var judgement = Judgement()
-    /// What looking at values has cost since a session's turn to be told began.
-    private(set) var examinedSteps = 0
 
     init() {}
 
@@ -32,19 +27,17 @@ struct Judge: ~Copyable {
         steps &+= UInt64(filter.steps(for: valueCount))
     }
 
-    /// A session's turn to be told begins.
-    mutating func beginExamining() { examinedSteps = 0 }
+    /// How many steps there were when a session's turn to be told began.
+    private var examinedFrom: UInt64 = 0
 
-    /// A value was looked at, for which somebody had to be asked what it wants.
-    mutating func noteExamined(_ steps: Int) { examinedSteps += steps }
+    /// A session's turn to be told begins.
+    mutating func beginExamining() { examinedFrom = steps }
+
+    /// A key was passed over without asking any filter.
+    mutating func notePassedOver() { steps &+= UInt64(Filter.stepsMin) }
 
     /// Others are to have their turn.
-    var hasExaminedEnough: Bool { examinedSteps >= Self.examinedStepsMax }
-
-    /// What looking at a value of so many bytes costs.
-    static func steps(for valueCount: Int, _ filter: Filter?) -> Int {
-        examinedStepsMin + (filter?.steps(for: valueCount) ?? valueCount / 16)
-    }
+    var hasExaminedEnough: Bool { steps - examinedFrom >= Self.examinedStepsMax }
 
     // MARK: What is told
 

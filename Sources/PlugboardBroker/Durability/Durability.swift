@@ -1,9 +1,9 @@
 // Keeps the writes of a broker: the records of the present turn, the journal that they are written to, and
 // the replies that wait for the disk, and who is to be told again what was written. Owned by the hub. Without
 // a journal, nothing is recorded and everything has room. It knows no key: callers pass in the content of a
-// record, and a waiting reply names its client by number. What always holds: a record is added only when room for it
-// is certain; replies leave in the order of their writes; the bytes of all values' records are counted only
-// here.
+// record, and a waiting reply names its client by number. What always holds: a record is added only when room
+// for it is certain; replies leave in the order of their writes; the bytes of all values' records are counted
+// only here.
 
 import PlugboardJournal
 import PlugboardMemory

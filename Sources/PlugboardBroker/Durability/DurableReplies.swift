@@ -9,7 +9,8 @@ import PlugboardWire
 
 /// The waiting replies, in the order of their writes.
 struct DurableReplies: ~Copyable {
-    /// One reply. Its `id` is in `texts`, after those of the reply before it, and then its sum if it is of an `add`.
+    /// One reply. Its `id` is in `texts`, after those of the reply before it, and then its sum if it is of an
+    /// `add`.
     struct Waiting: BitwiseCopyable {
         let mark: JournalMark
         let client: UInt64

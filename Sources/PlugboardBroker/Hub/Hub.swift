@@ -71,9 +71,9 @@ struct Hub: ~Copyable {
         end(session)
     }
 
-    /// Takes leave of a client: its subscriptions end, what it left to be done is done, what it wrote stays and
-    /// says that it is gone. Returns false where others have their turn before all of its subscriptions have
-    /// ended: it is no longer told anything, and the next call goes on. More than once does no harm.
+    /// Takes leave of a client: its subscriptions end, what it left to be done is done, what it wrote stays
+    /// and says that it is gone. Returns false where others have their turn before all of its subscriptions
+    /// have ended: it is no longer told anything, and the next call goes on. More than once does no harm.
     @discardableResult
     mutating func leave(_ session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         // What its end sets free for others must not be told to itself.

@@ -1,5 +1,5 @@
-// What the broker counts of its work, for `$broker.stats`. Owned by `Insight`. What always holds: counts only grow;
-// the clock is read for turns only while a client wants to know.
+// What the broker counts of its work, for `$broker.stats`. Owned by `Insight`. What always holds: counts only
+// grow; the clock is read for turns only while a client wants to know.
 
 import PlugboardPosix
 

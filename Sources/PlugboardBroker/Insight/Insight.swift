@@ -1,5 +1,6 @@
-// The room of what the broker knows of itself: its counts, its warnings, the traces of a turn, and whether clients
-// observe its own keys, `$broker.…`. It writes no key: the hub does, with the values that are made here.
+// The room of what the broker knows of itself: its counts, its warnings, the traces of a turn, and whether
+// clients observe its own keys, `$broker.…`. It writes no key: the hub does, with the values that are made
+// here.
 //
 // What always holds: while no client observes the broker's own keys or has just asked for one, they have no
 // values, and no clock is read for them.
@@ -74,7 +75,8 @@ struct Insight: ~Copyable {
 
     mutating func removeTracer(_ subscription: SubscriptionHandle) { tracing.remove(subscription) }
 
-    /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers afterwards.
+    /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers
+    /// afterwards.
     mutating func beginTrace(
         of write: TracedWrite,
         _ key: Span<UInt8>,
@@ -88,7 +90,8 @@ struct Insight: ~Copyable {
         return true
     }
 
-    /// Notes what becomes of a call, if a tracer wants it and there is room. `text` is the line from the writer on.
+    /// Notes what becomes of a call, if a tracer wants it and there is room. `text` is the line from the
+    /// writer on.
     mutating func trace(
         callOf key: Span<UInt8>,
         _ text: Span<UInt8>,
@@ -142,8 +145,8 @@ struct Insight: ~Copyable {
         return !round.hasRevision
     }
 
-    /// Goes on with a round. Returns the slots of the next clients to be looked at: 0 is among them where a round
-    /// begins.
+    /// Goes on with a round. Returns the slots of the next clients to be looked at: 0 is among them where a
+    /// round begins.
     mutating func nextSlots(of count: Int, at now: UInt64) -> Range<Int> {
         let first = round.nextSlot
         if first == 0 { round.start = now }

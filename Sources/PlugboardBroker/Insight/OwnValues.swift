@@ -1,4 +1,5 @@
-// Writes the values of the broker's own keys as JSON: `$broker.stats`, with its rates, and `$broker.clients.…`.
+// Writes the values of the broker's own keys as JSON: `$broker.stats`, with its rates, and
+// `$broker.clients.…`.
 
 import PlugboardMemory
 import PlugboardPosix

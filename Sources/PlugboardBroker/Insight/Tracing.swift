@@ -1,6 +1,6 @@
-// Notes for tracers what became of each write and each call of a turn. The notes are kept as text until the end of the
-// turn, when it is known how long each observer waited. Owned by `Insight`. What always holds: while no client
-// traces, it is empty, and `isOn` is false, so that a write costs one test more.
+// Notes for tracers what became of each write and each call of a turn. The notes are kept as text until the
+// end of the turn, when it is known how long each observer waited. Owned by `Insight`. What always holds:
+// while no client traces, it is empty, and `isOn` is false, so that a write costs one test more.
 
 import PlugboardMemory
 import PlugboardPosix

@@ -1,6 +1,6 @@
 // The broker's warnings: loops of causes, and a journal that can't be kept. Owned by `Insight`; the hub
-// publishes the latest 32 at `$broker.warnings`. If a problem goes on, its warning counts the repetitions. A fast loop
-// is noted at most ten times a second, because noting it takes time.
+// publishes the latest 32 at `$broker.warnings`. If a problem goes on, its warning counts the repetitions. A
+// fast loop is noted at most ten times a second, because noting it takes time.
 
 import PlugboardMemory
 import PlugboardWire

@@ -133,9 +133,7 @@ struct Deadlines: ~Copyable {
     /// How long to wait for a moment, in whole milliseconds: never too short, or the wait
     /// would end before it and be begun again and again.
     static func milliseconds(from now: UInt64, until time: UInt64) -> Int32 {
-        guard time > now else { return 0 }
-        let wait = (time - now - 1) / 1_000_000 + 1
-        return Int32(clamping: wait)
+        Int32(clamping: milliseconds(from: now, to: time))
     }
 
     private mutating func takeSlot(_ slot: Slot) -> Int32 {

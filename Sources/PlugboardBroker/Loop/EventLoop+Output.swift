@@ -42,8 +42,8 @@ extension EventLoop {
         }
     }
 
-    /// Who traces is told when all are served; and who may see less from now on has been sent what it may still
-    /// see.
+    /// Who traces is told when all are served; and who may see less from now on has been sent what it may
+    /// still see.
     var mayServeMore: Bool {
         servedCount < servedMax || hub.insight.isTracing || isStopping || isPolicyWaiting
     }
@@ -67,7 +67,8 @@ extension EventLoop {
         finished.removeAll()
     }
 
-    /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of them.
+    /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of
+    /// them.
     mutating func dismissSlow() {
         var index = 0
         while index < hub.delivery.dismissed.count {

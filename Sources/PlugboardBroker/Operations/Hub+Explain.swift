@@ -43,7 +43,8 @@ extension Hub {
         sessions.giveBack(reply, to: session)
     }
 
-    /// Why a write would be refused; nil where it would not. What a patch or a sum comes to is left in `requests.merged`.
+    /// Why a write would be refused; nil where it would not. What a patch or a sum comes to is left in
+    /// `requests.merged`.
     private mutating func refusal(
         of write: Request,
         _ line: Span<UInt8>,

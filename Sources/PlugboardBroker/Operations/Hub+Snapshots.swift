@@ -26,7 +26,7 @@ extension Hub {
             }
             if let filter = matching[subscription].filter, budget > 0 {
                 let value = keyspace[observable].value
-                budget -= Judge.steps(for: value.count, filter)
+                budget -= filter.steps(for: value.count)
                 guard delivery.concerns(.update, from: Span(), to: value, filter) else { continue }
             }
             let (hash, revision) = (keyspace[observable].hash, keyspace[observable].revision)

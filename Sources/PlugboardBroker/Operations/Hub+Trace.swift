@@ -1,6 +1,6 @@
 // Tracing: a subscription to what the bus does. Each write is noted before it is told, each call when
-// it is asked and when it is over. A trace is told at the end of the turn, when the observers have been sent theirs. The
-// lines of a trace are no writes, so they cause none.
+// it is asked and when it is over. A trace is told at the end of the turn, when the observers have been sent
+// theirs. The lines of a trace are no writes, so they cause none.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,5 +1,5 @@
-// A batch under way: what its writes come to, once all are checked. Owned by `Requests`, which keeps its memory
-// from one batch to the next. What always holds: it is used by one request alone.
+// A batch under way: what its writes come to, once all are checked. Owned by `Requests`, which keeps its
+// memory from one batch to the next. What always holds: it is used by one request alone.
 
 import PlugboardMemory
 import PlugboardWire
@@ -25,7 +25,8 @@ struct PlannedBatch: ~Copyable {
         merged.append(.none)
     }
 
-    /// Keeps the result of the last write, a patch or a sum. Returns false where that would be too much for one batch.
+    /// Keeps the result of the last write, a patch or a sum. Returns false where that would be too much for
+    /// one batch.
     mutating func keep(_ result: borrowing ByteBuffer) -> Bool {
         guard !merged.isEmpty, bytes.count + result.count <= Limits.outboxBytesMax else { return false }
         merged[merged.count - 1] = ByteRange(bytes.count, bytes.count + result.count)

@@ -1,8 +1,8 @@
-// The room of what clients ask for, as far as it is not done: the request that is being executed, publishes that
-// wait for those behind them, and requests that look at more keys than others can wait for.
+// The room of what clients ask for, as far as it is not done: the request that is being executed, publishes
+// that wait for those behind them, and requests that look at more keys than others can wait for.
 //
-// What always holds: between two turns no publish waits and nothing is executed; a client has one request at most
-// that is put off, and is busy exactly as long.
+// What always holds: between two turns no publish waits and nothing is executed; a client has one request at
+// most that is put off, and is busy exactly as long.
 
 import PlugboardMemory
 import PlugboardWire

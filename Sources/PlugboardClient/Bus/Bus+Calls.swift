@@ -88,7 +88,8 @@ extension Bus {
     /// call that takes long delays no other, and handlers may call this bus.
     ///
     /// ```swift
-    /// let serving = try await bus.serve(concurrently: "covers.find") { (sku: String) async throws -> JSON? in
+    /// let serving = try await bus.serve(concurrently: "covers.find") { (sku: String) async throws -> JSON?
+    /// in
     ///     try await bus.call("covers.load", sku)
     /// }
     /// ```

@@ -68,7 +68,8 @@ extension Bus {
         try await write(.patch(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
     }
 
-    /// Adds to a number in one step, and returns the sum. Nothing is rounded on the bus; `Decimal` keeps that.
+    /// Adds to a number in one step, and returns the sum. Nothing is rounded on the bus; `Decimal` keeps
+    /// that.
     ///
     /// ```swift
     /// let visits = try await bus.add("visits", 1)

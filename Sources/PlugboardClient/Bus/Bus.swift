@@ -78,7 +78,8 @@ public final class Bus: Sendable {
     public var greeting: Greeting? { link.state.withLock { $0.greeting } }
 
     /// Calls `handler` for each change of the connection's state, on the bus's thread,
-    /// until the handle is disposed of or released. With `initial`, it is called with the present state first.
+    /// until the handle is disposed of or released. With `initial`, it is called with the present state
+    /// first.
     public func onStateChange(
         initial: Bool = false,
         _ handler: @escaping @Sendable (ConnectionState) -> Void

@@ -13,8 +13,8 @@ public enum ClientLimits {
     public static let lineBytesMax = 16_777_216
     /// Changes of one remote observable that wait for its first value.
     public static let heldChangesMax = 1_024
-    /// Groups of `Subscription.forEachGroup` that are handled before they are acknowledged. Observers of later
-    /// phases wait for that, but not longer than a second.
+    /// Groups of `Subscription.forEachGroup` that are handled before they are acknowledged. Observers of
+    /// later phases wait for that, but not longer than a second.
     static let unacknowledgedGroupsMax = 16
     /// What is read from the connection at a time.
     static let readBytes = 65_536

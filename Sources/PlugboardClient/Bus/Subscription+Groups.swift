@@ -5,8 +5,8 @@ import PlugboardWire
 
 extension Subscription {
     /// Waits for an event, and calls `body` with it and all that have come by then, until the subscription
-    /// ends. Events of one revision are never in two groups, and a group ends no earlier than the bus did when
-    /// the program was ready for it. So writes of `body` fit everything that had been written by then.
+    /// ends. Events of one revision are never in two groups, and a group ends no earlier than the bus did
+    /// when the program was ready for it. So writes of `body` fit everything that had been written by then.
     ///
     /// ```swift
     /// try await bus.subscribe(["screen", "reviews.*"]).forEachGroup { events in
@@ -14,9 +14,9 @@ extension Subscription {
     ///     try await bus.publish("banner", news.text)
     /// }
     /// ```
-    /// Writes in `body` name the group's last event as their ``Cause``. With `acknowledges`, groups are handled
-    /// when `body` has returned and nothing more waits. So if the program observes what it writes itself,
-    /// observers of later phases get the event and the answer together.
+    /// Writes in `body` name the group's last event as their ``Cause``. With `acknowledges`, groups are
+    /// handled when `body` has returned and nothing more waits. So if the program observes what it writes
+    /// itself, observers of later phases get the event and the answer together.
     /// - Throws: what a `for await` loop throws, and what `body` throws, which ends the subscription's loop.
     public func forEachGroup(
         isolation: isolated (any Actor)? = #isolation,
@@ -36,8 +36,8 @@ extension Subscription {
         }
     }
 
-    /// The other events that have come. The answer to `sync` comes after all events up to its revision, those of
-    /// a revision that has come in part included.
+    /// The other events that have come. The answer to `sync` comes after all events up to its revision, those
+    /// of a revision that has come in part included.
     private func restOfGroup(isolation: isolated (any Actor)?) async -> [Event] {
         do {
             _ = try await bus.link.request(ObjectText(op: "sync"), timeout: nil)

@@ -9,12 +9,12 @@
 /// }
 /// ```
 /// Each loop has a subscription of its own, which ends with the loop. A value of another type is left out and
-/// reported by ``Bus/onFault(_:)``, or without a handler on standard error. Keys that are deleted aren't told;
-/// use ``Bus/subscribe(_:options:timeout:)-(String,_,_)`` for that.
+/// reported by ``Bus/onFault(_:)``, or without a handler on standard error. Keys that are deleted aren't
+/// told; use ``Bus/subscribe(_:options:timeout:)-(String,_,_)`` for that.
 ///
-/// **End.** The loop ends when the bus closes or the loop's task is cancelled. It throws a ``BusError`` if the
-/// subscription can't begin (`.closed` if the bus closes before it has), `.unreadFull` if it is read too slowly,
-/// and `.refused` if the broker no longer allows it after a reconnection.
+/// **End.** The loop ends when the bus closes or the loop's task is cancelled. It throws a ``BusError`` if
+/// the subscription can't begin (`.closed` if the bus closes before it has), `.unreadFull` if it is read too
+/// slowly, and `.refused` if the broker no longer allows it after a reconnection.
 public struct Values<Value: Decodable>: AsyncSequence {
     public typealias Element = (key: String, value: Value)
     public typealias Failure = any Error

@@ -1,5 +1,5 @@
-// What a trace reports: a write, and what became of it for each of its observers; or a call. The bus's thread makes
-// a `Trace` from each line. An outcome that this library doesn't know is nil.
+// What a trace reports: a write, and what became of it for each of its observers; or a call. The bus's thread
+// makes a `Trace` from each line. An outcome that this library doesn't know is nil.
 
 import PlugboardMemory
 import PlugboardWire

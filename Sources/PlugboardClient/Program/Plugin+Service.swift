@@ -4,8 +4,8 @@
 import PlugboardPosix
 
 extension Plugin {
-    /// A plugin that `run()` runs. It fits where a service with `func run() async throws` is asked for, such as
-    /// in ServiceLifecycle.
+    /// A plugin that `run()` runs. It fits where a service with `func run() async throws` is asked for, such
+    /// as in ServiceLifecycle.
     ///
     /// ```swift
     /// let greeter = Plugin(name: "greeter") { bus in
@@ -28,9 +28,10 @@ extension Plugin {
         self.body = body
     }
 
-    /// Connects, and runs the body until SIGTERM or SIGINT comes, the bus is stopped, or the task is cancelled.
-    /// If the body returns earlier, it waits for that. Then it sends all remaining writes, says goodbye, and
-    /// returns, whatever the body has thrown because of the end. It may be called again, for another connection.
+    /// Connects, and runs the body until SIGTERM or SIGINT comes, the bus is stopped, or the task is
+    /// cancelled. If the body returns earlier, it waits for that. Then it sends all remaining writes, says
+    /// goodbye, and returns, whatever the body has thrown because of the end. It may be called again, for
+    /// another connection.
     ///
     /// A cancelled task's loops end, and its requests throw `CancellationError`. A second signal ends the
     /// process, as signals do.

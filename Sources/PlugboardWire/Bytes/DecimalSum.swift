@@ -1,6 +1,6 @@
-// Adds JSON numbers exactly. They are decimals, and so is the sum: nothing is rounded, and 0.1 + 0.2 is 0.3. The
-// sum is written without an exponent, with as many digits after the point as the number that has more of them.
-// What always holds: a number has at most `Limits.sumDigitsMax` digits when it is written so.
+// Adds JSON numbers exactly. They are decimals, and so is the sum: nothing is rounded, and 0.1 + 0.2 is 0.3.
+// The sum is written without an exponent, with as many digits after the point as the number that has more of
+// them. What always holds: a number has at most `Limits.sumDigitsMax` digits when it is written so.
 
 import PlugboardMemory
 

@@ -80,8 +80,8 @@ public struct JSONPointerSet: Sendable {
         buffer.append(nameRanges[pointer].bytes(of: names.span))
     }
 
-    /// A number that tells most names apart. It is compared before them: an object may have as many members as
-    /// a set has pointers, and each of them is looked for among all.
+    /// A number that tells most names apart. It is compared before them: an object may have as many members
+    /// as a set has pointers, and each of them is looked for among all.
     static func mark(of name: Span<UInt8>) -> UInt64 {
         var mark = UInt64(truncatingIfNeeded: name.count)
         for index in name.indices { mark = (mark ^ UInt64(name[index])) &* 0x0000_0100_0000_01B3 }

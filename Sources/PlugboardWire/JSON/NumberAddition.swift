@@ -1,5 +1,6 @@
-// Adds a number to a value, or to the part of it that a JSON Pointer names. A part that isn't there counts as 0,
-// and so does an absent key; objects on the way to it are made. Everything else keeps its bytes and its place.
+// Adds a number to a value, or to the part of it that a JSON Pointer names. A part that isn't there counts as
+// 0, and so does an absent key; objects on the way to it are made. Everything else keeps its bytes and its
+// place.
 
 import PlugboardMemory
 
@@ -12,8 +13,8 @@ public enum NumberAddition {
         case lacking(ByteRange, [[UInt8]])
     }
 
-    /// What is wrong with a number or a pointer by itself, whatever the value is; nil if nothing is. `offset` is
-    /// the place in the line.
+    /// What is wrong with a number or a pointer by itself, whatever the value is; nil if nothing is. `offset`
+    /// is the place in the line.
     static func refusal(of number: Span<UInt8>, at offset: Int) -> Refusal? {
         guard JSONOutline.kind(of: number) == .number else {
             return Refusal(.wrongType, "add takes a number", hint: "such as 1, -1 or 0.05", at: offset)
@@ -33,8 +34,9 @@ public enum NumberAddition {
         }
     }
 
-    /// Adds the new value to `buffer`, and returns the place of the sum in it. An empty value counts as absent.
-    /// Throws `conflict` where there is something but a number, and `limit` where the sum is too long.
+    /// Adds the new value to `buffer`, and returns the place of the sum in it. An empty value counts as
+    /// absent. Throws `conflict` where there is something but a number, and `limit` where the sum is too
+    /// long.
     public static func apply(
         _ number: Span<UInt8>,
         atField field: Span<UInt8>,

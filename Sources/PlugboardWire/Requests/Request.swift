@@ -22,8 +22,8 @@ public struct Request: Sendable, BitwiseCopyable {
     public var value = ByteRange.none
     /// The decoded text of `sub`, or its digits if `subIsInteger`.
     public var sub = ByteRange.none
-    /// The JSON Pointer in `field`, spelled as a JSON string without its quotes. Shares its place with `sub`, so
-    /// that a request stays small: a write has no `sub`.
+    /// The JSON Pointer in `field`, spelled as a JSON string without its quotes. Shares its place with `sub`,
+    /// so that a request stays small: a write has no `sub`.
     public var field: ByteRange {
         get { sub }
         set { sub = newValue }

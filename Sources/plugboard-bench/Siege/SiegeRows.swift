@@ -58,7 +58,8 @@ enum SiegeRows {
                 }
                 return "\"keys\":[" + patterns.joined(separator: ",") + "]"
             }
-            // No pattern matches, but only the last two tokens tell that: sometimes the one, sometimes the other.
+            // No pattern matches, but only the last two tokens tell that: sometimes the one, sometimes the
+            // other.
             let key = String(repeating: "a.", count: 17)
             let emits = attacker.lines(500) { "emit \(key)\($0 % 2 == 0 ? "c.z" : "b.y") 1" }
             try attacker.flood([link], emits, answers: 500)

@@ -1,5 +1,5 @@
-// `add`: adds to a number on the bus, and prints the sum. The broker does it in one step, so that no two of them
-// can overwrite each other.
+// `add`: adds to a number on the bus, and prints the sum. The broker does it in one step, so that no two of
+// them can overwrite each other.
 
 import PlugboardWire
 

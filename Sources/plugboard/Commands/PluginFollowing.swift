@@ -1,5 +1,6 @@
-// `plugin log --follow`: asks `up` for what a plugin has printed since the last answer, and prints it with times
-// and a mark where a run began. It waits for a bus that is gone, as other commands that run until they are stopped.
+// `plugin log --follow`: asks `up` for what a plugin has printed since the last answer, and prints it with
+// times and a mark where a run began. It waits for a bus that is gone, as other commands that run until they
+// are stopped.
 
 import PlugboardPosix
 import PlugboardWire
@@ -91,7 +92,8 @@ struct PluginFollower {
         while let left = due.milliseconds { _ = try connection.nextLine(milliseconds: left) }
     }
 
-    /// Connects again as soon as there is a broker with an `up`. The numbers of an `up` that is new begin again.
+    /// Connects again as soon as there is a broker with an `up`. The numbers of an `up` that is new begin
+    /// again.
     private mutating func comeBack(_ connection: BrokerConnection) throws {
         connection.leave()
         while true {

@@ -1,5 +1,5 @@
-// The keys and plugins of the running bus, for completions. Whoever presses Tab doesn't wait: all of it takes at
-// most a fifth of a second, and a bus that is missing, slow or somebody else's has no keys.
+// The keys and plugins of the running bus, for completions. Whoever presses Tab doesn't wait: all of it takes
+// at most a fifth of a second, and a bus that is missing, slow or somebody else's has no keys.
 
 import PlugboardPosix
 import PlugboardWire

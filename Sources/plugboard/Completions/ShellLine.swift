@@ -22,7 +22,8 @@ struct ShellLine: Equatable {
         while let first = words.first, first.contains("="), !first.hasPrefix("-") { words.removeFirst() }
     }
 
-    /// The word as readline wants it: quoted, and without the part that readline has cut off at one of `breaks`.
+    /// The word as readline wants it: quoted, and without the part that readline has cut off at one of
+    /// `breaks`.
     func replacement(_ word: String, breaks: String) -> String {
         switch quote {
         case "'":

@@ -1,5 +1,5 @@
-// The scripts with which the shells complete command lines of this program. They only ask: what fits is decided
-// by `Completion`. Each asks the program that stands in the command line, wherever that is.
+// The scripts with which the shells complete command lines of this program. They only ask: what fits is
+// decided by `Completion`. Each asks the program that stands in the command line, wherever that is.
 
 /// The shells with completions.
 enum ShellScript: String, CaseIterable {

@@ -1,5 +1,5 @@
-// The figures of a bus in Prometheus' text format. Names follow its conventions: base units, `_total` for what
-// only grows, one help line and one type for each.
+// The figures of a bus in Prometheus' text format. Names follow its conventions: base units, `_total` for
+// what only grows, one help line and one type for each.
 
 import PlugboardWire
 

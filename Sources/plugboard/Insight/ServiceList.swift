@@ -1,5 +1,5 @@
-// What can be called on a bus: what clients serve, by `$broker.services`, what plugins declare and nobody serves
-// now, and keys that somebody names.
+// What can be called on a bus: what clients serve, by `$broker.services`, what plugins declare and nobody
+// serves now, and keys that somebody names.
 
 import PlugboardWire
 

@@ -1,6 +1,6 @@
-// A session in the Trace Event Format, which Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) open: a lane
-// for each writer, a short slice for each event, and an arrow from each cause to its effects. The file is an array
-// whose end may be missing, so it can be opened however the recording ended.
+// A session in the Trace Event Format, which Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) open: a
+// lane for each writer, a short slice for each event, and an arrow from each cause to its effects. The file
+// is an array whose end may be missing, so it can be opened however the recording ended.
 
 import PlugboardMemory
 import PlugboardPosix

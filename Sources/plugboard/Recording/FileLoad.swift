@@ -1,5 +1,5 @@
-// The work of `load`: sends the broker what the lines of a file hold; see `FileSender`. A batch is sent in the place
-// of its last line.
+// The work of `load`: sends the broker what the lines of a file hold; see `FileSender`. A batch is sent in
+// the place of its last line.
 
 import PlugboardPosix
 import PlugboardWire

@@ -1,6 +1,7 @@
-// Sends the broker a line for each line of a file, a blank one if there is nothing to write. So the line numbers in
-// the broker's errors are those of the file. Requests have no id, so the broker reports only mistakes; a `sync` at
-// the end shows that it has handled everything. Used by `publish --from` and by `load`, which own one each.
+// Sends the broker a line for each line of a file, a blank one if there is nothing to write. So the line
+// numbers in the broker's errors are those of the file. Requests have no id, so the broker reports only
+// mistakes; a `sync` at the end shows that it has handled everything. Used by `publish --from` and by `load`,
+// which own one each.
 
 import PlugboardPosix
 import PlugboardWire
@@ -39,8 +40,8 @@ struct FileSender: ~Copyable {
         firstLine = connection.linesSent
     }
 
-    /// The next line of the file; nil at its end. What waits is sent, if it is enough or the file has to be waited
-    /// for. Throws `CommandError` where the file can't be read or the connection ends.
+    /// The next line of the file; nil at its end. What waits is sent, if it is enough or the file has to be
+    /// waited for. Throws `CommandError` where the file can't be read or the connection ends.
     mutating func next() throws -> FileLines.Line? {
         if outgoing.count >= Self.sendBytes || lines > 0 && reader.mustWait { try flush() }
         guard let line = try reader.next() else { return nil }

@@ -1,4 +1,5 @@
-// Writes a recording to standard output, or a trace into a file. It writes whole lines, and writes all of them before it waits.
+// Writes a recording to standard output, or a trace into a file. It writes whole lines, and writes all of
+// them before it waits.
 
 import PlugboardPosix
 

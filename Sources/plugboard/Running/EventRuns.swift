@@ -1,6 +1,6 @@
-// `subscribe --exec`: runs a command for each event. For one key at most one command runs at a time. While more
-// events wait than there is room for, nothing is read from the broker, which keeps the newest of each key, or
-// with `--all` each of them.
+// `subscribe --exec`: runs a command for each event. For one key at most one command runs at a time. While
+// more events wait than there is room for, nothing is read from the broker, which keeps the newest of each
+// key, or with `--all` each of them.
 
 import PlugboardPosix
 import PlugboardWire
@@ -84,8 +84,8 @@ struct EventRuns {
     /// Whether no more events are taken.
     private var isOver: Bool { signals.isStopping || left == 0 || deadline?.isOver == true }
 
-    /// Takes events, and runs commands until those that were begun have ended. Before the end without a signal,
-    /// those that wait are run as well.
+    /// Takes events, and runs commands until those that were begun have ended. Before the end without a
+    /// signal, those that wait are run as well.
     private mutating func work() throws {
         while !isOver || !runs.isEmpty || !waiting.isEmpty && !signals.isStopping {
             do {

@@ -4,8 +4,8 @@ import PlugboardPosix
 
 /// The search for a program's file.
 enum ProgramSearch {
-    /// The path of a program. A word with a slash is a path already; others are looked for in `PATH`. Throws if
-    /// there is no such program.
+    /// The path of a program. A word with a slash is a path already; others are looked for in `PATH`. Throws
+    /// if there is no such program.
     static func path(of word: String) throws(CommandError) -> String {
         if word.contains("/") {
             guard FileStatus(path: word).kind != .missing else {

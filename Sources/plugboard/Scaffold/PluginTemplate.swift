@@ -1,5 +1,5 @@
-// The files of a new plugin: what it needs to run, and nothing to delete. In each language it is the same plugin,
-// which greets everyone who appears at `people.*`.
+// The files of a new plugin: what it needs to run, and nothing to delete. In each language it is the same
+// plugin, which greets everyone who appears at `people.*`.
 
 import PlugboardPosix
 import PlugboardWire

@@ -1,4 +1,5 @@
-// The Python library that this program comes with: a file beside it, or in the checkout in which it was built.
+// The Python library that this program comes with: a file beside it, or in the checkout in which it was
+// built.
 
 import PlugboardPosix
 

@@ -7,8 +7,8 @@ import PlugboardWire
 enum Confirmation {
     private static let answerBytesMax = 1_024
 
-    /// Whether the answer is yes. Without a terminal to ask and to answer on, it isn't asked, and that is a yes:
-    /// a script knows what it does.
+    /// Whether the answer is yes. Without a terminal to ask and to answer on, it isn't asked, and that is a
+    /// yes: a script knows what it does.
     static func isGiven(_ question: String, _ console: CommandConsole) throws -> Bool {
         guard console.messages.isTerminal, isatty(0) == 1 else { return true }
         try console.messages.bytes(Array("\(Printable.text(question)) [y/N] ".utf8))

@@ -1,5 +1,5 @@
-// What ends a value by itself, and when, as text for a person: `ttl` and `while` in the broker's lines, and what a
-// journal keeps of them.
+// What ends a value by itself, and when, as text for a person: `ttl` and `while` in the broker's lines, and
+// what a journal keeps of them.
 
 import PlugboardPosix
 import PlugboardWire

@@ -1,6 +1,6 @@
-// The last lines that a child printed, for later questions, each with its time, and where its runs began. It has
-// at most a number of lines and a number of bytes. Entries are numbered, so that a reader can ask for what came
-// after the last one that it has.
+// The last lines that a child printed, for later questions, each with its time, and where its runs began. It
+// has at most a number of lines and a number of bytes. Entries are numbered, so that a reader can ask for
+// what came after the last one that it has.
 
 import PlugboardWire
 
@@ -51,7 +51,8 @@ struct PluginLog {
             .adding("entries", json: ObjectText.array(news.map(\.json))).bytes
     }
 
-    /// How many entries after that number are gone; nil if none is. A reader that has nothing yet misses nothing.
+    /// How many entries after that number are gone; nil if none is. A reader that has nothing yet misses
+    /// nothing.
     private func missing(after number: UInt64) -> UInt64? {
         guard number > 0, let first = entries.first?.number, first > number + 1 else { return nil }
         return first - number - 1

@@ -338,9 +338,9 @@ final class Supervisor {
         }
     }
 
-    /// Without a journal, all values are gone with the broker, and plugins that have ended don't publish theirs
-    /// again. So `up` ends, too: a bus with only some of its values would mislead its clients. With a journal
-    /// it ends only if the broker crashes too often, or if somebody asked the broker to end.
+    /// Without a journal, all values are gone with the broker, and plugins that have ended don't publish
+    /// theirs again. So `up` ends, too: a bus with only some of its values would mislead its clients. With a
+    /// journal it ends only if the broker crashes too often, or if somebody asked the broker to end.
     private func tellLoss(_ reason: String) {
         view.tell("\(reason): the bus is gone; stopping", of: broker.name)
     }

@@ -72,8 +72,8 @@ final class WebServer {
         }
     }
 
-    /// Makes room by closing the connection that has waited longest for its request. Returns false if there is
-    /// none such.
+    /// Makes room by closing the connection that has waited longest for its request. Returns false if there
+    /// is none such.
     private func closeOldest() -> Bool {
         let waiting = connections.values.filter { $0.phase == .head && $0.waitingBytes == 0 }
         guard let oldest = waiting.min(by: { $0.deadline < $1.deadline }) else { return false }
