@@ -25,6 +25,19 @@ struct PythonTests {
         #expect(result.output.contains(/Ran [1-9][0-9]* tests? in/), "\(result.output)")
     }
 
+    /// Whether there is a checker of types.
+    static let hasChecker: Bool = {
+        let hasChecker = isPossible && (try? run(["-m", "mypy", "--version"]))?.status == 0
+        if !hasChecker { print("left out: the check of the Python client's types needs mypy") }
+        return hasChecker
+    }()
+
+    @Test("its types are right, strictly", .enabled(if: hasChecker, "mypy is not installed"))
+    func types() throws {
+        let result = try Self.run(["-m", "mypy", "--strict", "--cache-dir", "/dev/null", "../plugboard.py"])
+        #expect(result.status == 0, "\(result.output)")
+    }
+
     @Test("each of its test files has its turn here")
     func files() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)

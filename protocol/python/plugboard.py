@@ -630,7 +630,8 @@ class Event:
                 setattr(self, name, _text_or_none(members, name))
             self.microseconds = _integer_or_none(members, "microseconds")
             server = _object_or_none(members, "server")
-            self.server = server and (_integer(server, "client"), _text(server, "name"))
+            if server is not None:
+                self.server = _integer(server, "client"), _text(server, "name")
 
 
 _RARE = {"lagged", "trace"}
