@@ -68,7 +68,7 @@ enum Layers {
             folder: "plugins",
             allowed: system.union([
                 "PlugboardClient", "PlugboardMemory", "PlugboardWire", "PlugboardPosix", "Observables",
-                "Synchronization", "Foundation", "FoundationEssentials",
+                "Synchronization", "Dispatch", "Foundation", "FoundationEssentials",
             ])
         ),
     ]

@@ -1,7 +1,6 @@
 // Whether the bridge is up or apart, since when and why, and how far it is behind. Tasks of the session
 // report here; the status on the bus is made from it. What changes is said in plain words on standard output.
 
-import Foundation
 import PlugboardClient
 import PlugboardPosix
 import PlugboardWire

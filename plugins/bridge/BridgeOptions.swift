@@ -2,8 +2,8 @@
 // environment as `PLUGBOARD_BRIDGE_NAME`. The command line wins over the environment, and that over the file.
 // The password never stands on the command line, where everybody could read it.
 
-import Foundation
 import PlugboardClient
+import PlugboardPosix
 
 enum BridgeOptions {
     static let etcd = PluginOption.text("etcd", "URLS", "etcd's nodes, such as http://a:2379,http://b:2379")
@@ -152,7 +152,7 @@ struct OptionSource {
     }
 
     private static func variable(_ name: String) -> String {
-        "PLUGBOARD_BRIDGE_" + name.uppercased().replacingOccurrences(of: "-", with: "_")
+        "PLUGBOARD_BRIDGE_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
 
     private static func firstLine(_ path: String) throws -> String {
@@ -164,18 +164,23 @@ struct OptionSource {
     private static func read(_ path: String) throws -> [String: String] {
         var values: [String: String] = [:]
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-        for line in lines.map({ $0.trimmingCharacters(in: .whitespaces) })
+        for line in lines.map(trimmed)
         where !line.isEmpty && !line.hasPrefix("#") {
             guard let sign = line.firstIndex(of: "=") else {
                 throw BridgeMistake(description: "\(path): \"\(line)\" isn't NAME = VALUE")
             }
-            let name = line[..<sign].trimmingCharacters(in: .whitespaces)
+            let name = trimmed(line[..<sign])
             guard names.contains(name) else {
                 throw BridgeMistake(description: "\(path): there is no option \"\(name)\"")
             }
-            values[name] = line[line.index(after: sign)...].trimmingCharacters(in: .whitespaces)
+            values[name] = trimmed(line[line.index(after: sign)...])
         }
         return values
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        let rest = text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace)
+        return String(rest.reversed())
     }
 
     private static let names: Set<String> = [

@@ -1,7 +1,6 @@
 // The watch of etcd: opened behind the cursor, read line by line, and opened again on another node when it
 // ends or falls silent.
 
-import Foundation
 import PlugboardClient
 
 extension BridgeSession {

@@ -9,7 +9,6 @@
 // libcurl is given a pointer to lives until `curl_easy_perform` has returned.
 
 #if os(Linux)
-    import Foundation
     import Glibc
     import Synchronization
 

@@ -2,8 +2,6 @@
 // URLSession would do, because it has no trouble with trailers; nobody has tried it.
 
 #if !os(Linux)
-    import Foundation
-
     /// A connection that can't be made.
     final class CurlHandle: Sendable {
         init?() { return nil }

@@ -1,7 +1,6 @@
 // Requests to etcd's JSON gateway. It talks to one of several nodes, and to the next one after a failure. An
 // error means that the outcome is unknown, unless etcd itself refused. Any task may use it.
 
-import Foundation
 import Synchronization
 
 /// Why a request failed.

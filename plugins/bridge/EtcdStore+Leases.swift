@@ -1,7 +1,6 @@
 // What ends with a host: a lease, what stands under it, and the claims of patterns. A claim is a key that
 // only one host can put, because the transaction compares.
 
-import Foundation
 import PlugboardClient
 
 extension EtcdStore {

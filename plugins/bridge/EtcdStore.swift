@@ -1,7 +1,6 @@
 // The keys of one prefix in etcd, in the words of the mirror: transactions, ranges, leases, and the bridge's
 // own keys under `$bridge/`. Values are envelopes. It keeps nothing.
 
-import Foundation
 import PlugboardClient
 import PlugboardPosix
 import PlugboardWire

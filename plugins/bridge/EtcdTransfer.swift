@@ -1,7 +1,7 @@
 // Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Connections are kept for the
 // next request. Any task may use it.
 
-import Foundation
+import PlugboardPosix
 import Synchronization
 
 /// A request to one node.
@@ -28,7 +28,11 @@ final class EtcdTransfer: Sendable {
     func send(_ request: EtcdRequest) async throws(TransferError) -> (body: Data, status: Int) {
         let result: Result<(body: Data, status: Int), TransferError> = await withCheckedContinuation {
             continuation in
-            Thread.detachNewThread { continuation.resume(returning: self.perform(request)) }
+            Self.onThread {
+                continuation.resume(returning: self.perform(request))
+            } orElse: {
+                continuation.resume(returning: .failure($0))
+            }
         }
         return try result.get()
     }
@@ -61,13 +65,27 @@ final class EtcdTransfer: Sendable {
         isCancelled: @escaping @Sendable () -> Bool,
         done: @escaping @Sendable (Result<Int, TransferError>) -> Void
     ) {
-        Thread.detachNewThread {
+        onThread {
             guard let handle = CurlHandle() else { return done(.failure(missing)) }
             do throws(TransferError) {
                 done(.success(try handle.post(request, take: take, isCancelled: isCancelled)))
             } catch {
                 done(.failure(error))
             }
+        } orElse: {
+            done(.failure($0))
+        }
+    }
+
+    /// Runs `body` on a thread of its own, or says that there is none.
+    private static func onThread(
+        _ body: @escaping @Sendable () -> Void,
+        orElse fail: (TransferError) -> Void
+    ) {
+        do {
+            try Background.start(body)
+        } catch {
+            fail(TransferError(reason: "\(error)"))
         }
     }
 

@@ -2,7 +2,6 @@
 // it, and one task takes the lines. Too many unread bytes end it, and its reader begins anew behind what it
 // has handled.
 
-import Foundation
 import Synchronization
 
 final class EtcdWatch: Sendable {

@@ -1,15 +1,15 @@
 // The lines of a log, last one first. It reads only as much of the file as is asked for. What follows the
 // last line feed is no line: a logger that was killed didn't finish it.
 
-import Foundation
+import PlugboardPosix
 
 /// Reads a file backwards.
-struct LinesFromEnd: Sequence, IteratorProtocol {
+struct LinesFromEnd: ~Copyable {
     private static let chunkBytes = 65_536
 
     /// What follows the last line feed.
     private(set) var unfinished: [UInt8] = []
-    private let file: FileHandle
+    private let file: InputFile
     /// What was read and is not told yet begins here.
     private var start: Int
     private var rest: [UInt8] = []
@@ -17,9 +17,9 @@ struct LinesFromEnd: Sequence, IteratorProtocol {
 
     /// Nil if there is no such file. Throws if it can't be read.
     init?(path: String) throws {
-        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
+        guard let file = try? InputFile(path: path), let bytes = file.bytes else { return nil }
         self.file = file
-        start = Int(try file.seekToEnd())
+        start = bytes
         while start > 0, rest.lastIndex(of: 0x0A) == nil { try readBefore() }
         guard let feed = rest.lastIndex(of: 0x0A) else {
             (unfinished, rest, isOver) = (rest, [], true)
@@ -51,10 +51,12 @@ struct LinesFromEnd: Sequence, IteratorProtocol {
 
     private mutating func readBefore() throws {
         let count = Swift.min(start, Self.chunkBytes)
-        try file.seek(toOffset: UInt64(start - count))
-        let bytes = try file.read(upToCount: count) ?? Data()
-        guard bytes.count == count else { throw CocoaError(.fileReadUnknown) }
-        rest = Array(bytes) + rest
+        var bytes = [UInt8](repeating: 0, count: count)
+        var room = bytes.mutableSpan
+        guard try file.read(at: start - count, into: &room) == count else {
+            throw SystemError(code: EIO, operation: "read", subject: "the log")
+        }
+        rest = bytes + rest
         start -= count
     }
 }

@@ -16,8 +16,8 @@ struct LogPlace {
     static func place(in paths: [String]) throws -> Place? {
         var place = LogPlace()
         for path in paths where !place.isOver {
-            guard let lines = try LinesFromEnd(path: path) else { continue }
-            for line in lines where !place.isOver { place.note(line) }
+            guard var lines = try LinesFromEnd(path: path) else { continue }
+            while !place.isOver, let line = lines.next() { place.note(line) }
         }
         return place.found
     }

@@ -6,7 +6,6 @@
 // The next logger goes on behind the last line, also if this one was killed: no update is missing,
 // and none comes twice.
 
-import Foundation
 import PlugboardClient
 import PlugboardPosix
 import PlugboardWire
@@ -48,10 +47,9 @@ let arguments = PluginArguments.read(
 )
 
 await Plugin.run(arguments) { bus in
-    let variables = ProcessInfo.processInfo.environment
-    let folder = variables["PLUGBOARD_STATE"].map { "\($0)/\(arguments.name)" }
+    let folder = SocketPath.variable("PLUGBOARD_STATE").map { "\($0)/\(arguments.name)" }
     let path = arguments.text(file) ?? (folder ?? bus.path) + ".log"
-    let isVerbose = arguments.has(verbose) || variables["PLUGBOARD_VERBOSE"] != nil
+    let isVerbose = arguments.has(verbose) || SocketPath.variable("PLUGBOARD_VERBOSE") != nil
     var log = try LogFile(
         path: path,
         bytesMax: arguments.integer(maxBytes) ?? 16_777_216,

@@ -2,7 +2,7 @@
 // because reading waits. It stays at most a few lines ahead, so that a file of any size
 // needs little memory.
 
-import Foundation
+import Dispatch
 import PlugboardMemory
 import PlugboardPosix
 
@@ -28,7 +28,7 @@ struct InputLines: AsyncSequence, Sendable {
         let (lines, input) = AsyncThrowingStream.makeStream(of: InputLine.self)
         let room = room
         for _ in 0..<Self.aheadMax { room.signal() }
-        Thread.detachNewThread {
+        let read = { @Sendable in
             var splitter = LineSplitter { line in
                 room.wait()
                 if case .terminated = input.yield(line) { return false }
@@ -40,6 +40,11 @@ struct InputLines: AsyncSequence, Sendable {
             } catch {
                 input.finish(throwing: InputFailure(path: path, error))
             }
+        }
+        do {
+            try Background.start(read)
+        } catch {
+            input.finish(throwing: InputFailure(path: path, error))
         }
         self.lines = lines
     }

@@ -46,6 +46,13 @@ public struct InputFile: ~Copyable {
         }
     }
 
+    /// Reads at an offset of a regular file, at most the buffer's length; 0 at the end.
+    public borrowing func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int {
+        let count = retrying { ByteCalls.readBytes(descriptor.raw, &buffer, at: offset) }
+        guard count >= 0 else { throw SystemError.last("read", "a file") }
+        return count
+    }
+
     /// The whole of a small file. Throws `SystemError` (`EFBIG`) past `limit` bytes.
     public static func contents(path: String, limit: Int) throws -> [UInt8] {
         let contents = try InputFile(path: path).contents(limit: limit)
