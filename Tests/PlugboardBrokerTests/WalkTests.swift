@@ -78,6 +78,57 @@ struct WalkTests {
         #expect(hub.read(asker).count == 1)
     }
 
+    @Test("values are owed in the order in which they were written, however they were found")
+    func order() {
+        hub.visitsMax = 100
+        hub.send(
+            #"{"op":"batch","writes":[{"op":"publish","key":"b.2","value":2},{"op":"publish","key":"a.2","value":2}]}"#,
+            from: writer
+        )
+        hub.send("publish a.1 2", from: writer)
+        let request = #"{"op":"subscribe","keys":["*.2","a.*","*.1"]}"#
+        hub.send(request, from: asker)
+        let whole = hub.read(asker).dropFirst().map { $0 }
+        let other = hub.client()
+        hub.visitsMax = 1
+        hub.send(request, from: other)
+        #expect(hub.goOnToEnd() > 5)
+        #expect(hub.read(other).dropFirst() == whole[...])
+        #expect(whole.count == 6)
+    }
+
+    @Test("a key that is written in each turn does not put the answer off for ever")
+    func busyKeys() {
+        hub.send("subscribe *.*", from: asker)
+        var turns = 0
+        while hub.isBusy(asker), turns < 1_000 {
+            hub.goOn()
+            turns += 1
+            hub.send("publish a.1 \(turns)\npublish new.\(turns) 1", from: writer)
+        }
+        #expect(turns < 400)
+        let lines = hub.read(asker)
+        #expect(lines.count { $0.contains(#""key":"a.1""#) } <= 2)
+        #expect(lines.contains { $0.contains("synced") })
+    }
+
+    @Test("who ends a subscription that is owed very much is answered at once; the keys are forgotten later")
+    func unsubscribing() {
+        let count = 3 * Requests.visitsPerSlice
+        hub.visitsMax = .max
+        for start in stride(from: 0, to: count, by: 64) {
+            let lines = (start..<min(count, start + 64)).map { "publish many.\($0) 1" }
+            hub.send(lines.joined(separator: "\n"), from: writer)
+        }
+        hub.send("subscribe many.*\npause 1", from: asker)
+        hub.visitsMax = 1_000
+        hub.send("unsubscribe 1", from: asker)
+        #expect(hub.read(asker).last?.contains(#""ok":"unsubscribe""#) == true)
+        #expect(hub.goOnToEnd() > count / 2_000)
+        hub.send("subscribe many.1", from: asker)
+        #expect(hub.read(asker).count == 3)
+    }
+
     @Test("where more was written meanwhile than the history has, nothing is missing either")
     func forgottenHistory() {
         hub.send("subscribe *.*", from: asker)

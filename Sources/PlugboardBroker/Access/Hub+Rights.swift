@@ -66,6 +66,7 @@ extension Hub {
 
     /// What it knows of a key may be older than what is there: a piece of a value would say too little.
     func noteNewSight(of session: SessionHandle) {
+        if sessions[session].isBusy { requests.outdate(session) }
         for subscription in sessions[session].subscriptions.list.all {
             matching[subscription].filter?.noteHidden(upTo: revision)
         }

@@ -163,6 +163,16 @@ final class Backlog {
     /// A value that comes before `synced` is read again from the journal, in the place of the gap.
     func awaitGap() { awaitsGap = true }
 
+    /// A key is owed no more. Its observable may be needed no longer.
+    func takeBack(_ place: OwedKeys.Place, _ keyspace: inout Keyspace) {
+        let observable = keys.remove(place).observable
+        keyspace[observable].owedBy -= 1
+        keyspace.removeIfUnneeded(observable)
+    }
+
+    /// Takes over the keys that were owed before there was a subscription.
+    func takeOver(_ other: Backlog) { swap(&keys, &other.keys) }
+
     /// Takes the gap out, to be told or read again.
     func takeGap() -> Gap? {
         awaitsGap = false

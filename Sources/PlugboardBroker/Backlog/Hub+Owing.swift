@@ -145,10 +145,18 @@ extension Hub {
         backlog.keys.append(owed)
         keyspace[owed.observable].owedBy += 1
         catchup.owedCount += 1
-        if catchup.owedCount > Limits.owedKeysMax {
-            delivery.setAside(matching[subscription].session, .slow, &sessions)
-        } else if access.counts, catchup.owedCount % Self.owedKeysPerCount == 0 {
-            recountOwed(matching[subscription].session)
+        if catchup.owedCount > Limits.owedKeysMax || catchup.owedCount % Self.owedKeysPerCount == 0 {
+            checkOwed(of: subscription)
+        }
+    }
+
+    /// Counts what a session is owed, and gives it up where that is too much.
+    mutating func checkOwed(of subscription: SubscriptionHandle) {
+        let session = matching[subscription].session
+        if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
+            delivery.setAside(session, .slow, &sessions)
+        } else if access.counts {
+            recountOwed(session)
         }
     }
 

@@ -77,7 +77,13 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         endReplay(of: subscription)
-        writeOffKeys(of: subscription)
+        if matching[subscription].delivery == .latest, backlog.keys.count > Requests.visitsPerSlice {
+            // Very many are forgotten some at a time. None of these is a line that was made.
+            openBacklog(of: subscription).catchup.owedCount -= backlog.keys.count
+            requests.abandon(backlog)
+        } else {
+            writeOffKeys(of: subscription)
+        }
         openBacklog(of: subscription).catchup.forget(subscription, backlog)
         releaseBacklog(of: subscription)
     }

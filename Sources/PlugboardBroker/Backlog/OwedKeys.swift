@@ -141,6 +141,19 @@ struct OwedKeys: ~Copyable {
         if owed.isAwaited { awaitedCount += 1 }
     }
 
+    /// Adds keys that are not owed yet and whose events came before the observer, all in the order of their
+    /// revisions; behind others of the same revision.
+    mutating func insert(_ older: [OwedKey]) {
+        var behind = last
+        for owed in older.reversed() {
+            while behind >= 0, entries[Int(behind)].revision > owed.revision {
+                behind = entries[Int(behind)].previous
+            }
+            append(owed)
+            move(last, behind: behind)
+        }
+    }
+
     /// Moves a key to the end, with its newest revision and the event of that.
     @inline(__always)
     mutating func renew(_ place: Place, revision: UInt64, event: UInt64) {
@@ -204,6 +217,16 @@ struct OwedKeys: ~Copyable {
     private mutating func moveToEnd(_ place: Place) {
         unlink(place)
         link(place)
+    }
+
+    /// Moves a key behind another one, or to the front.
+    private mutating func move(_ place: Place, behind other: Place) {
+        if place == other || entries[Int(place)].previous == other { return }
+        unlink(place)
+        let next = other >= 0 ? entries[Int(other)].next : first
+        (entries[Int(place)].previous, entries[Int(place)].next) = (other, next)
+        if other >= 0 { entries[Int(other)].next = place } else { first = place }
+        if next >= 0 { entries[Int(next)].previous = place } else { last = place }
     }
 
     private mutating func put(_ owed: OwedKey) -> Place {

@@ -38,7 +38,6 @@ extension Hub {
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
         try matching.checkInvariants(living, keyspace, sessions, isSelective: isSelective)
-        try requests.checkInvariants(living, sessions)
         try insight.checkInvariants(living, matching)
         try rhythmsAreKept(living)
     }
@@ -102,6 +101,7 @@ extension Hub {
             try whoIsOwedWaitsForSomething(subscription, backlog)
         }
         try phases.checkInvariants(living, keyspace, matching, deadlines, &owedBy)
+        try requests.checkInvariants(living, sessions, keyspace, &owedBy)
         let always = Invariants(of: "Observable")
         for observable in living.observables {
             let (stated, found) = (Int(keyspace[observable].owedBy), owedBy[observable] ?? 0)

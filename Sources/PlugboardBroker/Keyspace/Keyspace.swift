@@ -127,11 +127,9 @@ struct Keyspace: ~Copyable {
         return NearestKeys.hint(for: key, in: self, to: clearance)
     }
 
-    /// Whether one was written before another. Keys of one batch share a revision.
-    func precedes(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
-        let (first, second) = (self[one].revision, self[other].revision)
-        if first != second { return first < second }
-        return one != other && KeyOrder.precedes(self[one].key, self[other].key)
+    /// Whether one comes before another by the order of their keys.
+    func precedesByKey(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
+        one != other && KeyOrder.precedes(self[one].key, self[other].key)
     }
 
     // MARK: Keys and values

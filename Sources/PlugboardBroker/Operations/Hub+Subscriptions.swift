@@ -17,10 +17,10 @@ extension Hub {
         let filter = Filter(requests.decoder, line, revision: revision)
         try access.checkKept(filter?.bytes ?? 0, of: sessions[session])
         let beginning = beginning(request, wanted, line)
-        var values: [ObservableHandle] = []
+        var snapshot: ValueSnapshot?
         if beginning.isWhole, requests.decoder.options.initial {
-            guard let found = lookForSnapshot(of: wanted, request, line, session) else { return }
-            values = found
+            snapshot = prepareSnapshot(of: wanted, filter, request, line, session)
+            if snapshot == nil { return }
         }
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = requests.decoder.options.since }
@@ -33,10 +33,10 @@ extension Hub {
             openBacklog(of: subscription).backlog.begin(at: since, owingSynced: initial)
             beginReplay(subscription, from: place, after: since)
         case .fresh, .anew:
-            guard requests.decoder.options.initial else { return }
+            guard let snapshot else { return }
             let isAnew = beginning.isResumed == false
             let gone = isAnew ? goneKeys(of: wanted, request, line, for: session) : []
-            oweSnapshot(of: values, gone: gone, subscription)
+            owe(snapshot, gone: gone, to: subscription)
         }
     }
 

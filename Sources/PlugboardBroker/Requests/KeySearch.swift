@@ -40,6 +40,12 @@ struct KeySearch {
         return true
     }
 
+    /// What was found since it was taken last.
+    mutating func takeFound() -> [ObservableHandle] {
+        defer { found = [] }
+        return found
+    }
+
     /// What was found, is still there, and may still be seen.
     func present(in keyspace: borrowing Keyspace) -> [ObservableHandle] {
         found.filter { keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace) }

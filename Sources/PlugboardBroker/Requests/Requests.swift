@@ -24,6 +24,8 @@ struct Requests: ~Copyable {
     private(set) var merged = ByteBuffer()
     /// Where the last sum stands in it.
     private(set) var sum = ByteRange.none
+    /// What was owed to somebody who needs it no more, and is still to be forgotten.
+    private var abandoned: [Backlog] = []
     /// Requests that are put off, in the order of their turns.
     private var walks: [Walk] = []
     /// The request that was put off and is executed now.
@@ -127,8 +129,11 @@ struct Requests: ~Copyable {
 
     // MARK: Requests that are put off
 
-    /// Whether any request is put off.
-    var areWaiting: Bool { !walks.isEmpty }
+    /// Whether any request is put off, or anything is to be forgotten.
+    var areWaiting: Bool { !walks.isEmpty || !abandoned.isEmpty }
+
+    /// What one slice may do.
+    var allowance: SliceAllowance { SliceAllowance(visits: visitsMax, keys: visitsMax) }
 
     /// Tests look at fewer keys in a slice.
     mutating func limitSlices(visits: Int) { visitsMax = visits }
@@ -164,11 +169,49 @@ struct Requests: ~Copyable {
     mutating func endExecuting() { finished = nil }
 
     /// A client ends, and with it what it asked for.
-    mutating func cancel(of session: SessionHandle) { walks.removeAll { $0.session == session } }
+    mutating func cancel(of session: SessionHandle) {
+        for walk in walks where walk.session == session { abandonSnapshot(of: walk) }
+        walks.removeAll { $0.session == session }
+    }
+
+    /// What a client may see has changed.
+    func outdate(_ session: SessionHandle) {
+        for walk in walks where walk.session == session {
+            if case .snapshot(let snapshot) = walk.work { snapshot.isOutdated = true }
+        }
+    }
+
+    /// Nobody waits any more for what a request has owed so far.
+    mutating func abandonSnapshot(of walk: Walk) {
+        if case .snapshot(let snapshot) = walk.work { abandon(snapshot.backlog) }
+    }
+
+    // MARK: What is to be forgotten
+
+    /// Forgets what is owed, some keys at a time.
+    mutating func abandon(_ backlog: Backlog) {
+        if !backlog.keys.isEmpty { abandoned.append(backlog) }
+    }
+
+    /// Forgets some of it. Returns how many keys.
+    mutating func forgetAbandoned(_ keyspace: inout Keyspace) -> Int {
+        var count = 0
+        while let backlog = abandoned.last {
+            while count < visitsMax, let place = backlog.keys.front {
+                backlog.takeBack(place, &keyspace)
+                count += 1
+            }
+            if backlog.keys.isEmpty { abandoned.removeLast() }
+            if count >= visitsMax { return count }
+        }
+        return count
+    }
 
     func checkInvariants(
         _ living: borrowing Living,
-        _ sessions: borrowing SessionTable
+        _ sessions: borrowing SessionTable,
+        _ keyspace: borrowing Keyspace,
+        _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
         let always = Invariants(of: "Requests")
         try always.hold("no publish waits to be made", group.isEmpty && group.leftOver == nil)
@@ -178,6 +221,11 @@ struct Requests: ~Copyable {
         for session in living.sessions {
             let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
             try always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
+        }
+        for backlog in abandoned { try backlog.checkInvariants(living, keyspace, &owedBy) }
+        for walk in walks {
+            guard case .snapshot(let snapshot) = walk.work else { continue }
+            try snapshot.backlog.checkInvariants(living, keyspace, &owedBy)
         }
     }
 }

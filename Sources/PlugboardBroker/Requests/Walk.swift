@@ -5,6 +5,11 @@
 import PlugboardMemory
 import PlugboardWire
 
+/// What a request is put off for.
+enum WalkWork {
+    case keys(KeySearch), snapshot(ValueSnapshot)
+}
+
 /// A request that is put off. Owned by `Requests`.
 final class Walk {
     let session: SessionHandle
@@ -12,22 +17,18 @@ final class Walk {
     /// The number of its line, and the line.
     let number: UInt64
     let line: [UInt8]
-    /// The revision at its beginning.
-    let since: UInt64
     /// What was decoded of the line; the hub's own while the request is executed.
     var decoder = RequestDecoder()
-    var search: KeySearch
+    var work: WalkWork
 
     init(
         _ request: Request,
         _ line: Span<UInt8>,
         number: UInt64,
         from session: SessionHandle,
-        _ search: KeySearch,
-        since: UInt64
+        _ work: WalkWork
     ) {
-        (self.request, self.number, self.session, self.since) = (request, number, session, since)
+        (self.request, self.number, self.session, self.work) = (request, number, session, work)
         self.line = Array(line)
-        self.search = search
     }
 }

@@ -1,0 +1,148 @@
+// What a subscription begins with: the values that there are, in the order in which they were written. Very
+// many of them are found, put in order and owed some at a time, while their request is put off. A key that is
+// written meanwhile comes behind them, in the next round. Owned by its request.
+//
+// What always holds between two slices: what is owed was there when the round began and has not been written
+// since; of each key that was, the newest value is found in a later round.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// A snapshot that is being made.
+final class ValueSnapshot {
+    /// What is owed so far, the oldest first.
+    let backlog = Backlog()
+    /// Of the broker's own keys no history is kept: they are owed at the end.
+    private(set) var ownKeys: [ObservableHandle] = []
+    /// What it found out may be wrong: what the client may see has changed.
+    var isOutdated = false
+    private let filter: Filter?
+    private let patterns: [[UInt8]]
+    private let clearance: Clearance?
+    private var search: KeySearch
+    /// What was found and is not owed yet, in order.
+    private var found = KeyRuns()
+    /// Keys that were written since the round began.
+    private var late: Set<ObservableHandle> = []
+    /// Those of the round before that are not in order yet.
+    private var rest: [ObservableHandle] = []
+    /// What was written behind this revision is for the next round.
+    private var end: UInt64
+    /// The writes of the history that were looked at.
+    private var seen: UInt64
+    private(set) var rounds = 1
+
+    /// Somebody writes so much that another round would bring no end: the rest is done in one go.
+    private static let roundsMax = 4
+
+    init(
+        of patterns: [[UInt8]],
+        for clearance: Clearance?,
+        _ filter: Filter?,
+        _ keyspace: borrowing Keyspace,
+        rounds: Int = 1
+    ) {
+        (self.patterns, self.clearance, self.filter, self.rounds) = (patterns, clearance, filter, rounds)
+        search = KeySearch(patterns, for: clearance)
+        (end, seen) = (keyspace.revision, keyspace.history.count)
+    }
+
+    /// The same from its beginning.
+    func anew(_ keyspace: borrowing Keyspace) -> ValueSnapshot {
+        ValueSnapshot(of: patterns, for: clearance, filter, keyspace, rounds: rounds + 1)
+    }
+
+    /// Whether it has to begin anew: more was written since the last slice than is remembered.
+    func isLost(_ keyspace: borrowing Keyspace) -> Bool { isOutdated || seen < keyspace.history.oldest }
+
+    /// Goes on for a slice. Returns whether all is owed, as of now.
+    func goOn(
+        _ keyspace: inout Keyspace,
+        _ delivery: inout Delivery,
+        _ allowance: inout SliceAllowance
+    ) -> Bool {
+        noteWrites(&keyspace)
+        delivery.beginExamining()
+        while true {
+            if rounds >= Self.roundsMax { allowance = .unlimited }
+            guard find(keyspace, &allowance), owe(&keyspace, &delivery, &allowance) else { return false }
+            if late.isEmpty { return true }
+            beginRound(keyspace)
+        }
+    }
+
+    /// A broker's own key is still to be told.
+    func isWanted(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
+        keyspace.contains(observable) && search.isWanted(observable, keyspace)
+            && backlog.keys.find(observable) == nil
+    }
+
+    private func beginRound(_ keyspace: borrowing Keyspace) {
+        (rest, late) = (Array(late), [])
+        end = keyspace.revision
+        rounds += 1
+    }
+
+    /// What was written since the last slice is owed later than all that was there before.
+    private func noteWrites(_ keyspace: inout Keyspace) {
+        for number in seen..<keyspace.history.count {
+            let entry = keyspace.history[number]
+            guard entry.operation != .emit else { continue }
+            let observable = entry.observable
+            if let place = backlog.keys.find(observable) { backlog.takeBack(place, &keyspace) }
+            if keyspace.contains(observable), search.isWanted(observable, keyspace) {
+                late.insert(observable)
+            }
+        }
+        seen = keyspace.history.count
+    }
+
+    /// Finds keys, and puts them in order. Returns whether all were found.
+    private func find(_ keyspace: borrowing Keyspace, _ allowance: inout SliceAllowance) -> Bool {
+        let isDone = search.goOn(keyspace, &allowance.visits)
+        found.append(search.takeFound(), keyspace)
+        let count = min(rest.count, max(0, allowance.visits))
+        found.append(Array(rest.suffix(count)), keyspace)
+        rest.removeLast(count)
+        allowance.visits -= count
+        return isDone && rest.isEmpty
+    }
+
+    /// Owes what was found. Returns whether that is all.
+    private func owe(
+        _ keyspace: inout Keyspace,
+        _ delivery: inout Delivery,
+        _ allowance: inout SliceAllowance
+    ) -> Bool {
+        while allowance.keys > 0, !delivery.judge.hasExaminedEnough || rounds >= Self.roundsMax {
+            guard let key = found.popFirst(keyspace) else { return true }
+            allowance.keys -= 1
+            owe(key, &keyspace, &delivery)
+        }
+        return found.isEmpty
+    }
+
+    private func owe(_ key: DatedKey, _ keyspace: inout Keyspace, _ delivery: inout Delivery) {
+        let observable = key.observable
+        guard keyspace.contains(observable), keyspace[observable].hasValue else { return }
+        if keyspace[observable].isReserved { return ownKeys.append(observable) }
+        // One that was written since is late.
+        guard keyspace[observable].revision == key.revision, key.revision <= end,
+            delivery.concerns(.update, from: Span(), to: keyspace[observable].value, filter),
+            backlog.keys.find(observable) == nil
+        else { return }
+        let hash = keyspace[observable].hash
+        backlog.keys.append(OwedKey(observable, hash, revision: key.revision, .nothing))
+        keyspace[observable].owedBy += 1
+    }
+}
+
+/// What may be done in one slice.
+struct SliceAllowance {
+    /// Keys to look at.
+    var visits: Int
+    /// Keys to owe.
+    var keys: Int
+
+    static let unlimited = SliceAllowance(visits: .max, keys: .max)
+}
