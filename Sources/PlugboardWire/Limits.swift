@@ -61,6 +61,9 @@ public enum Limits {
     public static let pageKeysDefault = 1_000
     /// Steps in a reply to `why` without a `limit`.
     public static let chainStepsDefault = 100
+    /// Steps that finding the observers of a key may take for the patterns of one user, and finding its server
+    /// for all patterns that are served. A step is a token of a pattern, which many patterns may share.
+    public static let patternStepsMax = 1_024
     /// Observers in one reply to `who`.
     public static let listedObserversMax = 1_000
     /// Services in the value of `$broker.services`.
@@ -98,6 +101,7 @@ public enum Limits {
         ("name", nameBytesMax),
         ("sub", subBytesMax),
         ("patterns", patternsMax),
+        ("steps", patternStepsMax),
         ("subscriptions", subscriptionsMax),
         ("batch", batchWritesMax),
         ("fields", fieldsMax),

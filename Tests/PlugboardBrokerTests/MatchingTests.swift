@@ -24,7 +24,9 @@ struct MatchingTests {
             var options = RequestOptions()
             options.phase = phase
             let subscription = matching.add(StaticString("1").bytes, of: session, options, nil)
-            for pattern in patterns { matching.attach(subscription, to: Array(pattern.utf8).span, &keyspace) }
+            for pattern in patterns {
+                matching.attach(subscription, of: 1, to: Array(pattern.utf8).span, &keyspace)
+            }
             return subscription
         }
 
@@ -53,7 +55,7 @@ struct MatchingTests {
         let observable = try #require(known)
         rooms.matching.rebuildObservers(of: observable, &rooms.keyspace, rooms.sessions, isSelective: false)
         let before = rooms.matching.generation
-        rooms.matching.detach(goes, &rooms.keyspace)
+        rooms.matching.detach(goes, of: 1, &rooms.keyspace)
         rooms.matching.remove(goes)
         #expect(rooms.matching.generation > before)
         #expect(rooms.found("a") == [stays])
@@ -64,7 +66,7 @@ struct MatchingTests {
         let rooms = Rooms()
         let subscription = rooms.subscribe("a", "b")
         #expect(rooms.keyspace.count == 2)
-        rooms.matching.detach(subscription, &rooms.keyspace)
+        rooms.matching.detach(subscription, of: 1, &rooms.keyspace)
         rooms.matching.remove(subscription)
         #expect(rooms.keyspace.count == 0)
     }

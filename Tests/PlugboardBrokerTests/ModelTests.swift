@@ -65,7 +65,8 @@ struct ModelTests {
                 separator: "."
             )
             var found = List<SubscriptionHandle>()
-            withKey(key) { _ = tree.match($0, into: &found) }
+            let visits = withKey(key) { tree.match($0, into: &found) }
+            #expect(visits <= tree.steps)
             let expected = patterns.filter { entry in
                 withKey(entry.0) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
             }
@@ -82,6 +83,7 @@ struct ModelTests {
         withKey("a.b") { _ = tree.match($0, into: &found) }
         let left = found.count
         #expect(left == 0)
+        #expect(tree.isEmpty && tree.steps == 1)
     }
 
     @Test("a list removes by putting the last in the gap")

@@ -29,11 +29,19 @@ struct Calls: ~Copyable {
     /// Who is to answer a call of a well-formed key: the most specific server.
     func server(of key: Span<UInt8>) -> Service? { services.first(matching: key) }
 
-    /// Adds a service at a well-formed pattern that nobody serves yet.
-    mutating func serve(_ pattern: Span<UInt8>, _ session: SessionHandle, _ sessions: inout SessionTable) {
+    /// Adds a service at a well-formed pattern that nobody serves yet. Returns false where finding a server
+    /// could take too many steps then.
+    mutating func serve(_ pattern: Span<UInt8>, _ session: SessionHandle, _ sessions: inout SessionTable)
+        -> Bool
+    {
         let service = Service(pattern: pattern, session: session)
-        _ = services.insert(pattern, service)
+        let (node, index) = services.insert(pattern, service)
+        guard services.steps <= Limits.patternStepsMax else {
+            services.remove(at: index, from: node)
+            return false
+        }
         sessions[session].makeDuties().add(service)
+        return true
     }
 
     /// Ends a service. Calls that came by it may still be answered.
@@ -182,6 +190,6 @@ extension Calls {
                 try Self.always.hold("a service stands at its pattern", isFound, of: String(pattern))
             }
         }
-        try services.checkInvariants(standing: known)
+        try Self.always.agree("nobody serves who is gone", try services.checkInvariants(), known)
     }
 }

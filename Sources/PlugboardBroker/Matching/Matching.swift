@@ -10,7 +10,7 @@ import PlugboardWire
 
 /// All subscriptions of a bus, and what they match. Used by the loop's thread alone.
 struct Matching: ~Copyable {
-    private let patterns = PatternTree<SubscriptionHandle>()
+    private var patterns = UserPatterns()
     /// Grows whenever a list of observers may have become out of date.
     private(set) var generation: UInt64 = 1
     private var subscriptions = Slab<Subscription>()
@@ -56,6 +56,9 @@ struct Matching: ~Copyable {
     /// Each list of observers is to be made anew: rights have changed.
     mutating func outdate() { generation += 1 }
 
+    /// How many nodes a key visits at most for the patterns of a user.
+    func steps(of user: UInt32) -> Int { patterns.steps(of: user) }
+
     // MARK: Coming and going
 
     /// Makes a subscription that observes nothing yet, called `sub`.
@@ -80,13 +83,13 @@ struct Matching: ~Copyable {
     /// Has a subscription observe what matches a pattern, or the one key that it names.
     mutating func attach(
         _ subscription: SubscriptionHandle,
+        of user: UInt32,
         to pattern: Span<UInt8>,
         _ keyspace: inout Keyspace
     ) {
         if Pattern.hasWildcard(pattern) {
-            let (node, index) = patterns.insert(pattern, subscription)
+            let place = patterns.insert(pattern, subscription, of: user)
             generation += 1
-            let place = PatternPlace(node: node, index: Int32(index))
             return subscriptions[subscription].patterns.append(place)
         }
         let observable = keyspace.findOrInsert(pattern)
@@ -97,11 +100,11 @@ struct Matching: ~Copyable {
     }
 
     /// Has a subscription observe nothing any more. Keys that only it needed go.
-    mutating func detach(_ subscription: SubscriptionHandle, _ keyspace: inout Keyspace) {
+    mutating func detach(_ subscription: SubscriptionHandle, of user: UInt32, _ keyspace: inout Keyspace) {
         for place in subscriptions[subscription].keys.all { leave(place, &keyspace) }
         for place in subscriptions[subscription].patterns {
             generation += 1
-            if let moved = patterns.remove(at: Int(place.index), from: place.node) {
+            if let moved = patterns.remove(place, of: user) {
                 subscriptions[moved].noteMoved(in: place.node, to: Int(place.index))
             }
         }

@@ -2,7 +2,7 @@
 // cost grows with the key, not with the number of patterns. Subscriptions and services each have one.
 //
 // What always holds: each node but the root is found from its parent by its token, and something ends
-// at it or below it.
+// at it or below it. Each knows how many nodes at most a key can visit from it on.
 
 import PlugboardMemory
 import PlugboardWire
@@ -19,6 +19,11 @@ final class PatternNode<Entry> {
     fileprivate var anyTail: PatternNode?
     /// What has the pattern that ends here.
     fileprivate(set) var entries: [Entry] = []
+    /// How many nodes at most a key visits here and below. A key goes on with one child of its own token, and
+    /// with the one for `*` as well: so patterns whose wildcards differ make it grow, and no others.
+    fileprivate var steps = 1
+    /// The most of any child with a token of its own, and how many have so many.
+    private var (childSteps, childrenWithThose) = (0, 0)
 
     fileprivate init(token: Span<UInt8>, parent: PatternNode?) {
         self.token = Array(token)
@@ -42,16 +47,53 @@ final class PatternNode<Entry> {
 
     fileprivate func add(_ child: PatternNode) {
         children[child.token.seededHash, default: []].append(child)
+        noteChild(from: 0, to: child.steps)
     }
 
     fileprivate func remove(_ child: PatternNode) {
         let hash = child.token.seededHash
         children[hash]?.removeAll { $0 === child }
         if children[hash]?.isEmpty == true { children[hash] = nil }
+        noteChild(from: child.steps, to: 0)
+    }
+
+    // MARK: Steps
+
+    /// Counts anew, here and above, after something changed below.
+    fileprivate func countSteps() {
+        var node = self
+        while true {
+            let before = node.steps
+            node.steps = 1 + node.childSteps + (node.anyToken?.steps ?? 0) + (node.anyTail == nil ? 0 : 1)
+            guard node.steps != before, let parent = node.parent else { return }
+            if parent.anyToken !== node { parent.noteChild(from: before, to: node.steps) }
+            node = parent
+        }
+    }
+
+    /// A child with a token of its own has another number of steps; 0 where it isn't there.
+    private func noteChild(from before: Int, to steps: Int) {
+        if steps > childSteps {
+            (childSteps, childrenWithThose) = (steps, 1)
+        } else if steps == childSteps, steps != before {
+            childrenWithThose += 1
+        }
+        guard before == childSteps, steps < before else { return }
+        childrenWithThose -= 1
+        if childrenWithThose > 0 { return }
+        let all = children.values.flatMap { $0.map(\.steps) }
+        childSteps = all.max() ?? 0
+        childrenWithThose = all.count { $0 == childSteps }
     }
 
     fileprivate var all: [PatternNode] {
         children.values.flatMap { $0 } + [anyToken, anyTail].compactMap { $0 }
+    }
+
+    /// The same as `steps`, counted from the children.
+    fileprivate var countedSteps: Int {
+        let literal = children.values.flatMap { $0.map(\.steps) }.max() ?? 0
+        return 1 + literal + (anyToken?.steps ?? 0) + (anyTail == nil ? 0 : 1)
     }
 
     fileprivate var hasChildren: Bool { !children.isEmpty }
@@ -65,6 +107,11 @@ final class PatternNode<Entry> {
 final class PatternTree<Entry> {
     private typealias Node = PatternNode<Entry>
     private let root = Node(token: Span(), parent: nil)
+
+    /// How many nodes at most any key visits.
+    var steps: Int { root.steps }
+
+    var isEmpty: Bool { root.isUnused }
 
     /// Adds somebody at a well-formed pattern; returns where, for `remove`.
     func insert(_ pattern: Span<UInt8>, _ entry: Entry) -> (node: PatternNode<Entry>, index: Int) {
@@ -168,6 +215,7 @@ final class PatternTree<Entry> {
         case .tail: node.anyTail = child
         case .none: node.add(child)
         }
+        node.countSteps()
         return child
     }
 
@@ -186,6 +234,7 @@ final class PatternTree<Entry> {
         case .tail: parent.anyTail = nil
         case .none: parent.remove(node)
         }
+        parent.countSteps()
     }
 }
 
@@ -199,15 +248,12 @@ private enum Wildcard {
 }
 
 extension PatternTree {
-    /// Each node is found by its token and needed. `standing` counts who says that they have a pattern,
-    /// each of whom was found at its place.
-    func checkInvariants(standing: Int) throws(BrokenInvariant) {
-        let found = try count(below: root)
-        try Invariants(of: "PatternTree").agree("nobody stands there who is gone", found, standing)
-    }
+    /// Each node is found by its token and needed. Returns how many stand at one.
+    func checkInvariants() throws(BrokenInvariant) -> Int { try count(below: root) }
 
     private func count(below node: Node) throws(BrokenInvariant) -> Int {
         let always = Invariants(of: "PatternTree")
+        try always.agree("a node knows its steps", node.steps, node.countedSteps)
         var count = node.entries.count
         for child in node.all {
             let bytes = child.token

@@ -20,7 +20,10 @@ extension Hub {
         guard sessions[session].duties?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
-        calls.serve(pattern, session, &sessions)
+        guard calls.serve(pattern, session, &sessions) else {
+            let steps = "finding who serves a key could take more than \(Limits.patternStepsMax) steps"
+            throw Refusal(.limit, "with this pattern, \(steps)", hint: Self.fewerSteps)
+        }
         sessions[session].clearance?.account?.subscriptions += 1
         replyWithKey(request, line, session)
         if !calls.held.isEmpty { askHeld() }

@@ -24,7 +24,7 @@ extension Hub {
         }
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = requests.decoder.options.since }
-        let subscription = register(sub, wanted, filter, line, session)
+        let subscription = try register(sub, wanted, filter, line, session)
         replyRegistered(subscription, request, line, isResumed: beginning.isResumed)
         switch beginning {
         case .remembered: oweMissed(of: wanted, line, subscription)
@@ -94,7 +94,7 @@ extension Hub {
         charge(subscription, traced: insight.tracing.patterns(of: subscription).count, -1)
         if matching[subscription].isTracer { insight.removeTracer(subscription) }
         writeOff(subscription)
-        matching.detach(subscription, &keyspace)
+        matching.detach(subscription, of: user(of: subscription), &keyspace)
         if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
         let session = matching[subscription].session
         sessions[session].subscriptions.remove(subscription, &matching)
@@ -175,15 +175,39 @@ extension Hub {
         _ filter: Filter?,
         _ line: Span<UInt8>,
         _ session: SessionHandle
-    ) -> SubscriptionHandle {
+    ) throws(Refusal) -> SubscriptionHandle {
         let subscription = matching.add(sub.bytes, of: session, requests.decoder.options, filter)
+        try attach(subscription, to: wanted, line, of: sessions[session].peer.user)
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
-        for range in wanted { matching.attach(subscription, to: range.bytes(of: line), &keyspace) }
         charge(subscription, traced: 0)
         throttle(subscription, milliseconds: requests.decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
+    }
+
+    /// Has a subscription observe what it wants, or frees it where keys would visit too many nodes.
+    private mutating func attach(
+        _ subscription: SubscriptionHandle,
+        to wanted: [ByteRange],
+        _ line: Span<UInt8>,
+        of user: UInt32
+    ) throws(Refusal) {
+        for range in wanted {
+            matching.attach(subscription, of: user, to: range.bytes(of: line), &keyspace)
+        }
+        guard matching.steps(of: user) > Limits.patternStepsMax else { return }
+        matching.detach(subscription, of: user, &keyspace)
+        matching.remove(subscription)
+        throw Refusal(.limit, Self.tooManySteps, hint: Self.fewerSteps)
+    }
+
+    private static let tooManySteps =
+        "with these patterns, finding who observes a key could take more than \(Limits.patternStepsMax) steps"
+    static let fewerSteps = "patterns whose * stand at ever different places take many; ** takes one"
+
+    private func user(of subscription: SubscriptionHandle) -> UInt32 {
+        sessions[matching[subscription].session].peer.user
     }
 
     /// Counts what a subscription has the broker remember; `sign` is -1 when it ends.

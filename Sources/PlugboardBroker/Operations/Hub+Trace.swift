@@ -14,7 +14,7 @@ extension Hub {
         let wanted = try patterns(of: request, line)
         try access.checkPatterns(wanted, line, sessions[session])
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
-        let subscription = register(sub, [], nil, line, session)
+        let subscription = try register(sub, [], nil, line, session)
         matching[subscription].isTracer = true
         insight.addTracer(subscription, wanted.map { Array($0.bytes(of: line)) })
         charge(subscription, traced: wanted.count)
