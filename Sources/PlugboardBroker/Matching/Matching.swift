@@ -19,7 +19,7 @@ struct Matching: ~Copyable {
     private var lastSerial: UInt64 = 0
     /// Those whom the last search found, in the order in which they are told.
     private(set) var found = List<SubscriptionHandle>()
-    /// Nodes of the patterns' tree that were visited for that, since the start.
+    /// Nodes of the patterns' tree that were visited for that, and observers found, since the start.
     private(set) var visits: UInt64 = 0
 
     init() {}
@@ -179,7 +179,7 @@ struct Matching: ~Copyable {
         keyspace[observable].observersGeneration = generation
     }
 
-    /// Returns how many nodes of the patterns' tree were visited.
+    /// Returns how many nodes of the patterns' tree were visited, and observers found.
     @discardableResult
     private func collect(
         _ key: Span<UInt8>,
@@ -195,7 +195,7 @@ struct Matching: ~Copyable {
                 list.append(keyspace[observable].exactObservers[place])
             }
         }
-        let visits = patterns.match(key, into: &list)
+        let visits = patterns.match(key, into: &list) + list.count
         if isSelective { dropForbidden(key, from: &list, sessions) }
         arrange(&list)
         return visits
@@ -216,13 +216,17 @@ struct Matching: ~Copyable {
         list.truncate(to: allowed)
     }
 
+    /// Those of one key stand in the order in which they came. Of very many, sorting takes long.
+    private func isInOrder(_ list: borrowing List<SubscriptionHandle>) -> Bool {
+        for place in list.indices.dropFirst()
+        where subscriptions[list[place]].rank < subscriptions[list[place - 1]].rank { return false }
+        return true
+    }
+
     /// Orders by phase and age, and drops repeats, so that a subscription whose patterns overlap is
     /// told once.
     private func arrange(_ list: inout List<SubscriptionHandle>) {
-        list.sort {
-            let (one, other) = (subscriptions[$0].rank, subscriptions[$1].rank)
-            return one < other
-        }
+        if !isInOrder(list) { list.sort { subscriptions[$0].rank < subscriptions[$1].rank } }
         var kept = 0
         for index in list.indices where kept == 0 || list[kept - 1] != list[index] {
             list[kept] = list[index]

@@ -22,6 +22,7 @@ extension Hub {
             if let observable { refreshObservers(of: observable) }
             matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
             if !isSeen { matching.forgetFound() }
+            countListed()
         }
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)

@@ -193,6 +193,7 @@ extension Hub {
         _ line: Span<UInt8>,
         of user: UInt32
     ) throws(Refusal) {
+        insight.count(steps: wanted.count * Self.stepsPerPattern)
         for range in wanted {
             matching.attach(subscription, of: user, to: range.bytes(of: line), &keyspace)
         }
@@ -201,6 +202,9 @@ extension Hub {
         matching.remove(subscription)
         throw Refusal(.limit, Self.tooManySteps, hint: Self.fewerSteps)
     }
+
+    /// What a pattern costs that comes, in observers that are told an event meanwhile.
+    private static let stepsPerPattern = 32
 
     private static let tooManySteps =
         "with these patterns, finding who observes a key could take more than \(Limits.patternStepsMax) steps"

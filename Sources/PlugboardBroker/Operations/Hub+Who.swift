@@ -18,6 +18,7 @@ extension Hub {
         if let observable { refreshObservers(of: observable) }
         matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
         if !isSeen { matching.forgetFound() }
+        countListed()
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.who, id: request.id.bytes(of: line), to: &reply)
@@ -38,6 +39,15 @@ extension Hub {
         reply.append("}\n")
         sessions.giveBack(reply, to: session)
     }
+
+    /// Naming observers takes time, for which others wait.
+    mutating func countListed() {
+        let listed = min(matching.found.count, Limits.listedObserversMax)
+        insight.count(steps: matching.found.count + listed * Self.stepsPerListed)
+    }
+
+    /// What naming an observer costs, in observers that are told an event meanwhile.
+    private static let stepsPerListed = 16
 
     /// Of those who were found as many as one reply names. Where those are not all, the ones that are
     /// not up to date come first: they are what is looked for.

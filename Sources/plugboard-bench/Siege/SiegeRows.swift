@@ -47,7 +47,7 @@ enum SiegeRows {
     private static let observing: [SiegeRow] = [
         SiegeRow(
             name: "patterns",
-            what: "another user: 131,072 patterns that share their first tokens, 500 emits at once",
+            what: "another user: all that are allowed of 131,072 patterns with wildcards anywhere, 500 emits",
             isStranger: true
         ) { attacker in
             // Each bit of a pattern's number makes one of its tokens a wildcard.
