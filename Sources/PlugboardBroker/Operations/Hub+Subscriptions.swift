@@ -92,7 +92,9 @@ extension Hub {
     mutating func end(_ subscription: SubscriptionHandle) {
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
         charge(subscription, traced: insight.tracing.patterns(of: subscription).count, -1)
-        if matching[subscription].isTracer { insight.removeTracer(subscription) }
+        if matching[subscription].isTracer, let ticket = insight.removeTracer(subscription) {
+            deadlines.cancel(ticket)
+        }
         writeOff(subscription)
         matching.detach(subscription, &keyspace)
         if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
