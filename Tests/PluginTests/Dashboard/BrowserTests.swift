@@ -14,15 +14,15 @@ import Testing
 )
 struct BrowserTests {
     /// A dashboard of this shop, and the address of its page.
-    private func dashboard(_ shop: Shop, _ arguments: [String] = []) async throws -> String {
+    func dashboard(_ shop: Shop, _ arguments: [String] = []) async throws -> String {
         let process = try shop.start("dashboard", arguments)
         try await eventually("the dashboard says its address") { process.output.contains("\n") }
         return process.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    private func row(_ key: String) -> String { #"document.querySelector('.row[data-key="\#(key)"]')"# }
+    func row(_ key: String) -> String { #"document.querySelector('.row[data-key="\#(key)"]')"# }
 
-    private func text(_ key: String) -> String { "\(row(key))?.querySelector('.preview').textContent" }
+    func text(_ key: String) -> String { "\(row(key))?.querySelector('.preview').textContent" }
 
     @Test("a value changes on the page within 300 ms of its publish")
     func change() async throws {

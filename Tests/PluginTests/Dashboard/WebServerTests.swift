@@ -185,6 +185,25 @@ struct WebSiegeTests {
         #expect(try server.status() == 200)
     }
 
+    @Test("a request of 10 GB is refused at its head, and not read however much of it is sent")
+    func endlessBody() throws {
+        let server = try PageServer(writes: true)
+        let stream = try PageStream(server)
+        let headers = stream.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+        let client = try server.client()
+        try client.send("POST /request HTTP/1.1\r\n\(headers)Content-Length: 10737418240\r\n\r\n")
+        let piece = Array(repeating: UInt8(ascii: "x"), count: 65_536)
+        var sent = 0
+        while !client.isEnded, sent < 1_000 {
+            try client.send(piece)
+            sent += 1
+            try client.drainNow()
+        }
+        // What the kernel keeps for both ends, and no more.
+        #expect(sent < 100, "\(sent) pieces")
+        #expect(try stream.ask(#"{"op":"sync","id":1}"#).status == 200)
+    }
+
     @Test("a head without an end is refused, however much of it is sent")
     func endlessHead() throws {
         let server = try PageServer()

@@ -76,7 +76,10 @@ final class WebServer {
     /// is none such.
     private func closeOldest() -> Bool {
         let waiting = connections.values.filter { $0.phase == .head && $0.waitingBytes == 0 }
-        guard let oldest = waiting.min(by: { $0.deadline < $1.deadline }) else { return false }
+        // Those of one moment came in the order of their numbers.
+        guard let oldest = waiting.min(by: { ($0.deadline, $0.number) < ($1.deadline, $1.number) }) else {
+            return false
+        }
         close(oldest)
         return true
     }
