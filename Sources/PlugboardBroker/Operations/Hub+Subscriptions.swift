@@ -25,6 +25,7 @@ extension Hub {
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = requests.decoder.options.since }
         let subscription = register(sub, wanted, filter, line, session)
+        throttle(subscription, milliseconds: requests.decoder.options.every)
         replyRegistered(subscription, request, line, isResumed: beginning.isResumed)
         switch beginning {
         case .remembered: oweMissed(of: wanted, line, subscription)
@@ -183,7 +184,6 @@ extension Hub {
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
         for range in wanted { matching.attach(subscription, to: range.bytes(of: line), &keyspace) }
         charge(subscription, traced: 0)
-        throttle(subscription, milliseconds: requests.decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
     }

@@ -172,12 +172,19 @@ struct BrowserTests {
             let edge = "document.querySelector('.edge[data-to=\"watcher\"][data-state=\"paused\"]')"
             try tab.wait("its edge is paused", for: edge)
             try tab.run("location.hash = '#/keys/lamp'")
-            let resume =
-                "[...document.querySelectorAll('.observer button')].find((b) => b.textContent === 'Resume')"
-            try tab.wait("it can be released", for: resume)
-            try tab.run("\(resume).click()")
+            try await shop.publish("lamp", "2")
+            try tab.wait("it can be stepped", for: button("Step"))
+            try tab.run("\(button("Step")).click()")
+            while try !watcher.text().contains(#""value":2"#) {}
+            try tab.wait("it can be released", for: button("Resume"))
+            try tab.run("\(button("Resume")).click()")
             try tab.wait("it is live", for: "document.querySelector('\(observer)')")
         }
+    }
+
+    /// A button beside an observer.
+    private func button(_ title: String) -> String {
+        "[...document.querySelectorAll('.observer button')].find((button) => button.textContent === '\(title)')"
     }
 
     @Test("the form says who would be told, and writes")

@@ -92,6 +92,51 @@ extension BrowserTests {
         )
     }
 
+    @Test("a click on a plugin shows its state, its restarts and its last lines; a broken one has a colour")
+    func plugins() async throws {
+        let home = try TemporaryFolder()
+        let manifest = SwiftProgram.package + "/plugins/dashboard/plugin.json"
+        try home.write("plugins/dashboard/plugin.json", InputFile.contents(path: manifest, limit: 65_536))
+        try home.write("plugins/lamp/plugin.json", #"{"name":"lamp","run":"run","publishes":["light"]}"#)
+        let shining = "echo publish light 1 >&$PLUGBOARD_FD; echo I shine; exec sleep 600"
+        try home.script("plugins/lamp/run", shining)
+        try home.write("plugins/stone/plugin.json", #"{"name":"stone","run":"run"}"#)
+        try home.script("plugins/stone/run", "echo I fall; exit 3")
+        let words = ["up", "--plugins", "plugins", "--memory", "--socket", home.socket]
+        let up = try PluginProcess("plugboard", words, folder: home.path)
+        defer { up.signal(SIGINT) }
+        try await eventually("up greets") { up.errors.contains("Plugboard is up") }
+        let asking = ["dashboard", "--no-browser", "--socket", home.socket]
+        let command = try PluginProcess("plugboard", asking, folder: home.path)
+        try await eventually("the address is there") { command.output.hasSuffix("\n") }
+        let address = command.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        try await Browser.shared.get().withTab(address) { tab in
+            try tab.run("location.hash = '#/graph'")
+            func node(_ name: String) -> String { #"document.querySelector('.node[data-name="\#(name)"]')"# }
+            let facts = "document.querySelector('.side dl')?.textContent"
+            let log = "document.querySelector('.side .log')?.textContent"
+            try tab.wait("the lamp is there", for: node("lamp"))
+            try tab.run("\(node("lamp")).dispatchEvent(new Event('click'))")
+            try tab.wait("its log is there", for: "\(log)?.includes('I shine')")
+            #expect(try tab.run("return \(facts)").string?.contains("running") == true)
+            // It is there only while it waits to be started again, or is broken.
+            let fallen = """
+                (() => {
+                  const node = \(node("stone"));
+                  const colour = (state) =>
+                    getComputedStyle(document.querySelector(`.legend i[data-state=${state}]`)).backgroundColor;
+                  const own = node && getComputedStyle(node.querySelector('rect')).stroke;
+                  if (![colour('lagging'), colour('broken')].includes(own)) return false;
+                  node.dispatchEvent(new Event('click'));
+                  return true;
+                })()
+                """
+            try tab.wait("a stone has fallen, and has a colour", for: fallen)
+            try tab.wait("its log is there, too", for: "\(log)?.includes('I fall')")
+            try tab.wait("it was started again", for: "/Restarts[1-9]/.test(\(facts))")
+        }
+    }
+
     @Test("on a busy bus the page takes samples: values, rates, traces")
     func busy() async throws {
         let shop = try await Shop()
@@ -105,10 +150,8 @@ extension BrowserTests {
             try tab.run("window.before = " + text("lamp"))
             try tab.wait("a sample comes", for: text("lamp") + " !== window.before")
             try tab.run("location.hash = '#/graph'")
-            try tab.wait(
-                "the rate is counted",
-                for: #"document.querySelector('.node[data-name="lamp"] .node-extra')?.textContent.includes('/s')"#
-            )
+            let note = #"document.querySelector('.node[data-name="lamp"] .node-extra')"#
+            try tab.wait("the rate is counted", for: "\(note)?.textContent.includes('/s')")
             try tab.run("location.hash = '#/causes'")
             try tab.wait(
                 "it says that these are samples",
