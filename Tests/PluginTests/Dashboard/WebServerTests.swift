@@ -228,7 +228,8 @@ struct WebSiegeTests {
 
     @Test("64 connections are open at most: one more takes the place of the oldest that says nothing")
     func connections() throws {
-        let server = try PageServer()
+        // None ends because it has said nothing for long.
+        let server = try PageServer(patience: WebPatience(head: 600, idle: 600))
         let stream = try PageStream(server)
         let idle = try (0..<(WebLimits.connectionsMax - 2)).map { _ in try server.client() }
         #expect(try stream.ask(#"{"op":"sync","id":1}"#).status == 200)
@@ -283,7 +284,10 @@ struct WebSiegeTests {
         let owner = try LinePeer(path: server.socket)
         try owner.send("serve plugins.log\n")
         while try !owner.text().contains(#""ok":"serve""#) {}
+        let start = ContinuousClock.now
         #expect(try stream.ask(#"{"op":"call","id":1,"key":"plugins.log"}"#).status == 504)
+        // The broker answers after five seconds.
+        #expect(start.duration(to: .now) < .seconds(4))
         try eventually("the stream goes on") { try stream.ask(#"{"op":"sync","id":1}"#).status == 200 }
     }
 
