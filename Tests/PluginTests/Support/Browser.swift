@@ -132,9 +132,19 @@ struct Tab {
 
     /// Gives the page so many pixels.
     func resize(width: Int, height: Int) throws {
-        try select()
         let size = #"{"width":\#(width),"height":\#(height),"deviceScaleFactor":1,"mobile":false}"#
-        let command = #"{"cmd":"Emulation.setDeviceMetricsOverride","params":\#(size)}"#
+        try emulate("setDeviceMetricsOverride", size)
+    }
+
+    /// Has the browser's user prefer `light` or `dark`.
+    func prefer(_ scheme: String) throws {
+        let feature = #"{"name":"prefers-color-scheme","value":"\#(scheme)"}"#
+        try emulate("setEmulatedMedia", #"{"features":[\#(feature)]}"#)
+    }
+
+    private func emulate(_ what: String, _ parameters: String) throws {
+        try select()
+        let command = #"{"cmd":"Emulation.\#(what)","params":\#(parameters)}"#
         _ = try browser.command("POST", "/chromium/send_command_and_get_result", command)
     }
 
