@@ -44,9 +44,6 @@ struct Dashboard {
 
     /// Answers calls until the plugin is stopped.
     func run(_ bus: Bus) async throws {
-        // What a plugin prints is kept in its log, where the token must not stand.
-        let isSupervised = SocketPath.variable("PLUGBOARD_PROGRAM") != nil
-        Console.say(isSupervised ? "serving; plugboard dashboard prints the address" : address)
         var serving: (any Sendable)?
         do {
             serving = try await bus.serve(Self.call) { [file] (_: Call) in
@@ -57,6 +54,9 @@ struct Dashboard {
         } catch let error as BusError where error.isConflict {
             Console.warn("another dashboard serves this bus, too")
         }
+        // What a plugin prints is kept in its log, where the token must not stand.
+        let isSupervised = SocketPath.variable("PLUGBOARD_PROGRAM") != nil
+        Console.say(isSupervised ? "serving; plugboard dashboard prints the address" : address)
         showInBrowser()
         await bus.waitUntilStopped()
         withExtendedLifetime(serving) {}
