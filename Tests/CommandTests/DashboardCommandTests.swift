@@ -69,6 +69,77 @@ struct DashboardCommandTests {
         _ = broker
     }
 
+    /// What a desktop's program for opening pages was started with, by `plugboard dashboard` at a terminal.
+    private func opened(_ arguments: [String] = [], display: String = ":0") throws -> String? {
+        try folder.script("bin/xdg-open", #"printf '%s\n' "$@" >"\#(folder("opened"))""#)
+        unlink(folder("opened"))
+        let terminal = try TestTerminal()
+        let path = "\(folder("bin")):/usr/bin:/bin"
+        let command = try Run(
+            ["dashboard"] + arguments,
+            in: folder,
+            environment: ["PATH": path, "DISPLAY": display, "WAYLAND_DISPLAY": ""],
+            terminal: terminal.path
+        )
+        try eventually("it prints the address") { terminal.shown().contains("/#") }
+        if arguments.isEmpty, !display.isEmpty {
+            try eventually("the page is opened") { folder.text("opened").hasSuffix("\n") }
+        }
+        // It ends, or is the dashboard itself.
+        if !folder.exists("page") { command.signal(SIGTERM) }
+        #expect(try command.finished().end == .exited(0))
+        return folder.exists("opened") ? folder.text("opened") : nil
+    }
+
+    @Test("at a desktop's terminal it opens a page that leads to the address")
+    func browser() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        let signpost = file + ".html"
+        #expect(try opened() == "\(signpost)\n")
+        #expect(FileStatus(path: signpost).kind == .missing)
+        let page = try Run(["dashboard"], in: folder)
+        try eventually("it prints the address") { page.output.contains("\n") }
+        try folder.write("page", "is there")
+        #expect(try opened() == "\(signpost)\n")
+        #expect(TemporaryFolder.mode(signpost) == 0o600)
+        let text = String(decoding: try InputFile.contents(path: signpost, limit: 4_096), as: UTF8.self)
+        #expect(text.contains("content=\"0;url=\(page.output.dropLast())\""))
+        #expect(try opened(["--no-browser"]) == nil)
+        #expect(try opened(display: "") == nil)
+        page.signal(SIGTERM)
+        #expect(try page.finished().end == .exited(0))
+        #expect(FileStatus(path: signpost).kind == .missing)
+        _ = broker
+    }
+
+    @Test("what a killed dashboard has left, or a second one, never becomes the address that is printed")
+    func killed() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        let first = try Run(["dashboard"], in: folder)
+        try eventually("it prints the address") { first.output.contains("\n") }
+        first.signal(SIGKILL)
+        _ = try first.finished()
+        #expect(FileStatus(path: file).kind == .file)
+        let second = try Run(["dashboard"], in: folder)
+        try eventually("it prints another address") { second.output.contains("\n") }
+        #expect(second.output != first.output)
+        let arguments = ["--socket", folder.socket]
+        let third = try Run(program: Products.folder + "/dashboard", arguments, in: folder)
+        try eventually("it prints its own address") { third.output.contains("\n") }
+        try eventually("and says that it isn't the first") { third.messages.contains("another dashboard") }
+        #expect(try plugboard("dashboard", in: folder).output == second.output)
+        try folder.write("s.dashboard", #"{"address":"http://127.0.0.1:1/#0"}"#)
+        #expect(try plugboard("dashboard", in: folder).output == second.output)
+        third.signal(SIGTERM)
+        #expect(try third.finished().end == .exited(0))
+        #expect(FileStatus(path: file).kind == .file)
+        second.signal(SIGTERM)
+        #expect(try second.finished().end == .exited(0))
+        #expect(FileStatus(path: file).kind == .missing)
+        #expect(FileStatus(path: file + ".html").kind == .missing)
+        _ = broker
+    }
+
     @Test("at a Unix socket it listens for this user only, and opens no port")
     func tunnel() throws {
         let broker = try startBroker(in: folder, "--memory")

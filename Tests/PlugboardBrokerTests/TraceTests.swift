@@ -101,6 +101,52 @@ struct TraceTests {
         }
     }
 
+    @Test("a trace with a limit rests after so many events until its time is over; others don't")
+    func limit() {
+        let test = BareHub()
+        let (tracer, other, writer) = (test.client(), test.client(), test.client())
+        test.send(#"{"op":"trace","key":"a","limit":2,"every":60000}"#, from: tracer)
+        test.send("trace a", from: other)
+        for number in 1...3 { test.send("publish a \(number)", from: writer) }
+        let told = traces(test, tracer)
+        #expect(told.map { $0.hasSuffix(#","rests":true}"#) } == [false, true])
+        #expect(test.lines(of: other).count { $0.contains(#""event":"trace""#) } == 3)
+        test.send("unsubscribe 1", from: other)
+        test.send("publish a 4", from: writer)
+        let isEmpty = test.hub.insight.tracing.isEmpty
+        #expect(isEmpty)
+        passTime(test)
+        test.send("publish a 5", from: writer)
+        #expect(traces(test, tracer).count == 1)
+    }
+
+    @Test("what was written while a trace rested is never told, even if the rest ends in that turn")
+    func restEnds() {
+        let test = BareHub()
+        let (tracer, other, writer) = (test.client(), test.client(), test.client())
+        test.send(#"{"op":"trace","key":"a","every":60000}"#, from: tracer)
+        test.send("publish a 1", from: writer)
+        #expect(traces(test, tracer).count == 1)
+        test.send("trace a", from: other)
+        test.send("publish a 2", from: writer)
+        passTime(test)
+        test.send("publish a 3", from: writer)
+        let told = traces(test, tracer)
+        #expect(told.count == 1)
+        #expect(told.first?.contains(#""revision":3,"#) == true)
+        let resting = test.hub.deadlines.count
+        #expect(resting == 1)
+        test.send("unsubscribe 1", from: tracer)
+        let left = test.hub.deadlines.count
+        #expect(left == 0)
+    }
+
+    /// Lets the next deadline come.
+    private func passTime(_ test: BareHub) {
+        let next = test.hub.deadlines.next ?? 0
+        test.hub.expire(now: next)
+    }
+
     @Test("what a turn has no room for is told as a gap")
     func gap() {
         let test = BareHub()

@@ -1,6 +1,7 @@
 // The plugin around the server: it opens the place, starts the server's thread, leaves the address where
 // its user finds it, and answers who asks for the dashboard to be there.
 
+import Foundation
 import PlugboardClient
 import PlugboardPosix
 import PlugboardWire
@@ -14,11 +15,13 @@ struct Dashboard {
     private let file: AddressFile
     private let address: String
     private let socket: String?
+    private let opener: String?
 
     init(_ arguments: PluginArguments, bus: Bus) throws {
         let listening = try WebListening(arguments)
         let token = WebToken()
         socket = listening.socket
+        opener = arguments.text(browser)
         address = listening.address + "#\(token.text)"
         configuration = try WebConfiguration(
             listener: listening.take(),
@@ -28,7 +31,7 @@ struct Dashboard {
             name: arguments.name,
             writes: arguments.has(write)
         )
-        file = try AddressFile(socket: bus.path, address: address)
+        file = AddressFile(socket: bus.path, address: address)
         try Background.start { [configuration] in
             do {
                 try WebServer(configuration).run()
@@ -41,18 +44,32 @@ struct Dashboard {
 
     /// Answers calls until the plugin is stopped.
     func run(_ bus: Bus) async throws {
-        // What a plugin prints is kept in its log, where the token must not stand.
-        let isSupervised = SocketPath.variable("PLUGBOARD_PROGRAM") != nil
-        Console.say(isSupervised ? "serving; plugboard dashboard prints the address" : address)
         var serving: (any Sendable)?
         do {
-            let path = file.path
-            serving = try await bus.serve(Self.call) { (_: Call) in ["file": path] }
+            serving = try await bus.serve(Self.call) { [file] (_: Call) in
+                try file.write()
+                return ["file": file.path]
+            }
+            try file.write()
         } catch let error as BusError where error.isConflict {
             Console.warn("another dashboard serves this bus, too")
         }
+        // What a plugin prints is kept in its log, where the token must not stand.
+        let isSupervised = SocketPath.variable("PLUGBOARD_PROGRAM") != nil
+        Console.say(isSupervised ? "serving; plugboard dashboard prints the address" : address)
+        showInBrowser()
         await bus.waitUntilStopped()
         withExtendedLifetime(serving) {}
+    }
+
+    /// Starts the program that is to open the page, if one is given.
+    private func showInBrowser() {
+        guard let opener else { return }
+        let page = file.signpost.hasPrefix("/") ? file.signpost : Folder.current() + "/" + file.signpost
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: opener)
+        process.arguments = [page]
+        do { try process.run() } catch { Console.warn("\(opener): \(error.localizedDescription)") }
     }
 
     func end() {

@@ -1,5 +1,5 @@
 // The files of the page, as the server knows them. Their texts are embedded in the program: the folder
-// `page` has the files themselves, and `.ci/page` makes the Swift files in `Page` from them.
+// `page` has the files themselves, and `.ci/page` makes the Swift files in `PageText` from them.
 
 /// One file of the page.
 struct PageFile {
@@ -18,6 +18,7 @@ struct PageFile {
         "/dom.js": script(PageText.domJS),
         "/chart.js": script(PageText.chartJS),
         "/json.js": script(PageText.jsonJS),
+        "/pace.js": script(PageText.paceJS),
         "/keys.js": script(PageText.keysJS),
         "/tree.js": script(PageText.treeJS),
         "/key.js": script(PageText.keyJS),

@@ -10,6 +10,7 @@ import PlugboardPosix
 
 let port = PluginOption.integer("port", "N", 1...65_535, "the port at 127.0.0.1; by default a free one")
 let listen = PluginOption.text("listen", "unix:PATH", "listen at a Unix socket instead, as for ssh -L")
+let browser = PluginOption.text("open", "PROGRAM", "start this with a page that leads to the address")
 let write = PluginOption.flag("write", "let the page publish, emit, patch, delete, pause, step, resume")
 
 let arguments = PluginArguments.read(
@@ -30,7 +31,7 @@ let arguments = PluginArguments.read(
 
       ssh -L 8080:PATH you@here     and in the browser http://localhost:8080/#SECRET
     """,
-    options: [port, listen, write]
+    options: [port, listen, browser, write]
 )
 
 await Plugin.run(arguments) { bus in

@@ -84,6 +84,8 @@ extension Hub {
         where matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
         try always.agree("one for each gate", due.gates, phases.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
+        let resting = insight.tracing.tracers.count { $0.isResting }
+        try always.agree("one for each tracer that rests", due.traces, resting)
         try always.agree("one for each call", due.calls, calls.count)
         try always.agree("one for each bond to a time", due.expiries, keyspace.timedCount)
         try always.agree("one while keys of the departed are to go", due.ends, keyspace.isEnding ? 1 : 0)
@@ -222,7 +224,7 @@ extension Hub {
 
 /// How many deadlines of each kind there are.
 private struct DueCounts {
-    private(set) var (expiries, ends, calls, windows, ownStates, gates) = (0, 0, 0, 0, 0, 0)
+    private(set) var (expiries, ends, calls, windows, traces, ownStates, gates) = (0, 0, 0, 0, 0, 0, 0)
 
     mutating func note(_ deadline: Deadline) {
         switch deadline {
@@ -230,6 +232,7 @@ private struct DueCounts {
         case .ended: ends += 1
         case .call: calls += 1
         case .window: windows += 1
+        case .trace: traces += 1
         case .ownState: ownStates += 1
         case .gate: gates += 1
         case .idle: break

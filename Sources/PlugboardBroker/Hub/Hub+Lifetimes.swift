@@ -34,6 +34,7 @@ extension Hub {
         case .window(let subscription): endWindow(of: subscription)
         case .gate(let observable): expireGate(of: observable)
         case .call(let number): timeOut(call: number)
+        case .trace(let subscription): insight.wakeTracer(subscription)
         case .ownState: lookRound()
         case .idle(let plugin): checkIdle(plugin, now: now)
         }

@@ -69,11 +69,29 @@ struct Insight: ~Copyable {
 
     @inline(__always) var isTracing: Bool { tracing.isOn }
 
-    mutating func addTracer(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]]) {
-        tracing.add(subscription, patterns)
+    /// Whether writes were noted in this turn, or may be.
+    var hasTraces: Bool { tracing.isOn || !tracing.isEmpty }
+
+    mutating func addTracer(
+        _ subscription: SubscriptionHandle,
+        _ patterns: [[UInt8]],
+        _ limit: TraceLimit?
+    ) {
+        tracing.add(subscription, patterns, limit)
     }
 
-    mutating func removeTracer(_ subscription: SubscriptionHandle) { tracing.remove(subscription) }
+    /// Returns the deadline of its rest, which is needed no longer.
+    mutating func removeTracer(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
+        tracing.remove(subscription)
+    }
+
+    /// A tracer has rested enough.
+    mutating func wakeTracer(_ subscription: SubscriptionHandle) { tracing.wake(subscription) }
+
+    /// Notes the deadline that ends a tracer's rest.
+    mutating func note(_ ticket: DeadlineTicket, ofTracer index: Int) {
+        tracing.note(ticket, ofTracer: index)
+    }
 
     /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers
     /// afterwards.

@@ -1,6 +1,6 @@
 // Notes for tracers what became of each write and each call of a turn. The notes are kept as text until the
 // end of the turn, when it is known how long each observer waited. Owned by `Insight`. What always holds:
-// while no client traces, it is empty, and `isOn` is false, so that a write costs one test more.
+// while no client traces, or all who do rest, `isOn` is false, so that a write costs one test more.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -24,6 +24,8 @@ struct Tracing: ~Copyable {
     struct Tracer {
         let subscription: SubscriptionHandle
         let patterns: [[UInt8]]
+        /// How many events it gets in a time; nil for all.
+        var limit: TraceLimit?
         /// The writes of this turn for which there was no room.
         var gap: Gap?
 
@@ -32,6 +34,12 @@ struct Tracing: ~Copyable {
             gap?.dropped += 1
             gap?.last = revision
         }
+
+        /// It is told nothing until its time is over.
+        var isResting: Bool { limit?.isReached == true }
+
+        /// Whether it is told of this note of the turn, if that concerns it.
+        func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
 
         func isConcerned(
             _ key: Span<UInt8>,
@@ -67,7 +75,7 @@ struct Tracing: ~Copyable {
         fileprivate var isCall = false
     }
 
-    /// Whether a client traces.
+    /// Whether a client traces that doesn't rest.
     private(set) var isOn = false
     private(set) var tracers: [Tracer] = []
     private let source: TimeSource
@@ -81,16 +89,29 @@ struct Tracing: ~Copyable {
         self.source = source
     }
 
-    mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]]) {
-        tracers.append(Tracer(subscription: subscription, patterns: patterns))
+    mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]], _ limit: TraceLimit?) {
+        tracers.append(Tracer(subscription: subscription, patterns: patterns, limit: limit))
         isOn = true
     }
 
-    mutating func remove(_ subscription: SubscriptionHandle) {
+    /// Returns the deadline of its rest, which is needed no longer.
+    mutating func remove(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
+        let ticket = tracers.first { $0.subscription == subscription }?.limit?.ticket
         tracers.removeAll { $0.subscription == subscription }
-        isOn = !tracers.isEmpty
-        if !isOn { removeAll() }
+        isOn = isAwaited
+        if tracers.isEmpty { removeAll() }
+        return ticket
     }
+
+    /// A tracer has rested enough.
+    mutating func wake(_ subscription: SubscriptionHandle) {
+        for index in tracers.indices where tracers[index].subscription == subscription {
+            tracers[index].limit?.wake(after: records.count)
+            isOn = true
+        }
+    }
+
+    private var isAwaited: Bool { tracers.contains { !$0.isResting } }
 
     /// The patterns of a tracer.
     func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
@@ -107,12 +128,30 @@ struct Tracing: ~Copyable {
     ) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
-        for index in tracers.indices where tracers[index].isConcerned(key, matching, sessions) {
+        for index in tracers.indices
+        where !tracers[index].isResting && tracers[index].isConcerned(key, matching, sessions) {
             isWanted = true
-            if !isFull { break }
-            tracers[index].drop(revision)
+            if isFull { tracers[index].drop(revision) } else { countEvent(ofTracer: index) }
         }
         return isWanted && !isFull
+    }
+
+    /// A tracer with a limit is told of the next note.
+    private mutating func countEvent(ofTracer index: Int) {
+        guard tracers[index].limit != nil else { return }
+        tracers[index].limit?.take(records.count, at: source.nanoseconds())
+        if tracers[index].isResting { isOn = isAwaited }
+    }
+
+    /// When the rest of a tracer ends that has just begun.
+    func restEnd(ofTracer index: Int) -> UInt64? {
+        guard let limit = tracers[index].limit, limit.isReached, limit.ticket == nil else { return nil }
+        return limit.end
+    }
+
+    /// Notes the deadline that ends a tracer's rest.
+    mutating func note(_ ticket: DeadlineTicket, ofTracer index: Int) {
+        tracers[index].limit?.ticket = ticket
     }
 
     /// Notes a write. Call `append` for each of its observers afterwards.
@@ -197,10 +236,14 @@ struct Tracing: ~Copyable {
     }
 
     /// Adds the line about a write, without the members before the key.
-    func appendLine(_ index: Int, to buffer: inout ByteBuffer) {
+    func appendLine(_ index: Int, isLast: Bool, to buffer: inout ByteBuffer) {
         let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))
-        if record.isCall { return buffer.append("}\n") }
+        if !record.isCall { appendObservers(of: record, to: &buffer) }
+        buffer.append(isLast ? #","rests":true}\#n"# : "}\n")
+    }
+
+    private func appendObservers(of record: Record, to buffer: inout ByteBuffer) {
         buffer.append(#","observers":["#)
         for place in record.first..<record.last {
             let observer = observers[place]
@@ -214,7 +257,7 @@ struct Tracing: ~Copyable {
             }
             buffer.append("}")
         }
-        buffer.append(record.hasMore ? "],\"more\":true}\n" : "]}\n")
+        buffer.append(record.hasMore ? #"],"more":true"# : "]")
     }
 
     /// A tracer isn't told of a write: so much is told in this turn already.
@@ -232,6 +275,7 @@ struct Tracing: ~Copyable {
         records.removeAll()
         observers.removeAll()
         sentAt.removeAll(keepingCapacity: true)
+        for index in tracers.indices { tracers[index].limit?.forgetTurn() }
         if text.allocatedBytes > Self.bytesMax { text.releaseMemory() }
     }
 }
@@ -244,10 +288,12 @@ extension Tracing {
         _ living: borrowing Living,
         _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
-        try Self.always.agree("it is on while somebody traces", isOn, !tracers.isEmpty)
+        try Self.always.agree("it is on while somebody traces and doesn't rest", isOn, isAwaited)
         for tracer in tracers {
             let isThere = living.subscriptions.contains(tracer.subscription)
             try Self.always.hold("who traces is there", isThere)
+            let isEnding = tracer.limit?.ticket != nil
+            try Self.always.agree("who rests has a deadline", tracer.isResting, isEnding)
         }
         var found = 0
         for subscription in living.subscriptions where matching[subscription].isTracer { found += 1 }

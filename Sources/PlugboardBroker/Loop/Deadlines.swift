@@ -16,6 +16,8 @@ enum Deadline: BitwiseCopyable, Equatable {
     case call(UInt64)
     /// The subscription may be told of a key again. It is there: with its rhythm the deadline goes.
     case window(SubscriptionHandle)
+    /// The tracer has rested enough. It is there: with it the deadline goes.
+    case trace(SubscriptionHandle)
     /// What the broker tells of itself is looked at anew.
     case ownState
     /// The plugin with this number may have been wanted by nobody for a while.

@@ -45,7 +45,7 @@ extension EventLoop {
     /// Who traces is told when all are served; and who may see less from now on has been sent what it may
     /// still see.
     var mayServeMore: Bool {
-        servedCount < servedMax || hub.insight.isTracing || isStopping || isPolicyWaiting
+        servedCount < servedMax || hub.insight.hasTraces || isStopping || isPolicyWaiting
     }
 
     /// Closes the connections that are finished. Who is given up is told so before that.
@@ -194,7 +194,7 @@ extension EventLoop {
             hub.insight.count(sent: count)
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < total
-            if hub.insight.isTracing, count == total {
+            if hub.insight.hasTraces, count == total {
                 hub.insight.noteSent(hub.sessions[session].client)
             }
             noteSent(count, connection)

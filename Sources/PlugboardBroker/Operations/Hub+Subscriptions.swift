@@ -25,6 +25,7 @@ extension Hub {
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = requests.decoder.options.since }
         let subscription = try register(sub, wanted, filter, line, session)
+        throttle(subscription, milliseconds: requests.decoder.options.every)
         replyRegistered(subscription, request, line, isResumed: beginning.isResumed)
         switch beginning {
         case .remembered: oweMissed(of: wanted, line, subscription)
@@ -92,7 +93,9 @@ extension Hub {
     mutating func end(_ subscription: SubscriptionHandle) {
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
         charge(subscription, traced: insight.tracing.patterns(of: subscription).count, -1)
-        if matching[subscription].isTracer { insight.removeTracer(subscription) }
+        if matching[subscription].isTracer, let ticket = insight.removeTracer(subscription) {
+            deadlines.cancel(ticket)
+        }
         writeOff(subscription)
         matching.detach(subscription, of: user(of: subscription), &keyspace)
         if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
@@ -181,7 +184,6 @@ extension Hub {
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
         charge(subscription, traced: 0)
-        throttle(subscription, milliseconds: requests.decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
     }

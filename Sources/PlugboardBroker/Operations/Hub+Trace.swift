@@ -16,9 +16,19 @@ extension Hub {
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         let subscription = try register(sub, [], nil, line, session)
         matching[subscription].isTracer = true
-        insight.addTracer(subscription, wanted.map { Array($0.bytes(of: line)) })
+        insight.addTracer(subscription, wanted.map { Array($0.bytes(of: line)) }, traceLimit(request))
         charge(subscription, traced: wanted.count)
         replyRegistered(subscription, request, line)
+    }
+
+    /// How many events a trace has in a time, if the request says so.
+    private func traceLimit(_ request: Request) -> TraceLimit? {
+        guard request.has(.limit) || request.has(.every) else { return nil }
+        let options = requests.decoder.options
+        return TraceLimit(
+            events: request.has(.limit) ? options.limit : TraceLimit.eventsDefault,
+            milliseconds: request.has(.every) ? options.every : TraceLimit.millisecondsDefault
+        )
     }
 
     /// Notes a write that is about to be told, for those who trace it.
@@ -101,7 +111,9 @@ extension Hub {
         for index in insight.tracing.tracers.indices {
             let tracer = insight.tracing.tracers[index]
             for place in 0..<insight.tracing.count
-            where tracer.isConcerned(insight.tracing.key(place), matching, sessions) {
+            where tracer.isTold(place)
+                && tracer.isConcerned(insight.tracing.key(place), matching, sessions)
+            {
                 if told > Tracing.bytesMax {
                     insight.drop(place, ofTracer: index)
                     continue
@@ -109,11 +121,15 @@ extension Hub {
                 line.removeAll()
                 line.append(#"{"event":"trace","sub":"#)
                 line.append(matching.sub(of: tracer.subscription))
-                insight.tracing.appendLine(place, to: &line)
+                let isLast = tracer.limit?.isLast(place) == true
+                insight.tracing.appendLine(place, isLast: isLast, to: &line)
                 told += line.count
                 tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: tracer.subscription)
             }
             if let gap = insight.takeGap(ofTracer: index) { tellOrQueue(gap, to: tracer.subscription) }
+            if let end = insight.tracing.restEnd(ofTracer: index) {
+                insight.note(deadlines.add(at: end, .trace(tracer.subscription)), ofTracer: index)
+            }
         }
         delivery.giveBack(line)
         insight.forgetTraces()

@@ -17,6 +17,7 @@ enum FieldHelp {
         case .keys: "several patterns, instead of one key"
         case .after: "a key: only the keys after it"
         case .limit: limit(operation)
+        case .every: every(operation)
         case .sub: sub(operation)
         case .about: "the name of an operation"
         default: rarer(field)
@@ -32,7 +33,6 @@ enum FieldHelp {
         case .difference: "true: a merge patch with what changed, instead of the value"
         case .condition: #"only values that match, such as {"/price":{"<":100}}"#
         case .delivery: "for a slow reader, \"latest\": the newest update of each key; \"all\": every update"
-        case .every: "milliseconds: at most one line per key in this time"
         case .phase: "0 to 9, by default 5: observers of later phases wait for the acks of earlier ones"
         case .acknowledges: "true: later phases wait for this one's ack"
         case .revision: "the revision that you have handled"
@@ -62,8 +62,15 @@ enum FieldHelp {
         }
     }
 
+    private static func every(_ operation: Operation) -> String {
+        operation == .trace
+            ? "milliseconds: at most limit events in this time, by default 1,000"
+            : "milliseconds: at most one line per key in this time"
+    }
+
     private static func limit(_ operation: Operation) -> String {
         let range = "how many at most, 1 to \(Limits.pageKeysMax)"
+        if operation == .trace { return "\(range), in each time of every; by default all, with every 1" }
         let standard = operation == .keys ? Limits.pageKeysDefault : Limits.chainStepsDefault
         return "\(range); by default \(standard)"
     }

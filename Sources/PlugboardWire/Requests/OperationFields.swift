@@ -63,7 +63,7 @@ extension Operation {
         case .call: common.with(.value).with(.timeout).with(.cause)
         case .answer: common.with(.value).with(.error)
         case .why: common.with(.limit)
-        case .trace: common.with(.key).with(.keys).with(.sub)
+        case .trace: common.with(.key).with(.keys).with(.sub).with(.limit).with(.every)
         default: common
         }
     }

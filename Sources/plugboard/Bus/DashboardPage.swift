@@ -31,18 +31,10 @@ enum DashboardPage {
         throw CommandError(.refused, "\(path) has no address")
     }
 
-    /// A page that leads to the address, in a file that only this user can read. A browser that is started
-    /// with the address itself would show it to everyone who lists the processes.
-    static func signpost(to address: String, of connection: BrokerConnection) throws -> String {
+    /// The file with a page that leads to the address, which the plugin leaves beside the other one. A browser
+    /// that is started with the address itself would show it to everyone who lists the processes.
+    static func signpost(of connection: BrokerConnection) -> String {
         let path = connection.path + suffix + ".html"
-        // The address is the plugin's own, but it becomes part of markup.
-        let plain = address.filter { $0.isASCII && ($0.isLetter || $0.isNumber || ":/.#-[]".contains($0)) }
-        let page = """
-            <!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=\(plain)">
-            <a href="\(plain)">Plugboard</a>
-
-            """
-        try OutputFile.writePrivately(page, to: path)
         return path.hasPrefix("/") ? path : Folder.current() + "/" + path
     }
 }

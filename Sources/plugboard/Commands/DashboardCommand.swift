@@ -35,25 +35,23 @@ extension Command {
             invocation,
             timeout: invocation.seconds(.timeout) ?? patience
         )
+        let isShown = !invocation.has(.noBrowser) && console.output.isTerminal
+        let opener = isShown ? PageOpener.program() : nil
         guard let address = try DashboardPage.address(connection) else {
-            throw becomePlugin(connection, invocation)
+            throw becomePlugin(connection, invocation, opener)
         }
         try console.output.line(address)
-        guard !invocation.has(.noBrowser), console.output.isTerminal, let opener = opener() else { return }
-        let page = try DashboardPage.signpost(to: address, of: connection)
+        guard let opener else { return }
+        let page = DashboardPage.signpost(of: connection)
         throw CommandError(.refused, "\(ProgramImage.replace(by: opener, arguments: [page]))")
     }
 
-    /// The program that opens pages, where there is a desktop.
-    private static func opener() -> String? {
-        let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { SocketPath.variable($0)?.isEmpty == false }
-        if hasDesktop { return try? ProgramSearch.path(of: "xdg-open") }
-        return try? ProgramSearch.path(of: "/usr/bin/open")
-    }
-
     /// Returns only if that failed.
-    private static func becomePlugin(_ connection: BrokerConnection, _ invocation: Invocation) -> CommandError
-    {
+    private static func becomePlugin(
+        _ connection: BrokerConnection,
+        _ invocation: Invocation,
+        _ opener: String?
+    ) -> CommandError {
         do {
             let beside = SocketPath.folder(of: try ownProgram())
             let places = [
@@ -67,7 +65,8 @@ extension Command {
                 )
             }
             let peer = invocation.text(.peer).map { ["--peer", $0] } ?? []
-            let arguments = ["--socket", connection.path] + peer
+            let opening = opener.map { ["--open", $0] } ?? []
+            let arguments = ["--socket", connection.path] + peer + opening
             return CommandError(.refused, "\(ProgramImage.replace(by: program, arguments: arguments))")
         } catch let error as CommandError {
             return error

@@ -14,15 +14,15 @@ import Testing
 )
 struct BrowserTests {
     /// A dashboard of this shop, and the address of its page.
-    private func dashboard(_ shop: Shop, _ arguments: [String] = []) async throws -> String {
+    func dashboard(_ shop: Shop, _ arguments: [String] = []) async throws -> String {
         let process = try shop.start("dashboard", arguments)
         try await eventually("the dashboard says its address") { process.output.contains("\n") }
         return process.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    private func row(_ key: String) -> String { #"document.querySelector('.row[data-key="\#(key)"]')"# }
+    func row(_ key: String) -> String { #"document.querySelector('.row[data-key="\#(key)"]')"# }
 
-    private func text(_ key: String) -> String { "\(row(key))?.querySelector('.preview').textContent" }
+    func text(_ key: String) -> String { "\(row(key))?.querySelector('.preview').textContent" }
 
     @Test("a value changes on the page within 300 ms of its publish")
     func change() async throws {
@@ -172,12 +172,19 @@ struct BrowserTests {
             let edge = "document.querySelector('.edge[data-to=\"watcher\"][data-state=\"paused\"]')"
             try tab.wait("its edge is paused", for: edge)
             try tab.run("location.hash = '#/keys/lamp'")
-            let resume =
-                "[...document.querySelectorAll('.observer button')].find((b) => b.textContent === 'Resume')"
-            try tab.wait("it can be released", for: resume)
-            try tab.run("\(resume).click()")
+            try await shop.publish("lamp", "2")
+            try tab.wait("it can be stepped", for: button("Step"))
+            try tab.run("\(button("Step")).click()")
+            while try !watcher.text().contains(#""value":2"#) {}
+            try tab.wait("it can be released", for: button("Resume"))
+            try tab.run("\(button("Resume")).click()")
             try tab.wait("it is live", for: "document.querySelector('\(observer)')")
         }
+    }
+
+    /// A button beside an observer.
+    private func button(_ title: String) -> String {
+        "[...document.querySelectorAll('.observer button')].find((button) => button.textContent === '\(title)')"
     }
 
     @Test("the form says who would be told, and writes")

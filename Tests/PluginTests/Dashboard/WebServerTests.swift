@@ -185,6 +185,25 @@ struct WebSiegeTests {
         #expect(try server.status() == 200)
     }
 
+    @Test("a request of 10 GB is refused at its head, and not read however much of it is sent")
+    func endlessBody() throws {
+        let server = try PageServer(writes: true)
+        let stream = try PageStream(server)
+        let headers = stream.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+        let client = try server.client()
+        try client.send("POST /request HTTP/1.1\r\n\(headers)Content-Length: 10737418240\r\n\r\n")
+        let piece = Array(repeating: UInt8(ascii: "x"), count: 65_536)
+        var sent = 0
+        while !client.isEnded, sent < 1_000 {
+            try client.send(piece)
+            sent += 1
+            try client.drainNow()
+        }
+        // What the kernel keeps for both ends, and no more.
+        #expect(sent < 100, "\(sent) pieces")
+        #expect(try stream.ask(#"{"op":"sync","id":1}"#).status == 200)
+    }
+
     @Test("a head without an end is refused, however much of it is sent")
     func endlessHead() throws {
         let server = try PageServer()
@@ -209,7 +228,8 @@ struct WebSiegeTests {
 
     @Test("64 connections are open at most: one more takes the place of the oldest that says nothing")
     func connections() throws {
-        let server = try PageServer()
+        // None ends because it has said nothing for long.
+        let server = try PageServer(patience: WebPatience(head: 600, idle: 600))
         let stream = try PageStream(server)
         let idle = try (0..<(WebLimits.connectionsMax - 2)).map { _ in try server.client() }
         #expect(try stream.ask(#"{"op":"sync","id":1}"#).status == 200)
@@ -264,7 +284,10 @@ struct WebSiegeTests {
         let owner = try LinePeer(path: server.socket)
         try owner.send("serve plugins.log\n")
         while try !owner.text().contains(#""ok":"serve""#) {}
+        let start = ContinuousClock.now
         #expect(try stream.ask(#"{"op":"call","id":1,"key":"plugins.log"}"#).status == 504)
+        // The broker answers after five seconds.
+        #expect(start.duration(to: .now) < .seconds(4))
         try eventually("the stream goes on") { try stream.ask(#"{"op":"sync","id":1}"#).status == 200 }
     }
 

@@ -116,6 +116,38 @@ struct Tab {
         return try browser.command("POST", "/execute/sync", #"{"script":\#(text),"args":[]}"#)
     }
 
+    /// Presses keys, one after the other, as a person does. Some have names: `Tab`, `Enter`, `Escape`, `Down`.
+    func press(_ keys: String...) throws {
+        try select()
+        let names = ["Tab": "\u{E004}", "Enter": "\u{E007}", "Escape": "\u{E00C}", "Down": "\u{E015}"]
+            .merging(["Right": "\u{E014}", "Left": "\u{E012}"]) { first, _ in first }
+        let strokes = try keys.flatMap { key in
+            try ["keyDown", "keyUp"].map { kind in
+                #"{"type":"\#(kind)","value":\#(try JSON(encoding: names[key] ?? key).text)}"#
+            }
+        }
+        let input = #"{"type":"key","id":"keyboard","actions":[\#(strokes.joined(separator: ","))]}"#
+        _ = try browser.command("POST", "/actions", #"{"actions":[\#(input)]}"#)
+    }
+
+    /// Gives the page so many pixels.
+    func resize(width: Int, height: Int) throws {
+        let size = #"{"width":\#(width),"height":\#(height),"deviceScaleFactor":1,"mobile":false}"#
+        try emulate("setDeviceMetricsOverride", size)
+    }
+
+    /// Has the browser's user prefer `light` or `dark`.
+    func prefer(_ scheme: String) throws {
+        let feature = #"{"name":"prefers-color-scheme","value":"\#(scheme)"}"#
+        try emulate("setEmulatedMedia", #"{"features":[\#(feature)]}"#)
+    }
+
+    private func emulate(_ what: String, _ parameters: String) throws {
+        try select()
+        let command = #"{"cmd":"Emulation.\#(what)","params":\#(parameters)}"#
+        _ = try browser.command("POST", "/chromium/send_command_and_get_result", command)
+    }
+
     /// Waits until an expression is true in the page.
     func wait(_ what: String, seconds: Double = 60, for expression: String) throws {
         let limit = TimeLimit(seconds: seconds)

@@ -9,6 +9,7 @@ extension PageText {
 
 import { el, put, amount, bytes, shown, stateMark, throttled } from "./dom.js";
 import { drawGraph } from "./flow.js";
+import { PacedWatch } from "./pace.js";
 
 /** A prefix with more keys than this becomes one node. */
 const singleKeysMax = 3;
@@ -18,6 +19,9 @@ const nodesMax = 26;
 /** On a bus with more keys, rates aren't measured here: the page would hear too much. */
 const heardKeysMax = 2000;
 const clientsMax = 300;
+/** On a busy bus, rates are counted for a moment, and then not for a while. */
+const countMilliseconds = 120;
+const countEvery = 10000;
 const askEvery = 2500;
 /** The same on a bus with more than 10,000 keys, where listing takes the broker longer. */
 const askLargeEvery = 12000;
@@ -40,7 +44,7 @@ export class GraphView {
       this.drawSoon();
     };
     this.watches = [bus.link.watch({ key: "$broker.plugins.*" }, drawing(this.plugins))];
-    if ((bus.stats?.clients ?? 0) <= clientsMax) {
+    if ((bus.history.at(-1)?.stats.clients ?? 0) <= clientsMax) {
       this.watches.push(bus.link.watch({ key: "$broker.clients.*" }, drawing(this.clients)));
     }
     this.forget = bus.link.onState(() => this.ask());
@@ -58,6 +62,7 @@ export class GraphView {
     this.heard?.stop();
     clearInterval(this.ticker);
     clearTimeout(this.timer);
+    this.endCount();
     this.resized.disconnect();
   }
 
@@ -87,25 +92,57 @@ export class GraphView {
       this.heard?.stop();
       this.heard = null;
     } else if (!this.heard) {
-      this.heard = this.bus.link.watch({ key: "**", values: false, every: 500 }, (event) => this.heardOf(event));
+      this.heard = new PacedWatch(this.bus.link, { key: "**", values: false, every: 500 },
+        (event) => this.heardOf(event), () => this.count());
     }
+  }
+
+  /** Counts for a moment how often each key is written, while there is too much to hear all. */
+  count() {
+    this.endCount();
+    if (this.isClosed || !this.heard?.isResting) return;
+    const counts = new Map();
+    let [first, last] = [null, null];
+    this.counting = this.bus.link.watch({ key: "**", values: false, initial: false, every: 50 }, (event) => {
+      if (event === null || event.by === undefined) return;
+      last = performance.now();
+      first ??= last;
+      this.noteWriter(event);
+      const edge = `${event.by}\n${event.key}`;
+      counts.set(edge, (counts.get(edge) ?? -1) + 1 + (event.skipped ?? 0));
+      if (last - first < countMilliseconds) return;
+      this.endCount();
+      this.rates = new Map([...counts].map(([name, count]) => [name, (count * 1000) / (last - first)]));
+      this.drawSoon();
+    });
+    this.countTimer = setTimeout(() => this.count(), countEvery);
+  }
+
+  endCount() {
+    this.counting?.stop();
+    clearTimeout(this.countTimer);
   }
 
   heardOf(event) {
     if (event === null || event.by === undefined) return;
-    if (event.event === "emit" && !this.keys.has(event.key)) this.keys.set(event.key, { isEmitted: true });
-    const entry = this.keys.get(event.key) ?? {};
-    entry.writers ??= new Set();
-    entry.writers.add(event.by);
-    this.keys.set(event.key, entry);
+    this.noteWriter(event);
     if (event.initial) return;
     const edge = `${event.by}\n${event.key}`;
     this.rates.set(edge, (this.rates.get(edge) ?? 0) + 0.2 * (1 + (event.skipped ?? 0)));
     this.drawSoon();
   }
 
+  noteWriter(event) {
+    if (event.event === "emit" && !this.keys.has(event.key)) this.keys.set(event.key, { isEmitted: true });
+    const entry = this.keys.get(event.key) ?? {};
+    entry.writers ??= new Set();
+    entry.writers.add(event.by);
+    this.keys.set(event.key, entry);
+  }
+
   /** Each second the rates forget a fifth: they are means over about five seconds. */
   decay() {
+    if (this.heard?.isResting) return;
     for (const [edge, rate] of this.rates) {
       if (rate < 0.02) this.rates.delete(edge);
       else this.rates.set(edge, rate * 0.8);

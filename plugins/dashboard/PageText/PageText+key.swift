@@ -9,6 +9,7 @@ extension PageText {
 import { el, put, clientName, shown, stateMark, throttled, timeOfDay } from "./dom.js";
 import { differences, elements, kind, leaves, member, members } from "./json.js";
 import { Plot } from "./chart.js";
+import { KeyWatch } from "./pace.js";
 
 const changesMax = 40;
 const differencesMax = 8;
@@ -94,7 +95,7 @@ export class KeyPanel {
     if (key === null || this.isClosed) return;
     Object.assign(this, { text: undefined, changes: 0, pointer: null, numbers: [] });
     this.build();
-    this.watch = this.bus.link.watch({ key, every: 100 }, (event) => this.changed(event));
+    this.watch = new KeyWatch(this.bus.link, [key], (event) => this.changed(event));
     this.timer = setInterval(() => this.observers(), 2000);
     this.observers();
   }

@@ -5,22 +5,26 @@ extension PageText {
     static let keysJS: StaticString = ##"""
 // The view of all keys: a tree whose rows change in place. It subscribes only to the rows on the screen,
 // at most 64 of them and ten times a second each. What closed branches do shows as a pulse, and is asked
-// for without values, and only on a small bus. The tree itself comes from lists of keys.
+// for without values, and only on a small bus; on a busy one it is seen by the revisions in the lists of
+// keys, from which the tree comes.
 
 import { el, put, age, amount, clientName, shown, throttled } from "./dom.js";
 import { member } from "./json.js";
 import { KeyPanel } from "./key.js";
+import { KeyWatch, PacedWatch } from "./pace.js";
 import { Tree, searching } from "./tree.js";
 
 const rowHeight = 32;
 /** The most keys of a bus whose closed branches are listened to. */
 const pulseKeysMax = 1000;
+const listMilliseconds = 2000;
 const previewMax = 240;
 
 export class KeysView {
   constructor(bus, frame) {
     Object.assign(this, { bus, frame, tree: new Tree(), known: new Map(), opened: new Set() });
     this.closed = new Set();
+    this.listed = new Map();
     this.rows = [];
     this.drawn = new Map();
     this.selected = null;
@@ -89,6 +93,7 @@ export class KeysView {
       do {
         const page = await this.bus.link.ask({ op: "keys", key: pattern, limit: 10000, after });
         for (const entry of page.keys) keys.push(entry.key);
+        if (this.pulse?.isResting) this.compare(page.keys);
         after = page.more ? keys.at(-1) : undefined;
       } while (after !== undefined && !this.isClosed);
       if (this.isClosed) return;
@@ -98,7 +103,16 @@ export class KeysView {
       // The state says why; the next list comes with the next connection.
     }
     const took = performance.now() - began;
-    this.listTimer = setTimeout(() => this.list(), Math.max(2000, took * 30));
+    this.listTimer = setTimeout(() => this.list(), Math.max(listMilliseconds, took * 30));
+  }
+
+  /** Which keys were written since the last list. */
+  compare(entries) {
+    for (const { key, revision } of entries) {
+      const before = this.listed.get(key);
+      this.listed.set(key, revision);
+      if (before !== undefined && before < revision && !this.watched?.has(key)) this.count({ key, revision });
+    }
   }
 
   /** The broker's own keys match only a pattern that spells them out. */
@@ -126,7 +140,8 @@ export class KeysView {
       this.pulse = null;
     }
     if (!isSmall || this.pulse) return;
-    this.pulse = this.bus.link.watch(
+    this.pulse = new PacedWatch(
+      this.bus.link,
       { key: "**", values: false, initial: false, every: 400 },
       (event) => this.pulsed(event),
     );
@@ -149,7 +164,7 @@ export class KeysView {
     if (event.revision <= (entry.counted ?? 0)) return;
     entry.counted = event.revision;
     entry.changes += 1 + (event.skipped ?? 0);
-    Object.assign(entry, { at: Date.now(), by: event.by, live: true });
+    Object.assign(entry, { at: Date.now(), by: event.by ?? entry.by, live: true });
     for (const [path, row] of this.drawn) {
       if (event.key === path || (event.key.startsWith(`${path}.`) && !row.isOpen)) row.flash(entry);
     }
@@ -226,7 +241,7 @@ export class KeysView {
     this.watched = new Set(keys);
     this.watch?.stop();
     this.watch = keys.length === 0 ? null
-      : this.bus.link.watch({ keys, every: 100 }, (event) => this.changed(event));
+      : new KeyWatch(this.bus.link, keys, (event) => this.changed(event));
   }
 
   changed(event) {

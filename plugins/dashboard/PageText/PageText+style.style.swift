@@ -209,9 +209,16 @@ dd { margin: 0; overflow-wrap: anywhere; }
   .bar nav a { padding: 6px 9px; }
   .rate { display: none; }
   .state { font-size: 12px; }
+  #write { padding: 5px 8px; font-size: 13px; }
   .tools { padding: 10px; gap: 8px; }
   .has-detail > .main { display: none; }
   .has-detail .side { width: 100%; border-left: none; padding: 12px 12px 28px; }
+}
+
+@media (max-width: 480px) {
+  .bar { gap: 4px; }
+  .bar nav a { padding: 6px 7px; font-size: 13.5px; }
+  #write:not([hidden]) ~ .state { font-size: 0; gap: 0; }
 }
 
 @media (prefers-reduced-motion: reduce) {

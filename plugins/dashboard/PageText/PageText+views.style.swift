@@ -76,7 +76,7 @@ extension PageText {
 
 .timeline-scroll { flex: 1; overflow: auto; position: relative; background: var(--card); border-top: 1px solid var(--line); }
 .lane-names { position: sticky; top: 0; height: 38px; z-index: 3; background: var(--card); border-bottom: 1px solid var(--line); }
-.lane-names span { position: absolute; bottom: 8px; transform: translateX(-50%); margin-left: 90px; font-weight: 600; font-size: 12.5px;
+.lane-names span { position: absolute; bottom: 8px; transform: translateX(-50%); margin-left: 90px; font-weight: 600; font-size: 12px;
   color: var(--own); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .lane-names.tilted { height: 104px; }
 .lane-names.tilted span { transform: rotate(-62deg); transform-origin: left bottom; overflow: visible; bottom: 4px; }

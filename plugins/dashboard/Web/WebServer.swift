@@ -76,7 +76,10 @@ final class WebServer {
     /// is none such.
     private func closeOldest() -> Bool {
         let waiting = connections.values.filter { $0.phase == .head && $0.waitingBytes == 0 }
-        guard let oldest = waiting.min(by: { $0.deadline < $1.deadline }) else { return false }
+        // Those of one moment came in the order of their numbers.
+        guard let oldest = waiting.min(by: { ($0.deadline, $0.number) < ($1.deadline, $1.number) }) else {
+            return false
+        }
         close(oldest)
         return true
     }
@@ -99,10 +102,12 @@ final class WebServer {
     }
 
     private func tend(_ connection: WebConnection) {
-        guard let hasSent = connection.flush() else { return close(connection) }
+        // Before sending, because what it adds is to be sent now.
+        guard connection.deadline > now || expire(connection), let hasSent = connection.flush() else {
+            return close(connection)
+        }
         if hasSent, connection.phase != .head { prolong(connection) }
         if connection.phase == .ending, connection.waitingBytes == 0 { return close(connection) }
-        if connection.deadline <= now { return expire(connection) }
         var interest: Interest = connection.wantsToRead ? .read : []
         if connection.waitingBytes > 0 { interest.insert(.write) }
         guard interest != connection.interest else { return }
@@ -122,7 +127,8 @@ final class WebServer {
         }
     }
 
-    private func expire(_ connection: WebConnection) {
+    /// What has taken too long is given up. Returns false if that is the whole connection.
+    private func expire(_ connection: WebConnection) -> Bool {
         switch connection.phase {
         case .stream:
             if connection.waitingBytes == 0 { connection.appendHeartbeat() }
@@ -130,8 +136,9 @@ final class WebServer {
         case .asked(let id, let stream):
             streams[stream]?.requests[id] = nil
             answer(connection, .empty(.tooLate))
-        case .head, .body, .ending: close(connection)
+        case .head, .body, .ending: return false
         }
+        return true
     }
 
     /// The milliseconds until something is due.

@@ -1,7 +1,7 @@
 // The view of causes: each write is a row, the newest on top, and each client a lane. Thin lines go from a
 // writer to those that were told, with the microseconds that took. Where that made one of them write, the
-// line goes on along its lane up to the effect. On a busy bus the view takes samples, so that watching
-// costs little.
+// line goes on along its lane up to the effect. On a busy bus the broker sends samples, so that watching
+// costs nothing.
 
 import { el, put, amount, clientName, colour, microseconds, shown, svg, throttled } from "./dom.js";
 import { chain, pretty } from "./key.js";
@@ -10,11 +10,9 @@ import { drawCauses } from "./lanes.js";
 
 const rowsMax = 120;
 const lanesMax = 14;
-/** So many writes in a quarter of a second are too many: the view rests, and takes the next sample. */
-const burstMax = 120;
-/** The least rest, and how much longer it is for each write a second: tracing costs the broker. */
-const restMilliseconds = 1500;
-const restPerWrite = 0.05;
+/** The first so many writes of each second are traced. */
+const tracesMax = 120;
+const noteMilliseconds = 3000;
 const seedsMax = 24;
 const aimMilliseconds = 1200;
 /** So many of those that were told are named in a row. */
@@ -29,7 +27,6 @@ export class CausesView {
     this.drawSoon = throttled(150, () => this.draw());
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.scroller);
-    this.ticker = setInterval(() => (this.burst = 0), 250);
     this.listen();
     this.forget = bus.link.onState(() => this.seed());
   }
@@ -40,8 +37,7 @@ export class CausesView {
     this.isClosed = true;
     this.forget();
     this.watch?.stop();
-    clearInterval(this.ticker);
-    clearTimeout(this.rest);
+    clearTimeout(this.noteTimer);
     this.resized.disconnect();
   }
 
@@ -73,8 +69,9 @@ export class CausesView {
 
   listen() {
     this.watch?.stop();
-    this.burst = 0;
-    this.watch = this.bus.link.watch({ op: "trace", key: this.pattern }, (event) => this.take(event));
+    this.note.textContent = "";
+    this.watch = this.bus.link.watch({ op: "trace", key: this.pattern, limit: tracesMax, every: 1000 },
+      (event) => this.take(event));
   }
 
   searched() {
@@ -97,19 +94,17 @@ export class CausesView {
   take(event) {
     if (event?.event === "refused") this.note.textContent = shown(event.message);
     if (event?.event !== "trace") return;
-    if ((this.burst += 1) > burstMax) return this.takeRest();
+    if (event.rests) this.tellSamples();
     const own = this.bus.link.greeting?.client;
     const observers = event.observers.filter((observer) => observer.client !== own);
     this.add({ ...event, observers, at: Date.now() });
     this.drawSoon();
   }
 
-  takeRest() {
-    this.watch.stop();
+  tellSamples() {
     this.note.textContent = "A busy bus: these are samples. A pattern shows all of a part.";
-    clearTimeout(this.rest);
-    const rest = Math.max(restMilliseconds, (this.bus.stats?.rates.writes ?? 0) * restPerWrite);
-    this.rest = setTimeout(() => this.isClosed || this.listen(), rest);
+    clearTimeout(this.noteTimer);
+    this.noteTimer = setTimeout(() => (this.note.textContent = ""), noteMilliseconds);
   }
 
   /** Adds a row on top, and finds its cause among the rows below. */

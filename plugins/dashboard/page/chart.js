@@ -4,6 +4,8 @@
 import { el, svg } from "./dom.js";
 
 const pointsMax = 300;
+/** Above the line there is room for the highest number. */
+const top = 15;
 
 /** A line over time. `format` writes its numbers. */
 export class Plot {
@@ -45,11 +47,11 @@ export class Plot {
       return;
     }
     const [first, last] = [this.points[0][0], this.points.at(-1)[0]];
-    const room = this.height - 6;
+    const room = this.height - top - 3;
     const range = highest - lowest || 1;
     const x = (at) => (last === first ? 300 : ((at - first) / (last - first)) * 300).toFixed(1);
     const isFlat = highest === lowest && !(highest === this.least);
-    const y = (number) => (isFlat ? this.height / 2 : 3 + room - ((number - lowest) / range) * room).toFixed(1);
+    const y = (number) => (isFlat ? this.height / 2 : top + room - ((number - lowest) / range) * room).toFixed(1);
     const steps = this.points.map(([at, number]) => `${x(at)} ${y(number)}`);
     if (steps.length === 1) steps.unshift(`0 ${y(numbers[0])}`);
     this.line.setAttribute("d", `M${steps.join("L")}`);

@@ -7,6 +7,9 @@ const nodeHeight = 34;
 const gapMin = 14;
 const gapMax = 30;
 const top = 44;
+/** The width of a letter in a key's box, and in a client's; and the same on a small screen. */
+const letters = { key: 7.9, client: 7.9 };
+const smallLetters = { key: 6.4, client: 6.7 };
 
 /** Draws a model into `canvas`. `choose` is called with the kind and the node that was clicked. */
 export function drawGraph(canvas, model, { selected, choose }) {
@@ -100,13 +103,22 @@ function curve(edge, places, nodeWidth, near) {
   return group;
 }
 
+/** Beside a key's name: how often it is written, or how many keys it stands for. Small boxes have no room. */
+function keyNote(node, nodeWidth) {
+  if (nodeWidth < 140) return "";
+  return node.rate >= 0.1 ? `${amount(node.rate)}/s` : node.count > 1 ? `${node.count}` : "";
+}
+
 function box(kind, node, place, nodeWidth, near, selected, choose) {
   const isDim = near && !near.names.has(node.name);
   const isChosen = selected?.kind === kind && selected.name === node.name;
   const pick = () => choose(kind, node);
-  const extra = kind === "key" ? (node.rate >= 0.1 ? `${amount(node.rate)}/s` : node.count > 1 ? `${node.count}` : "")
+  const extra = kind === "key" ? keyNote(node, nodeWidth)
     : node.state !== "live" && node.state !== "running" ? node.state : "";
-  const room = Math.floor((nodeWidth - (kind === "key" ? 20 : 28)) / 7.9) - (extra ? extra.length + 1 : 0);
+  const isSmall = nodeWidth < 140;
+  const letter = (isSmall ? smallLetters : letters)[kind === "key" ? "key" : "client"];
+  const inset = kind === "key" || isSmall ? 11 : 16;
+  const room = Math.floor((nodeWidth - inset * 2 + 2) / letter) - (extra ? extra.length + 1 : 0);
   const name = shown(node.name);
   const group = svg("g", {
     class: `node${isDim ? " dim" : ""}${isChosen ? " chosen" : ""}`, tabindex: "0", role: "button",
@@ -122,7 +134,7 @@ function box(kind, node, place, nodeWidth, near, selected, choose) {
   });
   group.append(
     svg("rect", { width: nodeWidth, height: nodeHeight, rx: kind === "key" ? 6 : nodeHeight / 2 }),
-    svg("text", { class: "node-name", x: kind === "key" ? 11 : 16, y: 22 },
+    svg("text", { class: "node-name", x: inset, y: 22 },
       name.length > room ? `${name.slice(0, Math.max(3, room - 1))}…` : name),
     svg("title", {}, name),
   );

@@ -19,9 +19,9 @@ export class HealthView {
   constructor(bus, frame) {
     Object.assign(this, { bus, frame, slow: new Map(), plugins: new Map() });
     this.build();
-    this.listener = (stats) => this.measured(stats);
+    this.listener = (measured) => this.measured(measured);
     bus.listeners.add(this.listener);
-    if (bus.stats) this.measured(bus.stats);
+    for (const measured of bus.history) this.measured(measured);
     this.watches = [
       bus.link.watch(
         { key: "$broker.clients.*", where: { "/state": { "!=": "live" } } },
@@ -62,11 +62,11 @@ export class HealthView {
     this.showWarnings([]);
   }
 
-  measured(stats) {
+  measured({ at, stats }) {
     for (const { figure, plot, number } of this.cards) {
       const measured = figure.of(stats);
       number.textContent = measured === undefined ? "–" : figure.format(measured);
-      plot.add(measured);
+      plot.add(measured, at);
     }
     const minutes = Math.floor(stats.uptime / 60);
     const since = minutes < 1 ? `${Math.round(stats.uptime)} s` : minutes < 120 ? `${minutes} min`

@@ -28,7 +28,7 @@ export function drawCauses(picture, head, rows, layout) {
   const isTilted = step < 72;
   head.classList.toggle("tilted", isTilted);
   put(head, ...lanes.map((name) => el("span", { title: shown(name),
-    style: { "--own": colour(name), left: `${x(name)}px`, "max-width": isTilted ? "none" : `${step - 8}px` } },
+    style: { "--own": colour(name), left: `${x(name)}px`, "max-width": isTilted ? "none" : `${step - 4}px` } },
     shown(name))));
 }
 

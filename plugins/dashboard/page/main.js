@@ -33,8 +33,10 @@ const notices = {
 
 const place = (name) => document.getElementById(name);
 const link = new Link();
-/** What all views share: the newest statistics, and who wants to hear of them. */
-const bus = { link, stats: null, listeners: new Set(), writeForm: null };
+/** What all views share: the last statistics with their times, and who wants to hear of the next. */
+const bus = { link, history: [], listeners: new Set(), writeForm: null };
+/** Five minutes. */
+const historyMax = 300;
 bus.writeForm = new WriteForm(bus);
 let present = null;
 
@@ -83,9 +85,11 @@ function begin() {
   link.onState(showState);
   link.watch({ key: "$broker.stats" }, (event) => {
     if (event?.event !== "update") return;
-    bus.stats = event.value;
+    const measured = { at: Date.now(), stats: event.value };
+    bus.history.push(measured);
+    if (bus.history.length > historyMax) bus.history.shift();
     place("rate").textContent = `${amount(event.value.rates.writes)} writes/s`;
-    for (const listener of bus.listeners) listener(event.value);
+    for (const listener of bus.listeners) listener(measured);
   });
   link.start();
   show();
