@@ -125,7 +125,7 @@ public enum ProtocolVersion {
     /// for.
     public static let features = [
         "ack", "add", "batch", "calls", "cause", "delivery", "diff", "disconnect", "durable", "every",
-        "explain", "fields", "if", "initial", "live", "old", "patch", "pause", "phase", "shorthand",
-        "since", "trace", "ttl", "values", "where", "while", "who", "why", "will",
+        "explain", "field", "fields", "if", "initial", "live", "old", "patch", "pause", "phase",
+        "shorthand", "since", "trace", "ttl", "values", "where", "while", "who", "why", "will",
     ]
 }

@@ -68,8 +68,8 @@ struct RandomRequests {
     private mutating func writing(_ operation: String) -> [(String, String)] {
         var fields = [("key", key())]
         if operation != "delete" { fields.append(("value", operation == "add" ? addend() : value())) }
-        if operation == "add", chance.oneIn(2) {
-            fields.append(("field", "\"\(chance.pick(["/n", "/a/b", "", "n"]))\""))
+        if ["add", "patch"].contains(operation), chance.oneIn(2) {
+            fields.append(("field", "\"\(chance.pick(["/n", "/a/b", "/0", "/-", "", "n"]))\""))
         }
         if operation != "emit", chance.oneIn(6) { fields.append(("if", "\(chance.below(20))")) }
         if chance.oneIn(4) { fields.append(("cause", "\(chance.below(number))")) }
