@@ -91,7 +91,7 @@ struct RandomRequests {
             ("initial", "false"), ("old", "true"), ("values", "false"), ("fields", #"["/n","/t"]"#),
             ("diff", "true"), ("where", #"{"/n":{">":3}}"#), ("delivery", "\"all\""), ("every", "5"),
             ("phase", "\(chance.below(10))"), ("ack", "true"), ("since", "\(chance.below(number))"),
-            ("epoch", "\"0123456789abcdef\""),
+            ("epoch", "\"0123456789abcdef\""), ("emits", "\(chance.below(number))"),
         ]
         for _ in 0..<chance.below(3) {
             let option = chance.pick(options)

@@ -276,6 +276,7 @@ extension Hub {
         _ reason: EventReason?
     ) {
         let author = sessions[session].author(&keyspace)
+        keyspace.note(emitTo: key)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             if insight.isTracing { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
             return

@@ -72,6 +72,6 @@ extension Operation {
     private func subscribeFields(_ common: FieldSet) -> FieldSet {
         common.with(.key).with(.keys).with(.sub).with(.initial).with(.old).with(.values)
             .with(.fields).with(.difference).with(.condition).with(.delivery).with(.every)
-            .with(.phase).with(.acknowledges).with(.since).with(.epoch)
+            .with(.phase).with(.acknowledges).with(.since).with(.epoch).with(.emits)
     }
 }
