@@ -1,13 +1,15 @@
 // Observers that conform to a role only on an actor. Elsewhere a cast can't tell such an observer from one
 // that doesn't conform at all. So a cast that fails is tried again on the actor on which the observer was
-// added, on the main actor, and where the class is known to conform. Invariant: all calls of an observer go
-// through the same contexts one after the other, so that they stay in order.
+// added, on the main actor, and where the class is known to conform. A class that is found to be an `Observer`
+// nowhere is reported once. Invariant: all calls of an observer go through the same contexts one after the
+// other, so that they stay in order.
 
 import Synchronization
 
 /// Tells observers without a context whose conformance is isolated to an actor.
 enum IsolatedRoles {
     private struct Pair: Hashable {
+        /// The observer's class.
         let observer: ObjectIdentifier
         /// Nil for any role.
         let role: ObjectIdentifier?
@@ -18,6 +20,8 @@ enum IsolatedRoles {
         case on(ObserverContext)
         /// Neither on the main actor nor on an actor where the class has been found to conform to anything.
         case nowhere
+        /// The same, and no role of the class has been found at all, which is reported.
+        case unreached
     }
 
     private static let known = Mutex<[Pair: Place]>([:])
@@ -33,7 +37,11 @@ enum IsolatedRoles {
             home { if !call(registration, pair, home, body) { tryOnMain(registration, pair, body) } }
             return .queued
         }
-        if isNowhere(pair) { return .filtered }
+        switch place(of: pair) {
+        case .nowhere: return .filtered
+        case .unreached: return .dropped
+        case .on, nil: break
+        }
         tryOnMain(registration, pair, body)
         return .queued
     }
@@ -55,9 +63,9 @@ enum IsolatedRoles {
         _ pair: Pair,
         _ body: @escaping @Sendable (Role) -> Void
     ) {
-        guard let context = context(of: pair) else { return noteNowhere(pair) }
+        guard let context = context(of: pair) else { return noteNowhere(registration, pair) }
         context {
-            if !call(registration, pair, context, body) { noteNowhere(pair) }
+            if !call(registration, pair, context, body) { noteNowhere(registration, pair) }
         }
     }
 
@@ -69,14 +77,30 @@ enum IsolatedRoles {
         _ body: (Role) -> Void
     ) -> Bool {
         guard let observer = registration.live else { return true }
-        guard let role = observer as? Role else { return false }
+        guard let role = observer as? Role else {
+            if conforms(observer, to: (any Observer).self) { noteObserver(pair, context) }
+            return false
+        }
         note(pair, context)
         body(role)
         return true
     }
 
+    /// Whether an object conforms to a role here. A cast to a role that the compiler knows would not look at
+    /// where it is, so this must stay generic.
+    @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
+    private static func conforms<Role>(_ observer: any SendableObject, to role: Role.Type) -> Bool {
+        observer as? Role != nil
+    }
+
+    private static func place(of pair: Pair) -> Place? { known.withLock { $0[pair] } }
+
     private static func isNowhere(_ pair: Pair) -> Bool {
-        if case .nowhere = known.withLock({ $0[pair] }) { true } else { false }
+        switch place(of: pair) {
+        case .nowhere, .unreached: true
+        case .on, nil: false
+        }
     }
 
     private static func context(of pair: Pair) -> ObserverContext? {
@@ -86,8 +110,32 @@ enum IsolatedRoles {
         return nil
     }
 
-    private static func noteNowhere(_ pair: Pair) {
-        known.withLock { if $0[pair] == nil { $0[pair] = .nowhere } }
+    /// Every role refines `Observer`, and a conformance to it is isolated as that to the role is. So a class
+    /// that is an observer nowhere has roles that nobody can call, or none.
+    private static func noteNowhere(
+        _ registration: Registration<any SendableObject>,
+        _ pair: Pair
+    ) {
+        let isNews = known.withLock { known in
+            guard known[pair] == nil else { return false }
+            let anyRole = Pair(observer: pair.observer, role: nil)
+            if known[ofObserver(pair)] != nil { known[pair] = .nowhere }
+            if case .on = known[anyRole] { known[pair] = .nowhere }
+            guard known[pair] == nil else { return false }
+            known[pair] = .unreached
+            defer { known[anyRole] = .unreached }
+            return known[anyRole] == nil
+        }
+        if isNews, let observer = registration.live { UnreachedObserver.report(type(of: observer)) }
+    }
+
+    /// Notes that a class is an observer in a context, though not in this role.
+    private static func noteObserver(_ pair: Pair, _ context: ObserverContext) {
+        known.withLock { $0[ofObserver(pair)] = .on(context) }
+    }
+
+    private static func ofObserver(_ pair: Pair) -> Pair {
+        Pair(observer: pair.observer, role: ObjectIdentifier((any Observer).self))
     }
 
     /// Notes the first context in which a class was found to conform. Its other roles are tried there, too.
@@ -96,10 +144,11 @@ enum IsolatedRoles {
             if case .on = known[pair] { return }
             known[pair] = .on(context)
             let anyRole = Pair(observer: pair.observer, role: nil)
-            guard known[anyRole] == nil else { return }
+            if case .on = known[anyRole] { return }
             known[anyRole] = .on(context)
             for other in known.keys where other.observer == pair.observer {
-                if case .nowhere = known[other] { known[other] = nil }
+                if case .on = known[other] { continue }
+                known[other] = nil
             }
         }
     }

@@ -13,7 +13,8 @@ public enum ObserverOutcome: String, Sendable {
     /// The event doesn't meet its condition, or the observer doesn't conform to the protocol where it was
     /// tried.
     case filtered
-    /// There was no room for the event, or the observer has ended.
+    /// There was no room for the event, or the observer has ended, or no call reaches it
+    /// (``UnreachedObserver``).
     case dropped
 }
 

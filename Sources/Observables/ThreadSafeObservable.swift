@@ -29,7 +29,7 @@
 /// ```
 /// Observers with a context (`add(_:on:)`) are called there, later. Those whose conformance is isolated to
 /// the main actor are called on it without a context, too; if it is isolated to another actor, they need that
-/// context. All others are called on the notifying thread, in the order in which they were added, outside of
+/// context, or they are reported (``UnreachedObserver``). All others are called on the notifying thread, in the order in which they were added, outside of
 /// every lock: they may publish again, add and remove. Adding and removing from other threads don't wait for
 /// a running notification. A removed observer isn't called any more (a call that has begun may still be
 /// running). An added one is called from the next notification on. Two threads that notify at the same time

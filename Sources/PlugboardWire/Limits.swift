@@ -128,8 +128,8 @@ public enum ProtocolVersion {
     /// The words of the greeting's `features` in alphabetical order: abilities that a client may check
     /// for.
     public static let features = [
-        "ack", "add", "batch", "calls", "cause", "delivery", "diff", "disconnect", "durable", "every",
-        "explain", "fields", "if", "initial", "live", "old", "patch", "pause", "phase", "shorthand",
-        "since", "trace", "ttl", "values", "where", "while", "who", "why", "will",
+        "ack", "add", "batch", "calls", "cause", "delivery", "diff", "disconnect", "durable", "emits",
+        "every", "explain", "field", "fields", "if", "initial", "live", "old", "patch", "pause", "phase",
+        "shorthand", "since", "trace", "ttl", "values", "where", "while", "who", "why", "will",
     ]
 }

@@ -69,6 +69,19 @@ final class VerbTests: BrokerSuite {
         }
     }
 
+    @Test("patch --field changes, adds and removes one element, and says where there is none")
+    func patchesParts() throws {
+        _ = try run("publish", "list", #"[{"n":1},2]"#)
+        #expect(try run("patch", "list", "--field", "/0", #"{"n":3}"#).output == "revision 2\n")
+        #expect(try run("patch", "list", "--field", "/-", "4").end == .exited(0))
+        #expect(try run("patch", "list", "null", "--field", "/1").end == .exited(0))
+        #expect(try run("get", "list").output == #"[{"n":3},4]"# + "\n")
+        let finished = try run("patch", "list", "--field", "/2/n", "1")
+        #expect(finished.end == .exited(1))
+        #expect(finished.messages.contains("the whole value is an array of 2 elements"))
+        #expect(try run("patch", "list", "--field", "n", "1").end == .exited(64))
+    }
+
     @Test("patch merges, delete removes, and a missing key is refused with status 1")
     func patchAndDelete() throws {
         _ = try run("publish", "p", #"{"a":1,"b":2}"#)

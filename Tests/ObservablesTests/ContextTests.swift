@@ -34,6 +34,36 @@ private final class Ear: ToneObserver, Sendable {
     }
 }
 
+@globalActor private actor Stage {
+    static let shared = Stage()
+}
+
+/// Conforms only on an actor that nobody has met.
+@Stage private final class Singer: @Stage ToneObserver {
+    let tones: Recorder<Int>
+
+    nonisolated init(_ tones: Recorder<Int>) {
+        self.tones = tones
+    }
+
+    func hear(_ tone: Int) { tones.record(tone) }
+}
+
+private protocol LanternObserver: Observer {
+    func shine()
+}
+
+/// Observers, though not of tones: here, and on the main actor.
+private final class Lamp: LanternObserver, Sendable {
+    func shine() {}
+}
+
+@MainActor private final class Spot: @MainActor LanternObserver {
+    nonisolated init() {}
+
+    func shine() {}
+}
+
 @MainActor private final class Panel {
     private(set) var texts: [String] = []
 
@@ -121,6 +151,34 @@ struct ContextTests {
         }
         #expect(await eventually { screen.tones.all.count == 3 })
         #expect(screen.tones.all == [1, 2, 3])
+    }
+
+    @Test("one that conforms only on an unknown actor is reported once, and is told when the actor is known")
+    func unknownActor() async {
+        let reports = Recorder<String>()
+        UnreachedObserver.report(to: { reports.record($0.observer) })
+        defer { UnreachedObserver.report(to: nil) }
+        let (observable, singer, tones) = (ThreadSafeObservable(), Singer(Recorder()), Recorder<Int>())
+        let outcomes = Recorder<[ObserverOutcome]>()
+        let tracing = observable.trace { outcomes.record($0.observers.map(\.outcome)) }
+        let (lamp, spot) = (Lamp(), Spot())
+        observable.add(singer, lamp, spot, isolation: nil)
+        observable.withObservers { (observer: any ToneObserver) in observer.hear(1) }
+        #expect(await eventually { reports.all.contains { $0.hasSuffix("Singer") } })
+        for tone in 2...3 { observable.withObservers { (observer: any ToneObserver) in observer.hear(tone) } }
+        #expect(reports.all.filter { $0.hasSuffix("Singer") }.count == 1)
+        #expect(!reports.all.contains { $0.hasSuffix("Lamp") || $0.hasSuffix("Spot") })
+        #expect(outcomes.all.last?.first == .dropped)
+        #expect(singer.tones.all.isEmpty)
+        // Another one of its class is added on its actor, and then the first is told as well.
+        let other = Singer(tones)
+        await Task { @Stage in observable.add(other) }.value
+        observable.withObservers { (observer: any ToneObserver) in observer.hear(4) }
+        #expect(await eventually { tones.all == [4] })
+        observable.withObservers { (observer: any ToneObserver) in observer.hear(5) }
+        #expect(await eventually { singer.tones.all.last == 5 })
+        tracing.dispose()
+        withExtendedLifetime((lamp, spot)) {}
     }
 
     @Test("the same on a thread of its own")

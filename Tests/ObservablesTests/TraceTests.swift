@@ -228,7 +228,7 @@ struct OtherActorTests {
         #expect(await eventually { heard.all == (1...20).map { "\($0)" } })
     }
 
-    @Test("one that is added elsewhere without its context shows as filtered in the trace")
+    @Test("one that is added elsewhere without its context shows as dropped in the trace")
     func elsewhere() async {
         let (heard, outcomes) = (Recorder<String>(), Recorder<ObserverOutcome>())
         let lamp = LonelyLamp(heard)
@@ -238,7 +238,7 @@ struct OtherActorTests {
         #expect(
             await eventually {
                 publisher.withObservers { (observer: any LightObserver) in observer.lightChanged(to: "red") }
-                return outcomes.all.last == .filtered
+                return outcomes.all.last == .dropped
             }
         )
         #expect(heard.all == [])

@@ -29,6 +29,9 @@ struct TurnEndTests {
     @Test("leaves publishes, and all that is behind them, for the next", arguments: [0, 1, 2, 3])
     func publishes(allowed: Int) {
         test.send("subscribe k", from: observer)
+        // Who observes the key is known from here on, so that finding them is no work.
+        test.send("publish k 0", from: observer)
+        _ = test.lines(of: observer)
         let lines = [
             publish(1), publish(2), publish(3), #"{"op":"get","key":"k"}"#, publish(4), "\"nonsense",
         ]

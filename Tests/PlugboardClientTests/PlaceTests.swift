@@ -186,4 +186,53 @@ struct PlaceTests {
         )
         observing.dispose()
     }
+
+    @Test("emits that came meanwhile are counted once, from any place, on an idle bus too")
+    func missedEmits() async throws {
+        let broker = try await TestBroker(isKept: true)
+        let (bus, writer) = (try await broker.connect(), try await broker.connect())
+        try await writer.publish("a", 0)
+        for number in 0..<3 { try await writer.emit("e", number) }
+        var options = SubscribeOptions(delivery: .all, countsEmits: true)
+        var told: [Int] = []
+        for round in 0..<6 {
+            var events: [Event] = []
+            for try await event in try await bus.subscribe("**", options: options) {
+                events.append(event)
+                if event.kind == .synced { break }
+            }
+            told += events.compactMap(\.missedEmits)
+            #expect(events.dropFirst().allSatisfy { $0.missedEmits == nil })
+            let place = try #require(events.last?.place)
+            options.since = try JSON(encoding: place).decode(as: Place.self)
+            #expect(options.since == place)
+            // Each round has other things between the emits that are missed.
+            try await writer.emit("e", 10)
+            if round % 2 == 1 { try await writer.publish("a", round) }
+            try await writer.emit("other", 11)
+            if round == 3 { try await writer.publish("a", round) }
+        }
+        #expect(told == [2, 2, 2, 2, 2])
+    }
+
+    @Test("emits are counted after a broken connection, and not where nobody knows them")
+    func missedEmitsOfAConnection() async throws {
+        let broker = try await TestBroker(isKept: true)
+        let (bus, writer) = (try await broker.connect(), try await broker.connect())
+        let heard = Log<Event>()
+        let options = SubscribeOptions(countsEmits: true)
+        let observing = try await bus.subscribe("*", options: options) { heard.add($0) }
+        try await writer.emit("e", 1)
+        try await eventually("it is heard") { heard.all.contains { $0.kind == .emit } }
+        let number = try #require(bus.greeting?.client)
+        try await writer.disconnect(client: number)
+        try await eventually("it is back") { heard.all.filter { $0.kind == .synced }.count == 2 }
+        #expect(heard.all.last { $0.kind == .synced }?.missedEmits == 0)
+        try await broker.stop()
+        try await eventually("it notices") { !bus.state.isConnected }
+        try await broker.start()
+        try await eventually("it is back") { heard.all.filter { $0.kind == .synced }.count == 3 }
+        #expect(heard.all.last { $0.kind == .synced }.map { $0.missedEmits == nil } == true)
+        observing.dispose()
+    }
 }

@@ -115,6 +115,24 @@ struct RequestTests {
         await #expect { try await bus.add("cart", 1) } throws: { ($0 as? BusError)?.code == .conflict }
     }
 
+    @Test("a patch changes, adds and removes single elements of an array")
+    func elements() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        try await bus.publish("list", JSON(#"[{"n":1},{"n":2}]"#))
+        try await bus.patch("list", ["n": 3], field: "/1")
+        let revision = try await bus.patch("list", ["n": 4], field: "/-")
+        try await bus.patch("list", JSON.null, field: "/0", ifRevision: revision)
+        #expect(try await bus.entry("list")?.value == JSON(#"[{"n":3},{"n":4}]"#))
+        try await bus.batch { batch in try batch.patch("list", 5, field: "/0/n") }
+        #expect(try await bus.entry("list")?.value == JSON(#"[{"n":5},{"n":4}]"#))
+        await #expect {
+            try await bus.patch("list", 1, field: "/7")
+        } throws: {
+            ($0 as? BusError)?.code == .conflict
+        }
+    }
+
     @Test("keys come from all pages, in order")
     func pages() async throws {
         let broker = try await TestBroker()

@@ -52,12 +52,13 @@ struct CartPluginTests {
         return texts
     }
 
-    @Test("a called command is answered with the cart, or with the reason why not")
+    @Test("a called command is answered with what the line has become, or with the reason why not")
     func calls() async throws {
         let (shop, plugin) = try await open()
-        let cart: JSON = try await shop.bus.call("cart.add", ["sku": "phone"])
-        #expect(cart.text == #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
-        #expect(try await shop.text("cart.items") == cart.text)
+        let answer: JSON = try await shop.bus.call("cart.add", ["sku": "phone"])
+        #expect(answer.text == #"{"sku":"phone","quantity":1,"lines":1}"#)
+        let items = #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#
+        #expect(try await shop.text("cart.items") == items)
         let error = await #expect(throws: BusError.self) {
             let _: JSON = try await shop.bus.call("cart.add", ["sku": "soon"])
         }
@@ -222,6 +223,46 @@ struct CartPluginTests {
         let reads = try tap.requests().filter { $0["op"]?.string == "get" }.compactMap { $0["key"]?.string }
         #expect(reads.filter { $0 == "cart.items" }.count == 1)
         #expect(try tap.written().filter { $0 == "cart.items" }.count == 22, "its beginning and 21 changes")
+    }
+
+    @Test("with 500 products in the cart, a command sends at most 8 KB, and the bus has the whole cart")
+    func largeCart() async throws {
+        let shop = try await Shop()
+        let lines = (0..<500).map {
+            #"{"sku":"p\#($0)","title":"Product \#($0)","price":49.95,"quantity":1}"#
+        }
+        try await shop.publish("cart.items", "[\(lines.joined(separator: ","))]")
+        for sku in ["p250", "new"] {
+            try await shop.publish("catalog.\(sku)", #"{"title":"A","price":9.50}"#)
+        }
+        let tap = try Wiretap(path: shop.folder + "/tap", broker: shop.path)
+        let plugin = try PluginProcess("cart", ["--socket", tap.path], folder: shop.folder)
+        try await begun(shop)
+        func sent(_ body: () async throws -> Void) async throws -> Int {
+            let before = tap.heardBytes
+            try await body()
+            return tap.heardBytes - before
+        }
+        let changed = #"{"sku":"p250","title":"A","price":9.50,"quantity":2}"#
+        let added = #"{"sku":"new","title":"A","price":9.50,"quantity":1}"#
+        let emitted = try await sent {
+            try await shop.emit("cart.add", #"{"sku":"p250"}"#)
+            let items = lines[..<250] + [changed] + lines[251...]
+            try await shop.waitFor("cart.items", "[\(items.joined(separator: ","))]")
+        }
+        let called = try await sent {
+            let answer: JSON = try await shop.bus.call("cart.add", ["sku": "new"])
+            #expect(answer.text == #"{"sku":"new","quantity":1,"lines":501}"#)
+        }
+        let removed = try await sent {
+            let answer: JSON = try await shop.bus.call("cart.remove", ["sku": "p0"])
+            #expect(answer.text == #"{"sku":"p0","quantity":0,"lines":500}"#)
+        }
+        #expect((100...8_000).contains(emitted) && (100...8_000).contains(called))
+        #expect((100...8_000).contains(removed))
+        let items = lines[1..<250] + [changed] + lines[251...] + [added]
+        #expect(try await shop.text("cart.items") == "[\(items.joined(separator: ","))]")
+        #expect(try await plugin.stop().status == 0)
     }
 
     @Test("a cart.items that is no cart is left alone until it is cleared")

@@ -68,8 +68,8 @@ struct RandomRequests {
     private mutating func writing(_ operation: String) -> [(String, String)] {
         var fields = [("key", key())]
         if operation != "delete" { fields.append(("value", operation == "add" ? addend() : value())) }
-        if operation == "add", chance.oneIn(2) {
-            fields.append(("field", "\"\(chance.pick(["/n", "/a/b", "", "n"]))\""))
+        if ["add", "patch"].contains(operation), chance.oneIn(2) {
+            fields.append(("field", "\"\(chance.pick(["/n", "/a/b", "/0", "/-", "", "n"]))\""))
         }
         if operation != "emit", chance.oneIn(6) { fields.append(("if", "\(chance.below(20))")) }
         if chance.oneIn(4) { fields.append(("cause", "\(chance.below(number))")) }
@@ -91,7 +91,7 @@ struct RandomRequests {
             ("initial", "false"), ("old", "true"), ("values", "false"), ("fields", #"["/n","/t"]"#),
             ("diff", "true"), ("where", #"{"/n":{">":3}}"#), ("delivery", "\"all\""), ("every", "5"),
             ("phase", "\(chance.below(10))"), ("ack", "true"), ("since", "\(chance.below(number))"),
-            ("epoch", "\"0123456789abcdef\""),
+            ("epoch", "\"0123456789abcdef\""), ("emits", "\(chance.below(number))"),
         ]
         for _ in 0..<chance.below(3) {
             let option = chance.pick(options)

@@ -102,6 +102,23 @@ struct ValueVectorTests {
         }
     }
 
+    @Test("a patch of a part gives the result of the table, or is refused as it says")
+    func patchesParts() throws {
+        let asker = try Asker()
+        for row in try VectorTable("part_patches.tsv", columns: 4...4).rows {
+            _ = try asker.ask(#"{"op":"delete","id":1,"key":"k"}"#)
+            if row.columns[0] != "-" { #expect(try asker.publish(try row.bytes(0)) == nil, "\(row)") }
+            let head = Array(#"{"op":"patch","id":1,"key":"k","value":"#.utf8) + (try row.bytes(1))
+            let line = head + Array(#","field":"#.utf8) + (try row.bytes(2)) + Array("}".utf8)
+            let (before, code) = (try asker.value(), try asker.code(line))
+            if ["conflict", "too_deep"].contains(row.columns[3]) {
+                #expect(try code == row.columns[3] && asker.value() == before, "\(row)")
+            } else {
+                #expect(try code == nil && asker.value() == row.bytes(3), "\(row)")
+            }
+        }
+    }
+
     @Test("a number is added exactly, to a value or to a part of it, or refused as the table says")
     func adds() throws {
         let asker = try Asker()

@@ -78,12 +78,14 @@ struct Cart: Equatable {
     }
 
     /// Adds a product, or raises its quantity. The line gets the product's new title and price.
-    mutating func add(_ product: Product, quantity: Int) throws(Rejection) {
+    @discardableResult
+    mutating func add(_ product: Product, quantity: Int) throws(Rejection) -> LineChange {
         guard let index = lines.firstIndex(where: { $0.sku == product.sku }) else {
             guard lines.count < CartLimits.linesMax else {
                 throw Rejection(sku: product.sku, .badRequest, "the cart has \(lines.count) lines already")
             }
-            return lines.append(CartLine(product, quantity: quantity))
+            lines.append(CartLine(product, quantity: quantity))
+            return LineChange(at: "-", lines[lines.count - 1].json)
         }
         // Both are within the limits, so the sum can't overflow.
         let sum = lines[index].quantity + quantity
@@ -91,16 +93,35 @@ struct Cart: Equatable {
             throw Rejection(sku: product.sku, .badRequest, "\(sum) pieces are more than one cart takes")
         }
         lines[index] = CartLine(product, quantity: sum)
+        return LineChange(at: "\(index)", lines[index].json)
     }
 
     /// Removes a product with all its pieces.
-    mutating func remove(sku: String) throws(Rejection) {
+    @discardableResult
+    mutating func remove(sku: String) throws(Rejection) -> LineChange {
         guard let index = lines.firstIndex(where: { $0.sku == sku }) else {
             throw Rejection(sku: sku, .unknownProduct, "it isn't in the cart")
         }
         lines.remove(at: index)
+        return LineChange(at: "\(index)", .null)
     }
+
+    /// The number of pieces of a product.
+    func quantity(of sku: String) -> Int { lines.first { $0.sku == sku }?.quantity ?? 0 }
 
     /// The value of `cart.items`.
     var json: JSON { .array(lines.map(\.json)) }
+}
+
+/// What a command changes of `cart.items`: one line.
+struct LineChange: Equatable {
+    /// The line's place, as a JSON Pointer. `/-` is the one behind the last.
+    let field: String
+    /// The line; null if it goes.
+    let value: JSON
+
+    init(at token: String, _ value: JSON) {
+        field = "/" + token
+        self.value = value
+    }
 }

@@ -1,6 +1,6 @@
-// Connects the cart with the bus. It publishes a changed cart only if nobody else changed it in the meantime.
-// The bus hands it one command at a time, emitted or called. It remembers the cart only to avoid reading it
-// again: before it answers, it makes sure that the bus has the same cart.
+// Connects the cart with the bus. It changes the cart only if nobody else changed it in the meantime, and sends
+// only the line that changed. The bus hands it one command at a time, emitted or called. It remembers the cart
+// only to avoid reading it again: before it answers, it makes sure that the bus has the same cart.
 
 import PlugboardClient
 
@@ -39,17 +39,17 @@ actor CartKeeper {
         }
     }
 
-    /// The same for a call. The answer is the cart, or the reason for the refusal.
+    /// The same for a call. The answer is what has become of the line, or the reason for the refusal.
     func answer(_ call: Call) async throws -> JSON {
         switch await outcome(call.key, call.value) {
-        case .success(let cart): return cart.json
+        case .success(let answer): return answer
         case .failure(let rejection as Rejection):
             throw CallError(BusError.Code(rawValue: rejection.reason.rawValue), rejection.explanation)
         case .failure(let error): throw error
         }
     }
 
-    private func outcome(_ key: String, _ value: JSON?) async -> Result<Cart, any Error> {
+    private func outcome(_ key: String, _ value: JSON?) async -> Result<JSON, any Error> {
         do {
             return .success(try await carryOut(try CartCommand(key: key, value: value)))
         } catch {
@@ -64,18 +64,28 @@ actor CartKeeper {
         await reject(Rejection(sku: sku, .badRequest, "commands are emitted, not published"), event)
     }
 
-    private func carryOut(_ command: CartCommand) async throws -> Cart {
+    private func carryOut(_ command: CartCommand) async throws -> JSON {
         switch command {
         case .clear:
             keep(Cart(), try await bus.publish(Self.key, Cart().json))
-            return Cart()
+            return .object(["lines": .integer(0)])
         case .remove(let sku):
-            return try await change(sku) { cart throws(Rejection) in try cart.remove(sku: sku) }
+            let cart = try await change(sku) { cart throws(Rejection) in try cart.remove(sku: sku) }
+            return Self.answer(sku, cart)
         case .add(let sku, let quantity):
             let product = try await product(sku)
-            return try await change(sku) { cart throws(Rejection) in try cart.add(product, quantity: quantity)
+            let cart = try await change(sku) { cart throws(Rejection) in
+                try cart.add(product, quantity: quantity)
             }
+            return Self.answer(sku, cart)
         }
+    }
+
+    private static func answer(_ sku: String, _ cart: Cart) -> JSON {
+        .object([
+            "sku": .string(sku), "quantity": .integer(cart.quantity(of: sku)),
+            "lines": .integer(cart.lines.count),
+        ])
     }
 
     private func product(_ sku: String) async throws -> Product {
@@ -92,17 +102,18 @@ actor CartKeeper {
     /// Changes the cart, and publishes it if the bus still has the cart that was changed.
     private func change(
         _ sku: String,
-        _ body: (inout Cart) throws(Rejection) -> Void
+        _ body: (inout Cart) throws(Rejection) -> LineChange
     ) async throws -> Cart {
         for _ in 0..<Self.attempts {
             var (cart, revision) = try await current(sku)
+            let change: LineChange
             do throws(Rejection) {
-                try body(&cart)
+                change = try body(&cart)
             } catch {
                 guard try await isCurrent(revision) else { continue }
                 throw error
             }
-            if try await publish(cart, after: revision, sku) { return cart }
+            if try await publish(change, of: cart, after: revision, sku) { return cart }
         }
         throw Rejection(sku: sku, .badRequest, "others keep changing \(Self.key)")
     }
@@ -128,9 +139,18 @@ actor CartKeeper {
     }
 
     /// Returns false if another client was faster.
-    private func publish(_ cart: Cart, after revision: Int, _ sku: String) async throws -> Bool {
+    private func publish(
+        _ change: LineChange,
+        of cart: Cart,
+        after revision: Int,
+        _ sku: String
+    ) async throws -> Bool {
         do {
-            keep(cart, try await bus.publish(Self.key, cart.json, ifRevision: revision))
+            let written =
+                revision == 0
+                ? try await bus.publish(Self.key, cart.json, ifRevision: 0)
+                : try await bus.patch(Self.key, change.value, field: change.field, ifRevision: revision)
+            keep(cart, written)
             return true
         } catch let error as BusError where error.isConflict {
             known = nil

@@ -4,11 +4,11 @@
 //   emit cart.remove {"sku":"B07"}
 //   emit cart.clear {}
 //
-// The answer to an emitted command is a new `cart.items`, or `cart.rejected`. The answer to a
-// call (`call cart.clear`) is the cart, or an error that says why not. The plugin keeps no state
-// of its own: it continues from what the bus holds, so you can stop and start it at any time.
-// The cart is an array, which keeps the order. An array is always published whole, so each
-// command sends all lines, but reads and changes only its own.
+// The answer to an emitted command is a new `cart.items`, or `cart.rejected`. The answer to a call
+// is {"sku":"B07","quantity":2,"lines":1} (of `cart.clear`: {"lines":0}), or an error that says why
+// not. The plugin keeps no state of its own: it continues from what the bus holds, so you can stop
+// and start it at any time. The cart is an array, which keeps the order. Each command sends only
+// the line that it changes.
 
 import PlugboardClient
 
@@ -18,7 +18,8 @@ let arguments = PluginArguments.read(
     keeps the shopping cart in cart.items
 
     Takes cart.add {"sku":…,"quantity":…}, cart.remove {"sku":…} and cart.clear as emitted
-    events and as calls. It answers a call with the cart. It looks products up at
+    events and as calls. It answers a call with the product, how many pieces of it the cart
+    has now, and how many lines: {"sku":…,"quantity":…,"lines":…}. It looks products up at
     catalog.<sku>. A line of the cart has the title and the price that its product had when
     it was last added. If a command can't be done, the plugin emits
     cart.rejected {"sku":…,"reason":"unknown_product"|"not_for_sale"|"bad_request"}.

@@ -1,7 +1,6 @@
 // The plugin around the server: it opens the place, starts the server's thread, leaves the address where
 // its user finds it, and answers who asks for the dashboard to be there.
 
-import Foundation
 import PlugboardClient
 import PlugboardPosix
 import PlugboardWire
@@ -66,10 +65,12 @@ struct Dashboard {
     private func showInBrowser() {
         guard let opener else { return }
         let page = file.signpost.hasPrefix("/") ? file.signpost : Folder.current() + "/" + file.signpost
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: opener)
-        process.arguments = [page]
-        do { try process.run() } catch { Console.warn("\(opener): \(error.localizedDescription)") }
+        do {
+            // The browser that it starts outlives it, and this plugin.
+            try ChildProcess(starting: ChildStart(program: opener, arguments: [page])).letGo()
+        } catch {
+            Console.warn("\(opener): \(error)")
+        }
     }
 
     func end() {

@@ -41,6 +41,11 @@ struct LogLine {
         if !event.unacknowledged.isEmpty {
             members.append(("unacked", .array(event.unacknowledged.map { .string($0) })))
         }
+        if event.isMissed, event.kind != .synced { members.append(("missed", .true)) }
+        // With emits of its revision that came before, nobody counts them again.
+        if event.kind == .synced, let emits = event.place.emits, emits.count > 0 {
+            members.append(("emitted", emits.json))
+        }
         // In a snapshot, nobody could go on behind this line.
         if !event.isInitial, event.place != .beginning {
             members.append(("epoch", .string(event.place.epoch)))
@@ -81,5 +86,18 @@ struct LogLine {
     private static func shortened(_ text: String) -> String {
         let shown = text.prefix(shownMax)
         return shown.endIndex == text.endIndex ? text : shown + "…"
+    }
+}
+
+extension Place.Emits {
+    /// As the logger writes it.
+    var json: JSON { .object(["revision": .integer(revision), "count": .integer(count)]) }
+
+    /// Reads what the logger wrote.
+    init?(_ json: JSON?) {
+        guard let revision = json?["revision"]?.integer, let count = json?["count"]?.integer else {
+            return nil
+        }
+        self.init(revision: revision, count: count)
     }
 }

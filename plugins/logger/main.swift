@@ -38,9 +38,9 @@ let arguments = PluginArguments.read(
 
     A logger goes on behind the last line of its file, even if it was killed. The line
     "resumed" says up to which revision the log was complete. All updates and deletes since
-    then follow, up to "synced", if the broker has a journal; otherwise the newest of each
-    key, with "skipped". Emits of that time are missing: "emits" is null, because the broker
-    doesn't count them. A line "gap" instead of "resumed" means that the broker no longer
+    then follow, with "missed", up to "synced", if the broker has a journal; otherwise the
+    newest of each key, with "skipped". Emits of that time are missing: "emits" says how
+    many, or is null if the broker doesn't know. A line "gap" instead of "resumed" means that the broker no longer
     knows what happened meanwhile; the current values follow.
     """,
     options: [file, maxBytes, keep, withoutValues, verbose]
@@ -62,14 +62,17 @@ await Plugin.run(arguments) { bus in
         values: !arguments.has(withoutValues),
         delivery: .all,
         phase: 9,
-        since: place
+        since: place,
+        countsEmits: true
     )
     var marks = LogMarks(since: place)
     for try await event in try await bus.subscribe("**", options: options) {
         let time = WallClock.millisecondsSince1970()
         if let (mark, since) = marks.mark(before: event) {
-            try log.append(mark.json(since: since, time: UTCTime.text(time)))
-            if isVerbose { Console.say(mark.text(since: since, time: UTCTime.timeOfDay(time))) }
+            try log.append(mark.json(since: since, before: event, time: UTCTime.text(time)))
+            if isVerbose {
+                Console.say(mark.text(since: since, before: event, time: UTCTime.timeOfDay(time)))
+            }
         }
         let line = LogLine(event, at: time)
         try log.append(line.json)

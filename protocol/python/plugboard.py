@@ -912,10 +912,15 @@ class Write:
 
     @staticmethod
     def patch(
-        key: str, value: Any, *, if_revision: Optional[int] = None, cause: Optional[int] = _ABSENT
+        key: str,
+        value: Any,
+        *,
+        field: Optional[str] = None,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
     ) -> Write:
-        """Merges a patch (RFC 7396) into a value."""
-        return Write("patch", key, value, if_revision, cause)
+        """Merges a patch (RFC 7396) into a value, or into the part that a JSON Pointer names."""
+        return Write("patch", key, value, if_revision, cause, field=field)
 
     @staticmethod
     def add(
@@ -1779,13 +1784,15 @@ class Bus:
         key: str,
         value: Any,
         *,
+        field: Optional[str] = None,
         if_revision: Optional[int] = None,
         cause: Optional[int] = _ABSENT,
         durable: bool = False,
         timeout: Optional[float] = None,
     ) -> int:
-        """Merges a patch (RFC 7396) into a value: null removes a member. Returns the revision."""
-        write = Write("patch", key, value, if_revision, cause)
+        """Merges a patch (RFC 7396) into a value, or into the part that the JSON Pointer `field` names: in an
+        array an element, or with `-` a new one. None removes a member or an element. Returns the revision."""
+        write = Write("patch", key, value, if_revision, cause, field=field)
         return await self.write(write, durable=durable, timeout=timeout)
 
     async def add(
@@ -2844,13 +2851,14 @@ class BlockingBus:
         key: str,
         value: Any,
         *,
+        field: Optional[str] = None,
         if_revision: Optional[int] = None,
         cause: Optional[int] = _ABSENT,
         durable: bool = False,
         timeout: Optional[float] = None,
     ) -> int:
-        """Merges a patch (RFC 7396) into a value."""
-        write = Write("patch", key, value, if_revision, cause)
+        """Merges a patch (RFC 7396) into a value, or into the part that a JSON Pointer names."""
+        write = Write("patch", key, value, if_revision, cause, field=field)
         return self.write(write, durable=durable, timeout=timeout)
 
     def add(

@@ -41,7 +41,7 @@ extension EventLoop {
             hub.restore(record, line, &authors)
         }
         authors.release(&hub.keyspace)
-        hub.keyspace.resume(epoch, at: recovered.revision)
+        hub.keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
         try hub.durability.begin(writer, records)
         tell(recovered, hub.keyspace.keyCount)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)

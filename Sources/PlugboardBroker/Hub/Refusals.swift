@@ -56,8 +56,8 @@ extension Refusal {
         return refusal
     }
 
-    /// The same about the number or the part that an `add` names.
-    func ofSum(_ request: Request, at revision: UInt64) -> Refusal {
+    /// The same about the number or the part that a write names.
+    func ofPart(_ request: Request, at revision: UInt64) -> Refusal {
         var refusal = self
         refusal.offset = request.has(.field) ? request.field.start : request.key.start
         if code == .conflict { refusal.revision = revision }

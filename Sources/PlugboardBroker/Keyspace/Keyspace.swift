@@ -21,6 +21,8 @@ struct Keyspace: ~Copyable {
     /// The bus ends for everybody: what clients leave to be done is not done.
     private(set) var isClosed = false
     private(set) var history: History
+    /// The last emits, to be counted.
+    private(set) var emits = EmitLog()
     private(set) var authors = Authors()
     private var observables = ObservableTable()
     private var lifetimes = Lifetimes()
@@ -42,9 +44,10 @@ struct Keyspace: ~Copyable {
         revision += 1
     }
 
-    /// Goes on with the revision counter of an earlier broker.
-    mutating func resume(_ epoch: String, at revision: UInt64) {
+    /// Goes on with the revision counter of an earlier broker, if `epoch` isn't new.
+    mutating func resume(_ epoch: String, at revision: UInt64, isNew: Bool = false) {
         (self.epoch, self.revision) = (epoch, revision)
+        if !isNew { emits.begin(after: revision) }
     }
 
     // MARK: Finding keys
@@ -242,6 +245,9 @@ struct Keyspace: ~Copyable {
     ) {
         history.append(operation, observable, author, revision: revision, cause: cause, &authors)
     }
+
+    /// Counts an emit, whether anybody hears it or not.
+    mutating func note(emitTo key: Span<UInt8>) { emits.note(key, at: revision) }
 
     /// Says of the write that was just remembered why the broker made it.
     mutating func note(_ reason: EventReason) { history.note(reason) }

@@ -32,7 +32,8 @@ extension EventLoop {
         var authors = RestoredAuthors()
         let recovered = try state.read { record, line in hub.restore(record, line, &authors) }
         authors.release(&hub.keyspace)
-        hub.keyspace.resume(recovered.epoch ?? hub.keyspace.epoch, at: recovered.revision)
+        let epoch = recovered.epoch ?? hub.keyspace.epoch
+        hub.keyspace.resume(epoch, at: recovered.revision, isNew: recovered.epoch == nil)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
 }

@@ -65,6 +65,34 @@ extension Hub {
         return deletes.values.sorted().map { keyspace.history[$0] }
     }
 
+    /// How many emits an observer missed, if it asks: those of the revision that it names and of later ones.
+    func countEmits(
+        of wanted: [ByteRange],
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: SessionHandle
+    ) -> EmitCount? {
+        guard request.has(.emits) else { return nil }
+        let (first, present) = (requests.decoder.options.emits, revision)
+        let isKnown = isOfThisLife(request, line) && first <= present && first >= keyspace.emits.completeSince
+        let missed = isKnown ? countEmits(from: first, of: wanted, line, session) : nil
+        return EmitCount(missed: missed, latest: countEmits(from: present, of: wanted, line, session))
+    }
+
+    private func countEmits(
+        from revision: UInt64,
+        of wanted: [ByteRange],
+        _ line: Span<UInt8>,
+        _ session: SessionHandle
+    ) -> UInt64 {
+        var count: UInt64 = 0
+        for place in keyspace.emits.places(from: revision)
+        where isWanted(keyspace.emits.key(place), wanted, line, session) {
+            count += keyspace.emits.times(place)
+        }
+        return count
+    }
+
     /// Owes a write that an observer missed; of a key that it is owed already, the newer one.
     mutating func owe(missed entry: History.Entry, to subscription: SubscriptionHandle) {
         let observable = entry.observable
@@ -85,8 +113,36 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) -> Bool {
-        let key = keyspace[observable].key
+        isWanted(keyspace[observable].key, wanted, line, session)
+    }
+
+    private func isWanted(
+        _ key: Span<UInt8>,
+        _ wanted: [ByteRange],
+        _ line: Span<UInt8>,
+        _ session: SessionHandle
+    ) -> Bool {
         guard sessions[session].authorize(.subscribe, key) else { return false }
         return wanted.contains { Pattern.matches($0.bytes(of: line), key) }
+    }
+}
+
+/// What a new subscription is told of emits that came before it.
+struct EmitCount {
+    /// Those that it asked for; nil if they are not all known.
+    let missed: UInt64?
+    /// Those that carry the present revision.
+    let latest: UInt64
+
+    func append(to buffer: inout ByteBuffer) {
+        buffer.append(#","emits":{"#)
+        if let missed {
+            buffer.append(#""missed":"#)
+            buffer.append(decimal: missed)
+            buffer.append(",")
+        }
+        buffer.append(#""latest":"#)
+        buffer.append(decimal: latest)
+        buffer.append("}")
     }
 }

@@ -26,7 +26,8 @@ extension Hub {
         if beginning.isResumed == true { filter?.unsentRevision = requests.decoder.options.since }
         let subscription = try register(sub, wanted, filter, line, session)
         throttle(subscription, milliseconds: requests.decoder.options.every)
-        replyRegistered(subscription, request, line, isResumed: beginning.isResumed)
+        let emits = countEmits(of: wanted, request, line, session)
+        replyRegistered(subscription, request, line, isResumed: beginning.isResumed, emits)
         switch beginning {
         case .remembered: oweMissed(of: wanted, line, subscription)
         case .kept(let place):
@@ -47,7 +48,8 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ request: Request,
         _ line: Span<UInt8>,
-        isResumed: Bool? = nil
+        isResumed: Bool? = nil,
+        _ emits: EmitCount? = nil
     ) {
         let session = matching[subscription].session
         if sessions[session].isBehind { awaitReply(subscription) }
@@ -61,6 +63,7 @@ extension Hub {
         if let isResumed {
             sessions[session].outbox.own.append(isResumed ? #","resumed":true"# : #","resumed":false"#)
         }
+        emits?.append(to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append("}\n")
     }
 

@@ -193,14 +193,15 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let (change, value) = (request.value.bytes(of: line), keyspace.value(of: planned.observable))
-        if request.operation == .patch {
-            requests.merge(change, into: value)
-        } else {
-            do throws(Refusal) {
-                try requests.add(change, toField: request.field.bytes(of: line), of: value)
-            } catch {
-                throw error.ofSum(request, at: planned.observable.map { keyspace[$0].revision } ?? 0)
+        let field = request.field.bytes(of: line)
+        do throws(Refusal) {
+            if request.operation == .patch {
+                try requests.merge(change, atField: field, of: value)
+            } else {
+                try requests.add(change, toField: field, of: value)
             }
+        } catch {
+            throw error.ofPart(request, at: planned.observable.map { keyspace[$0].revision } ?? 0)
         }
         let count = requests.merged.count
         guard count > Limits.valueBytesMax else {
@@ -275,6 +276,7 @@ extension Hub {
         _ reason: EventReason?
     ) {
         let author = sessions[session].author(&keyspace)
+        keyspace.note(emitTo: key)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             if insight.isTracing { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
             return

@@ -105,10 +105,12 @@ struct Requests: ~Copyable {
 
     // MARK: Patches, sums and batches
 
-    /// Merges a patch into a value, to `merged`.
-    mutating func merge(_ patch: Span<UInt8>, into value: Span<UInt8>) {
+    /// Merges a patch into a value or into a part of it, to `merged`. Throws where there is no such part.
+    mutating func merge(_ patch: Span<UInt8>, atField field: Span<UInt8>, of value: Span<UInt8>)
+        throws(Refusal)
+    {
         merged.removeAll()
-        MergePatch.apply(patch, to: value, into: &merged)
+        try PartPatch.apply(patch, atField: field, to: value, into: &merged)
     }
 
     /// Adds a number to a value or to a part of it, to `merged`. Throws where there is no number.

@@ -57,15 +57,26 @@ extension Bus {
     }
 
     /// Merges `value` into the current one (RFC 7396) and returns the new revision.
+    ///
+    /// ```swift
+    /// try await bus.patch("cart.items", ["quantity": 3], field: "/17")
+    /// ```
+    /// - Parameter field: the part of the value to change, as a JSON Pointer. In an array it names an element;
+    ///   `-` adds one at the end, and `JSON.null` removes one.
+    /// - Throws: `.refused` with `code == .conflict` if there is no such part and none can be made.
     @discardableResult
     public func patch(
         _ key: String,
         _ value: some Encodable,
+        field: String? = nil,
         ifRevision: Int? = nil,
         cause: Int? = Cause.current,
         timeout: Duration? = nil
     ) async throws -> Int {
-        try await write(.patch(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
+        try await write(
+            .patch(key, value, field: field, ifRevision: ifRevision, cause: cause),
+            timeout: timeout
+        )
     }
 
     /// Adds to a number in one step, and returns the sum. Nothing is rounded on the bus; `Decimal` keeps

@@ -88,6 +88,9 @@ public struct Event: Sendable, Equatable {
     /// Whether it happened before this connection, while the program was away, and is told now. `synced` has
     /// it, too, if it ends such events and not the current values.
     public internal(set) var isMissed = false
+    /// How many emits came while the program was away. The first event after that has it, if the subscription
+    /// ``SubscribeOptions/countsEmits``; nil if the broker doesn't know.
+    public internal(set) var missedEmits: Int?
     /// The place behind this event, where another subscription can continue; see ``SubscribeOptions/since``.
     /// Until a snapshot is complete, it is the place before the snapshot.
     public internal(set) var place = Place.beginning

@@ -16,7 +16,7 @@ import Synchronization
 /// two handles that event again, or never. It belongs to these patterns and conditions: a subscription
 /// with others may have missed more.
 ///
-/// Its JSON is `{"epoch":"…","revision":812,"keys":["cart.items"]}`.
+/// Its JSON is `{"epoch":"…","revision":812,"keys":["cart.items"]}`, with `emits` if they are counted.
 public struct Place: Sendable {
     /// Nothing has come. A subscription from here gets the current values.
     public static let beginning = Place(epoch: "", revision: 0)
@@ -27,6 +27,22 @@ public struct Place: Sendable {
     public let revision: Int
     /// The keys of the next revision that have come as well. (The events of a batch share a revision.)
     public var keys: [String] { Array(next?.all.prefix(count) ?? key.map { [$0] } ?? []) }
+
+    /// The emits that need not be counted any more; nil unless the subscription
+    /// ``SubscribeOptions/countsEmits``.
+    public var emits: Emits?
+
+    /// How many emits of a revision have come, or were counted as missed.
+    public struct Emits: Hashable, Codable, Sendable {
+        /// The newest revision that has come.
+        public var revision: Int
+        public var count: Int
+
+        public init(revision: Int, count: Int) {
+            self.revision = revision
+            self.count = count
+        }
+    }
 
     /// The only key of the next revision; nil if there is none, or several.
     private let key: String?
@@ -62,6 +78,7 @@ public struct Place: Sendable {
 extension Place: Hashable {
     public static func == (one: Place, other: Place) -> Bool {
         one.epoch == other.epoch && one.revision == other.revision && one.keys == other.keys
+            && one.emits == other.emits
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -72,7 +89,7 @@ extension Place: Hashable {
 
 extension Place: Codable {
     private enum CodingKeys: CodingKey {
-        case epoch, revision, keys
+        case epoch, revision, keys, emits
     }
 
     /// - Throws: `DecodingError` if the value isn't a place. Without `keys` there are none.
@@ -85,6 +102,7 @@ extension Place: Codable {
         }
         let keys = try members.decodeIfPresent([String].self, forKey: .keys) ?? []
         self.init(epoch: try members.decode(String.self, forKey: .epoch), revision: revision, keys: keys)
+        emits = try members.decodeIfPresent(Emits.self, forKey: .emits)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -93,6 +111,7 @@ extension Place: Codable {
         try members.encode(revision, forKey: .revision)
         let keys = keys
         if !keys.isEmpty { try members.encode(keys, forKey: .keys) }
+        try members.encodeIfPresent(emits, forKey: .emits)
     }
 }
 

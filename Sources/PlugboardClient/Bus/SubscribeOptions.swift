@@ -64,6 +64,9 @@ public struct SubscribeOptions: Sendable, Equatable {
     /// `delivery: .all` and a journal every update, otherwise the newest of each key. It sends no emits. If
     /// it no longer knows what was missed, the current values come, marked `isInitial`.
     public var since: Place?
+    /// Whether emits are counted that come while the program is away: with a ``since`` that has
+    /// ``Place/emits``, and after a broken connection. See ``Event/missedEmits``.
+    public var countsEmits: Bool
 
     public init(
         initial: Bool = true,
@@ -78,7 +81,8 @@ public struct SubscribeOptions: Sendable, Equatable {
         acknowledges: Bool = false,
         noticesDeletes: Bool = true,
         unreadBytesMax: Int = ClientLimits.unreadBytesMax,
-        since: Place? = nil
+        since: Place? = nil,
+        countsEmits: Bool = false
     ) {
         self.initial = initial
         self.old = old
@@ -93,6 +97,7 @@ public struct SubscribeOptions: Sendable, Equatable {
         self.noticesDeletes = noticesDeletes
         self.unreadBytesMax = unreadBytesMax
         self.since = since
+        self.countsEmits = countsEmits
     }
 }
 

@@ -20,7 +20,8 @@ public struct Write: Sendable {
     public var ifRevision: Int?
     /// The revision that caused this write: the given one, or the ``Cause`` when the write was made.
     public var cause: Int?
-    /// The part of the value that a number is added to: a JSON Pointer; nil for the whole value.
+    /// The part of the value that a patch changes, or that a number is added to: a JSON Pointer; nil for the
+    /// whole value.
     public var field: String?
     /// When a published value ends; nil if it stays.
     public var lifetime: Lifetime?
@@ -59,10 +60,12 @@ public struct Write: Sendable {
         Write(operation: .emit, key: key, value: try JSON(encoding: value), ifRevision: nil, cause: cause)
     }
 
-    /// Merges `value` into the current value (RFC 7396). Members that are null are removed.
+    /// Merges `value` into the current value (RFC 7396), or into the part that a JSON Pointer names. What is
+    /// null is removed.
     public static func patch(
         _ key: String,
         _ value: some Encodable,
+        field: String? = nil,
         ifRevision: Int? = nil,
         cause: Int? = Cause.current
     ) throws -> Write {
@@ -71,7 +74,8 @@ public struct Write: Sendable {
             key: key,
             value: try JSON(encoding: value),
             ifRevision: ifRevision,
-            cause: cause
+            cause: cause,
+            field: field
         )
     }
 
@@ -127,16 +131,17 @@ extension WriteTarget {
         try add(.emit(key, value, cause: cause))
     }
 
-    /// Merges `value` into the current value (RFC 7396).
+    /// Merges `value` into the current value (RFC 7396), or into the part that a JSON Pointer names.
     public func patch(
         _ key: String,
         _ value: some Encodable,
+        field: String? = nil,
         ifRevision: Int? = nil,
         cause: Int? = Cause.current
     )
         throws
     {
-        try add(.patch(key, value, ifRevision: ifRevision, cause: cause))
+        try add(.patch(key, value, field: field, ifRevision: ifRevision, cause: cause))
     }
 
     /// Adds to a number, or to a part of the value that a JSON Pointer names.

@@ -82,8 +82,12 @@ final class KeptSubscription: Sendable {
     /// The request on a connection. If the broker can resume, the request says from where.
     func request(for greeting: Greeting?) -> ObjectText {
         let place = resumePoint.place
-        guard trace == nil, let greeting, greeting.features.contains("since"), let since = place.revision
-        else { return request }
+        guard trace == nil, let greeting else { return request }
+        var request = request
+        if options.countsEmits, greeting.features.contains("emits") {
+            request = request.adding("emits", place.revision == nil ? 0 : resumePoint.emitsRevision)
+        }
+        guard greeting.features.contains("since"), let since = place.revision else { return request }
         return request.adding("since", since).adding("epoch", string: place.epoch)
     }
 }

@@ -27,6 +27,15 @@ struct Reply: Sendable {
     /// Whether a subscription resumes where it was.
     var isResumed: Bool { bytes.span.flag(line.resumed) }
 
+    /// How many emits a subscription missed, if the broker knows, and how many carry the present revision; nil
+    /// if nobody asked.
+    var emits: (missed: Int?, latest: Int)? {
+        guard !line.emits.isEmpty, case let counts = JSON(copying: line.emits.bytes(of: bytes.span)),
+            let latest = counts["latest"]?.integer
+        else { return nil }
+        return (counts["missed"]?.integer, latest)
+    }
+
     /// How many keys and lines the broker owes a subscription.
     var owed: Int { bytes.span.integer(line.owed) ?? 0 }
 

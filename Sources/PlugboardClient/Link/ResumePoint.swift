@@ -16,6 +16,9 @@ final class ResumePoint: Sendable {
 
     var place: ResumePlace { state.withLock { $0.place } }
 
+    /// The revision from which on the broker is to count emits.
+    var emitsRevision: Int { state.withLock { $0.emits.place?.revision ?? 0 } }
+
     /// A broker has accepted the subscription.
     func begin(_ reply: Reply, epoch: String, hasSnapshot: Bool) {
         state.withLock { $0.begin(reply, epoch: epoch, hasSnapshot: hasSnapshot) }
@@ -28,7 +31,9 @@ final class ResumePoint: Sendable {
             var event = event
             event.skipped = Int(state.place.skipped(UInt64(event.skipped), key: event.key))
             event.isMissed = state.isMissed(event)
+            event.missedEmits = state.emits.takeMissed()
             event.place = state.told
+            event.place.emits = state.emits.place
             return event
         }
     }
@@ -37,6 +42,7 @@ final class ResumePoint: Sendable {
 /// What is known of a subscription.
 private struct SubscriptionState {
     var place = ResumePlace()
+    var emits = EmitTally()
     /// The newest revision of a key's event, and the keys that came with it: one, or all of a batch.
     private var newest = 0
     private var firstKey: String?
@@ -50,6 +56,7 @@ private struct SubscriptionState {
         guard let given, given != .beginning else { return }
         let revision = min(max(given.revision, 0), Int(Limits.integerMax))
         place.begin(epoch: given.epoch, revision: UInt64(revision), isResumed: false, hasSnapshot: false)
+        emits.place = given.emits
         for key in given.keys where place.isNews(key: key, revision: UInt64(revision) + 1) {
             noteKey(key, revision + 1)
         }
@@ -57,6 +64,7 @@ private struct SubscriptionState {
 
     mutating func begin(_ reply: Reply, epoch: String, hasSnapshot: Bool) {
         let (revision, isResumed) = (UInt64(clamping: reply.revision), reply.isResumed)
+        emits.begin(reply, isKnown: place.revision != nil)
         place.begin(epoch: epoch, revision: revision, isResumed: isResumed, hasSnapshot: hasSnapshot)
         isInSnapshot = hasSnapshot && !isResumed
         if !isResumed { (newest, firstKey, batch, count) = (0, nil, nil, 0) }
@@ -66,6 +74,7 @@ private struct SubscriptionState {
     /// Returns false if the event came already.
     mutating func note(_ event: Event) -> Bool {
         let revision = UInt64(event.revision)
+        emits.note(event)
         switch event.kind {
         case .synced:
             place.finish(at: revision)

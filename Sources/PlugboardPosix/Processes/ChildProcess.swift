@@ -91,6 +91,14 @@ public struct ChildProcess: ~Copyable {
         handle.signalGroup(number)
     }
 
+    /// Lets the child and its group live on, also when this process ends. Throws `SystemError` where there is
+    /// no thread to reap it; then it ends now.
+    public consuming func letGo() throws {
+        let pid = pid
+        try Background.start { SpawnCalls.reap(pid) }
+        isReaped = true
+    }
+
     /// How it ended, or nil while it runs. The first answer also kills the rest of its group, while
     /// no other group can have the number yet, and reaps the child.
     public mutating func end() -> ChildEnd? {

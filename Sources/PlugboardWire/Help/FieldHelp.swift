@@ -37,6 +37,7 @@ enum FieldHelp {
         case .acknowledges: "true: later phases wait for this one's ack"
         case .revision: "the revision that you have handled"
         case .since: "a revision: the changes after it, if they are known, instead of the current values"
+        case .emits: "a revision: the reply says how many emits came at it and after it"
         case .epoch: "the epoch of the greeting that since comes from"
         case .client: "the number of another client of this user"
         case .count: "how many lines, by default 1"

@@ -72,6 +72,24 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
+    /// How deep a value that the scanner accepted is nested; `[` alone is 1 deep.
+    static func depth(of value: Span<UInt8>) -> Int {
+        var scanner = JSONScanner(value)
+        var (depth, deepest) = (0, 0)
+        while !scanner.isAtEnd {
+            let byte = scanner.current
+            scanner.position += 1
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: "\""): _ = try? scanner.skipString()
+            default: break
+            }
+            deepest = max(deepest, depth)
+        }
+        return deepest
+    }
+
     @_lifetime(copy text)
     public func bytes(_ node: Int, of text: Span<UInt8>) -> Span<UInt8> {
         let node = nodes[node]

@@ -45,11 +45,16 @@ struct JSONPointerReader: ~Escapable {
 
     /// The array index that a token spells: digits without leading zeros. −1 for any other token, such as
     /// `-`, which RFC 6901 uses for the element after the last.
-    static func element(_ token: [UInt8]) -> Int {
+    static func element(_ token: Span<UInt8>) -> Int {
         // Nine digits can't overflow, and no line has 10^9 elements.
         guard (1...9).contains(token.count), token[0] != 0x30 || token.count == 1 else { return -1 }
-        guard token.allSatisfy({ $0 &- 0x30 <= 9 }) else { return -1 }
-        return token.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        var element = 0
+        for index in token.indices {
+            let digit = token[index] &- 0x30
+            guard digit <= 9 else { return -1 }
+            element = element * 10 + Int(digit)
+        }
+        return element
     }
 
     private func readCharacter(_ place: inout Int) throws(Refusal) -> UInt8 {

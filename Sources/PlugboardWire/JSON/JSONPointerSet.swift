@@ -100,7 +100,7 @@ public struct JSONPointerSet: Sendable {
         var node = Node(
             token: range,
             mark: Self.mark(of: token.span),
-            element: JSONPointerReader.element(token)
+            element: JSONPointerReader.element(token.span)
         )
         node.nextSibling = nodes[parent].firstChild
         nodes[parent].firstChild = nodes.count

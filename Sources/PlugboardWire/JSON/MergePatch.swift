@@ -69,7 +69,7 @@ public enum MergePatch {
         return scanner.current == UInt8(ascii: "{")
     }
 
-    private static func isNull(_ value: Span<UInt8>) -> Bool {
+    static func isNull(_ value: Span<UInt8>) -> Bool {
         value.first == UInt8(ascii: "n")
     }
 

@@ -6,13 +6,6 @@ import PlugboardMemory
 
 /// Adds numbers to values.
 public enum NumberAddition {
-    /// Where a pointer leads in a value.
-    private enum Place {
-        case part(ByteRange)
-        /// An object that lacks the rest of the way.
-        case lacking(ByteRange, [[UInt8]])
-    }
-
     /// What is wrong with a number or a pointer by itself, whatever the value is; nil if nothing is. `offset`
     /// is the place in the line.
     static func refusal(of number: Span<UInt8>, at offset: Int) -> Refusal? {
@@ -43,44 +36,36 @@ public enum NumberAddition {
         to value: Span<UInt8>,
         into buffer: inout ByteBuffer
     ) throws(Refusal) -> ByteRange {
-        let tokens = try JSONPointerReader(field, at: 0).tokens()
         if value.isEmpty {
-            let nothing: StaticString = tokens.isEmpty ? "0" : "{}"
-            return try apply(number, tokens, to: nothing.bytes, into: &buffer)
+            let nothing: StaticString = field.isEmpty ? "0" : "{}"
+            return try add(number, field, to: nothing.bytes, &buffer)
         }
-        return try apply(number, tokens, to: value, into: &buffer)
+        return try add(number, field, to: value, &buffer)
     }
 
-    private static func apply(
+    private static func add(
         _ number: Span<UInt8>,
-        _ tokens: [[UInt8]],
+        _ field: Span<UInt8>,
         to value: Span<UInt8>,
-        into buffer: inout ByteBuffer
+        _ buffer: inout ByteBuffer
     ) throws(Refusal) -> ByteRange {
-        let zero: StaticString = "0"
-        switch try find(tokens, in: value) {
+        switch try PartPlace.find(field, in: value) {
         case .part(let place):
             let part = place.bytes(of: value)
             guard JSONOutline.kind(of: part) == .number else {
-                throw Refusal(.conflict, "there is no number to add to", hint: "it is \(name(of: part))")
+                let hint = "it is \(PartPlace.name(of: part))"
+                throw Refusal(.conflict, "there is no number to add to", hint: hint)
             }
             buffer.append(value[..<place.start])
             let sum = try appendSum(part, number, &buffer)
             buffer.append(value[place.end...])
             return sum
-        case .lacking(let object, let missing):
-            let end = object.end - 1
-            buffer.append(value[..<end])
-            var separator: StaticString = hasMembers(object, of: value) ? "," : ""
-            for token in missing {
-                buffer.append(separator)
-                JSONText.append(token.span, to: &buffer)
-                buffer.append(":")
-                separator = "{"
+        case .lacking(let object, let rest):
+            let zero: StaticString = "0"
+            var sum = ByteRange.none
+            try PartPlace.make(field[rest...], in: object, of: value, &buffer) { buffer throws(Refusal) in
+                sum = try appendSum(zero.bytes, number, &buffer)
             }
-            let sum = try appendSum(zero.bytes, number, &buffer)
-            for _ in missing.dropFirst() { buffer.append("}") }
-            buffer.append(value[end...])
             return sum
         }
     }
@@ -96,59 +81,6 @@ public enum NumberAddition {
         let start = buffer.count
         sum.append(to: &buffer)
         return ByteRange(start, buffer.count)
-    }
-
-    private static func find(_ tokens: [[UInt8]], in value: Span<UInt8>) throws(Refusal) -> Place {
-        var place = ByteRange(0, value.count)
-        for (depth, token) in tokens.enumerated() {
-            let part = place.bytes(of: value)
-            let kind = JSONOutline.kind(of: part)
-            if let next = child(of: place, named: token, in: value) {
-                place = next
-            } else if kind == .object {
-                return .lacking(place, Array(tokens[depth...]))
-            } else {
-                let hint =
-                    kind == .array ? "the array has no such element" : "on the way to it is \(name(of: part))"
-                throw Refusal(.conflict, "there is no such part of the value", hint: hint)
-            }
-        }
-        return .part(place)
-    }
-
-    /// If a name occurs twice, its last member counts.
-    private static func child(of place: ByteRange, named token: [UInt8], in value: Span<UInt8>) -> ByteRange?
-    {
-        var found: ByteRange?
-        // The scanner has accepted these bytes, so no walk stops early.
-        if var walk = JSONWalk(value, from: place.start, opening: "{") {
-            while let (name, member) = try? walk.nextMember() {
-                if JSONCharacters.areEqual(name.bytes(of: value), characters: token.span) { found = member }
-            }
-        } else if var walk = JSONWalk(value, from: place.start, opening: "[") {
-            let wanted = JSONPointerReader.element(token)
-            var element = 0
-            while let part = try? walk.nextElement() {
-                if element == wanted { return part }
-                element += 1
-            }
-        }
-        return found
-    }
-
-    private static func hasMembers(_ object: ByteRange, of value: Span<UInt8>) -> Bool {
-        guard var walk = JSONWalk(value, from: object.start, opening: "{") else { return false }
-        return (try? walk.nextMember()) != nil
-    }
-
-    private static func name(of part: Span<UInt8>) -> String {
-        switch JSONOutline.kind(of: part) {
-        case .object: "an object"
-        case .array: "an array"
-        case .string: "a string"
-        case .number: "a number"
-        case .literal: String(part)
-        }
     }
 
     private static func tooLong(at offset: Int?) -> Refusal {

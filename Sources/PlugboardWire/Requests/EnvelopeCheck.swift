@@ -34,6 +34,7 @@ struct EnvelopeCheck {
         guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
         if isWrite ? (!operation.isBatchable || request.has(.id)) : !operation.isPlain { return false }
         if isWrite, request.isDurable || operation == .add { return false }
+        if operation == .patch, request.has(.field) { return false }
         return request.fields.subtracting(operation.allowed).isEmpty
             && operation.required.isSubset(of: request.fields)
     }
@@ -75,6 +76,9 @@ struct EnvelopeCheck {
             return oneOf(.key, .keys, request, places) ?? forms(request, options, places)
                 ?? lacksSince(request)
         case .add: return NumberAddition.refusal(of: request.value.bytes(of: line), at: request.value.start)
+        case .patch:
+            let (patch, field) = (request.value.bytes(of: line), request.field)
+            return PartPatch.refusal(of: patch, atField: field.bytes(of: line), at: field.start)
         case .trace: return oneOf(.key, .keys, request, places)
         case .answer: return oneOf(.value, .error, request, places)
         case .hello:

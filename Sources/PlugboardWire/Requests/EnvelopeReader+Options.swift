@@ -41,6 +41,7 @@ extension EnvelopeReader {
         case .client: options.client = try decodeNumber(.client, 1...Limits.integerMax, &line)
         case .revision: options.revision = try decodeRevision(.revision, &line)
         case .since: options.since = try decodeRevision(.since, &line)
+        case .emits: options.emits = try decodeRevision(.emits, &line)
         default: try line.skipValue()
         }
     }

@@ -7,7 +7,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
     case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
     case phase, acknowledges, revision, client, count, write, timeout, call, error, about, durable
-    case since, epoch, field
+    case since, epoch, field, emits
 
     public var name: StaticString {
         switch self {
@@ -47,6 +47,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .since: "since"
         case .epoch: "epoch"
         case .field: "field"
+        case .emits: "emits"
         }
     }
 
@@ -96,6 +97,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case NameWord("since"): self = .since
         case NameWord("epoch"): self = .epoch
         case NameWord("field"): self = .field
+        case NameWord("emits"): self = .emits
         default: return nil
         }
     }

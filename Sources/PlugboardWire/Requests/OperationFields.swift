@@ -45,7 +45,8 @@ extension Operation {
             return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive).with(
                 .durable
             ).with(.field)
-        case .patch, .delete: return common.with(.ifRevision).with(.cause).with(.durable)
+        case .patch: return common.with(.ifRevision).with(.cause).with(.durable).with(.field)
+        case .delete: return common.with(.ifRevision).with(.cause).with(.durable)
         case .emit: return common.with(.cause)
         case .keys: return common.with(.key).with(.after).with(.limit)
         case .help: return common.with(.about)
@@ -71,6 +72,6 @@ extension Operation {
     private func subscribeFields(_ common: FieldSet) -> FieldSet {
         common.with(.key).with(.keys).with(.sub).with(.initial).with(.old).with(.values)
             .with(.fields).with(.difference).with(.condition).with(.delivery).with(.every)
-            .with(.phase).with(.acknowledges).with(.since).with(.epoch)
+            .with(.phase).with(.acknowledges).with(.since).with(.epoch).with(.emits)
     }
 }

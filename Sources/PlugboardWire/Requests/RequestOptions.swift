@@ -43,6 +43,8 @@ public struct RequestOptions: Sendable {
     public var revision: UInt64 = 0
     /// The revision up to which the observer knows everything.
     public var since: UInt64 = 0
+    /// The revision from which on emits are counted.
+    public var emits: UInt64 = 0
     /// The decoded text of `epoch`.
     public var epoch = ByteRange.none
 

@@ -40,9 +40,7 @@ extension Command {
         guard value.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) == true else {
             throw notANumber(number)
         }
-        let field = try invocation.text(.addedField).map { try JSONPart($0, option: .addedField).pointer }
         let request = ObjectText(op: "add").adding("key", string: key).adding("value", json: value)
-            .adding("field", string: field)
         let reply = try BrokerConnection.ask(
             try SingleWrite.adding(options: invocation, to: request),
             invocation,

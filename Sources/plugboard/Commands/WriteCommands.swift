@@ -12,6 +12,14 @@ extension CommandParameter {
     )
 }
 
+extension CommandOption {
+    static let patchedField = CommandOption(
+        "field",
+        "POINTER",
+        "change this part of the value: a JSON Pointer, such as /size or /2"
+    )
+}
+
 extension Command {
     static let emit = Command(
         name: "emit",
@@ -29,10 +37,15 @@ extension Command {
         group: .write,
         summary: "change parts of a key's value (RFC 7396 merge patch)",
         parameters: [.key, .value],
-        options: [.ifRevision, .cause] + CommandOption.writing,
-        details:
-            "Members of VALUE replace those of the value. null removes a member. A key without a value starts as {}.",
-        examples: [#"patch catalog.B0001 '{"price":49.95}'"#],
+        options: [.patchedField, .ifRevision, .cause] + CommandOption.writing,
+        details: """
+            Members of VALUE replace those of the value. null removes a member. A key without a value starts \
+            as {}. With --field, only that part of the value is changed; it may be in an array: /2 is the \
+            third element, /- a new one at the end, and null removes one.
+            """,
+        examples: [
+            #"patch catalog.B0001 '{"price":49.95}'"#, #"patch cart.items --field /2 '{"quantity":3}'"#,
+        ],
         run: { try SingleWrite.run($0, $1, hasValue: true) }
     )
 }
@@ -56,7 +69,9 @@ enum SingleWrite {
 
     /// The request with the options that writes share.
     static func adding(options invocation: Invocation, to request: ObjectText) throws -> ObjectText {
-        request.adding("if", invocation.integer(.ifRevision))
+        let field = try invocation.text(.patchedField).map { try JSONPart($0, option: .patchedField).pointer }
+        return request.adding("field", string: field)
+            .adding("if", invocation.integer(.ifRevision))
             .adding("cause", try invocation.namedCause())
             .adding("ttl", try milliseconds(invocation.seconds(.timeToLive)))
     }

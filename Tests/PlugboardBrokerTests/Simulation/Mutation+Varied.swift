@@ -228,9 +228,9 @@ extension Mutation {
         let whole = recording.conversations.filter {
             $0.life == recording.terms.lastLife && $0.ended ?? .max < recording.terms.restedAt
         }
-        let wills = whole.flatMap { $0.asked.filter { $0.reply?.kind == .done }.flatMap(\.wish.will) }.map(
-            \.value
-        )
+        // What a client asked last counts. Without an answer it may have had an effect or none.
+        let wills = whole.compactMap { $0.asked.last(where: \.wish.isAboutWill) }
+            .filter { $0.reply?.kind == .done }.flatMap(\.wish.will).map(\.value)
         let places = recording.log.writes.indices.filter { place in
             let write = recording.log.writes[place]
             return write.reason == "will" && wills.contains(write.value)

@@ -24,6 +24,9 @@ final class Wiretap: Sendable {
 
     deinit { wire.ending.signal() }
 
+    /// How many bytes the plugin has sent so far.
+    var heardBytes: Int { wire.heard.withLock { $0.count } }
+
     /// The plugin's requests so far, in order.
     func requests() throws -> [JSON] {
         let text = String(decoding: wire.heard.withLock { $0 }, as: UTF8.self)

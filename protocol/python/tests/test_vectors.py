@@ -159,6 +159,21 @@ class ValueTests(BrokerTestCase):
                 before = {} if value == "-" else json.loads(text(value))
                 self.assertEqual(plugboard.merge(before, json.loads(text(patch))), json.loads(text(result)))
 
+    async def test_part_patches(self) -> None:
+        bus = await self.bus()
+        for number, (place, value, patch, field, result) in enumerate(rows("part_patches.tsv")):
+            key = f"k.{number}"
+            if value != "-":
+                await bus.publish(key, Raw(text(value)))
+            with self.subTest(place):
+                write = bus.patch(key, Raw(text(patch)), field=json.loads(text(field)))
+                if result in ("conflict", "too_deep"):
+                    with self.assertRaises(Refused) as caught:
+                        await write
+                    self.assertEqual(caught.exception.code, result)
+                else:
+                    await write
+                    self.assertEqual((await bus.entry(key)).text, text(result))
 
     async def test_sums(self) -> None:
         bus = await self.bus(exact=True)

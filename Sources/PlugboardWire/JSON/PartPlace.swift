@@ -1,0 +1,116 @@
+// Finds the part of a value that the `field` of a write names. `NumberAddition` and `PartPatch` change what
+// is there, or make what an object lacks. What else isn't there is a conflict that says where the way ends.
+
+import PlugboardMemory
+
+/// Where a pointer leads in a value that the scanner accepted.
+enum PartPlace {
+    case part(ByteRange)
+    /// An object that lacks the rest of the way, which begins at an offset in the pointer.
+    case lacking(object: ByteRange, rest: Int)
+
+    /// Follows a checked pointer. Throws `conflict` where an array lacks an element, and where the way leads
+    /// into something without parts.
+    static func find(_ pointer: Span<UInt8>, in value: Span<UInt8>) throws(Refusal) -> PartPlace {
+        var place = ByteRange(0, value.count)
+        var tokens = PointerTokens(pointer)
+        var end = 0
+        while let token = tokens.next() {
+            guard let part = child(of: place, named: token.bytes(of: pointer), in: value) else {
+                guard JSONOutline.kind(of: place.bytes(of: value)) == .object else {
+                    throw noPart(pointer[..<end], place.bytes(of: value))
+                }
+                return .lacking(object: place, rest: end)
+            }
+            place = part
+            end = token.end
+        }
+        return .part(place)
+    }
+
+    /// The member or the element that a token names. If a name occurs twice, its last member counts.
+    private static func child(
+        of place: ByteRange,
+        named token: Span<UInt8>,
+        in value: Span<UInt8>
+    ) -> ByteRange? {
+        PointerTokens.withCharacters(of: token) { name in
+            var found: ByteRange?
+            // The scanner has accepted these bytes, so no walk stops early.
+            if var walk = JSONWalk(value, from: place.start, opening: "{") {
+                while let (spelling, member) = try? walk.nextMember() {
+                    if JSONCharacters.areEqual(spelling.bytes(of: value), characters: name) { found = member }
+                }
+            } else if var walk = JSONWalk(value, from: place.start, opening: "[") {
+                var left = JSONPointerReader.element(name)
+                while left >= 0, let element = try? walk.nextElement() {
+                    if left == 0 { return element }
+                    left -= 1
+                }
+            }
+            return found
+        }
+    }
+
+    /// Adds a value to `buffer` with a part that an object of it lacks: the object, the names on the way, and
+    /// what `body` adds.
+    static func make(
+        _ names: Span<UInt8>,
+        in object: ByteRange,
+        of value: Span<UInt8>,
+        _ buffer: inout ByteBuffer,
+        _ body: (inout ByteBuffer) throws(Refusal) -> Void
+    ) throws(Refusal) {
+        let end = object.end - 1
+        buffer.append(value[..<end])
+        var separator: StaticString = hasMembers(object, of: value) ? "," : ""
+        var tokens = PointerTokens(names)
+        while let token = tokens.next() {
+            buffer.append(separator)
+            appendName(token.bytes(of: names), to: &buffer)
+            separator = "{"
+        }
+        try body(&buffer)
+        for _ in 1..<max(1, PointerTokens.count(of: names)) { buffer.append("}") }
+        buffer.append(value[end...])
+    }
+
+    /// Adds the name that a token spells, and a colon.
+    static func appendName(_ token: Span<UInt8>, to buffer: inout ByteBuffer) {
+        PointerTokens.withCharacters(of: token) { JSONText.append($0, to: &buffer) }
+        buffer.append(":")
+    }
+
+    private static func hasMembers(_ object: ByteRange, of value: Span<UInt8>) -> Bool {
+        guard var walk = JSONWalk(value, from: object.start, opening: "{") else { return false }
+        return (try? walk.nextMember()) != nil
+    }
+
+    // MARK: Refusals
+
+    /// `way` is the pointer as far as it leads somewhere, and `end` what is there.
+    static func noPart(_ way: Span<UInt8>, _ end: Span<UInt8>) -> Refusal {
+        let place = way.isEmpty ? "the whole value is" : "at \"\(excerpt(way))\" is"
+        return Refusal(.conflict, "there is no such part of the value", hint: "\(place) \(name(of: end))")
+    }
+
+    /// A few words for what a value is.
+    static func name(of value: Span<UInt8>) -> String {
+        switch JSONOutline.kind(of: value) {
+        case .object: return "an object"
+        case .array:
+            let count = elementCount(of: value)
+            return "an array of \(count) element\(count == 1 ? "" : "s")"
+        case .string: return "a string"
+        case .number: return "a number"
+        case .literal: return String(value)
+        }
+    }
+
+    private static func elementCount(of array: Span<UInt8>) -> Int {
+        guard var walk = JSONWalk(array, opening: "[") else { return 0 }
+        var count = 0
+        while (try? walk.nextElement()) != nil { count += 1 }
+        return count
+    }
+}
