@@ -32,6 +32,7 @@ enum Examples {
 
     static func json(_ bus: Bus) async throws {
         try await bus.publish("cart.total", JSON("1000.00"))
+        try await bus.patch("cart.items", ["quantity": 3], field: "/17")
         let visits = try await bus.add("visits", 1)
         print(visits)
     }

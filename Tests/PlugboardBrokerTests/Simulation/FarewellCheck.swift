@@ -158,7 +158,7 @@ struct FarewellCheck {
 
 extension Wish {
     /// Whether the request decides what is written when its client is gone.
-    fileprivate var isAboutWill: Bool {
+    var isAboutWill: Bool {
         switch self {
         case .will, .forgetWill, .goodbye: true
         default: false
