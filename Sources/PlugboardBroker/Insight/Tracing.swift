@@ -75,6 +75,8 @@ struct Tracing: ~Copyable {
         fileprivate var isCall = false
     }
 
+    /// How many tracers have a limit.
+    private var limitedCount = 0
     /// Whether a client traces that doesn't rest.
     private(set) var isOn = false
     private(set) var tracers: [Tracer] = []
@@ -91,16 +93,18 @@ struct Tracing: ~Copyable {
 
     mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]], _ limit: TraceLimit?) {
         tracers.append(Tracer(subscription: subscription, patterns: patterns, limit: limit))
+        if limit != nil { limitedCount += 1 }
         isOn = true
     }
 
     /// Returns the deadline of its rest, which is needed no longer.
     mutating func remove(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
-        let ticket = tracers.first { $0.subscription == subscription }?.limit?.ticket
+        let limit = tracers.first { $0.subscription == subscription }?.limit
+        if limit != nil { limitedCount -= 1 }
         tracers.removeAll { $0.subscription == subscription }
         isOn = isAwaited
         if tracers.isEmpty { removeAll() }
-        return ticket
+        return limit?.ticket
     }
 
     /// A tracer has rested enough.
@@ -132,6 +136,8 @@ struct Tracing: ~Copyable {
         where !tracers[index].isResting && tracers[index].isConcerned(key, matching, sessions) {
             isWanted = true
             if isFull { tracers[index].drop(revision) } else { countEvent(ofTracer: index) }
+            // One is enough, unless others have to count it.
+            if !isFull, limitedCount == 0 { break }
         }
         return isWanted && !isFull
     }
@@ -295,6 +301,7 @@ extension Tracing {
             let isEnding = tracer.limit?.ticket != nil
             try Self.always.agree("who rests has a deadline", tracer.isResting, isEnding)
         }
+        try Self.always.agree("it counts those with a limit", limitedCount, tracers.count { $0.limit != nil })
         var found = 0
         for subscription in living.subscriptions where matching[subscription].isTracer { found += 1 }
         try Self.always.agree("it knows all who trace", tracers.count, found)

@@ -209,7 +209,7 @@ extension Hub {
     }
 
     /// What a pattern costs that comes, in observers that are told an event meanwhile.
-    private static let stepsPerPattern = 32
+    private static let stepsPerPattern = 256
 
     private static let tooManySteps =
         "with these patterns, finding who observes a key could take more than \(Limits.patternStepsMax) steps"
