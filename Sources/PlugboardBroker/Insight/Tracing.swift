@@ -151,7 +151,9 @@ struct Tracing: ~Copyable {
 
     /// When the rest of a tracer ends that has just begun.
     func restEnd(ofTracer index: Int) -> UInt64? {
-        guard let limit = tracers[index].limit, limit.isReached, limit.ticket == nil else { return nil }
+        guard limitedCount > 0, let limit = tracers[index].limit, limit.isReached, limit.ticket == nil else {
+            return nil
+        }
         return limit.end
     }
 
@@ -281,7 +283,7 @@ struct Tracing: ~Copyable {
         records.removeAll()
         observers.removeAll()
         sentAt.removeAll(keepingCapacity: true)
-        for index in tracers.indices { tracers[index].limit?.forgetTurn() }
+        if limitedCount > 0 { for index in tracers.indices { tracers[index].limit?.forgetTurn() } }
         if text.allocatedBytes > Self.bytesMax { text.releaseMemory() }
     }
 }
