@@ -46,6 +46,14 @@ enum IsolatedRoles {
         return .queued
     }
 
+    /// What becomes of an observer that isn't a `Role` where it has to be one: in its context, or on the thread
+    /// of its observable. If it is no observer there at all, it is reported.
+    static func pass(over observer: AnyObject) -> ObserverOutcome {
+        if conforms(observer, to: (any Observer).self) { return .filtered }
+        UnreachedObserver.report(type(of: observer))
+        return .dropped
+    }
+
     private static func tryOnMain<Role>(
         _ registration: Registration<any SendableObject>,
         _ pair: Pair,
@@ -90,7 +98,7 @@ enum IsolatedRoles {
     /// where it is, so this must stay generic.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    private static func conforms<Role>(_ observer: any SendableObject, to role: Role.Type) -> Bool {
+    private static func conforms<Role>(_ observer: AnyObject, to role: Role.Type) -> Bool {
         observer as? Role != nil
     }
 
@@ -116,17 +124,14 @@ enum IsolatedRoles {
         _ registration: Registration<any SendableObject>,
         _ pair: Pair
     ) {
-        let isNews = known.withLock { known in
+        let isUnreached = known.withLock { known in
             guard known[pair] == nil else { return false }
-            let anyRole = Pair(observer: pair.observer, role: nil)
-            if known[ofObserver(pair)] != nil { known[pair] = .nowhere }
-            if case .on = known[anyRole] { known[pair] = .nowhere }
-            guard known[pair] == nil else { return false }
-            known[pair] = .unreached
-            defer { known[anyRole] = .unreached }
-            return known[anyRole] == nil
+            var isObserver = known[ofObserver(pair)] != nil
+            if case .on = known[Pair(observer: pair.observer, role: nil)] { isObserver = true }
+            known[pair] = isObserver ? .nowhere : .unreached
+            return !isObserver
         }
-        if isNews, let observer = registration.live { UnreachedObserver.report(type(of: observer)) }
+        if isUnreached, let observer = registration.live { UnreachedObserver.report(type(of: observer)) }
     }
 
     /// Notes that a class is an observer in a context, though not in this role.

@@ -72,14 +72,11 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
 
     @inlinable
     public func update(_ newValue: Value) {
-        let (old, delivery) = observers.withKept { (state) -> (Value, Observers.Delivery?)? in
-            guard let old = state.kept.take() else { return nil }
-            state.kept = newValue
-            return (old, observers.post(&state) { Change(old: old, new: $0) })
-        }
+        var value = newValue
+        notify(observers.replace(&value) { Change(old: $0, new: $1) })
         // The old value is released here, outside of the lock, because its deinit may call this observable
         // again.
-        withExtendedLifetime(old) { notify(delivery) }
+        withExtendedLifetime(value) {}
     }
 
     @discardableResult @inlinable
@@ -91,7 +88,8 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
             guard let (old, result) = try state.change(change) else { return nil }
             return (old, result, observers.post(&state) { Change(old: old, new: $0) })
         }
-        withExtendedLifetime(old) { notify(delivery) }
+        notify(delivery)
+        withExtendedLifetime(old) {}
         return result
     }
 
@@ -123,7 +121,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
         observers.add({ observer($0.new) }) { initial ? Change(old: nil, new: $0) : nil }
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     func notify(_ delivery: Observers.Delivery?) {
         observation.noteChange(of: self)
         observers.deliver(delivery)

@@ -1,5 +1,6 @@
-// How an observable takes part in Swift's Observation. Each observable has one. It costs a notification only
-// one load as long as Observation has never read the observable.
+// How an observable takes part in Swift's Observation. Each observable has one. Observation asks to be told of
+// one change: who wants to know of the next has to read again. So a change after which nobody has read costs
+// only one load.
 
 import Observation
 import Synchronization
@@ -7,7 +8,7 @@ import Synchronization
 /// Tells Observation of reads and changes.
 @usableFromInline
 struct ObservationLink<Subject: Observable, Member>: ~Copyable, Sendable {
-    /// Whether Observation has ever read the observable.
+    /// Whether Observation has read the observable since it was last told of a change.
     @usableFromInline let isRead = Atomic(false)
     @usableFromInline let registered = AtomicLazyReference<Registered>()
 
@@ -34,19 +35,22 @@ struct ObservationLink<Subject: Observable, Member>: ~Copyable, Sendable {
     /// that looks at the value when it is told should find the new one.
     @inlinable
     func noteChange(of subject: Subject) {
-        if isRead.load(ordering: .acquiring) { tell(subject) }
+        if isRead.load(ordering: .sequentiallyConsistent) { tell(subject) }
     }
 
     @usableFromInline
     func register(_ subject: Subject, _ path: any KeyPath<Subject, Member> & Sendable) {
         let registered = registered.load() ?? registered.storeIfNil(Registered(path))
-        isRead.store(true, ordering: .releasing)
         registered.registrar.access(subject, keyPath: registered.path)
+        // In this order, a change that clears the mark before Observation has noted the read can't be the last
+        // one to do so. One that comes in between isn't told, but is before the value is read.
+        isRead.store(true, ordering: .sequentiallyConsistent)
     }
 
     @usableFromInline
     func tell(_ subject: Subject) {
-        guard let registered = registered.load() else { return }
+        guard isRead.exchange(false, ordering: .sequentiallyConsistent), let registered = registered.load()
+        else { return }
         registered.registrar.willSet(subject, keyPath: registered.path)
         registered.registrar.didSet(subject, keyPath: registered.path)
     }

@@ -18,36 +18,53 @@ extension ObserverList {
         }
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     func send(_ event: Event) {
         deliver(state.withLock { state in post(&state) { _ in event } })
     }
 
     /// Makes an event of what is kept, if there are observers, and fixes its place in the order. The caller
     /// holds the lock, and has to `deliver` outside of it.
-    @inlinable
+    @inlinable @inline(__always)
     func post(_ state: inout State, _ event: (Kept) -> Event) -> Delivery? {
         state.changes &+= 1
         guard state.places.count > state.removed, !state.isFinished, let kept = state.kept else {
             return state.isStrict ? state.postUnobserved(event) : nil
         }
         let event = event(kept)
-        if state.isIdle {
-            state.pass = Pass(event, state.places.count)
-            // The pass is at the first place already.
-            progress.store(0, ordering: .relaxed)
-            return Delivery(state.places, event)
-        }
-        // A strict list is never idle, so that others needn't ask whether they are strict.
+        // A strict list has always a delivery, so that others needn't ask whether they are strict.
+        if state.deliveries == 0, state.pass == nil || isPassOver { return begin(event, &state) }
         if state.isStrict { return state.postStrictly(event) }
-        if let pass = state.pass.take() { interrupt(pass, &state) }
+        if let pass = state.pass.take(), !interrupt(pass, &state), state.deliveries == 0 {
+            return begin(event, &state)
+        }
         for place in state.places { place.inbox?.append(event) }
         state.deliveries += 1
         return Delivery(state.places, nil)
     }
 
-    /// Calls the observers. The caller holds no lock.
+    /// Begins a pass, which is at the first place already.
+    @inlinable @inline(__always)
+    func begin(_ event: Event, _ state: inout State) -> Delivery {
+        if state.removed > 0 {
+            state.pass = nil
+            state.freePlaces()
+        }
+        state.pass = Pass(event, state.places.count)
+        progress.store(0, ordering: .relaxed)
+        return Delivery(state.places, event)
+    }
+
+    @inlinable var isPassOver: Bool { Self.isTrivial && progress.load(ordering: .acquiring) == Self.ended }
+
+    /// Forgets a pass that has ended without the lock. The caller holds it now.
     @inlinable
+    func settle(_ state: inout State) {
+        if Self.isTrivial, !state.isStrict, state.pass != nil, isPassOver { state.pass = nil }
+    }
+
+    /// Calls the observers. The caller holds no lock.
+    @inlinable @inline(__always)
     func deliver(_ delivery: Delivery?) {
         guard let delivery else { return }
         if let event = delivery.event {
@@ -58,22 +75,27 @@ extension ObserverList {
         }
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     func pass(_ event: Event, _ places: [Place]) {
         var index = 0
         repeat {
             // Through a span, nothing is retained for the call.
             places.span[index].inbox?.callDirectly(event)
             index += 1
-        } while index < places.count
-            && progress.compareExchange(expected: index - 1, desired: index, ordering: .acquiringAndReleasing)
-                .exchanged
-        if !endPass() { goOn(after: index - 1, places) }
+        } while index < places.count && exchangeProgress(index - 1, index)
+        if !endPass(at: index - 1) { goOn(after: index - 1, places) }
+    }
+
+    @inlinable @inline(__always)
+    func exchangeProgress(_ present: Int, _ next: Int) -> Bool {
+        progress.compareExchange(expected: present, desired: next, ordering: .acquiringAndReleasing).exchanged
     }
 
     /// Ends the pass. Returns false if it was interrupted.
-    @inlinable
-    func endPass() -> Bool {
+    @inlinable @inline(__always)
+    func endPass(at index: Int) -> Bool {
+        if Self.isTrivial, exchangeProgress(index, Self.ended) { return true }
+        // Who interrupts it does so under the lock: afterwards, the inboxes have what is left of it.
         let ended = state.withLock { state -> (Pass, [Place])? in
             guard let pass = state.pass.take() else { return nil }
             return (pass, state.takeRest())
@@ -81,13 +103,16 @@ extension ObserverList {
         return withExtendedLifetime(ended) { ended != nil }
     }
 
-    /// Puts what is left of a pass into the inboxes. The pass's thread goes on with them.
-    @inlinable
-    func interrupt(_ pass: Pass, _ state: inout State) {
+    /// Puts what is left of a pass into the inboxes. The pass's thread goes on with them. Returns false if it
+    /// has just ended.
+    @inlinable @discardableResult
+    func interrupt(_ pass: Pass, _ state: inout State) -> Bool {
         let index = progress.exchange(Self.interrupted, ordering: .acquiringAndReleasing)
+        guard index != Self.ended else { return false }
         state.places[index].inbox?.claim()
         for place in state.places[index + 1..<pass.count] { place.inbox?.append(pass.event) }
         state.deliveries += 1
+        return true
     }
 
     /// Goes on after an interruption, which found the pass at the place `index`.
@@ -102,6 +127,7 @@ extension ObserverList {
     func endDelivery() {
         let (rest, next) = state.withLock { state -> ([Place], Delivery?) in
             state.deliveries -= 1
+            settle(&state)
             // A strict list goes on with what was sent meanwhile.
             if state.isStrict, let next = state.nextStrictly() { return ([], next) }
             return (state.takeRest(), nil)

@@ -29,7 +29,7 @@ extension ObserverList {
     }
 
     /// Runs `body` under the lock, once the kept value is there. `body` returns nil if it isn't.
-    @inlinable
+    @inlinable @inline(__always)
     func withKept<Result: Sendable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result?
     ) throws(Failure) -> Result {
@@ -40,8 +40,25 @@ extension ObserverList {
         }
     }
 
+    /// Exchanges the kept value. The caller has to `deliver`, and to release the old value outside of the lock.
+    @inlinable @inline(__always)
+    func replace(_ value: inout Kept, _ event: (_ old: Kept, _ new: Kept) -> Event) -> Delivery? {
+        while true {
+            var isThere = false
+            let delivery = state.withLock { state -> Delivery? in
+                guard let old = state.kept.take() else { return nil }
+                isThere = true
+                state.kept = value
+                value = old
+                return post(&state) { event(old, $0) }
+            }
+            if isThere { return delivery }
+            waitForKept()
+        }
+    }
+
     /// Takes the value out, with a copy if anybody asks for the old one. `putBack` has to follow.
-    @inlinable
+    @inlinable @inline(__always)
     func takeOut() -> (kept: Kept, old: Kept?) {
         withKept { state in
             guard let kept = state.kept.take() else { return nil }
@@ -51,7 +68,7 @@ extension ObserverList {
     }
 
     /// Puts the value back. The caller has to `deliver`.
-    @inlinable
+    @inlinable @inline(__always)
     func putBack(_ kept: Kept, _ event: (Kept) -> Event) -> Delivery? {
         let (delivery, waiting) = state.withLock { state in
             state.kept = kept

@@ -28,6 +28,7 @@ extension ObserverList {
     @usableFromInline
     func beginStrictness(_ state: inout State) {
         guard !state.isStrict else { return }
+        settle(&state)
         state.isStrict = true
         state.deliveries += 1
         if let pass = state.pass.take() { interrupt(pass, &state) }

@@ -12,8 +12,8 @@ import Synchronization
 @usableFromInline
 final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
     @usableFromInline let state: Mutex<State>
-    /// The place that the pass is at.
-    @usableFromInline let progress = Atomic(0)
+    /// The place that the pass is at, or what has become of it.
+    @usableFromInline let progress = Atomic(-2)
 
     @inlinable
     init(keeping kept: Kept) {
@@ -28,6 +28,12 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
 
     /// The progress of a pass that has been interrupted.
     @inlinable static var interrupted: Int { -1 }
+
+    /// The progress when no pass is under way.
+    @inlinable static var ended: Int { -2 }
+
+    /// Whether nothing has to be released when an event is over. Then a pass ends without the lock.
+    @inlinable static var isTrivial: Bool { _isPOD(Event.self) }
 
     @usableFromInline
     struct Place: Sendable {
@@ -69,6 +75,7 @@ final class ObserverList<Kept: Sendable, Event: Sendable>: Sendable {
         @usableFromInline var removed = 0
         /// How many observers ask for the old value.
         @usableFromInline var askingForOld = 0
+        /// The pass that is under way. One whose events need no release may be over: see `settle`.
         @usableFromInline var pass: Pass?
         /// How many threads deliver from inboxes, and one more in a strict list.
         @usableFromInline var deliveries = 0
@@ -162,6 +169,7 @@ extension ObserverList {
             guard let inbox = state.places[index].inbox.take() else { return nil }
             state.removed += 1
             if place.asksForOld { state.askingForOld -= 1 }
+            settle(&state)
             state.freePlaces()
             return (place, inbox.close())
         }
@@ -173,6 +181,9 @@ extension ObserverList {
     func finish(releasing: Bool = false) {
         let rest = state.withLock { state in
             state.isFinished = true
+            settle(&state)
+            // An interrupted pass ends under the lock, and then releases the observers.
+            if Self.isTrivial, !state.isStrict, let pass = state.pass.take() { interrupt(pass, &state) }
             return (state.takeRest(), releasing ? state.kept.take() : nil)
         }
         withExtendedLifetime(rest) {}

@@ -78,8 +78,8 @@ extension ObserverRegistry<any SendableObject> {
     ) -> ObserverOutcome {
         guard let observer = registration.live else { return .dropped }
         guard let role = observer as? Role else {
-            // In a context that was asked for, the observer either conforms or doesn't.
-            return registration.context == nil ? IsolatedRoles.tell(registration, observer, body) : .filtered
+            return registration.context == nil
+                ? IsolatedRoles.tell(registration, observer, body) : IsolatedRoles.pass(over: observer)
         }
         body(role)
         return .sent

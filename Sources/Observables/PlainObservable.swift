@@ -33,7 +33,8 @@
 /// ```
 /// Observers are called in the order in which they were added. Inside the call they may add and
 /// remove observers: an added one is called from the next notification on, a removed one isn't
-/// called any more. A conformance that is isolated to an actor counts only there.
+/// called any more. A conformance that is isolated to an actor counts only there: an observer without
+/// another one is reported (``UnreachedObserver``).
 nonisolated open class PlainObservable: Publisher {
     let registry = ObserverRegistry<AnyObject>()
 
@@ -52,7 +53,8 @@ nonisolated open class PlainObservable: Publisher {
 
     public final func withObservers<Role>(_ body: (Role) -> Void) {
         registry.forEach { _, observer in
-            if let observer = observer as? Role { body(observer) }
+            guard let role = observer as? Role else { return _ = IsolatedRoles.pass(over: observer) }
+            body(role)
         }
         registry.noteChange()
     }
@@ -108,7 +110,8 @@ nonisolated open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
     ) {
         let key = ObservedKey(key)
         registry.forEach(key: key) { _, observer in
-            if let observer = observer as? Role { body(observer) }
+            guard let role = observer as? Role else { return _ = IsolatedRoles.pass(over: observer) }
+            body(role)
         }
         registry.noteChange(key: key)
     }

@@ -3,10 +3,11 @@
 
 import Synchronization
 
-/// A class of observers that a publisher can't tell anything, and that were added without a context.
+/// A class of observers that a publisher can't tell anything.
 ///
-/// Their conformances are isolated to an actor that the library has never met. Or they have no role at all:
-/// the protocols of observers refine ``Observer``. Add such an observer on its actor, or with that context:
+/// Their conformances are isolated to an actor that the library has never met, or to another one than that of
+/// their context, or of a ``PlainObservable``. Or they have no role at all: the protocols of observers refine
+/// ``Observer``. Add such an observer on its actor, or with that context:
 /// `thermometer.add(display, on: .actor(Displays.shared))`.
 public struct UnreachedObserver: Sendable, CustomStringConvertible {
     /// The name of the class, with its module.
@@ -19,6 +20,7 @@ public struct UnreachedObserver: Sendable, CustomStringConvertible {
     }
 
     private static let handler = Mutex<(@Sendable (UnreachedObserver) -> Void)?>(nil)
+    private static let reported = Mutex<Set<ObjectIdentifier>>([])
 
     /// Says who gets the reports, one for each class, from any thread. Without a handler, which is so at first,
     /// they go to standard error, as a line each.
@@ -26,7 +28,9 @@ public struct UnreachedObserver: Sendable, CustomStringConvertible {
         self.handler.withLock { $0 = handler }
     }
 
-    static func report(_ observer: any SendableObject.Type) {
+    /// Reports a class, unless that has been done.
+    static func report(_ observer: AnyClass) {
+        guard reported.withLock({ $0.insert(ObjectIdentifier(observer)).inserted }) else { return }
         let report = UnreachedObserver(observer: String(reflecting: observer))
         guard let handler = handler.withLock({ $0 }) else { return StandardError.line(report.description) }
         handler(report)

@@ -49,6 +49,19 @@ private final class Ear: ToneObserver, Sendable {
     func hear(_ tone: Int) { tones.record(tone) }
 }
 
+/// Two more of its kind.
+@Stage private final class Dancer: @Stage ToneObserver {
+    nonisolated init() {}
+
+    func hear(_ tone: Int) {}
+}
+
+@Stage private final class Juggler: @Stage ToneObserver {
+    nonisolated init() {}
+
+    func hear(_ tone: Int) {}
+}
+
 private protocol LanternObserver: Observer {
     func shine()
 }
@@ -167,7 +180,7 @@ struct ContextTests {
         #expect(await eventually { reports.all.contains { $0.hasSuffix("Singer") } })
         for tone in 2...3 { observable.withObservers { (observer: any ToneObserver) in observer.hear(tone) } }
         #expect(reports.all.filter { $0.hasSuffix("Singer") }.count == 1)
-        #expect(!reports.all.contains { $0.hasSuffix("Lamp") || $0.hasSuffix("Spot") })
+        #expect(!reports.all.contains { $0.hasSuffix(".Lamp") || $0.hasSuffix(".Spot") })
         #expect(outcomes.all.last?.first == .dropped)
         #expect(singer.tones.all.isEmpty)
         // Another one of its class is added on its actor, and then the first is told as well.
@@ -178,6 +191,20 @@ struct ContextTests {
         observable.withObservers { (observer: any ToneObserver) in observer.hear(5) }
         #expect(await eventually { singer.tones.all.last == 5 })
         tracing.dispose()
+        // One that is added in a context of another actor, and one in an observable of one thread.
+        let (dancer, juggler, plain) = (Dancer(), Juggler(), PlainObservable())
+        observable.add(dancer, on: .mainActor)
+        observable.add(lamp, on: .mainActor)
+        plain.add(juggler, lamp)
+        for tone in 6...7 {
+            observable.withObservers { (observer: any ToneObserver) in observer.hear(tone) }
+            plain.withObservers { (observer: any ToneObserver) in observer.hear(tone) }
+        }
+        #expect(await eventually { reports.all.contains { $0.hasSuffix("Dancer") } })
+        for name in ["Dancer", "Juggler"] {
+            #expect(reports.all.filter { $0.hasSuffix(".\(name)") }.count == 1)
+        }
+        #expect(!reports.all.contains { $0.hasSuffix(".Lamp") || $0.hasSuffix(".Spot") })
         withExtendedLifetime((lamp, spot)) {}
     }
 

@@ -103,4 +103,26 @@ struct ObservationTests {
         }
         #expect(seen.all == [1, 2, 3, 4, 5])
     }
+    @Test("asks again and again on one thread while another one changes: the last change is never missed")
+    func rearmedMeanwhile() async {
+        for _ in 0..<200 {
+            let number = ObservableValue(0)
+            let seen = Atomic(0)
+            @Sendable func look() {
+                withObservationTracking {
+                    let now = number.value
+                    seen.max(now, ordering: .sequentiallyConsistent)
+                } onChange: {
+                    look()
+                }
+            }
+            look()
+            onThreads(2) { thread in
+                for _ in 0..<50 {
+                    if thread == 0 { number.value += 1 } else { look() }
+                }
+            }
+            #expect(seen.load(ordering: .sequentiallyConsistent) == 50)
+        }
+    }
 }

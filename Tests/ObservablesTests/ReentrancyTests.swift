@@ -1,6 +1,6 @@
 // Observers of a value may do anything during a notification.
 
-import Observables
+@testable import Observables
 import Synchronization
 import Testing
 
@@ -117,5 +117,40 @@ struct ReentrancyTests {
         readers.value = Reader { [weak readers] in _ = readers?.value }
         readers.value = nil
         #expect(readers.value == nil)
+    }
+
+    /// Events that need no release end without the lock, others under it.
+    @Test("an observer may finish the notifier: all hear of this event, and are released after it")
+    func finishWithin() {
+        func trial<Event: Sendable & Equatable>(_ event: Event) {
+            let (notifier, heard, census) = (Notifier<Event>(), Recorder<Event>(), Census())
+            var bag = DisposeBag()
+            notifier.observe { [citizen = census.citizen()] _ in
+                withExtendedLifetime(citizen) { notifier.finish() }
+            }.add(to: &bag)
+            notifier.observe { heard.record($0) }.add(to: &bag)
+            notifier.send(event)
+            #expect(heard.all == [event])
+            #expect(census.living == 0)
+            notifier.send(event)
+            #expect(heard.all == [event])
+            bag.dispose()
+        }
+        trial(5)
+        trial("a string that is too long to be kept in place")
+    }
+
+    @Test("places of observers that go during a notification are free after the next one")
+    func placesAfterwards() {
+        let bag = Mutex(DisposeBag())
+        let observation = number.observe { _ in bag.withLock { $0 = DisposeBag() } }
+        bag.withLock { bag in
+            for _ in 0..<100 { number.observe { _ in }.add(to: &bag) }
+        }
+        number.update(1)
+        number.update(2)
+        #expect(number.observerCount == 1)
+        #expect(number.observers.places == 1)
+        observation.dispose()
     }
 }
