@@ -61,8 +61,9 @@ extension Bus {
     /// ```swift
     /// try await bus.patch("cart.items", ["quantity": 3], field: "/17")
     /// ```
-    /// - Parameter field: the part of the value to change, as a JSON Pointer. In an array it names an element;
-    ///   `-` adds one at the end, and `JSON.null` removes one.
+    /// `field` is the part of the value to change, as a JSON Pointer (RFC 6901). In an array it names an element;
+    /// `-` adds one at the end, and `JSON.null` removes one.
+    ///
     /// - Throws: `.refused` with `code == .conflict` if there is no such part and none can be made.
     @discardableResult
     public func patch(
@@ -85,7 +86,8 @@ extension Bus {
     /// ```swift
     /// let visits = try await bus.add("visits", 1)
     /// ```
-    /// - Parameter field: the part of the value to add to, as a JSON Pointer. What isn't there counts as 0.
+    /// `field` is the part of the value to add to, as a JSON Pointer (RFC 6901). What isn't there counts as 0.
+    ///
     /// - Throws: `.refused` with `code == .conflict` if there is something but a number.
     @discardableResult
     public func add<Number: Codable & Numeric>(
