@@ -197,4 +197,26 @@ struct LifetimeHubTests {
             #expect(kind.hasPrefix("emit") || answer.contains(step), "\(answer)")
         }
     }
+
+    @Test("who waited for a client's acknowledgement is told together of the write and of what ends with it")
+    func endsBeforeGatesOpen() {
+        let hub = TestHub()
+        let (indicator, watcher, writer) = (hub.client(), hub.client(), hub.client())
+        hub.send("subscribe one\nsubscribe two", from: indicator)
+        hub.send(#"{"op":"subscribe","key":"cart","phase":1,"ack":true}"#, from: indicator)
+        hub.send(publish("summary", connected), from: indicator)
+        hub.send(#"{"op":"subscribe","keys":["cart","summary"],"delivery":"all"}"#, from: watcher)
+        _ = hub.read(watcher)
+        hub.send(publish("cart"), from: writer)
+        #expect(hub.read(watcher).isEmpty)
+        // Its subscriptions end one a turn, the one that acknowledges first.
+        var turns: [[String]] = []
+        while !hub.leaveInPart(indicator) { turns.append(hub.read(watcher)) }
+        turns.append(hub.read(watcher))
+        #expect(turns.count >= 3)
+        let told = turns.filter { !$0.isEmpty }
+        #expect(told.count == 1)
+        #expect(told.first?.first?.contains(#""key":"cart""#) == true)
+        #expect(told.first?.last?.contains(#""event":"delete""#) == true)
+    }
 }

@@ -156,6 +156,12 @@ final class TestHub {
         return hub.delivery.dirty.count + hub.delivery.dismissed.count
     }
 
+    /// Takes leave of a client as long as a turn lasts that is hardly any. Returns whether all is done.
+    func leaveInPart(_ client: Int) -> Bool {
+        defer { endTurn() }
+        return box.hub.leave(sessions[client], until: box.hub.effort)
+    }
+
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
         while goesOnByItself, box.hub.requests.areWaiting { box.hub.goOnWithWalks() }

@@ -59,6 +59,36 @@ struct GroupTests {
         }
     }
 
+    @Test("what is told behind the answer belongs to the next group, however soon it is there")
+    func behindTheAnswer() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.answerSubscribe(snapshot: [])
+            _ = try peer.line()
+            func update(_ key: String, _ revision: Int) -> String {
+                #"{"event":"update","sub":1,"revision":\#(revision),"value":1,"key":"\#(key)"}"#
+            }
+            try peer.send(update("a", 5))
+            var id = try peer.expect("sync")
+            let answer = #"{"ok":"sync","id":\#(id),"revision":5}"#
+            // Many, so that the first of them are there before the program goes on.
+            let behind = (6..<506).map { update("b", $0) }
+            try peer.send(([answer] + behind).joined(separator: "\n"))
+            id = try peer.expect("sync")
+            try peer.send(#"{"ok":"sync","id":\#(id),"revision":505}"#)
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let subscription = try await bus.subscribe("*", options: SubscribeOptions(initial: false))
+        try bus.pipeline.publish("x", 1)
+        var groups: [Int] = []
+        try await subscription.forEachGroup { events in
+            groups.append(events.count)
+            if groups.count == 2 { subscription.cancel() }
+        }
+        #expect(groups == [1, 500])
+    }
+
     @Test("writes name the last event of the group as their cause")
     func cause() async throws {
         let broker = try await TestBroker()

@@ -71,7 +71,7 @@ struct Hub: ~Copyable {
         end(session)
     }
 
-    /// Takes leave of a client: its subscriptions end, what it left to be done is done, what it wrote stays
+    /// Takes leave of a client: what it left to be done is done, its subscriptions end, what it wrote stays
     /// and says that it is gone. Returns false where others have their turn before all of its subscriptions
     /// have ended: it is no longer told anything, and the next call goes on. More than once does no harm.
     @discardableResult
@@ -85,13 +85,14 @@ struct Hub: ~Copyable {
         sessions[session].catchup?.unanswered.removeAll()
         sessions[session].isBehind = false
         sessions[session].isHeld = false
+        // Before its gates open: who was held up by one is told of both, the write and what ends with the client.
+        executeLegacy(of: session)
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
             guard writeOffKeys(of: subscription, until: effortEnd) else { return false }
             insight.count(steps: Self.stepsPerSubscription)
             end(subscription)
         }
-        executeLegacy(of: session)
         return true
     }
 

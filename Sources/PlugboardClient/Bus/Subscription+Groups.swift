@@ -2,6 +2,7 @@
 // to it.
 
 import PlugboardWire
+import Synchronization
 
 extension Subscription {
     /// Waits for an event, and calls `body` with it and all that have come by then, until the subscription
@@ -36,14 +37,18 @@ extension Subscription {
         }
     }
 
-    /// The other events that have come. The answer to `sync` comes after all events up to its revision, those
-    /// of a revision that has come in part included.
+    /// The other events that have come before the answer to `sync`. It comes after all events up to its
+    /// revision, those of a revision that has come in part included. They are taken by the thread that reads
+    /// the answer: what is told behind it may be half of what an observer has to know together.
     private func restOfGroup(isolation: isolated (any Actor)?) async -> [Event] {
+        let rest = Mutex<[Event]?>(nil)
         do {
-            _ = try await bus.link.request(ObjectText(op: "sync"), timeout: nil)
+            _ = try await bus.link.request(ObjectText(op: "sync"), timeout: nil) { [buffer] reply in
+                if case .success = reply { rest.withLock { $0 = buffer.takeAll() } }
+            }
         } catch {
             // Without a connection nothing more comes. What has come is handled all the same.
         }
-        return buffer.takeAll()
+        return rest.withLock { $0 } ?? buffer.takeAll()
     }
 }
