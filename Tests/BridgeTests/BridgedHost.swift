@@ -68,6 +68,8 @@ final class BridgedHost: Sendable {
 
     func signalBridge(_ number: Int32) { running.withLock { $0.bridge }?.signal(number) }
 
+    var isBridgeRunning: Bool { running.withLock { $0.bridge?.isRunning ?? false } }
+
     func killBroker() { running.withLock { $0.broker }?.kill() }
 
     func startBroker() throws {

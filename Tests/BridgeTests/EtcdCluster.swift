@@ -57,26 +57,3 @@ final class EtcdCluster: Sendable {
         EtcdStore(gateway: gateway(), prefix: EtcdPrefix(text: prefix), host: host, bridge: "test")
     }
 }
-
-/// Ports that nobody uses. Somebody might take one before it is used, which has not been seen.
-enum FreePorts {
-    static func take(_ count: Int) throws -> [Int] {
-        var sockets: [Int32] = []
-        defer { for socket in sockets { close(socket) } }
-        return try (0..<count).map { _ in
-            let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            sockets.append(fd)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let bound = withUnsafeMutablePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(fd, $0, length) == 0 && getsockname(fd, $0, &length) == 0
-                }
-            }
-            guard bound else { throw SystemError.last("bind", "127.0.0.1") }
-            return Int(UInt16(bigEndian: address.sin_port))
-        }
-    }
-}

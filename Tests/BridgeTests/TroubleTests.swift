@@ -143,6 +143,38 @@ struct TroubleTests {
         try await eventually("it is sent") { try await a.status()?["sent"]?.integer == 2 }
     }
 
+    @Test("it ends soon after SIGTERM, whatever it waits for", arguments: Absence.allCases)
+    func ending(absence: Absence) async throws {
+        let listener = try SilentServer()
+        let folder = try TemporaryFolder()
+        // What isn't a library is none: then the search for it ends.
+        for name in ["libcurl.so.4", "libcurl-gnutls.so.4"] { try folder.write(name, "no library") }
+        let a = try await BridgedHost(
+            "a",
+            etcd: [absence == .silent ? listener.address : "http://127.0.0.1:1"],
+            prefix: Self.prefix,
+            ["--share", "s.**"],
+            environment: absence == .libcurl ? ["LD_LIBRARY_PATH": folder.path] : [:]
+        )
+        try await eventually("it is told") {
+            try await a.status()?["why"]?.string?.contains(absence.reason) == true
+        }
+        a.signalBridge(SIGTERM)
+        try await eventually("it ends", seconds: 5) { !a.isBridgeRunning }
+    }
+
+    enum Absence: CaseIterable {
+        case libcurl, nobody, silent
+
+        var reason: String {
+            switch self {
+            case .libcurl: "libcurl is missing"
+            case .nobody: "nobody answers there"
+            case .silent: "no answer in time"
+            }
+        }
+    }
+
     @Test("a node whose certificate nobody knows is told")
     func certificate() async throws {
         let etcd = try EtcdCluster(1, ["--auto-tls"], scheme: "https")

@@ -1,5 +1,6 @@
 // Runs sessions one after the other, for as long as the plugin lives. Each failure is said once, and the
-// pause before the next attempt grows. Counts go on from session to session.
+// pause before the next attempt grows. Counts go on from session to session. When the plugin should stop,
+// all of it is cancelled: etcd may never answer, and nothing is lost by not waiting for it.
 
 import PlugboardClient
 
@@ -12,7 +13,19 @@ struct BridgeRunner: Sendable {
         let health = BridgeHealth()
         try await refuseOverlap()
         let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)
-        async let reporting: Void = reporter.run()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await reporter.run() }
+            group.addTask { try await sessions(gateway, health, reporter) }
+            // Requests to the bus still work then, so a session might go on.
+            group.addTask { await bus.waitUntilStopped() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func sessions(_ gateway: EtcdGateway, _ health: BridgeHealth, _ reporter: BridgeReporter)
+        async throws
+    {
         var pause = RetryPause()
         while !Task.isCancelled {
             do {
@@ -26,10 +39,8 @@ struct BridgeRunner: Sendable {
             } catch let error as BusError where error != .closed {
                 health.failed("\(error)")
             }
-            if case .closed = bus.state { break }
             try await pause.wait()
         }
-        try await reporting
     }
 
     /// Two bridges with the same keys on one bus would write over each other.

@@ -24,20 +24,31 @@ final class EtcdTransfer: Sendable {
     /// Connections that are kept.
     private static let idleMax = 4
 
-    /// Sends a request and returns the whole answer with its status.
+    /// Sends a request and returns the whole answer with its status. Gives up about a second after its task
+    /// was cancelled.
     func send(_ request: EtcdRequest) async throws(TransferError) -> (body: Data, status: Int) {
-        let result: Result<(body: Data, status: Int), TransferError> = await withCheckedContinuation {
-            continuation in
-            Self.onThread {
-                continuation.resume(returning: self.perform(request))
-            } orElse: {
-                continuation.resume(returning: .failure($0))
+        let cancellation = Cancellation()
+        let result: Result<(body: Data, status: Int), TransferError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Self.onThread {
+                    continuation.resume(returning: self.perform(request, cancellation))
+                } orElse: {
+                    continuation.resume(returning: .failure($0))
+                }
             }
+        } onCancel: {
+            cancellation.hasCome.store(true, ordering: .relaxed)
         }
         return try result.get()
     }
 
-    private func perform(_ request: EtcdRequest) -> Result<(body: Data, status: Int), TransferError> {
+    private final class Cancellation: Sendable {
+        let hasCome = Atomic(false)
+    }
+
+    private func perform(_ request: EtcdRequest, _ cancellation: Cancellation)
+        -> Result<(body: Data, status: Int), TransferError>
+    {
         guard let handle = idle.withLock({ $0.popLast() }) ?? CurlHandle() else {
             return .failure(Self.missing)
         }
@@ -48,7 +59,8 @@ final class EtcdTransfer: Sendable {
                 take: { data in
                     body += data
                     return body.count <= BridgeLimits.answerBytesMax
-                }
+                },
+                isCancelled: { cancellation.hasCome.load(ordering: .relaxed) }
             )
             idle.withLock { if $0.count < Self.idleMax { $0.append(handle) } }
             return .success((body, status))
