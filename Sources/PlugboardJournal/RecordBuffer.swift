@@ -228,7 +228,8 @@ public struct Commit: ~Escapable {
     public var revision: UInt64
     /// The value as JSON; empty for a delete.
     public var value: Span<UInt8>
-    /// The writer as members: `,"by":…`, and `,"user":…` if what that user keeps is counted.
+    /// The writer as members: `,"by":…`, `,"origin":…` if the write named one, and `,"user":…` if what that
+    /// user keeps is counted.
     public var by: Span<UInt8>
     public var cause: WriteCause
     public var reason: EventReason?

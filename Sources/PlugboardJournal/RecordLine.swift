@@ -41,6 +41,8 @@ public struct RecordLine: Sendable {
     public internal(set) var events = ByteRange.none
     /// The writer's name, with quotes.
     public internal(set) var by = ByteRange.none
+    /// The origin that the write named, with quotes.
+    public internal(set) var origin = ByteRange.none
     /// The writer's user id, if what that user keeps is counted.
     public internal(set) var user: UInt32?
     public internal(set) var reason: EventReason?
@@ -149,6 +151,7 @@ public struct RecordLine: Sendable {
         switch name {
         case NameWord("value").word: value = place
         case NameWord("by").word: by = place
+        case NameWord("origin").word: origin = place
         case NameWord("events").word: events = place
         case NameWord("while").word: isWhileConnected = true
         case NameWord("key").word, NameWord("epoch").word, NameWord("boot").word,

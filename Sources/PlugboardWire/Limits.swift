@@ -19,6 +19,8 @@ public enum Limits {
     public static let idBytesMax = 64
     /// Bytes of a client's name.
     public static let nameBytesMax = 64
+    /// Bytes of a write's `origin`, between the quotes as written.
+    public static let originBytesMax = 128
     /// Bytes of a subscription's own `sub`, without quotes.
     public static let subBytesMax = 64
     /// Patterns of one subscription.
@@ -99,6 +101,7 @@ public enum Limits {
         ("digits", sumDigitsMax),
         ("id", idBytesMax),
         ("name", nameBytesMax),
+        ("origin", originBytesMax),
         ("sub", subBytesMax),
         ("patterns", patternsMax),
         ("steps", patternStepsMax),
@@ -129,7 +132,8 @@ public enum ProtocolVersion {
     /// for.
     public static let features = [
         "ack", "add", "batch", "calls", "cause", "delivery", "diff", "disconnect", "durable", "emits",
-        "every", "explain", "field", "fields", "if", "initial", "live", "old", "patch", "pause", "phase",
+        "every", "explain", "field", "fields", "if", "initial", "live", "old", "origin", "patch", "pause",
+        "phase",
         "shorthand", "since", "trace", "ttl", "values", "where", "while", "who", "why", "will",
     ]
 }

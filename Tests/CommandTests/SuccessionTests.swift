@@ -133,6 +133,12 @@ struct SuccessionTests {
         #expect(try plugboard("publish", "soon", "1", "--ttl", "3600", in: folder).end == .exited(0))
         // An emit isn't kept and takes no revision.
         #expect(try plugboard("emit", "soon", "1", in: folder).end == .exited(0))
+        let bridge = try BrokerConnection(path: folder.socket)
+        _ = try bridge.request(ObjectText(op: "hello").adding("name", string: "bridge"))
+        _ = try bridge.request(
+            ObjectText(op: "publish").adding("key", string: "from").adding("value", 1)
+                .adding("origin", string: "cart@b")
+        )
         let before = try #require(try BrokerConnection(path: folder.socket).nextLine()["epoch"]?.string)
         #expect(
             try plugboard("restart", in: folder).output.hasPrefix("the broker has begun anew, at revision ")
@@ -153,7 +159,10 @@ struct SuccessionTests {
         }
         #expect(try plugboard("get", "a", in: folder).output == "[1, 2.50]\n")
         #expect(try plugboard("get", "a", "--json", in: folder).output.contains(#""by":"till""#))
-        #expect(try plugboard("keys", in: folder).output.split(separator: "\n").count == 2)
+        #expect(try plugboard("get", "from", "--json", in: folder).output.contains(#""origin":"cart@b""#))
+        #expect(try plugboard("why", "from", in: folder).output.contains("by bridge for cart@b  "))
+        #expect(try plugboard("who", "from", in: folder).output.contains("by bridge for cart@b, who is gone"))
+        #expect(try plugboard("keys", in: folder).output.split(separator: "\n").count == 3)
         try eventually("it is told") { broker.messages.contains("begun anew") }
     }
 

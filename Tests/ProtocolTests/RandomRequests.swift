@@ -73,6 +73,7 @@ struct RandomRequests {
         }
         if operation != "emit", chance.oneIn(6) { fields.append(("if", "\(chance.below(20))")) }
         if chance.oneIn(4) { fields.append(("cause", "\(chance.below(number))")) }
+        if chance.oneIn(8) { fields.append(("origin", "\"\(chance.pick(["cart@hostB", "", "\\u00e9"]))\"")) }
         if operation == "publish", chance.oneIn(8) { fields.append(("ttl", "\(1 + chance.below(30))")) }
         if operation == "publish", chance.oneIn(8) { fields.append(("while", "\"connected\"")) }
         if chance.oneIn(20) { fields.append(("durable", "true")) }

@@ -538,6 +538,8 @@ class Event:
     initial: bool = False
     live: Optional[bool] = None
     """With `initial`: whether the writer's connection is still open."""
+    origin: Optional[str] = None
+    """Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`."""
     skipped: int = 0
     """How many earlier updates were folded into this one."""
     while_connected: bool = False
@@ -617,6 +619,7 @@ class Event:
         return event
 
     def _add_rare(self, members: _Members) -> None:
+        self.origin = _text_or_none(members, "origin")
         self.unacked, self.gone = _texts(members, "unacked"), _texts(members, "gone")
         self.while_connected, self.ttl = _end(members)
         self.fields, self.patch = _object_or_none(members, "fields"), _object_or_none(members, "patch")
@@ -656,6 +659,8 @@ class Entry:
     """Whether the value ends with that connection."""
     ttl: Optional[float] = None
     """After how many seconds the value ends; None if it has no such time."""
+    origin: Optional[str] = None
+    """Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`."""
     line: bytes = field(default=b"", repr=False, compare=False)
 
     @property
@@ -678,6 +683,7 @@ class Entry:
             live=bool(members.get("live")),
             while_connected=_end(members)[0],
             ttl=_end(members)[1],
+            origin=_text_or_none(members, "origin"),
             line=reply.line,
         )
 
@@ -735,6 +741,8 @@ class Writer:
     name: str
     live: bool
     revision: int
+    origin: Optional[str] = None
+    """Who wrote it first, if the writer passed it on and said so."""
 
     @staticmethod
     def _of(members: _Members) -> Writer:
@@ -743,6 +751,7 @@ class Writer:
             _text(members, "name"),
             bool(members.get("live")),
             _integer(members, "revision"),
+            _text_or_none(members, "origin"),
         )
 
 
@@ -800,6 +809,8 @@ class Step:
     reason: Optional[str]
     when: Optional[str]
     cause: Optional[int]
+    origin: Optional[str] = None
+    """Who wrote it first, if the writer passed it on and said so."""
 
     @staticmethod
     def _of(members: _Members) -> Step:
@@ -811,6 +822,7 @@ class Step:
             reason=_text_or_none(members, "reason"),
             when=_text_or_none(members, "when"),
             cause=_integer_or_none(members, "cause"),
+            origin=_text_or_none(members, "origin"),
         )
 
 
@@ -890,6 +902,8 @@ class Write:
     while_connected: bool = False
     ttl: Optional[float] = None
     field: Optional[str] = None
+    origin: Optional[str] = None
+    """Who wrote it first, for a program that passes on others' writes: at most 128 bytes."""
 
     @staticmethod
     def publish(
@@ -949,6 +963,7 @@ class Write:
             cause=_known(cause if self.cause is _ABSENT else self.cause),
             ttl=_milliseconds("ttl", self.ttl),
             field=_known(self.field),
+            origin=_known(self.origin),
             **{"if": _known(self.if_revision), "while": "connected" if self.while_connected else _ABSENT},
         )
 

@@ -133,6 +133,7 @@ extension Hub {
         EventEncoder.appendKeyPrefix(key, to: &keyPrefix)
         by.append(#","by":"#)
         by.append(record.by.bytes(of: event))
+        if !record.origin.isEmpty { EventEncoder.appendOrigin(record.origin.bytes(of: event), to: &by) }
         let tail = EventTail(
             keyPrefix: keyPrefix.bytes,
             revision: record.revision,
@@ -185,7 +186,8 @@ extension Hub {
         guard sessions[matching[subscription].session].authorize(.subscribe, key) else { return }
         let observable = keyspace.findOrInsert(key)
         if record.kind == .delete, !keyspace[observable].hasValue {
-            let deleter = restored.author(record.by.bytes(of: event), nil, &keyspace)
+            let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
+            let deleter = restored.author(name, from: origin, nil, &keyspace)
             keyspace.keepDeleter(deleter, of: observable)
             keyspace[observable].cause = record.cause
             keyspace[observable].marks.reason = record.reason

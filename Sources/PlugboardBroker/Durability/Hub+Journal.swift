@@ -153,7 +153,8 @@ extension Hub {
         let hash = keyspace.hash(key)
         let known = keyspace.find(key, hash: hash)
         let account = record.user.map { access.restoredAccount(of: $0) }
-        let author = restored.author(record.by.bytes(of: line), account, &keyspace)
+        let (name, origin) = (record.by.bytes(of: line), record.origin.bytes(of: line))
+        let author = restored.author(name, from: origin, account, &keyspace)
         guard record.kind == .update else {
             return forgetRestored(known ?? keyspace.insert(key, hash: hash), record, author)
         }
@@ -234,20 +235,21 @@ struct RestoredAuthors: ~Copyable {
 
     init() {}
 
-    /// The author with a name, given as JSON, and of a user where that is counted.
+    /// The author with a name and an origin, given as JSON, and of a user where that is counted.
     mutating func author(
         _ name: Span<UInt8>,
+        from origin: Span<UInt8>,
         _ account: UserAccount? = nil,
         _ keyspace: inout Keyspace
     ) -> AuthorHandle {
-        if let last, keyspace.authors[last].name.isEqual(to: name),
-            keyspace.authors[last].presence.account === account
+        if let last, origin.isEmpty, keyspace.authors[last].name.isEqual(to: name),
+            keyspace.authors[last].origin.isEmpty, keyspace.authors[last].presence.account === account
         {
             return last
         }
-        var key = Array(name)
+        var key = Array(name) + Array(origin)
         if let account { key += [0] + Array("\(account.user)".utf8) }
-        let author = known[key] ?? Self.make(name, account, &keyspace)
+        let author = known[key] ?? Self.make(name, origin, account, &keyspace)
         known[key] = author
         last = author
         return author
@@ -260,12 +262,13 @@ struct RestoredAuthors: ~Copyable {
 
     private static func make(
         _ name: Span<UInt8>,
+        _ origin: Span<UInt8>,
         _ account: UserAccount?,
         _ keyspace: inout Keyspace
     ) -> AuthorHandle {
         let presence = Presence(client: 0, account: account)
         presence.end()
         let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
-        return keyspace.makeAuthor(name: characters.span, presence: presence)
+        return keyspace.makeAuthor(name: characters.span, origin: origin, presence: presence)
     }
 }

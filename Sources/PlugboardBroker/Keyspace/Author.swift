@@ -1,27 +1,33 @@
 // Who wrote something, as the text that every event about it carries, and whether they
 // are still there. Values outlive their writers' connections, so `Authors` counts who refers to
-// each: clients, values, and the generations of the history.
+// each: clients, values, and the generations of the history. A write that names its origin has an
+// author of its own with the same presence: so the origin goes wherever the writer's name goes, and
+// writes without one know nothing of it.
 
 import PlugboardMemory
 import PlugboardWire
 
 typealias AuthorHandle = Handle<Author>
 
-/// The `,"by":"…"` of a client, encoded once. A client that takes another name signs as
-/// another author with the same presence.
+/// The `,"by":"…"` of a client, encoded once, with `,"origin":"…"` if its write named one. A client
+/// that takes another name signs as another author with the same presence.
 struct Author: ~Copyable {
     /// The text, and for the journal the user behind it, where what that keeps is counted.
     private let text: ByteBlock
     private let byCount: UInt32
+    private let nameCount: UInt32
     fileprivate(set) var references: UInt32 = 1
     /// The generation of the history that keeps it; see `History`.
     var generation: UInt32 = 0
     /// Shared with the client's other names.
     let presence: Presence
 
-    fileprivate init(name: Span<UInt8>, presence: Presence) {
+    /// `origin` is JSON; empty for none.
+    fileprivate init(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Presence) {
         var buffer = ByteBuffer()
         EventEncoder.appendAuthor(name: name, to: &buffer)
+        nameCount = UInt32(buffer.count - Self.nameOffset)
+        if !origin.isEmpty { EventEncoder.appendOrigin(origin, to: &buffer) }
         byCount = UInt32(buffer.count)
         if let account = presence.account, account.quota != .unlimited {
             buffer.append(#","user":"#)
@@ -46,9 +52,19 @@ struct Author: ~Copyable {
     /// The name in it, as JSON with its quotes.
     var name: Span<UInt8> {
         @_lifetime(immortal)
-        get { by[Self.nameOffset...] }
+        get { text.kept[Self.nameOffset..<nameEnd] }
     }
     private static let nameOffset = 6
+    private var nameEnd: Int { Self.nameOffset + Int(nameCount) }
+
+    /// The origin with its member's name, as events carry it; empty if there is none.
+    var origin: Span<UInt8> {
+        @_lifetime(immortal)
+        get { text.kept[nameEnd..<Int(byCount)] }
+    }
+
+    /// Tells those with an origin apart. Clients have different numbers, and a text has no byte 0.
+    fileprivate var identity: [UInt8] { Array(by) + [0] + Array("\(client)".utf8) }
 
     /// The number of the client.
     var client: UInt64 { presence.client }
@@ -59,6 +75,9 @@ struct Author: ~Copyable {
 /// All authors. Owns them.
 struct Authors: ~Copyable {
     private var all = Slab<Author>()
+    /// Those of clients with an origin, by the client and their text, so that many keys share one. Each is
+    /// here for as long as anything refers to it.
+    private var elsewhere: [[UInt8]: AuthorHandle] = [:]
 
     init() {}
 
@@ -69,9 +88,23 @@ struct Authors: ~Copyable {
         _modify { yield &all[author] }
     }
 
-    /// Makes an author with one reference, the caller's.
-    mutating func make(name: Span<UInt8>, presence: Presence) -> AuthorHandle {
-        all.insert(Author(name: name, presence: presence))
+    /// Makes an author with one reference, the caller's. `origin` is JSON; empty for none.
+    mutating func make(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Presence) -> AuthorHandle {
+        all.insert(Author(name: name, origin: origin, presence: presence))
+    }
+
+    /// The author that stands for another one where a write names its origin. The caller has one reference.
+    mutating func author(_ author: AuthorHandle, from origin: Span<UInt8>) -> AuthorHandle {
+        let characters = JSONText.characters(all[author].name[1..<(all[author].name.count - 1)])
+        let made = Author(name: characters.span, origin: origin, presence: all[author].presence)
+        if let known = elsewhere[made.identity] {
+            retain(known)
+            return known
+        }
+        let identity = made.identity
+        let handle = all.insert(made)
+        elsewhere[identity] = handle
+        return handle
     }
 
     /// Makes the author of a client that has not given its name: `#7`.
@@ -88,8 +121,18 @@ struct Authors: ~Copyable {
 
     mutating func release(_ author: AuthorHandle) {
         all[author].references -= 1
-        if all[author].references == 0 { _ = all.remove(author) }
+        if all[author].references == 0 { remove(author) }
     }
+
+    private mutating func remove(_ author: AuthorHandle) {
+        let removed = all.remove(author)
+        if !removed.origin.isEmpty, elsewhere[removed.identity] == author {
+            elsewhere[removed.identity] = nil
+        }
+    }
+
+    /// How many have an origin and are a client's.
+    var elsewhereCount: Int { elsewhere.count }
 
     /// Who wrote a value, as events say it; empty where nobody did.
     @inline(__always)
@@ -130,5 +173,9 @@ extension Authors {
             try always.agree("it counts who refers to it", stated, count, of: name)
         }
         try always.agree("nobody is kept whom nobody refers to", all.count, found.count)
+        for (identity, author) in elsewhere {
+            let isThere = all.contains(author) && all[author].identity == identity
+            try always.hold("who writes for others is known by what they write", isThere)
+        }
     }
 }

@@ -221,9 +221,14 @@ struct Keyspace: ~Copyable {
     /// Whose a value is counted to be.
     func account(of observable: ObservableHandle) -> UserAccount? { authors.account(self[observable].writer) }
 
-    /// Makes an author with one reference, the caller's.
-    mutating func makeAuthor(name: Span<UInt8>, presence: Presence) -> AuthorHandle {
-        authors.make(name: name, presence: presence)
+    /// Makes an author with one reference, the caller's, and with an origin if it is an earlier broker's.
+    mutating func makeAuthor(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Presence)
+        -> AuthorHandle
+    { authors.make(name: name, origin: origin, presence: presence) }
+
+    /// The author that stands for another one where a write names its origin. The caller has one reference.
+    mutating func author(_ author: AuthorHandle, from origin: Span<UInt8>) -> AuthorHandle {
+        authors.author(author, from: origin)
     }
 
     /// Makes the author of a client that has not given its name: `#7`.

@@ -42,6 +42,8 @@ struct Will: ~Copyable {
         copy.key = Self.keep(write.key, of: line, in: &memory)
         copy.value = Self.keep(write.value, of: line, in: &memory)
         copy.field = Self.keep(write.field, of: line, in: &memory)
+        copy.originStart = memory.count
+        memory.append(write.origin(of: line))
         self.write = copy
         self.memory = memory
     }

@@ -129,6 +129,7 @@ extension Hub {
         }
         buffer.append(#""name":"#)
         buffer.append(keyspace.authors[writer].name)
+        buffer.append(keyspace.authors[writer].origin)
         buffer.append(
             keyspace.authors[writer].isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#
         )

@@ -135,18 +135,36 @@ extension Hub {
         _ session: SessionHandle,
         reason: EventReason?
     ) {
+        let author = sessions[session].author(&keyspace)
+        guard request.has(.origin) else {
+            return commit(planned, request, value: value, line, session, author, reason)
+        }
+        let elsewhere = keyspace.author(author, from: request.origin(of: line))
+        commit(planned, request, value: value, line, session, elsewhere, reason)
+        keyspace.release(elsewhere)
+    }
+
+    /// The same in the name of an author.
+    private mutating func commit(
+        _ planned: PlannedWrite,
+        _ request: Request,
+        value: Span<UInt8>,
+        _ line: Span<UInt8>,
+        _ session: SessionHandle,
+        _ author: AuthorHandle,
+        _ reason: EventReason?
+    ) {
         let key = request.key.bytes(of: line)
         switch request.operation {
-        case .emit: emit(key, planned, value, request.cause, session, reason)
+        case .emit: emit(key, planned, value, request.cause, author, reason)
         case .delete:
             guard let observable = planned.observable else { return }
             if keyspace[observable].isReserved { dropReport(observable) }
-            delete(observable, by: sessions[session].author(&keyspace), cause: request.cause, reason: reason)
+            delete(observable, by: author, cause: request.cause, reason: reason)
         default:
             let observable =
                 planned.observable
                 ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
-            let author = sessions[session].author(&keyspace)
             set(request.operation, observable, value, request, session, author, reason)
         }
     }
@@ -272,10 +290,9 @@ extension Hub {
         _ planned: PlannedWrite,
         _ value: Span<UInt8>,
         _ cause: WriteCause,
-        _ session: SessionHandle,
+        _ author: AuthorHandle,
         _ reason: EventReason?
     ) {
-        let author = sessions[session].author(&keyspace)
         keyspace.note(emitTo: key)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             if insight.isTracing { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }

@@ -73,6 +73,8 @@ public struct Event: Sendable, Equatable {
     public var patch: JSON?
     /// Why the broker wrote instead of the writer; nil if the writer itself did.
     public var reason: Reason?
+    /// Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`.
+    public internal(set) var origin: String?
     /// How many earlier updates of the key were folded into this one because they had to wait.
     public var skipped = 0
     /// The names of observers of earlier phases that didn't acknowledge the event in time.
@@ -133,6 +135,7 @@ extension Event {
         gone = bytes.texts(line.gone)
         patch = line.patch.isEmpty ? nil : JSON(copying: line.patch.bytes(of: bytes))
         reason = bytes.text(line.reason).map { Reason(rawValue: $0) }
+        origin = bytes.text(line.origin)
         skipped = bytes.integer(line.skipped) ?? 0
         unacknowledged = bytes.texts(line.unacked)
         isWriterLive = line.live.isEmpty ? nil : bytes.flag(line.live)
@@ -202,6 +205,8 @@ public struct Entry: Sendable, Equatable {
     public let revision: Int
     /// The writer: a client's name, or `#` and its number.
     public let by: String?
+    /// Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`.
+    public internal(set) var origin: String?
     /// The revision that the writer named as the cause, if any.
     public let cause: Int?
     /// Why the broker wrote instead of the writer; nil if the writer itself did.

@@ -127,6 +127,7 @@ extension ObjectText {
             .adding("value", json: write.value?.bytes).adding("field", string: write.field)
             .adding("if", write.ifRevision)
             .adding("cause", write.cause)
+            .adding("origin", string: write.origin)
             .adding("while", string: write.lifetime == .connected ? "connected" : nil)
             .adding("ttl", write.ttl?.milliseconds)
     }

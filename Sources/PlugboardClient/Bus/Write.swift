@@ -20,6 +20,9 @@ public struct Write: Sendable {
     public var ifRevision: Int?
     /// The revision that caused this write: the given one, or the ``Cause`` when the write was made.
     public var cause: Int?
+    /// Who wrote it first, for a program that passes on others' writes, such as `cart@hostB`: at most 128 bytes.
+    /// Observers get it beside the name of this program.
+    public var origin: String?
     /// The part of the value that a patch changes, or that a number is added to: a JSON Pointer; nil for the
     /// whole value.
     public var field: String?

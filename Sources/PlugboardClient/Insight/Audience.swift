@@ -37,6 +37,8 @@ public struct Audience: Sendable, Equatable {
         /// Nil for the broker itself, and for clients of an earlier broker.
         public let client: Int?
         public let name: String
+        /// Who wrote it first, if the writer passed it on and said so.
+        public internal(set) var origin: String?
         /// Whether the connection of the value's writer is still open.
         public let isLive: Bool
         public let revision: Int
@@ -91,6 +93,7 @@ extension Audience.Writer {
     fileprivate init(_ json: JSON) {
         client = json["client"]?.integer
         name = json.text("name")
+        origin = json["origin"]?.string
         isLive = json.flag("live")
         revision = json.number("revision")
     }

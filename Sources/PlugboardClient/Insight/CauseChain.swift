@@ -11,6 +11,8 @@ public struct CauseChain: Sendable, Equatable {
         public let operation: String?
         /// The writer: a client's name, or `#` and its number.
         public let by: String
+        /// Who wrote it first, if the writer passed it on and said so.
+        public internal(set) var origin: String?
         /// The time in UTC, such as `2026-11-21T13:05:00.123Z`; nil if the broker no longer knows.
         public let when: String?
         /// Why the broker wrote instead of the writer; nil if the writer itself did.
@@ -41,6 +43,7 @@ extension CauseChain.Step {
         revision = json.number("revision")
         operation = json["op"]?.string
         by = json.text("by")
+        origin = json["origin"]?.string
         when = json["when"]?.string
         reason = json["reason"]?.string.map { Event.Reason(rawValue: $0) }
         cause = json["cause"]?.integer

@@ -43,6 +43,8 @@ public struct Trace: Sendable, Equatable {
     public let operation: String
     /// The writer: a client's name, or `#` and its number.
     public let by: String
+    /// Who wrote it first, if the writer passed it on and said so.
+    public internal(set) var origin: String?
     /// Why the broker wrote instead of the writer; nil if the writer itself did.
     public let reason: Event.Reason?
     /// The revision that it named as its cause, if any.
@@ -61,6 +63,7 @@ public struct Trace: Sendable, Equatable {
         revision = json.number("revision")
         operation = json.text("op")
         by = json.text("by")
+        origin = json["origin"]?.string
         reason = json["reason"]?.string.map { Event.Reason(rawValue: $0) }
         cause = json["cause"]?.integer
         call = operation == "call" ? TracedCall(json) : nil

@@ -16,6 +16,7 @@ struct LinePlaces: Sendable {
     /// Texts as spelled, without their quotes.
     var key = ByteRange.none
     var by = ByteRange.none
+    var origin = ByteRange.none
     var message = ByteRange.none
     var hint = ByteRange.none
     var reason = ByteRange.none
@@ -126,6 +127,7 @@ struct LinePlaces: Sendable {
         if name.spells("initial") { initial = value }
         if name.spells("message") { message = text }
         if name.spells("reason") { reason = text }
+        if name.spells("origin") { origin = text }
         if name.spells("fields") { fields = value }
         if name.spells("skipped") { skipped = value }
         if name.spells("unacked") { unacked = value }

@@ -49,6 +49,7 @@ struct Reply: Sendable {
             value: value,
             revision: text.integer(line.revision) ?? 0,
             by: text.text(line.by),
+            origin: text.text(line.origin),
             cause: text.integer(line.cause),
             reason: text.text(line.reason).map { Event.Reason(rawValue: $0) },
             isWriterLive: text.flag(line.live),

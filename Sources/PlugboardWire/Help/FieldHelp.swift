@@ -20,6 +20,7 @@ enum FieldHelp {
         case .every: every(operation)
         case .sub: sub(operation)
         case .about: "the name of an operation"
+        case .origin: "who wrote it first, if you pass it on: at most \(Limits.originBytesMax) bytes"
         default: rarer(field)
         }
     }

@@ -184,6 +184,12 @@ public enum EventEncoder {
         buffer.append(#","by":"#)
         JSONText.append(name, to: &buffer)
     }
+
+    /// `,"origin":…` for an origin, given as JSON.
+    public static func appendOrigin(_ origin: Span<UInt8>, to buffer: inout ByteBuffer) {
+        buffer.append(#","origin":"#)
+        buffer.append(origin)
+    }
 }
 
 /// Why the broker wrote instead of a client.

@@ -36,6 +36,7 @@ extension EnvelopeReader {
         switch field {
         case .ifRevision: request.ifRevision = try decodeRevision(.ifRevision, &line)
         case .cause: request.cause = WriteCause(try decodeRevision(.cause, &line))
+        case .origin: try decodeOrigin(&line, &request)
         case .timeToLive:
             request.isBounded = true
             request.timeToLive = try decodeNumber(.timeToLive, 1...Limits.integerMax, &line)
@@ -130,6 +131,22 @@ extension EnvelopeReader {
         if let value = try decodeInteger(&line), value >= 0 { return UInt64(value) }
         complain(Refusal(.wrongType, "\"\(field.name)\" takes a revision: 0 to 2^53−1", at: start))
         return 0
+    }
+
+    /// An origin is kept as written, so it isn't decoded.
+    private mutating func decodeOrigin(
+        _ line: inout LineCursor,
+        _ request: inout Request
+    ) throws(JSONFailure) {
+        guard line.current == UInt8(ascii: "\"") else {
+            return try refuseType(of: .origin, "a string", &line)
+        }
+        let start = line.position
+        request.originStart = start
+        line.position += 1
+        try line.skipString()
+        guard line.position - start - 2 > Limits.originBytesMax else { return }
+        complain(Refusal(.limit, "an origin has at most \(Limits.originBytesMax) bytes", at: start + 1))
     }
 
     /// A pointer is kept as spelled, like those of `fields`.

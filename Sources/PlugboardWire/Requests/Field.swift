@@ -7,7 +7,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
     case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
     case phase, acknowledges, revision, client, count, write, timeout, call, error, about, durable
-    case since, epoch, field, emits
+    case since, epoch, field, emits, origin
 
     public var name: StaticString {
         switch self {
@@ -48,6 +48,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .epoch: "epoch"
         case .field: "field"
         case .emits: "emits"
+        case .origin: "origin"
         }
     }
 
@@ -98,6 +99,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case NameWord("epoch"): self = .epoch
         case NameWord("field"): self = .field
         case NameWord("emits"): self = .emits
+        case NameWord("origin"): self = .origin
         default: return nil
         }
     }

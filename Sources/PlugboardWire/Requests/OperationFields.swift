@@ -38,16 +38,15 @@ extension Operation {
         let common = required.with(.operation).with(.id)
         switch self {
         case .publish:
-            return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive).with(
-                .durable
-            )
+            return common.with(.ifRevision).with(.cause).with(.origin).with(.whileConnected)
+                .with(.timeToLive).with(.durable)
         case .add:
-            return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive).with(
-                .durable
-            ).with(.field)
-        case .patch: return common.with(.ifRevision).with(.cause).with(.durable).with(.field)
-        case .delete: return common.with(.ifRevision).with(.cause).with(.durable)
-        case .emit: return common.with(.cause)
+            return common.with(.ifRevision).with(.cause).with(.origin).with(.whileConnected)
+                .with(.timeToLive).with(.durable).with(.field)
+        case .patch:
+            return common.with(.ifRevision).with(.cause).with(.origin).with(.durable).with(.field)
+        case .delete: return common.with(.ifRevision).with(.cause).with(.origin).with(.durable)
+        case .emit: return common.with(.cause).with(.origin)
         case .keys: return common.with(.key).with(.after).with(.limit)
         case .help: return common.with(.about)
         case .batch: return common.with(.durable)

@@ -12,6 +12,10 @@ public struct Request: Sendable, BitwiseCopyable {
     public var isBounded = false
     /// Whether it has `durable`. Then the reply waits for the disk.
     public var isDurable = false
+    // Where `origin` begins, in the bytes that alignment leaves: a request must not grow for a field that few
+    // have. An offset in a line of at most 1 MiB fits; the string's end is found again when it is needed.
+    @usableFromInline var originPage: UInt8 = 0
+    @usableFromInline var originOffset: UInt16 = 0
     /// The fields that the request has.
     public var fields: FieldSet = []
     /// The `id` as written, with quotes; empty if there is none.
@@ -37,6 +41,27 @@ public struct Request: Sendable, BitwiseCopyable {
 
     @inlinable
     public init() {}
+
+    /// The offset of the opening quote of `origin`, if the request has this field.
+    public var originStart: Int {
+        get { Int(originPage) << 16 | Int(originOffset) }
+        set {
+            originPage = UInt8(truncatingIfNeeded: newValue >> 16)
+            originOffset = UInt16(truncatingIfNeeded: newValue)
+        }
+    }
+
+    /// The JSON of `origin` as written, with quotes; empty if the request doesn't have it.
+    @inline(never)
+    @_lifetime(copy line)
+    public func origin(of line: Span<UInt8>) -> Span<UInt8> {
+        guard has(.origin) else { return Span() }
+        var scanner = JSONScanner(line)
+        scanner.position = originStart + 1
+        // It was scanned before, when the request was read.
+        guard (try? scanner.skipString()) != nil else { return Span() }
+        return line[originStart..<scanner.position]
+    }
 
     /// Whether the request has a field.
     @inlinable

@@ -6,7 +6,9 @@ import PlugboardWire
 /// One import of a file.
 struct FileImport: ~Copyable {
     /// Fields that `get` and `dump` print besides those that are published. They are accepted and ignored.
-    private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live", "while"]
+    private static let leftAside: Set<String> = [
+        "revision", "by", "origin", "reason", "cause", "live", "while",
+    ]
 
     private let console: CommandConsole
     private let cause: UInt64?

@@ -162,11 +162,14 @@ private struct JournalListing {
         guard isWanted(key) else { return }
         let text = { (bytes: Span<UInt8>) in Printable.text(String(bytes)) }
         let value = event.kind == .update ? " " + text(event.value.bytes(of: line)) : " deleted"
-        let by = JSONValue(accepted: Array(event.by.bytes(of: line))[...]).string ?? "?"
+        let by = JSONValue(accepted: Array(event.by.bytes(of: line))[...])
+        let origin =
+            event.origin.isEmpty ? nil : JSONValue(accepted: Array(event.origin.bytes(of: line))[...])
+        let writer = WriterText.of(by, origin)
         let end = ValueEnd(isBound: event.isWhileConnected, expires: event.expires)
         let ends = end.map { "  ends \($0.text)" } ?? ""
         try console.output.line(
-            "\(UTCTime.text(when))  \(event.revision)  \(text(key))\(value)  by \(Printable.text(by))\(ends)"
+            "\(UTCTime.text(when))  \(event.revision)  \(text(key))\(value)  by \(writer)\(ends)"
         )
     }
 }

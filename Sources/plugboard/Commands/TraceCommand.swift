@@ -69,7 +69,7 @@ enum TraceText {
     private static func tree(_ line: BrokerLine, _ time: String, _ paint: Paint) -> [String] {
         let key = paint.bold(Printable.text(line["key"]?.string ?? ""))
         let cause = line["cause"].map { ", because of \($0.text)" } ?? ""
-        let writer = Printable.text(line["by"]?.string ?? "?")
+        let writer = WriterText.of(line["by"], line["origin"])
         let place = paint.dim("revision \(line["revision"]?.text ?? "?")\(cause)")
         let head = "\(paint.dim(time))  \(key)  \(line["op"]?.string ?? "") by \(writer)  \(place)"
         var observers = (line["observers"]?.array ?? []).compactMap(\.object).map { text(of: $0, paint) }

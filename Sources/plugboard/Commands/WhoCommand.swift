@@ -82,7 +82,8 @@ enum ObserverText {
         let gone = writer["live"]?.bool == false ? ", who is gone" : ""
         // A writer without a number is the broker itself, or a client of an earlier broker.
         let client = writer["client"].map { " (client \($0.text))" } ?? ""
-        return "\(key)  written by \(name(writer))\(client)\(gone)"
+        let origin = WriterText.origin(writer["origin"])
+        return "\(key)  written by \(name(writer))\(client)\(origin)\(gone)"
             + "  \(paint.dim("revision \(writer["revision"]?.text ?? "?")"))"
     }
 

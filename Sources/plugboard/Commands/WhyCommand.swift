@@ -54,7 +54,7 @@ enum ChainText {
 
     private static func text(of step: JSONObject, _ paint: Paint) -> String {
         let operation = step["op"]?.string ?? "written"
-        let writer = Printable.text(step["by"]?.string ?? "?")
+        let writer = WriterText.of(step["by"], step["origin"])
         let place = paint.dim("revision \(step["revision"]?.text ?? "?")")
         let when = step["when"]?.string.map { "  " + paint.dim(Printable.text($0)) } ?? ""
         return "\(Printable.text(operation)) by \(writer)  \(place)\(when)"

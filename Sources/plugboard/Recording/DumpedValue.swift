@@ -5,7 +5,7 @@ import PlugboardWire
 /// A value that `load` writes again.
 struct DumpedValue {
     /// What `dump` takes from the broker's lines.
-    static let members = ["key", "revision", "value", "by", "cause", "ttl", "while"]
+    static let members = ["key", "revision", "value", "by", "origin", "cause", "ttl", "while"]
     /// How many lines a batch has. `publish --from` ignores the name because of its `x-`.
     static let batch = "x-batch"
 

@@ -77,7 +77,7 @@ struct EventView {
     /// The writer, and the other members of the event.
     private func origin(_ line: BrokerLine) -> String {
         let parts = [
-            "by \(Printable.text(line["by"]?.string ?? "?"))",
+            "by \(WriterText.of(line["by"], line["origin"]))",
             "revision \(line["revision"]?.text ?? "?")",
             line["cause"].map { "because of \($0.text)" },
             line["reason"]?.string.map(Printable.text),

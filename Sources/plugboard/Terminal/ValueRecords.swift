@@ -77,7 +77,7 @@ struct ValueRecords {
         let facts: [(String, String?)] = [
             ("value", line["value"].map { Printable.json($0.bytes) }),
             ("revision", line["revision"]?.text),
-            ("by", line["by"]?.string.map { "\(Printable.text($0))\(gone)\(Printable.text(reason))" }),
+            ("by", "\(WriterText.of(line["by"], line["origin"]))\(gone)\(Printable.text(reason))"),
             ("cause", line["cause"]?.text),
             ("ends", ValueEnd(line.object)?.text ?? "not by itself"),
         ]
@@ -87,7 +87,7 @@ struct ValueRecords {
 
     /// `{"key":…,"revision":…,"value":…,"by":…}`.
     private static func record(_ line: BrokerLine) -> [UInt8] {
-        ["key", "revision", "value", "by", "cause", "while", "ttl"].reduce(ObjectText()) {
+        ["key", "revision", "value", "by", "origin", "cause", "while", "ttl"].reduce(ObjectText()) {
             $0.adding($1, json: line[$1]?.bytes)
         }
         .bytes

@@ -11,6 +11,8 @@ struct Asked {
     /// Whether the reply may come later than those of later requests, because it waits for the disk or a
     /// server.
     var isLate = false
+    /// Who wrote it first, if it says so.
+    var origin = ""
     /// The simulated time in nanoseconds, and the policy that was in force then.
     var begunAt: UInt64 = 0
     var policy = 0
@@ -29,6 +31,7 @@ struct Told {
     var revision: UInt64?
     var value = ""
     var by = ""
+    var origin = ""
     var old: String?
     var epoch = ""
     var reason = ""
@@ -110,6 +113,7 @@ extension Told {
             case "value": value = String(member.value)
             case "old": old = member.value
             case "by": by = member.value.unquoted
+            case "origin": origin = member.value.unquoted
             case "epoch": epoch = member.value.unquoted
             case "reason": reason = member.value.unquoted
             case "skipped": skipped = UInt64(member.value) ?? 0

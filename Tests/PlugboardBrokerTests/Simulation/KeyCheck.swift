@@ -184,7 +184,8 @@ struct KeyCheck {
     private mutating func placeWrites(_ asked: Asked, _ reply: Told, _ by: String) {
         for write in asked.wish.writes {
             guard let place = log.place(of: write.key, at: reply.revision ?? 0),
-                let found = log.write(of: write.key, place), found.value == write.value, found.by == by
+                let found = log.write(of: write.key, place), found.value == write.value, found.by == by,
+                found.origin == asked.origin
             else {
                 complain("answered, and not there: \(asked.wish) \(reply.text)")
                 continue
@@ -218,7 +219,7 @@ struct KeyCheck {
 
     private mutating func placeRead(_ key: String, _ asked: Asked, _ reply: Told) {
         guard let place = log.place(of: key, at: reply.revision ?? 0), let write = log.write(of: key, place),
-            write.value == reply.value, write.by == reply.by
+            write.value == reply.value, write.by == reply.by, write.origin == reply.origin
         else { return complain("never was: \(reply.text)") }
         add(key, asked, [place], isWrite: false, ended: reply.time)
     }

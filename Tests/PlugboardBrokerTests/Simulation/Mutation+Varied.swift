@@ -118,6 +118,7 @@ extension Mutation {
         (event.revision, event.value, event.by, event.reason) = (
             write.revision, value, write.by, write.reason
         )
+        event.origin = write.origin
         (event.name, event.skipped, event.old) = (
             "update", 0, plan.hasOld ? log.write(of: told.key, before)?.value : nil
         )

@@ -43,6 +43,7 @@ struct Scenario {
             one.hasPhases = hasPhases
             one.padding = isHeavy ? 60_000 : 0
             one.keys = keys
+            one.hasOrigins = seed % 8 == 3
             all.append(one)
         }
         let features = Features(seed: seed, users: all.indices.map { Self.user(of: $0 + 1) })

@@ -184,6 +184,10 @@ final class SimulatedClient {
             asked.isLate = true
             options = #","durable":true"#
         }
+        if habits.hasOrigins, wish.mayHaveOrigin, id % 4 == 1 {
+            asked.origin = "o\(id)@host"
+            options += #","origin":"\#(asked.origin)""#
+        }
         if case .call = wish { asked.isLate = true }
         if case .goodbye = wish {
             isLeaving = true
@@ -256,6 +260,8 @@ struct Habits {
     var hasFarewells = false
     var hasMixedBatches = false
     var hasShortPauses = false
+    /// Whether some of its writes say who wrote them first.
+    var hasOrigins = false
 
     /// Whether it does more than write, read and observe.
     var isVaried: Bool { hasCalls || hasFarewells }

@@ -176,6 +176,7 @@ struct SubscriptionCheck {
 
     private static func isTold(_ write: Write, by event: Told) -> Bool {
         write.key == event.key && write.by == event.by && write.reason == event.reason
+            && write.origin == event.origin
             && (write.value == nil) == (event.name == "delete")
     }
 

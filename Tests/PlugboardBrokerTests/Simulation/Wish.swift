@@ -74,6 +74,14 @@ enum Wish {
         if case .will(let key, let value, false) = self { [(key, value)] } else { [] }
     }
 
+    /// Whether it may say who wrote it first.
+    var mayHaveOrigin: Bool {
+        switch self {
+        case .publish, .patch, .delete, .emit: true
+        default: false
+        }
+    }
+
     /// The request as a line, without the line feed.
     func line(id: Int, _ options: String) -> String {
         let rest = #","id":\#(id)\#(options)}"#

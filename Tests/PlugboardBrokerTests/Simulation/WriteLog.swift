@@ -11,6 +11,7 @@ struct Write: Equatable {
     var value: String?
     var by: String
     var reason = ""
+    var origin = ""
 
     init(key: String, value: String?, by: String, reason: String) {
         (revision, self.key, self.value, self.by, self.reason) = (0, key, value, by, reason)
@@ -22,6 +23,7 @@ struct Write: Equatable {
         value = told.name == "update" ? told.value : nil
         by = told.by
         reason = told.reason
+        origin = told.origin
     }
 }
 
