@@ -247,7 +247,8 @@ private final class Watcher: Sendable {
         let box = box
         task = Task {
             for try await event in try await bus.subscribe("s.**") where event.kind == .update {
-                if event.by == "bridge", let value = event.value?.text { box.add(event.key, value) }
+                guard event.by?.hasPrefix("bridge") == true, let value = event.value?.text else { continue }
+                box.add(event.key, value)
             }
         }
     }

@@ -48,7 +48,7 @@ struct MirrorSimulation {
 
     private mutating func step() {
         let index = random.below(hosts.count)
-        let kind = random.below(40)
+        let kind = random.below(43)
         defer { if isTold { tell(kind, index) } }
         switch kind {
         case 0: hosts[index].kill()
@@ -57,6 +57,8 @@ struct MirrorSimulation {
         case 4: hosts[index].remember()
         case 5...11: write(on: index)
         case 12...18: hosts[index].listen(&random)
+        case 40: if let lease = hosts[index].lease { etcd.end(lease) }
+        case 41, 42: if hosts[index].mirror != nil { hosts[index].keepLease(&etcd) }
         case 19...24: hosts[index].send(&etcd)
         case 25...29: hosts[index].arrive(&etcd, &random)
         case 30...33: hosts[index].hear()
@@ -84,7 +86,10 @@ struct MirrorSimulation {
             let isDelete = random.oneIn(4) && hosts[index].bus.values[key] != nil
             // Few different values, so that hosts write the same ones.
             let value = random.oneIn(5) ? JSON.integer(number % 3) : JSON.integer(1_000 + number)
-            changes.append(SimulatedBus.Change(key: key, value: isDelete ? nil : value))
+            let isBound = !isDelete && random.oneIn(4)
+            changes.append(
+                SimulatedBus.Change(key: key, value: isDelete ? nil : value, isBound: isBound)
+            )
         }
         guard let revision = hosts[index].bus.write(changes, by: "client") else { return }
         let etcd = hosts[index].mirror?.cursor ?? hosts[index].bus.cursor?.etcd ?? 0
@@ -104,6 +109,7 @@ struct MirrorSimulation {
         for index in hosts.indices where hosts[index].mirror == nil { hosts[index].begin(&etcd, &random) }
         for _ in 0..<2_000 {
             for index in hosts.indices {
+                hosts[index].keepLease(&etcd)
                 hosts[index].listen(&random)
                 if hosts[index].requests.isEmpty { hosts[index].send(&etcd) }
                 while !hosts[index].requests.isEmpty { hosts[index].arrive(&etcd, &random) }
@@ -125,6 +131,7 @@ struct MirrorSimulation {
 
     var mistakes: [String] {
         var mistakes = isQuiet ? [] : ["it never came to rest"]
+        if etcd.doubled > 0 { mistakes.append("a key stands in a transaction twice") }
         let truth = etcd.entries.mapValues(\.envelope.value)
         for host in hosts where host.bus.values.mapValues(\.json) != truth {
             mistakes.append("\(host.name) has \(host.bus.values.mapValues(\.json)), etcd \(truth)")

@@ -7,7 +7,9 @@ import Testing
 @Suite("What the mirror decides")
 struct MirrorTests {
     private func mirror(_ sharing: Sharing = Sharing(share: ["s.**"])) -> Mirror {
-        Mirror(sharing: sharing, bridge: "me")
+        var mirror = Mirror(sharing: sharing, bridge: "me")
+        mirror.take(lease: 1, isNew: true)
+        return mirror
     }
 
     private func put(_ key: String, _ number: Int, at revision: Int, by bridge: String = "other")
@@ -43,6 +45,38 @@ struct MirrorTests {
         }
         #expect(lost.value == .integer(1))
         #expect(mirror.step(for: put("s.a", 1, at: 5, by: "me")) == .confirm)
+    }
+
+    @Test("what is bound goes under the lease, and is written again when that has ended")
+    func leases() {
+        var mirror = Mirror(sharing: Sharing(share: ["s.**"]), bridge: "me")
+        mirror.note("s.bound", .integer(1), revision: 1, by: "till", isBound: true)
+        mirror.note("s.plain", .integer(2), revision: 2, by: "till", origin: "cart@c")
+        #expect(mirror.nextTransaction() == nil)
+        mirror.take(lease: 7, isNew: true)
+        let transaction = mirror.nextTransaction()
+        #expect(transaction?.lease == 7)
+        #expect(transaction?.writes.map(\.isBound) == [true, false])
+        #expect(transaction?.writes.map(\.by) == ["till", "cart@c"])
+        mirror.settle(.done(revision: 5))
+        // The lease ends: etcd deletes the key, and the connection here is still there.
+        let gone = EtcdChange(key: "s.bound", revision: 6, content: .delete)
+        #expect(mirror.step(for: gone) == .writeAgain)
+        take(gone, &mirror)
+        #expect(mirror.nextTransaction()?.writes.map(\.guardRevision) == [0])
+        mirror.settle(.leaseGone)
+        #expect(mirror.nextTransaction() == nil)
+        mirror.take(lease: 8, isNew: true)
+        #expect(mirror.nextTransaction()?.lease == 8)
+        mirror.settle(.done(revision: 7))
+        #expect(mirror.owed == 0)
+        // Another lease: what stands under the old one is written again. What another host deletes is gone.
+        mirror.take(lease: 9, isNew: true)
+        #expect(mirror.nextTransaction()?.writes.map(\.key) == ["s.bound"])
+        mirror.settle(.done(revision: 8))
+        let id = WriteID(bridge: "other", revision: 3)
+        let deleted = EtcdChange(key: "s.bound", revision: 9, content: .delete, deleteID: id)
+        #expect(mirror.step(for: deleted) == .apply(ifRevision: 1, lost: nil))
     }
 
     @Test("an event that the watch has lost is found by a comparison")

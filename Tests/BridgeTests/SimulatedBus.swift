@@ -11,6 +11,7 @@ struct SimulatedBus {
         var revision: Int
         var json: JSON
         var by: String
+        var isBound = false
     }
 
     struct Event {
@@ -18,6 +19,7 @@ struct SimulatedBus {
         let revision: Int
         let value: JSON?
         let by: String
+        let isBound: Bool
     }
 
     /// One write of a batch.
@@ -25,6 +27,7 @@ struct SimulatedBus {
         let key: String
         let value: JSON?
         var ifRevision: Int?
+        var isBound = false
     }
 
     /// It makes every write, whatever its `if` says. The checks must notice that.
@@ -48,8 +51,18 @@ struct SimulatedBus {
         }
         revision += 1
         for change in changes {
-            values[change.key] = change.value.map { Value(revision: revision, json: $0, by: by) }
-            waiting.append(Event(key: change.key, revision: revision, value: change.value, by: by))
+            values[change.key] = change.value.map {
+                Value(revision: revision, json: $0, by: by, isBound: change.isBound)
+            }
+            waiting.append(
+                Event(
+                    key: change.key,
+                    revision: revision,
+                    value: change.value,
+                    by: by,
+                    isBound: change.isBound
+                )
+            )
         }
         return revision
     }

@@ -15,14 +15,46 @@ struct SimulatedEtcd {
     private(set) var compacted = 0
     private(set) var entries: [String: Entry] = [:]
     private(set) var history: [EtcdGroup] = []
+    /// Leases that live, and the keys under them.
+    private var leases: [Int: Set<String>] = [:]
+    private var lastLease = 0
+    /// Transactions with a key that stands in them twice. etcd refuses them.
+    private(set) var doubled = 0
+
+    mutating func grantLease() -> Int {
+        lastLease += 1
+        leases[lastLease] = []
+        return lastLease
+    }
+
+    func lives(_ lease: Int) -> Bool { leases[lease] != nil }
+
+    /// A lease ends, and with it what stands under it.
+    mutating func end(_ lease: Int) {
+        guard let keys = leases.removeValue(forKey: lease), !keys.isEmpty else { return }
+        revision += 1
+        for key in keys { entries[key] = nil }
+        let changes = keys.sorted().map { EtcdChange(key: $0, revision: revision, content: .delete) }
+        history.append(EtcdGroup(revision: revision, changes: changes))
+    }
+
+    private mutating func bind(_ key: String, to lease: Int?) {
+        for other in leases.keys { leases[other]?.remove(key) }
+        if let lease { leases[lease]?.insert(key) }
+    }
 
     /// Carries out a transaction of a host.
     mutating func perform(_ transaction: EtcdTransaction, host: String) -> TransactionOutcome {
+        if Set(transaction.writes.map(\.key)).count < transaction.writes.count { doubled += 1 }
         let holds = transaction.writes.allSatisfy { entries[$0.key]?.revision ?? 0 == $0.guardRevision }
         guard holds else { return .failed(at: revision, found: found(transaction)) }
+        if let lease = transaction.lease, !lives(lease), transaction.writes.contains(where: \.isBound) {
+            return .leaseGone
+        }
         revision += 1
         var group = EtcdGroup(revision: revision)
         for write in transaction.writes {
+            bind(write.key, to: write.isBound && write.value != nil ? transaction.lease : nil)
             if let change = make(write, host, transaction.deleteMark) { group.changes.append(change) }
         }
         history.append(group)
@@ -60,6 +92,7 @@ struct SimulatedEtcd {
     mutating func put(_ key: String, _ value: JSON, host: String?, id: WriteID?) {
         revision += 1
         let envelope = Envelope(host: host, by: nil, when: nil, id: id, value: value)
+        bind(key, to: nil)
         entries[key] = Entry(revision: revision, envelope: envelope)
         history.append(
             EtcdGroup(

@@ -22,6 +22,7 @@ struct SimulatedHost {
     private var found: [EtcdChange] = []
     private var foundAt = 0
     private var life = 0
+    private(set) var lease: Int?
     /// Requests that etcd hasn't carried out yet.
     var requests: [Request] = []
     /// Answers that the bridge hasn't got yet.
@@ -60,7 +61,7 @@ struct SimulatedHost {
         var next = Mirror(sharing: sharing, bridge: "id-\(name)")
         bus.forgetEvents()
         for (key, value) in bus.snapshot {
-            next.begin(key, value.json, revision: value.revision, by: value.by)
+            next.begin(key, value.json, revision: value.revision, by: value.by, isBound: value.isBound)
         }
         next.noted = bus.revision
         next.cursor = remembered?.etcd ?? 0
@@ -68,6 +69,18 @@ struct SimulatedHost {
         found = next.reconcile(range.changes, at: range.revision, comparison)
         foundAt = range.revision
         mirror = next
+        keepLease(&etcd)
+    }
+
+    /// Goes on with its lease if that still lives, or else gets another one.
+    mutating func keepLease(_ etcd: inout SimulatedEtcd) {
+        if let lease, etcd.lives(lease) {
+            if mirror?.lease != lease { mirror?.take(lease: lease, isNew: false) }
+            return
+        }
+        let next = etcd.grantLease()
+        lease = next
+        mirror?.take(lease: next, isNew: true)
     }
 
     // MARK: Small steps
@@ -76,7 +89,15 @@ struct SimulatedHost {
     mutating func listen(_ random: inout SeededRandom) {
         guard mirror != nil else { return }
         let events = bus.events(&random)
-        for event in events { mirror?.note(event.key, event.value, revision: event.revision, by: event.by) }
+        for event in events {
+            mirror?.note(
+                event.key,
+                event.value,
+                revision: event.revision,
+                by: event.by,
+                isBound: event.isBound
+            )
+        }
         mirror?.endGroup()
     }
 

@@ -23,7 +23,7 @@ struct SimulationTests {
 
     @Test("the checks notice a bus that doesn't keep `if`")
     func sabotage() {
-        let found = (1...40).count { seed in
+        let found = (1...80).count { seed in
             var world = MirrorSimulation(seed: seed, isUnguarded: true)
             world.run()
             return !world.mistakes.isEmpty

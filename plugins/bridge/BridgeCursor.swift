@@ -17,6 +17,9 @@ struct BridgeCursor: Codable, Sendable, Equatable {
     var bridge: String
     /// How many conflicts there have been.
     var conflicts: Int
+    /// The revision of this host's last fence. One that is older, or gone, shows that etcd was restored from a
+    /// backup, also if its revision has grown past the cursor since.
+    var fence: Int?
 
     static func newBridge() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36)

@@ -24,6 +24,8 @@ final class BridgeHealth: Sendable {
         /// Why the last question had no answer.
         var silence: String?
         var sendTrouble: String?
+        /// Why there is no lease. Without one nothing is sent.
+        var leaseTrouble: String?
         var watchTrouble: String?
         var lagRevisions = 0
         var behindSince: ContinuousClock.Instant?
@@ -54,6 +56,9 @@ final class BridgeHealth: Sendable {
     func sent() { state.withLock { $0.sendTrouble = nil } }
     func cannotSend(_ error: EtcdError) { state.withLock { $0.sendTrouble = "\(error)" } }
 
+    func hasLease() { state.withLock { $0.leaseTrouble = nil } }
+    func cannotKeepLease(_ error: EtcdError) { state.withLock { $0.leaseTrouble = "\(error)" } }
+
     func noAnswer(_ error: EtcdError) { state.withLock { $0.silence = "\(error)" } }
 
     func behind(newest: Int, cursor: Int) {
@@ -71,7 +76,9 @@ final class BridgeHealth: Sendable {
                 silence > Self.silenceMax
                 ? state.silence ?? state.watchTrouble
                     ?? (answered == nil ? Self.notYet : "etcd doesn't answer")
-                : state.isWatching ? state.sendTrouble : state.watchTrouble ?? "the watch isn't open"
+                : state.isWatching
+                    ? state.sendTrouble ?? state.leaseTrouble
+                    : state.watchTrouble ?? "the watch isn't open"
             let wasUp = state.isUp
             let isNews = (why == nil) != wasUp
             if isNews {

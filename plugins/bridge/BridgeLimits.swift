@@ -15,6 +15,8 @@ enum BridgeLimits {
     static let attemptsMax = 16
     /// Attempts after which the bridge doubts what it knows, and compares everything.
     static let doubtfulAttemptsMax = 64
+    /// Other hosts that have a connection to the bus. What still others write comes over the bridge's own.
+    static let hostsMax = 256
     /// Keys in one page of a range.
     static let pageKeysMax = 1_000
     /// Bytes of one answer. A page of the range has as many as its keys.

@@ -76,6 +76,7 @@ enum BridgeOptions {
         )
         if let mistake = settings.sharing.mistake { throw BridgeMistake(description: mistake) }
         settings.user = try source.user()
+        settings.peer = arguments.peer
         if let seconds = try source.seconds("compare") { settings.compareEvery = .seconds(seconds) }
         return settings
     }

@@ -13,9 +13,11 @@ struct BridgeRunner: Sendable {
         let health = BridgeHealth()
         try await refuseOverlap()
         let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)
+        let (name, host) = (settings.name, settings.host)
+        let hosts = HostConnections(bus, name: name, host: host, peer: settings.peer)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await reporter.run() }
-            group.addTask { try await sessions(gateway, health, reporter) }
+            group.addTask { try await sessions(gateway, health, hosts, reporter) }
             // Requests to the bus still work then, so a session might go on.
             group.addTask { await bus.waitUntilStopped() }
             defer { group.cancelAll() }
@@ -23,13 +25,16 @@ struct BridgeRunner: Sendable {
         }
     }
 
-    private func sessions(_ gateway: EtcdGateway, _ health: BridgeHealth, _ reporter: BridgeReporter)
-        async throws
-    {
+    private func sessions(
+        _ gateway: EtcdGateway,
+        _ health: BridgeHealth,
+        _ hosts: HostConnections,
+        _ reporter: BridgeReporter
+    ) async throws {
         var pause = RetryPause()
         while !Task.isCancelled {
             do {
-                try await session(gateway, health, reporter)
+                try await session(gateway, health, hosts, reporter)
             } catch let restart as BridgeRestart {
                 health.failed("\(restart)")
                 health.say("\(restart)")
@@ -53,12 +58,16 @@ struct BridgeRunner: Sendable {
         }
     }
 
-    private func session(_ gateway: EtcdGateway, _ health: BridgeHealth, _ reporter: BridgeReporter)
-        async throws
-    {
+    private func session(
+        _ gateway: EtcdGateway,
+        _ health: BridgeHealth,
+        _ hosts: HostConnections,
+        _ reporter: BridgeReporter
+    ) async throws {
         let opening = BridgeOpening(bus: bus, settings: settings, gateway: gateway, health: health)
         let start = try await opening.run()
-        let session = BridgeSession(bus, settings, start.store, health, start)
+        await hosts.begin(alive: start.hosts)
+        let session = BridgeSession(bus, settings, start.store, health, hosts, start)
         await reporter.follow(session)
         defer { start.subscription.cancel() }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -9,6 +9,8 @@ private struct BusBatch {
     var steps: [(step: MirrorStep, change: EtcdChange)] = []
     var bytes = 0
     var conflicts: [Int] = []
+    /// In whose name it is made.
+    var host: String?
     /// The keys, with the revision that each must have.
     var guards: [String: Int] = [:]
 
@@ -18,20 +20,34 @@ private struct BusBatch {
 }
 
 extension BridgeSession {
-    /// Applies everything that happened in etcd at one revision, or that a comparison found (without one).
-    func apply(_ changes: [EtcdChange], revision: Int?) async throws {
+    /// Applies everything that happened in etcd at one revision, in the name of the host that made it.
+    func apply(_ group: EtcdGroup) async throws {
+        try await apply(group.changes, of: group.author, revision: group.revision)
+    }
+
+    /// Applies what a comparison found: what each host wrote in its name.
+    func apply(found changes: [EtcdChange]) async throws {
+        for (host, part) in Dictionary(grouping: changes, by: \.host) {
+            try await apply(part, of: host, revision: nil)
+        }
+    }
+
+    private func apply(_ changes: [EtcdChange], of host: String?, revision: Int?) async throws {
         try await exclusively {
             var rest = changes[...]
             repeat {
-                rest = rest.dropFirst(try await applyPart(of: rest, revision: revision))
+                rest = rest.dropFirst(try await applyPart(of: rest, by: host, revision: revision))
             } while !rest.isEmpty
             if let revision { mirror.advance(to: revision) }
         }
+        await hosts.closeDeparted()
         if mirror.isReady || mirror.needsFence { signal() }
     }
 
     /// Applies as many changes as fit into a batch, and returns how many. The last batch has the cursor.
-    private func applyPart(of changes: ArraySlice<EtcdChange>, revision: Int?) async throws -> Int {
+    private func applyPart(of changes: ArraySlice<EtcdChange>, by host: String?, revision: Int?) async throws
+        -> Int
+    {
         var before: [String: Int] = [:]
         for attempt in 0..<BridgeLimits.doubtfulAttemptsMax {
             if attempt >= BridgeLimits.attemptsMax { giveWay(changes, before) }
@@ -42,6 +58,7 @@ extension BridgeSession {
             }
             if attempt == 0 { before = batch.guards }
             let isLast = batch.steps.count == changes.count
+            batch.host = host
             if try await make(batch, revision: isLast ? revision : nil) { return batch.steps.count }
             try await catchUp(batch.guards)
         }
@@ -64,6 +81,7 @@ extension BridgeSession {
         } else {
             batch.writes.append(.delete(change.key, ifRevision: ifRevision, cause: nil))
         }
+        batch.writes[batch.writes.count - 1].origin = change.origin
     }
 
     /// Keeps a write that lost, the last hundred of them.
@@ -93,7 +111,7 @@ extension BridgeSession {
         next.conflicts += batch.conflicts.count
         let last = try Write.publish(settings.keys.cursor, next, ifRevision: cursorRevision, cause: nil)
         do {
-            try await write(batch.writes + [last]) { done(batch, next, at: $0) }
+            try await write(batch.writes + [last], of: batch.host) { done(batch, next, at: $0) }
             return true
         } catch let error as BusError where error.code == .conflict || error.code == .notFound {
             lastRefusal = "\(error)"

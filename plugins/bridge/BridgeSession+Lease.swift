@@ -1,6 +1,6 @@
 // Keeps the host's lease alive, and claims the patterns of `--own` under it. A lease that was lost is granted
-// anew, and what stood under it is written again. Without a lease this host is nobody's only author, and
-// sends none of them.
+// anew, and what stood under it is written again. Without a lease this host sends nothing. A bridge that is
+// started again goes on with the lease that it had, if that still lives.
 
 import PlugboardClient
 
@@ -10,28 +10,47 @@ extension BridgeSession {
     private static let doubtAfter = Duration.seconds(EtcdStore.leaseSeconds - 5)
 
     func keepLease() async throws {
-        var lease: Int?
+        var isFirst = true
         var kept = ContinuousClock.now
         var told: [String: String] = [:]
         while true {
             do throws(EtcdError) {
-                lease = try await renewed(lease)
-                kept = .now
-                if let lease { try await claim(under: lease, &told) }
+                let lease = try await renewed(isFirst)
+                (isFirst, kept) = (false, .now)
+                health.hasLease()
+                try await claim(under: lease, &told)
             } catch {
+                health.cannotKeepLease(error)
                 if kept.duration(to: .now) > Self.doubtAfter { mirror.claimed = [] }
             }
-            try await Task.sleep(for: Self.keepAliveEvery)
+            try await pauseWithLease()
+        }
+    }
+
+    /// Waits until it is time to keep the lease alive, or it is known to be gone.
+    private func pauseWithLease() async throws {
+        let hadLease = mirror.lease != nil
+        let end = ContinuousClock.now + Self.keepAliveEvery
+        while ContinuousClock.now < end, !hadLease || mirror.lease != nil {
+            try await Task.sleep(for: .milliseconds(200))
         }
     }
 
     /// The lease, or another one if it is gone.
-    private func renewed(_ lease: Int?) async throws(EtcdError) -> Int {
-        if let lease, try await store.keepAlive(lease) { return lease }
-        if lease != nil { health.say("the lease has ended: this host was away too long") }
+    private func renewed(_ isFirst: Bool) async throws(EtcdError) -> Int {
+        if let lease = mirror.lease, try await store.keepAlive(lease) { return lease }
+        if isFirst, let lease = try await store.earlierLease() {
+            mirror.take(lease: lease, isNew: false)
+            signal()
+            return lease
+        }
+        if !isFirst { health.say("the lease has ended: this host was away too long") }
+        mirror.loseLease()
         mirror.claimed = []
         let next = try await store.grantLease()
-        try await store.putOwn("hosts/\(settings.host)", store.owned, lease: next)
+        try await store.putOwn(EtcdStore.hostsKey + settings.host, store.owned, lease: next)
+        mirror.take(lease: next, isNew: true)
+        signal()
         return next
     }
 

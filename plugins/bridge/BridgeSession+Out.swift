@@ -28,7 +28,7 @@ extension BridgeSession {
     private func next(_ pause: inout RetryPause) async throws -> EtcdTransaction? {
         while mirror.needsFence {
             do throws(EtcdError) {
-                mirror.fenced(at: try await store.putOwn("fences/\(settings.host)", .string(settings.host)))
+                mirror.fenced(at: try await putFence())
             } catch {
                 health.cannotSend(error)
                 try await pause.wait()
@@ -36,6 +36,13 @@ extension BridgeSession {
         }
         let when = UTCTime.text(WallClock.millisecondsSince1970())
         return mirror.underWay ?? mirror.nextTransaction(when: when)
+    }
+
+    /// Puts this host's fence, and remembers it.
+    func putFence() async throws(EtcdError) -> Int {
+        let fence = try await store.putFence()
+        cursor.fence = max(cursor.fence ?? 0, fence)
+        return fence
     }
 
     private func settle(_ transaction: EtcdTransaction, _ outcome: TransactionOutcome) {

@@ -13,8 +13,9 @@ extension BridgeSession {
         var compared = ContinuousClock.now
         while true {
             do {
-                let answer = try await store.find(store.prefix.own("fences/\(settings.host)"))
-                guard answer.revision >= mirror.cursor else {
+                let fence = cursor.fence ?? 0
+                let answer = try await store.findFence()
+                guard answer.revision >= mirror.cursor, answer.fence >= fence else {
                     let reason = "etcd went back from revision \(mirror.cursor) to \(answer.revision)"
                     throw BridgeRestart.wentBack(reason: reason)
                 }
@@ -41,7 +42,7 @@ extension BridgeSession {
 
     /// Compares every key's revision with what the watch has told. A difference is an event that was lost.
     private func compare() async throws {
-        let fence = try await store.putOwn("fences/\(settings.host)", .string(settings.host))
+        let fence = try await putFence()
         let range = try await store.range(at: fence, keysOnly: true)
         guard try await hasSeen(fence) else { return }
         let lost = mirror.differences(from: range.changes, at: fence)
@@ -56,7 +57,7 @@ extension BridgeSession {
         }
         guard !changes.isEmpty else { return }
         health.say("\(changes.count) keys differed from etcd: the watch had lost their events")
-        try await apply(changes, revision: nil)
+        try await apply(found: changes)
     }
 
     private func hasSeen(_ revision: Int) async throws -> Bool {

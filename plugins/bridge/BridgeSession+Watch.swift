@@ -32,7 +32,8 @@ extension BridgeSession {
     func applyFound() async throws {
         let changes = found
         found = []
-        try await apply(changes, revision: foundAt)
+        try await apply(found: changes)
+        try await apply(EtcdGroup(revision: foundAt))
         try await flush()
     }
 
@@ -47,7 +48,8 @@ extension BridgeSession {
         let groups = store.groups(result.events ?? [])
         health.behind(newest: groups.last?.revision ?? mirror.cursor, cursor: mirror.cursor)
         for group in groups where group.revision > mirror.cursor {
-            try await apply(group.changes, revision: group.revision)
+            for change in group.hosts { await hosts.note(change) }
+            try await apply(group)
             health.behind(newest: groups.last?.revision ?? 0, cursor: mirror.cursor)
         }
     }

@@ -14,6 +14,7 @@ actor BridgeSession {
     let settings: BridgeSettings
     let store: EtcdStore
     let health: BridgeHealth
+    let hosts: HostConnections
     var mirror: Mirror
     var cursor: BridgeCursor
     /// The cursor's revision on the bus.
@@ -38,12 +39,14 @@ actor BridgeSession {
         _ settings: BridgeSettings,
         _ store: EtcdStore,
         _ health: BridgeHealth,
+        _ hosts: HostConnections,
         _ start: BridgeStart
     ) {
         self.bus = bus
         self.settings = settings
         self.store = store
         self.health = health
+        self.hosts = hosts
         mirror = start.mirror
         cursor = start.cursor
         cursorRevision = start.cursorRevision
@@ -72,8 +75,15 @@ actor BridgeSession {
     private func noteNow(_ events: [Event]) {
         for event in events {
             switch event.kind {
-            case .update: mirror.note(event.key, event.value, revision: event.revision, by: event.by)
-            case .delete: mirror.note(event.key, nil, revision: event.revision, by: event.by)
+            case .update, .delete:
+                mirror.note(
+                    event.key,
+                    event.kind == .update ? event.value : nil,
+                    revision: event.revision,
+                    by: event.by,
+                    origin: event.origin,
+                    isBound: event.lifetime == .connected
+                )
             case .synced, .emit, .leave, .lagged: break
             }
         }
@@ -94,14 +104,28 @@ actor BridgeSession {
         return try await body()
     }
 
-    /// Makes a batch, and calls `done` with its revision before any event that came meanwhile counts.
-    func write(_ writes: [Write], done: (Int) -> Void) async throws {
+    /// Makes a batch in a host's name, and calls `done` with its revision before any event that came meanwhile
+    /// counts.
+    func write(_ writes: [Write], of host: String?, done: (Int) -> Void) async throws {
+        let connection = try await connection(of: host)
         held = []
         defer {
             let groups = held ?? []
             held = nil
             for group in groups { noteNow(group) }
         }
-        done(try await bus.batch(writes))
+        do {
+            done(try await connection.batch(writes))
+        } catch BusError.closed {
+            throw BridgeRestart.busLost
+        }
+    }
+
+    private func connection(of host: String?) async throws -> Bus {
+        do {
+            return try await hosts.connection(of: host)
+        } catch BusError.closed {
+            throw BridgeRestart.busLost
+        }
     }
 }

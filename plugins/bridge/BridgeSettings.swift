@@ -10,6 +10,8 @@ struct BridgeSettings: Sendable {
     var user: EtcdUser?
     /// How often the whole range is compared.
     var compareEvery: Duration = .seconds(600)
+    /// A user whose broker is accepted besides this user's and root's.
+    var peer: String?
 
     var keys: BridgeKeys { BridgeKeys(name: name) }
 }

@@ -11,6 +11,8 @@ struct BridgeStart: Sendable {
     let mirror: Mirror
     let changes: [EtcdChange]
     let comparedAt: Int
+    /// The hosts that were alive.
+    let hosts: Set<String>
     let subscription: Subscription
     let store: EtcdStore
 }
@@ -28,11 +30,16 @@ struct BridgeOpening: Sendable {
         let remembered = try entry?.decode(as: BridgeCursor.self)
         let isSameLife = remembered?.epoch == epoch
         let store = store(isSameLife ? remembered : nil)
+        let wasFenced = try await store.lastFence() >= remembered?.fence ?? 0
         // Its event comes by the watch, so whoever has seen it has seen everything before it.
-        let fence = try await store.putOwn("fences/\(settings.host)", .string(settings.host))
-        let range = try await read(store, remembered, fence)
-        let comparison = comparison(range, remembered, isSameLife)
-        let cursor = cursor(remembered, comparison, epoch, store)
+        let fence = try await store.putFence()
+        // What it remembers of an etcd that was restored means nothing.
+        let trusted = wasFenced ? remembered : nil
+        let range = try await read(store, trusted, fence)
+        if !wasFenced { tellRestored(remembered) }
+        let comparison = comparison(range, trusted, isSameLife)
+        var cursor = cursor(remembered, comparison, epoch, store)
+        cursor.fence = fence
         let subscription = try await bus.subscribe(settings.sharing.all)
         var mirror = try await snapshot(subscription, store)
         mirror.cursor = cursor.etcd
@@ -45,6 +52,7 @@ struct BridgeOpening: Sendable {
             mirror: mirror,
             changes: changes,
             comparedAt: range.revision,
+            hosts: try await store.hosts(),
             subscription: subscription,
             store: store
         )
@@ -80,11 +88,15 @@ struct BridgeOpening: Sendable {
                 if let past = try await store.past(at: remembered.etcd) { return past }
                 health.say("\(BridgeRestart.compacted)")
             } else {
-                let reason = "etcd isn't the one of revision \(remembered.etcd): it was restored, or replaced"
-                health.say("\(BridgeRestart.wentBack(reason: reason))")
+                tellRestored(remembered)
             }
         }
         return try await store.range()
+    }
+
+    private func tellRestored(_ remembered: BridgeCursor?) {
+        let reason = "etcd isn't the one of revision \(remembered?.etcd ?? 0): it was restored, or replaced"
+        health.say("\(BridgeRestart.wentBack(reason: reason))")
     }
 
     private func comparison(_ range: EtcdSnapshot, _ remembered: BridgeCursor?, _ isSameLife: Bool)
@@ -107,7 +119,14 @@ struct BridgeOpening: Sendable {
                 return mirror
             }
             guard event.kind == .update, let value = event.value else { continue }
-            mirror.begin(event.key, value, revision: event.revision, by: event.by)
+            mirror.begin(
+                event.key,
+                value,
+                revision: event.revision,
+                by: event.by,
+                origin: event.origin,
+                isBound: event.lifetime == .connected
+            )
         }
         throw BridgeRestart.busLost
     }

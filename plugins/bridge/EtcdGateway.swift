@@ -14,6 +14,9 @@ enum EtcdError: Error, Sendable, Equatable, CustomStringConvertible {
     /// User or password are wrong, or the user may not.
     case forbidden(reason: String)
 
+    /// The code of what isn't there, such as a lease that has ended.
+    static let notFound = 5
+
     var description: String {
         switch self {
         case .unreachable(let node, let reason): "\(node): \(reason)"
@@ -146,7 +149,7 @@ final class EtcdGateway: Sendable {
         let reason = fault.error ?? fault.message ?? "status \(status)"
         switch fault.code ?? 0 {
         case 7, 16: return .forbidden(reason: reason)
-        case 3, 9, 11: return .refused(code: fault.code ?? 0, reason: reason)
+        case 3, 5, 9, 11: return .refused(code: fault.code ?? 0, reason: reason)
         case 8 where !reason.contains("space"):
             return reason.contains("too many requests")
                 ? .unavailable(reason: reason) : .refused(code: 8, reason: reason)

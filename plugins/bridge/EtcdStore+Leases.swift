@@ -7,6 +7,29 @@ extension EtcdStore {
     /// How long a lease lives without its host, in seconds.
     static let leaseSeconds = 20
 
+    /// The lease under which this bridge stands from an earlier session, if it has been kept alive.
+    func earlierLease() async throws(EtcdError) -> Int? {
+        let entry = try await find(prefix.own(Self.hostsKey + host)).entry
+        guard Self.owner(entry).bridge == bridge, let lease = entry?.lease?.value, lease != 0 else {
+            return nil
+        }
+        return try await keepAlive(lease) ? lease : nil
+    }
+
+    /// The hosts whose leases are kept alive.
+    func hosts() async throws(EtcdError) -> Set<String> {
+        let hosts = EtcdPrefix(text: prefix.text + "$bridge/" + Self.hostsKey)
+        var (names, start): (Set<String>, Data) = ([], hosts.start)
+        while true {
+            var body = EtcdRange(key: start, range_end: hosts.end, keys_only: true)
+            body.limit = EtcdNumber(BridgeLimits.pageKeysMax)
+            let reply = try await gateway.ask("/v3/kv/range", body, as: EtcdRangeReply.self)
+            names.formUnion((reply.kvs ?? []).compactMap { hosts.name($0.key) })
+            guard reply.more == true, let last = reply.kvs?.last else { return names }
+            start = last.key + Data([0])
+        }
+    }
+
     func grantLease() async throws(EtcdError) -> Int {
         let body = EtcdLeaseGrant(TTL: EtcdNumber(Self.leaseSeconds))
         let reply = try await gateway.ask("/v3/lease/grant", body, as: EtcdLeaseReply.self)

@@ -29,10 +29,17 @@ struct EtcdPrefix: Sendable, Equatable {
         else { return nil }
         return name
     }
+
+    /// What follows in one of the bridge's own keys; nil for any other key.
+    func ownName(_ key: Data, _ kind: String) -> String? {
+        guard let name = name(key), name.hasPrefix("$bridge/" + kind) else { return nil }
+        return String(name.dropFirst("$bridge/".count + kind.count))
+    }
 }
 
 struct EtcdStore: Sendable {
     static let deletesKey = "deletes/"
+    static let hostsKey = "hosts/"
 
     let gateway: EtcdGateway
     let prefix: EtcdPrefix
@@ -48,6 +55,8 @@ struct EtcdStore: Sendable {
             reply = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
         } catch .refused(_, let reason) where reason.contains("too large") || reason.contains("too many") {
             return .refused
+        } catch .refused(EtcdError.notFound, _) where transaction.lease != nil {
+            return .leaseGone
         }
         gateway.note(reply.header)
         let revision = reply.header?.revision?.value ?? 0
@@ -65,7 +74,7 @@ struct EtcdStore: Sendable {
         for write in transaction.writes {
             let key = prefix.key(write.key)
             body.compare.append(EtcdCompare(key: key, mod_revision: EtcdNumber(write.guardRevision)))
-            body.success.append(operation(key, write))
+            body.success.append(operation(key, write, transaction.lease))
             body.failure.append(EtcdOperation(request_range: EtcdRange(key: key)))
         }
         if let mark = transaction.deleteMark {
@@ -75,12 +84,14 @@ struct EtcdStore: Sendable {
         return body
     }
 
-    private func operation(_ key: Data, _ write: EtcdTransaction.Write) -> EtcdOperation {
+    private func operation(_ key: Data, _ write: EtcdTransaction.Write, _ lease: Int?) -> EtcdOperation {
         guard let value = write.value else {
             return EtcdOperation(request_delete_range: EtcdDelete(key: key))
         }
         let envelope = Envelope(host: host, by: write.by, when: write.when, id: write.id, value: value)
-        return EtcdOperation(request_put: EtcdPut(key: key, value: Data(envelope.bytes)))
+        var put = EtcdPut(key: key, value: Data(envelope.bytes))
+        if write.isBound { put.lease = lease.map { EtcdNumber($0) } }
+        return EtcdOperation(request_put: put)
     }
 
     private static func mark(_ host: String, _ id: WriteID) -> [UInt8] {
@@ -148,8 +159,11 @@ struct EtcdStore: Sendable {
             let revision = event.kv.mod_revision?.value ?? 0
             if groups.last?.revision != revision { groups.append(EtcdGroup(revision: revision)) }
             let last = groups.count - 1
-            if prefix.name(event.kv.key)?.hasPrefix("$bridge/" + Self.deletesKey) == true {
+            if let host = prefix.ownName(event.kv.key, Self.deletesKey) {
                 groups[last].deleteID = Envelope.id(in: [UInt8](event.kv.value ?? Data()))
+                groups[last].deleteHost = host
+            } else if let host = prefix.ownName(event.kv.key, Self.hostsKey) {
+                groups[last].hosts.append(HostChange(host: host, isAlive: event.type != "DELETE"))
             } else if event.type == "DELETE" {
                 guard let name = prefix.name(event.kv.key), !name.hasPrefix("$") else { continue }
                 groups[last].changes.append(EtcdChange(key: name, revision: revision, content: .delete))
@@ -161,6 +175,20 @@ struct EtcdStore: Sendable {
     }
 
     // MARK: The bridge's own keys
+
+    private var fence: String { "fences/" + host }
+
+    /// Puts this host's fence and returns its revision.
+    func putFence() async throws(EtcdError) -> Int { try await putOwn(fence, .string(host)) }
+
+    /// The revision of this host's last fence; 0 if there is none.
+    func lastFence() async throws(EtcdError) -> Int { try await findFence().fence }
+
+    /// The same with etcd's revision.
+    func findFence() async throws(EtcdError) -> (fence: Int, revision: Int) {
+        let found = try await find(prefix.own(fence))
+        return (found.entry?.mod_revision?.value ?? 0, found.revision)
+    }
 
     /// Puts one of the bridge's own keys and returns its revision.
     @discardableResult
@@ -190,8 +218,11 @@ struct EtcdSnapshot: Sendable, Equatable {
 struct EtcdGroup: Sendable, Equatable {
     let revision: Int
     var changes: [EtcdChange] = []
-    /// What stands beside deletes of a bridge: which write made them.
+    /// What stands beside deletes of a bridge: which write made them, and on which host.
     var deleteID: WriteID?
+    var deleteHost: String?
+    /// Hosts whose lease began or ended.
+    var hosts: [HostChange] = []
 
     /// The same with the mark in each delete.
     fileprivate var marked: EtcdGroup {
@@ -199,8 +230,23 @@ struct EtcdGroup: Sendable, Equatable {
         var group = self
         for index in group.changes.indices where group.changes[index].content == .delete {
             group.changes[index].deleteID = deleteID
+            group.changes[index].deleteHost = deleteHost
         }
         return group
+    }
+}
+
+/// A host's lease began, or ended.
+struct HostChange: Sendable, Equatable {
+    let host: String
+    let isAlive: Bool
+}
+
+extension EtcdGroup {
+    /// The only host that wrote something of it; nil if there are several, or none.
+    var author: String? {
+        let hosts = Set(changes.map(\.host))
+        return hosts.count == 1 ? hosts.first ?? nil : nil
     }
 }
 

@@ -15,8 +15,9 @@ struct EtcdChange: Sendable, Equatable {
     let key: String
     let revision: Int
     let content: Content
-    /// Set if this host's own transaction deleted it.
+    /// Which write deleted it, and on which host, if a bridge's transaction did.
     var deleteID: WriteID?
+    var deleteHost: String?
     /// Found by a comparison, not told by the watch. It counts although the cursor is further.
     var isFound = false
 
@@ -30,7 +31,7 @@ struct EtcdChange: Sendable, Equatable {
     }
 
     var host: String? {
-        if case .put(let envelope) = content { envelope.host } else { nil }
+        if case .put(let envelope) = content { envelope.host } else { deleteHost }
     }
 
     var by: String? {
@@ -76,10 +77,18 @@ extension Mirror {
         let state = known ?? KeyState(direction: direction)
         if isOwn(change, state) { return .confirm }
         if direction.contains(.own) { return state.revision > 0 ? .writeAgain : .pass }
+        if hasEnded(change, state) { return .writeAgain }
         guard direction.contains(.into) else { return .pass }
         if change.content == .unreadable { return .refuse }
         if state.isOwed || change.content == .delete, state.value == change.value { return .agree }
         return .apply(ifRevision: state.ifRevision, lost: state.isOwed ? lost(change, state) : nil)
+    }
+
+    /// A lease of this host ended, and what was bound to a connection here went with it. That connection is
+    /// still there, so the value is, too.
+    private func hasEnded(_ change: EtcdChange, _ state: KeyState) -> Bool {
+        change.content == .delete && change.deleteID == nil && state.isBound && state.value != nil
+            && state.direction.contains(.out)
     }
 
     private func isNew(_ change: EtcdChange, _ state: KeyState?) -> Bool {
@@ -147,7 +156,7 @@ extension Mirror {
         var state = keys[change.key] ?? KeyState(direction: sharing.direction(of: change.key))
         state.etcd = change.etcd
         state.value = change.value
-        state.by = change.by
+        (state.by, state.origin, state.isBound) = (change.by, nil, false)
         if let revision {
             state.revision = revision
             ownRevisions.insert(revision)

@@ -59,8 +59,14 @@ extension Mirror {
         case .join: state.value != nil
         case .past: true
         case .compacted(_, let settled, let name):
-            state.value == nil ? state.etcd > 0 : state.revision > settled && state.by != name
+            state.value == nil
+                ? state.etcd > 0 : state.isBound || state.revision > settled && !isBridge(state.by, name)
         }
+    }
+
+    /// Whether a bridge of this name wrote it, for another host or in its own name.
+    private func isBridge(_ by: String?, _ name: String) -> Bool {
+        by == name || by?.hasPrefix(HostConnections.prefix(name)) == true
     }
 
     /// A key that only the bus has was written here, or deleted there.

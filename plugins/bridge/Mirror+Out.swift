@@ -15,9 +15,12 @@ struct EtcdTransaction: Sendable, Equatable {
         let id: WriteID
         /// The time of day when it was noted, for people.
         var when: String?
+        /// It goes under the host's lease.
+        var isBound = false
     }
 
     let writes: [Write]
+    var lease: Int?
 
     /// The newest of its deletes. Deletes carry no identifier in etcd, so a mark beside them does, if there
     /// is room for one.
@@ -34,12 +37,14 @@ enum TransactionOutcome: Sendable, Equatable {
     case failed(at: Int, found: [String: (revision: Int, id: WriteID?)])
     /// etcd will never take it.
     case refused
+    /// The host's lease has ended, and nothing was done.
+    case leaseGone
 
     static func == (one: TransactionOutcome, other: TransactionOutcome) -> Bool {
         switch (one, other) {
         case (.done(let one), .done(let other)): one == other
         case (.failed(let one, _), .failed(let other, _)): one == other
-        case (.refused, .refused): true
+        case (.refused, .refused), (.leaseGone, .leaseGone): true
         default: false
         }
     }
@@ -47,17 +52,20 @@ enum TransactionOutcome: Sendable, Equatable {
 
 extension Mirror {
     /// Whether something can be sent now.
-    var isReady: Bool { underWay == nil && cursor >= barrier && queue.owed > 0 }
+    var isReady: Bool { underWay == nil && lease != nil && cursor >= barrier && queue.owed > 0 }
 
     /// The next transaction: whole revisions of the bus, the oldest first, as many as fit.
     mutating func nextTransaction(when: String? = nil) -> EtcdTransaction? {
         guard isReady else { return nil }
         var places: [OwedQueue.Place] = []
         var bytes = 0
+        // A key may stand in the queue twice, and etcd takes it once.
+        var taken: Set<String> = []
         let (keys, unclaimed) = (keys, Sharing(own: sharing.own.filter { !claimed.contains($0) }))
         while places.count < transactionKeysMax {
             let group = queue.nextGroup {
-                Self.isOwed($0, keys) && (unclaimed.own.isEmpty || unclaimed.direction(of: $0.key).isEmpty)
+                Self.isOwed($0, keys) && !taken.contains($0.key)
+                    && (unclaimed.own.isEmpty || unclaimed.direction(of: $0.key).isEmpty)
             }
             guard !group.isEmpty else { break }
             let size = group.reduce(0) { $0 + self.bytes(of: $1.key) }
@@ -69,11 +77,12 @@ extension Mirror {
                 break
             }
             places += fits ? group : firstPart(of: group)
+            taken.formUnion(group.map(\.key))
             bytes += size
             if !fits { break }
         }
         guard !places.isEmpty else { return nil }
-        underWay = EtcdTransaction(writes: places.map { write($0, when) })
+        underWay = EtcdTransaction(writes: places.map { write($0, when) }, lease: lease)
         return underWay
     }
 
@@ -83,9 +92,10 @@ extension Mirror {
             key: place.key,
             guardRevision: state?.etcd ?? 0,
             value: state?.value,
-            by: state?.by,
+            by: state?.origin ?? state?.by,
             id: WriteID(bridge: bridge, revision: place.revision),
-            when: when
+            when: when,
+            isBound: state?.isBound ?? false
         )
     }
 
@@ -126,6 +136,9 @@ extension Mirror {
             wait(for: transaction, revision, found)
             putBack(transaction)
         case .refused: refuse(transaction)
+        case .leaseGone:
+            loseLease()
+            putBack(transaction)
         }
     }
 

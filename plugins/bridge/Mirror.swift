@@ -4,7 +4,7 @@
 //
 // What always holds: a key is owed exactly if its newest write was made on this bus and etcd hasn't
 // confirmed it. At most one transaction is under way. Nothing is sent until the bridge has seen everything
-// up to `barrier`.
+// up to `barrier`, and has a lease: what is bound to a connection of this host goes under it.
 
 import PlugboardClient
 
@@ -20,6 +20,8 @@ struct Mirror: Sendable {
     /// A write of the bridge's own has to be made in etcd, whose event shows that the watch has got so far.
     var needsFence = false
     var counts = Counts()
+    /// The lease that this host keeps alive; nil while it has none.
+    private(set) var lease: Int?
     /// Patterns of `--own` that this host has claimed.
     var claimed: Set<String> = []
 
@@ -77,6 +79,10 @@ struct KeyState: Sendable {
     /// Its value on the bus; nil if it is absent there.
     var value: JSON?
     var by: String?
+    /// Who wrote it first, if `by` passed it on.
+    var origin: String?
+    /// It ends with a connection of this host, and so with this host's lease.
+    var isBound = false
     var isOwed = false
     /// etcd doesn't take it, for example because it is too large. A newer write is tried again.
     var isRefused = false
@@ -90,15 +96,36 @@ struct KeyState: Sendable {
 
 extension Mirror {
     /// Takes a value of the snapshot, before `reconcile`.
-    mutating func begin(_ key: String, _ value: JSON, revision: Int, by: String?) {
+    mutating func begin(
+        _ key: String,
+        _ value: JSON,
+        revision: Int,
+        by: String?,
+        origin: String? = nil,
+        isBound: Bool = false
+    ) {
         let direction = sharing.direction(of: key)
         guard !direction.isEmpty else { return }
-        keys[key] = KeyState(direction: direction, revision: revision, value: value, by: by)
+        keys[key] = KeyState(
+            direction: direction,
+            revision: revision,
+            value: value,
+            by: by,
+            origin: origin,
+            isBound: isBound
+        )
         noted = max(noted, revision)
     }
 
     /// Takes a change on the bus. Own writes are recognised by their revision.
-    mutating func note(_ key: String, _ value: JSON?, revision: Int, by: String?) {
+    mutating func note(
+        _ key: String,
+        _ value: JSON?,
+        revision: Int,
+        by: String?,
+        origin: String? = nil,
+        isBound: Bool = false
+    ) {
         passed(revision)
         let direction = sharing.direction(of: key)
         guard !direction.isEmpty, !ownRevisions.contains(revision) else { return }
@@ -107,10 +134,24 @@ extension Mirror {
         if state.isOwed { counts.folded += 1 }
         state.revision = revision
         state.value = value
-        state.by = by
+        (state.by, state.origin, state.isBound) = (by, origin, isBound)
         keys[key] = state
         if direction.contains(.out) { owe(key) }
         forgetIfPossible(key)
+    }
+
+    /// The host has this lease. What stood under another one is written again, under this one.
+    mutating func take(lease: Int, isNew: Bool) {
+        self.lease = lease
+        guard isNew else { return }
+        for (key, state) in keys where state.isBound && !state.isOwed && state.direction.contains(.out) {
+            owe(key)
+        }
+    }
+
+    /// The lease has ended, as far as this host knows.
+    mutating func loseLease() {
+        lease = nil
     }
 
     /// Marks the end of a group of events: all of one revision have come.

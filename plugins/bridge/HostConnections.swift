@@ -1,0 +1,95 @@
+// Other hosts' values are written to the bus over a connection for each host, so that `live` and `who` tell
+// the truth about other machines: it closes when the host's lease has ended. It is made when the host writes
+// for the first time. What no host wrote, or too many hosts, comes over the bridge's own connection.
+
+import PlugboardClient
+import PlugboardWire
+
+actor HostConnections {
+    private let own: Bus
+    private let name: String
+    private let peer: String?
+    /// This host, whose values the bridge writes itself.
+    private let host: String
+    private let hostsMax: Int
+    private var open: [String: Bus] = [:]
+    private var alive: Set<String> = []
+    /// There may be a connection of a host that is gone.
+    private var mayHaveDeparted = false
+
+    init(_ own: Bus, name: String, host: String, peer: String?, hostsMax: Int = BridgeLimits.hostsMax) {
+        self.own = own
+        self.name = name
+        self.host = host
+        self.peer = peer
+        self.hostsMax = hostsMax
+    }
+
+    /// How many there are.
+    var count: Int { open.count }
+
+    /// A session begins, and these hosts are alive.
+    func begin(alive: Set<String>) {
+        self.alive = alive
+        mayHaveDeparted = true
+        closeDeparted()
+    }
+
+    func note(_ change: HostChange) {
+        if change.isAlive { alive.insert(change.host) } else { alive.remove(change.host) }
+        mayHaveDeparted = true
+    }
+
+    /// The connection over which a host's values are written.
+    func connection(of host: String?) async throws -> Bus {
+        guard let host, host != self.host else { return own }
+        if let bus = open[host] {
+            if case .closed = bus.state { open[host] = nil } else { return bus }
+        }
+        guard open.count < hostsMax else { return own }
+        let bus = try await Bus.connect(
+            name: Self.name(of: host, name),
+            path: own.path,
+            options: Bus.Options(waitForBroker: .seconds(5), peer: peer)
+        )
+        open[host] = bus
+        mayHaveDeparted = true
+        return bus
+    }
+
+    /// Closes the connections of hosts that are gone. What they wrote then says so.
+    func closeDeparted() {
+        guard mayHaveDeparted else { return }
+        mayHaveDeparted = false
+        for (host, bus) in open where !alive.contains(host) {
+            bus.close()
+            open[host] = nil
+        }
+    }
+
+    /// What the names of a bridge's connections begin with.
+    static func prefix(_ bridge: String) -> String { bridge + "/" }
+
+    /// `bridge/hostB`, cut to what a name may have.
+    static func name(of host: String, _ bridge: String) -> String {
+        var name = prefix(bridge)
+        for character in host {
+            let isControl = character.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            let next = isControl ? "?" : character
+            if name.utf8.count + String(next).utf8.count > Limits.nameBytesMax { break }
+            name.append(next)
+        }
+        return name
+    }
+}
+
+extension EtcdChange {
+    /// Who wrote it, for people on this host: `cart@hostB`, cut to what an origin may have. Nil if no bridge
+    /// made it. Who deleted something isn't known, only where.
+    var origin: String? {
+        guard let host else { return nil }
+        var text = "\(by ?? "")@\(host)"
+        while JSON.string(text).bytes.count - 2 > Limits.originBytesMax { text.removeLast() }
+        return text
+    }
+}
