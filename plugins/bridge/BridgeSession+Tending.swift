@@ -61,7 +61,8 @@ extension BridgeSession {
     }
 
     private func hasSeen(_ revision: Int) async throws -> Bool {
-        for _ in 0..<200 where mirror.cursor < revision { try await Task.sleep(for: .milliseconds(50)) }
+        // Not for long: meanwhile nobody asks etcd whether it works.
+        for _ in 0..<60 where mirror.cursor < revision { try await Task.sleep(for: .milliseconds(50)) }
         return mirror.cursor >= revision
     }
 }

@@ -41,6 +41,7 @@ extension EtcdStore {
     func keepAlive(_ lease: Int) async throws(EtcdError) -> Bool {
         let body = EtcdLeaseID(ID: EtcdNumber(lease))
         let reply = try await gateway.ask("/v3/lease/keepalive", body, as: EtcdLeaseReply.self)
+        gateway.note(nil)
         return reply.result?.TTL?.value ?? 0 > 0
     }
 
