@@ -1,3 +1,4 @@
+import Foundation
 import PlugboardClient
 import TestSupport
 import Testing
@@ -141,6 +142,25 @@ struct MirrorTests {
         }
         #expect(puts == 1_000)
         #expect(mirror.counts.folded == count - 1_000)
+    }
+
+    @Test("a transaction is written as an encoder writes it")
+    func transactionText() throws {
+        let key = Data("a/\"k\"".utf8)
+        let put = EtcdPut(key: key, value: Data(#"{"x":"é"}"#.utf8), lease: EtcdNumber(-7))
+        let body = EtcdTransactionRequest(
+            compare: [EtcdCompare(key: key, mod_revision: EtcdNumber(5))],
+            success: [
+                EtcdOperation(request_put: put), EtcdOperation(request_put: EtcdPut(key: key, value: Data())),
+                EtcdOperation(request_delete_range: EtcdDelete(key: key)),
+            ],
+            failure: [EtcdOperation(request_range: EtcdRange(key: key))]
+        )
+        let written = try JSONSerialization.jsonObject(with: body.json) as? NSDictionary
+        let encoded = try JSONSerialization.jsonObject(with: JSONEncoder().encode(body)) as? NSDictionary
+        #expect(written != nil && written == encoded)
+        let empty = EtcdTransactionRequest(compare: [], success: [], failure: [])
+        #expect(String(decoding: empty.json, as: UTF8.self) == #"{"compare":[],"success":[],"failure":[]}"#)
     }
 
     @Test("keys of brokers and bridges never cross, and patterns that overlap are refused")

@@ -34,8 +34,19 @@ extension BridgeSession {
                 try await pause.wait()
             }
         }
+        if mirror.underWay == nil { try await untilAnswering() }
         let when = UTCTime.text(WallClock.millisecondsSince1970())
         return mirror.underWay ?? mirror.nextTransaction(when: when)
+    }
+
+    /// After so long without any answer, no new transaction is begun: it would hold what is old by the time
+    /// when etcd answers again.
+    private static let silenceMax = Duration.seconds(4)
+
+    private func untilAnswering() async throws {
+        while let answered = store.gateway.answered, answered.duration(to: .now) > Self.silenceMax {
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 
     /// Puts this host's fence, and remembers it.

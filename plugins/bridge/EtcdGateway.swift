@@ -102,7 +102,8 @@ final class EtcdGateway: Sendable {
     /// A request to a node; also for watches.
     func request(_ path: String, _ body: some Encodable, node: String) throws(EtcdError) -> EtcdRequest {
         do {
-            return EtcdRequest(url: node + path, body: try JSONEncoder().encode(body))
+            let transaction = (body as? EtcdTransactionRequest)?.json
+            return EtcdRequest(url: node + path, body: try transaction ?? JSONEncoder().encode(body))
         } catch {
             throw .refused(code: 0, reason: "\(error)")
         }

@@ -1,6 +1,7 @@
-// Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Connections are kept for the
-// next request. Any task may use it.
+// Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Threads and connections are
+// kept for the next request. Any task may use it.
 
+import Dispatch
 import PlugboardPosix
 import Synchronization
 
@@ -21,6 +22,10 @@ struct TransferError: Error, Sendable, Equatable {
 final class EtcdTransfer: Sendable {
     private let idle = Mutex<[CurlHandle]>([])
 
+    /// Threads that wait for answers, kept for the next request: a new one takes longer than libcurl does. At
+    /// most four requests are under way.
+    private static let waiting = DispatchQueue(label: "etcd", attributes: .concurrent)
+
     /// Connections that are kept.
     private static let idleMax = 4
 
@@ -30,11 +35,7 @@ final class EtcdTransfer: Sendable {
         let cancellation = Cancellation()
         let result: Result<(body: Data, status: Int), TransferError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                Self.onThread {
-                    continuation.resume(returning: self.perform(request, cancellation))
-                } orElse: {
-                    continuation.resume(returning: .failure($0))
-                }
+                Self.waiting.async { continuation.resume(returning: self.perform(request, cancellation)) }
             }
         } onCancel: {
             cancellation.hasCome.store(true, ordering: .relaxed)

@@ -95,11 +95,13 @@ private struct WatchInput {
     mutating func take(_ data: Data) -> [Data] {
         heard = .now
         var lines: [Data] = []
-        var rest = data[...]
+        // An array, because looking through one is much faster.
+        let bytes = [UInt8](data)
+        var rest = bytes[...]
         while let end = rest.firstIndex(of: 0x0A) {
             lines.append(line + rest[..<end])
             line = Data()
-            rest = rest[rest.index(after: end)...]
+            rest = rest[(end + 1)...]
         }
         line += rest
         unread += lines.reduce(0) { $0 + $1.count }
