@@ -80,6 +80,20 @@ struct MirrorTests {
         #expect(mirror.step(for: deleted) == .apply(ifRevision: 1, lost: nil))
     }
 
+    @Test("an answer that comes after the lease's end settles nothing")
+    func lateAnswer() {
+        var mirror = mirror()
+        mirror.note("s.bound", .integer(1), revision: 1, by: "till", isBound: true)
+        #expect(mirror.nextTransaction()?.writes.count == 1)
+        take(put("s.bound", 1, at: 5, by: "me"), &mirror)
+        take(EtcdChange(key: "s.bound", revision: 6, content: .delete), &mirror)
+        mirror.settle(.done(revision: 5))
+        #expect(mirror.owed == 1)
+        #expect(mirror.nextTransaction()?.writes.map(\.guardRevision) == [0])
+        mirror.settle(.done(revision: 7))
+        #expect(mirror.owed == 0)
+    }
+
     @Test("an event that the watch has lost is found by a comparison")
     func lostEvents() {
         var mirror = mirror()

@@ -134,7 +134,9 @@ extension Mirror {
         case .refuse: counts.refused += 1
         case .agree: settle(change.key)
         case .confirm: confirm(state, by: change)
-        case .writeAgain: if !state.isOwed { owe(change.key) }
+        case .writeAgain:
+            keys[change.key]?.overwrites = change.revision
+            if !state.isOwed { owe(change.key) }
         case .apply(_, let lost): apply(change, lost, revision: revision)
         }
         forgetIfPossible(change.key)

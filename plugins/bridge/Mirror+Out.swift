@@ -163,6 +163,7 @@ extension Mirror {
         // The bus may have taken another host's value meanwhile, which was deleted before this write came.
         // Then the watch brings this one back.
         guard var state = keys[write.key], state.isOwed || state.revision == write.id.revision else { return }
+        guard revision > state.overwrites else { return }
         // The watch may have been faster, and may have told of later writes.
         let isKnown = state.etcd > revision || cursor >= revision
         if !isKnown { state.etcd = write.value == nil ? 0 : revision }

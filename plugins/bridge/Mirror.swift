@@ -83,6 +83,8 @@ struct KeyState: Sendable {
     var origin: String?
     /// It ends with a connection of this host, and so with this host's lease.
     var isBound = false
+    /// What etcd had at this revision is written over. A late answer about an earlier one settles nothing.
+    var overwrites = 0
     var isOwed = false
     /// etcd doesn't take it, for example because it is too large. A newer write is tried again.
     var isRefused = false
