@@ -36,12 +36,11 @@ struct HostTests {
         #expect((entry.by, entry.origin, entry.isWriterLive) == ("bridge/a", "client@a", true))
         #expect(try await b.bus.why("s.x").steps.first?.origin == "client@a")
         let seen = EventBox()
+        let subscription = try await a.bus.subscribe("s.*", options: SubscribeOptions(initial: false))
         let observer = Task {
-            let options = SubscribeOptions(initial: false)
-            for try await event in try await a.bus.subscribe("s.*", options: options) { seen.add(event) }
+            for try await event in subscription { seen.add(event) }
         }
         defer { observer.cancel() }
-        try await a.bus.sync()
         try await b.bus.delete("s.x")
         try await eventually("it is gone") { seen.all.last?.kind == .delete }
         #expect(seen.all.last?.origin == "@b")
@@ -61,7 +60,9 @@ struct HostTests {
         let start = ContinuousClock.now
         try await eventually("its lease ends") { try await b.values() == ["s.plain": "2"] }
         #expect(start.duration(to: .now) > .seconds(EtcdStore.leaseSeconds - 4))
-        #expect(try await b.bus.entry("s.plain")?.isWriterLive == false)
+        try await eventually("its connection is closed") {
+            try await b.bus.entry("s.plain")?.isWriterLive == false
+        }
         #expect(try await a.values() == both)
         // The host was only away: its client is still there, and so is what it bound.
         try a.startBridge()
