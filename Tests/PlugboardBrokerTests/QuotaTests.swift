@@ -68,6 +68,23 @@ struct QuotaTests {
         #expect(code("publish a \(value(1_000))", from: owner) == "ok")
     }
 
+    @Test("an origin is kept as well, with its member's name")
+    func origins() throws {
+        try hub.follow(Self.policy(#""kept":50"#))
+        func write(_ count: Int) -> String {
+            let origin = String(repeating: "o", count: count)
+            return #"{"op":"publish","id":1,"key":"a","value":1,"origin":"\#(origin)"}"#
+        }
+        // The key, the value, and `,"origin":""` around it.
+        #expect(code(write(50 - 2 - 12), from: guest) == "ok")
+        #expect(code(write(50 - 2 - 11), from: guest) == "limit")
+        #expect(code("patch a {}", from: guest) == "ok")
+        #expect(code("publish a \(value(49))", from: guest) == "ok")
+        #expect(code(#"{"op":"add","id":1,"key":"b","value":1,"origin":"x"}"#, from: guest) == "limit")
+        #expect(code("delete a", from: guest) == "ok")
+        #expect(code(write(50 - 2 - 12), from: guest) == "ok")
+    }
+
     @Test("a value is its last writer's: it is the first one's no more, and nobody's when its time is over")
     func transfers() {
         #expect(code(#"{"op":"publish","id":1,"key":"a","value":1,"ttl":1000}"#, from: guest) == "ok")

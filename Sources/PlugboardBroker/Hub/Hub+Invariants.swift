@@ -185,7 +185,7 @@ extension Hub {
         where keyspace[observable].hasValue && !keyspace[observable].isReserved {
             use.add(to: keyspace.account(of: observable)) {
                 $0.keys += 1
-                $0.kept += keyspace[observable].keptBytes
+                $0.kept += keptBytes(of: observable)
             }
         }
         return use

@@ -63,6 +63,10 @@ struct Author: ~Copyable {
         get { text.kept[nameEnd..<Int(byCount)] }
     }
 
+    /// What an origin, given as JSON, adds to the text.
+    static func bytes(of origin: Span<UInt8>) -> Int { origin.isEmpty ? 0 : originStartCount + origin.count }
+    private static let originStartCount = 10
+
     /// Tells those with an origin apart. Clients have different numbers, and a text has no byte 0.
     fileprivate var identity: [UInt8] { Array(by) + [0] + Array("\(client)".utf8) }
 
@@ -155,6 +159,9 @@ struct Authors: ~Copyable {
         guard let writer else { return false }
         return all[writer].isLive
     }
+
+    /// The bytes of the origin that a value came with.
+    func originBytes(_ writer: AuthorHandle?) -> Int { writer.map { all[$0].origin.count } ?? 0 }
 
     /// Whose a value is counted to be.
     func account(_ writer: AuthorHandle?) -> UserAccount? {

@@ -212,7 +212,7 @@ struct Observable: ~Copyable {
         count &- Int(valueCount) &+ (hasValue ? 0 : Int(prefixCount) &+ Self.recordBytes)
     }
 
-    /// What of it is counted for its writer's user.
+    /// What of it is counted for its writer's user, besides the writer's origin.
     var keptBytes: Int { Int(keyCount) + Int(valueCount) }
 
     /// Room that a smaller value keeps, however small it is.

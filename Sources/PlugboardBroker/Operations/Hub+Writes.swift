@@ -107,7 +107,7 @@ extension Hub {
         if isGuarded {
             try access.checkWrite(request, line, sessions[session])
             if operation == .publish {
-                try checkQuota(key, observable, count: request.value.count, session)
+                try checkQuota(request, line, observable, count: request.value.count, session)
             }
         }
         if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
@@ -171,7 +171,8 @@ extension Hub {
 
     /// Throws where a value of `count` bytes would be too much for its writer's user.
     private mutating func checkQuota(
-        _ key: Span<UInt8>,
+        _ request: Request,
+        _ line: Span<UInt8>,
         _ observable: ObservableHandle?,
         count: Int,
         _ session: SessionHandle
@@ -179,9 +180,15 @@ extension Hub {
         guard let account = sessions[session].clearance?.account else { return }
         let own = observable.flatMap {
             keyspace[$0].hasValue && keyspace.account(of: $0) === account
-                ? keyspace[$0].keptBytes : nil
+                ? keptBytes(of: $0) : nil
         }
-        try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: key.count + count - (own ?? 0))
+        let bytes = request.key.count + Author.bytes(of: request.origin(of: line)) + count
+        try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: bytes - (own ?? 0))
+    }
+
+    /// What of a key that has a value is counted for its writer's user.
+    func keptBytes(of observable: ObservableHandle) -> Int {
+        keyspace[observable].keptBytes + keyspace.authors.originBytes(keyspace[observable].writer)
     }
 
     /// A value is about to take the place of another, or of none.
@@ -190,7 +197,7 @@ extension Hub {
         discharge(observable)
         guard !keyspace[observable].isReserved, let account = keyspace.authors.account(author) else { return }
         account.keys += 1
-        account.kept += keyspace[observable].key.count + count
+        account.kept += keyspace[observable].key.count + keyspace.authors[author].origin.count + count
     }
 
     /// A value is about to go.
@@ -200,7 +207,7 @@ extension Hub {
             let account = keyspace.account(of: observable)
         else { return }
         account.keys -= 1
-        account.kept -= keyspace[observable].keptBytes
+        account.kept -= keptBytes(of: observable)
     }
 
     /// Makes the new value of a patch or a sum from the present one, in `requests.merged`.
@@ -223,7 +230,7 @@ extension Hub {
         }
         let count = requests.merged.count
         guard count > Limits.valueBytesMax else {
-            return try checkQuota(request.key.bytes(of: line), planned.observable, count: count, session)
+            return try checkQuota(request, line, planned.observable, count: count, session)
         }
         let message =
             "the new value would have \(count) bytes, a value has at most \(Limits.valueBytesMax)"
