@@ -51,10 +51,11 @@ struct SimulatedHost {
         let past = remembered.flatMap { $0.etcd > 0 ? etcd.past(at: $0.etcd) : nil }
         let range = past ?? etcd.range()
         let comparison: Mirror.Comparison
-        if let remembered, remembered.etcd > 0 {
-            comparison =
-                past != nil
-                ? .past : .compacted(cursor: remembered.etcd, settled: remembered.settled, name: "bridge")
+        if past != nil {
+            comparison = .past
+        } else if let remembered {
+            let settled = remembered.etcd > 0 ? remembered.settled : 0
+            comparison = .compacted(cursor: remembered.etcd, settled: settled, name: "bridge")
         } else {
             comparison = .join
         }
@@ -130,6 +131,12 @@ struct SimulatedHost {
     mutating func follow(_ etcd: inout SimulatedEtcd, _ random: inout SeededRandom) {
         guard let mirror else { return }
         if foundAt > 0 {
+            // What several hosts wrote comes in several batches, and a kill may come in between.
+            if found.count > 1, random.oneIn(2) {
+                let part = found.prefix(found.count / 2)
+                if apply(Array(part), cursor: nil) { found.removeFirst(part.count) }
+                return
+            }
             guard apply(found, cursor: foundAt) else { return }
             self.mirror?.advance(to: foundAt)
             (found, foundAt) = ([], 0)

@@ -25,10 +25,12 @@ extension BridgeSession {
         try await apply(group.changes, of: group.author, revision: group.revision)
     }
 
-    /// Applies what a comparison found: what each host wrote in its name.
-    func apply(found changes: [EtcdChange]) async throws {
-        for (host, part) in Dictionary(grouping: changes, by: \.host) {
-            try await apply(part, of: host, revision: nil)
+    /// Applies what a comparison found: what each host wrote in its name. The last batch has the cursor, if it
+    /// moves to `revision`.
+    func apply(found changes: [EtcdChange], at revision: Int? = nil) async throws {
+        var parts = Dictionary(grouping: changes, by: \.host)
+        while let (host, part) = parts.popFirst() {
+            try await apply(part, of: host, revision: parts.isEmpty ? revision : nil)
         }
     }
 

@@ -32,8 +32,8 @@ extension BridgeSession {
     func applyFound() async throws {
         let changes = found
         found = []
-        try await apply(found: changes)
-        try await apply(EtcdGroup(revision: foundAt))
+        try await apply(found: changes, at: foundAt)
+        if changes.isEmpty { try await apply(EtcdGroup(revision: foundAt)) }
         try await flush()
     }
 

@@ -102,11 +102,12 @@ struct BridgeOpening: Sendable {
     private func comparison(_ range: EtcdSnapshot, _ remembered: BridgeCursor?, _ isSameLife: Bool)
         -> Mirror.Comparison
     {
-        guard let remembered, remembered.etcd > 0, remembered.cluster == gateway.cluster,
-            remembered.etcd <= range.revision
+        guard let remembered, remembered.cluster == gateway.cluster, remembered.etcd <= range.revision
         else { return .join }
         if range.isPast { return .past }
         guard isSameLife else { return .join }
+        // It was killed while it joined: only what it didn't write itself belongs to this bus.
+        if remembered.etcd == 0 { return .compacted(cursor: 0, settled: 0, name: settings.name) }
         return .compacted(cursor: remembered.etcd, settled: remembered.settled, name: settings.name)
     }
 
