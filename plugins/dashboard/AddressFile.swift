@@ -5,9 +5,10 @@
 
 import PlugboardPosix
 import PlugboardWire
+import Synchronization
 
-/// The two files with the address of a running dashboard. Their maker removes them.
-struct AddressFile {
+/// The two files with the address of a running dashboard. Their maker removes them. Any thread may use it.
+final class AddressFile: Sendable {
     /// The file's name is the socket's with this behind it.
     static let suffix = ".dashboard"
     private static let bytesMax = 4_096
@@ -15,6 +16,8 @@ struct AddressFile {
     let path: String
     private let address: String
     private let text: String
+    /// A call may come while they are written for the first time.
+    private let writing = Mutex(())
 
     init(socket: String, address: String) {
         path = socket + Self.suffix
@@ -28,9 +31,11 @@ struct AddressFile {
 
     /// Writes the files, unless they are there as they should be. Throws `SystemError`.
     func write() throws {
-        if isWritten { return }
-        try OutputFile.writePrivately(page, to: signpost)
-        try OutputFile.writePrivately(text, to: path)
+        try writing.withLock { _ in
+            if isWritten { return }
+            try OutputFile.writePrivately(page, to: signpost)
+            try OutputFile.writePrivately(text, to: path)
+        }
     }
 
     /// Removes the files, unless another dashboard has written its own address meanwhile.
