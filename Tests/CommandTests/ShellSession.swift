@@ -54,6 +54,20 @@
 
         func type(_ text: String) { terminal.type(text) }
 
+        /// Types what Tab is to complete with the bus's help, then Tab, then the line's end. Tab waits
+        /// a fifth of a second for the bus, which is too short on a busy machine: a person presses it
+        /// again.
+        func complete(_ text: String, to completed: String) throws {
+            let before = shown.ranges(of: completed).count
+            type(text)
+            try eventually("\(text) is completed", seconds: 60) {
+                type("\t")
+                Pause.sleep(seconds: 0.5)
+                return shown.ranges(of: completed).count > before
+            }
+            type("\n")
+        }
+
         /// Everything that is to be seen.
         var shown: String { terminal.shown() }
 

@@ -1,7 +1,5 @@
 // Listening and connected Unix stream sockets, all non-blocking and closed on exec.
 
-import Synchronization
-
 /// The result of `UnixSocket.accept`.
 public enum Acceptance: ~Copyable {
     case connection(Descriptor)
@@ -29,9 +27,6 @@ extension Acceptance {
     }
 }
 
-/// The umask belongs to the process: two threads that set it at once would restore each other's.
-private let umaskTurn = Mutex(())
-
 /// Makers of Unix stream sockets.
 public enum UnixSocket {
     /// Listens at `path`, for this user only. The caller holds the path's `SocketLock`, so a socket
@@ -41,13 +36,7 @@ public enum UnixSocket {
         let address = try SocketAddress(path: path)
         try removeStale(path)
         let descriptor = try make()
-        let failure: SystemError? = umaskTurn.withLock { _ in
-            let previous = umask(0o177)
-            defer { umask(previous) }
-            let bound = SocketCalls.bindAddress(descriptor.raw, address.storage)
-            return bound == 0 ? nil : SystemError.last("bind", path)
-        }
-        if let failure { throw failure }
+        try bindForUser(descriptor.raw, address, path)
         guard startListening(descriptor.raw, backlog) == 0 else { throw SystemError.last("listen", path) }
         return descriptor
     }
@@ -62,7 +51,7 @@ public enum UnixSocket {
     /// Lets other users connect to a socket at `path`, as far as its folder allows, or prevents it.
     /// The broker must check who they are when they connect.
     public static func setOpen(path: String, _ isOpen: Bool) throws {
-        guard PathCalls.setMode(path, isOpen ? 0o666 : 0o600) == 0 else {
+        guard PathCalls.setMode(path, isOpen ? 0o666 : userOnly) == 0 else {
             throw SystemError.last("chmod", path)
         }
     }
@@ -115,10 +104,25 @@ public enum UnixSocket {
         SocketCalls.setOption(fd, SOL_SOCKET, SO_RCVBUF, bytes)
     }
 
+    private static let userOnly: mode_t = 0o600
+
     private static func make() throws -> Descriptor {
         let fd = makeStreamSocket()
         guard fd >= 0 else { throw SystemError.last("socket") }
         return Descriptor(adopting: fd)
+    }
+
+    /// Binds a socket, so that nobody but this user can ever connect to it. The umask could do that,
+    /// too; but it is the whole process's, and what another thread starts or makes meanwhile would
+    /// have it.
+    private static func bindForUser(_ fd: Int32, _ address: SocketAddress, _ path: String) throws {
+        // Linux gives the file the mode of the socket; other systems refuse this.
+        _ = fchmod(fd, userOnly)
+        guard SocketCalls.bindAddress(fd, address.storage) == 0 else { throw SystemError.last("bind", path) }
+        // In time: nobody can connect before it listens.
+        if let mode = PathCalls.linkStatus(path)?.st_mode, mode & 0o777 != userOnly {
+            try setOpen(path: path, false)
+        }
     }
 
     /// Removes the socket file at a path, if there is one.
