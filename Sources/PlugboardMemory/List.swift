@@ -5,6 +5,17 @@
 // written. Every index is checked. The type can't be copied, so the memory has one owner. A span of it
 // can't outlive a borrow of the list.
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// An element all of whose bytes may be zero.
+public protocol Zeroable: BitwiseCopyable {}
+
 /// A list that owns its memory. It has none before its first element. Only one thread uses it.
 @safe
 public struct List<Element: BitwiseCopyable>: ~Copyable {
@@ -22,7 +33,8 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
     public init(reserving count: Int32) {
         unsafe base = nil
         guard count > 0 else { return }
-        unsafe base = .allocate(capacity: Int(count))
+        precondition(MemoryLayout<Element>.alignment <= 16)
+        unsafe base = List.allocated(Int(count), zeroed: false)
         capacity = count
     }
 
@@ -34,8 +46,18 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length = Int32(count)
     }
 
+    /// Memory for `count` elements, at least one. Stops the program if there is none.
+    @usableFromInline
+    static func allocated(_ count: Int, zeroed: Bool) -> UnsafeMutablePointer<Element> {
+        let stride = MemoryLayout<Element>.stride
+        guard let memory = unsafe zeroed ? calloc(count, stride) : malloc(count * stride) else {
+            preconditionFailure("no memory for \(count) elements")
+        }
+        return unsafe memory.assumingMemoryBound(to: Element.self)
+    }
+
     deinit {
-        unsafe base?.deallocate()
+        unsafe free(base)
     }
 
     @inlinable public var count: Int { Int(length) }
@@ -152,7 +174,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
 
     /// Removes all elements and frees the memory.
     public mutating func releaseMemory() {
-        unsafe base?.deallocate()
+        unsafe free(base)
         unsafe base = nil
         capacity = 0
         length = 0
@@ -163,13 +185,22 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
     mutating func grow() {
         // Many lists never have more than one element, such as a subscription's keys.
         let wanted = capacity == 0 ? 1 : max(capacity * 2, 4)
-        let fresh = UnsafeMutablePointer<Element>.allocate(capacity: Int(wanted))
-        if let base = unsafe base {
-            unsafe fresh.update(from: base, count: count)
-            unsafe base.deallocate()
-        }
-        unsafe base = fresh
+        // For a large piece, `realloc` moves pages instead of copying bytes.
+        let bytes = Int(wanted) * MemoryLayout<Element>.stride
+        guard let fresh = unsafe realloc(base, bytes) else { preconditionFailure("no memory for \(bytes) bytes") }
+        unsafe base = fresh.assumingMemoryBound(to: Element.self)
         capacity = wanted
+    }
+}
+
+extension List where Element: Zeroable {
+    /// `count` elements of which all bytes are zero. Many of them take up no pages until they are written.
+    public init(zeroed count: Int) {
+        self.init()
+        guard count > 0 else { return }
+        unsafe base = List.allocated(count, zeroed: true)
+        capacity = Int32(count)
+        length = Int32(count)
     }
 }
 

@@ -69,12 +69,12 @@ final class BareHub {
 
     /// Ends a turn. Lines that were not read by then are gone.
     func endTurn() {
-        for session in hub.delivery.dirty.all {
-            hub.sessions[session].isTouched = false
+        for session in hub.touched {
+            hub.beginServing(session)
             hub.sessions[session].outbox.own.removeAll()
             hub.sessions[session].outbox.dropShared()
         }
-        hub.delivery.forgetServed(dirty: hub.delivery.dirty.count)
+        hub.forgetTouched()
         hub.endTurn()
     }
 
@@ -97,6 +97,15 @@ extension Hub {
 /// What tests ask of the hub's rooms from outside, where one access to the hub must not meet another.
 extension Hub {
     mutating func touch(_ session: SessionHandle) { delivery.touch(session, &sessions) }
+
+    /// All that have something to be sent.
+    var touched: [SessionHandle] { delivery.heard.all + delivery.dirty.all }
+
+    mutating func beginServing(_ session: SessionHandle) { delivery.beginServing(session, &sessions) }
+
+    mutating func forgetTouched() {
+        delivery.forgetServed(heard: delivery.heard.count, dirty: delivery.dirty.count)
+    }
 
     mutating func openOwn(of session: SessionHandle) { delivery.openOwn(of: session, &sessions) }
 

@@ -33,11 +33,11 @@ struct DeliveryRoomTests {
         var rooms = Rooms()
         rooms.append("a\n")
         rooms.append("b\n")
-        let (count, own) = (rooms.delivery.dirty.count, rooms.own)
+        let (count, own) = (rooms.delivery.heard.count + rooms.delivery.dirty.count, rooms.own)
         #expect(count == 1 && own == "a\nb\n")
         let session = rooms.session
         rooms.delivery.strike(session, &rooms.sessions)
-        let isListed = !rooms.delivery.dirty.isEmpty || rooms.sessions[session].isTouched
+        let isListed = !rooms.delivery.isDone || rooms.sessions[session].isTouched
         #expect(!isListed)
     }
 

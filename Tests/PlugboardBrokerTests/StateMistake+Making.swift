@@ -133,7 +133,7 @@ extension StateMistake {
             bus.bare.hub.sessions[bus.writer].isTouched = false
             bus.bare.hub.touch(bus.writer)
             look()
-            bus.bare.hub.delivery.forgetServed(dirty: 2)
+            bus.bare.hub.forgetTouched()
             bus.bare.hub.sessions[bus.writer].isTouched = false
         case .touchedUnlisted:
             bus.bare.hub.sessions[bus.writer].isTouched = true

@@ -153,7 +153,7 @@ final class TestHub {
         hub.touch(sessions[client])
         hub.setAside(sessions[client], .slow)
         hub.forget(sessions[client])
-        return hub.delivery.dirty.count + hub.delivery.dismissed.count
+        return hub.touched.count + hub.delivery.dismissed.count
     }
 
     /// Takes leave of a client as long as a turn lasts that is hardly any. Returns whether all is done.
@@ -165,13 +165,13 @@ final class TestHub {
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
         while goesOnByItself, box.hub.requests.areWaiting { box.hub.goOnWithWalks() }
-        if !box.hub.delivery.dirty.isEmpty { hasChanged = true }
-        for session in box.hub.delivery.dirty.all {
-            box.hub.sessions[session].isTouched = false
+        if !box.hub.delivery.isDone { hasChanged = true }
+        for session in box.hub.touched {
+            box.hub.beginServing(session)
             box.hub.openOwn(of: session)
-            box.hub.sessions[session].isTouched = false
+            box.hub.beginServing(session)
         }
-        box.hub.delivery.forgetServed(dirty: box.hub.delivery.dirty.count)
+        box.hub.forgetTouched()
         box.hub.endTurn()
         checkNowAndThen()
     }

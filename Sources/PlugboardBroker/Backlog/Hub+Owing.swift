@@ -119,6 +119,7 @@ extension Hub {
         _ isGated: Bool
     ) {
         let backlog = openBacklog(of: subscription).backlog
+        insight.count(steps: Self.stepsPerOwedEvent)
         guard let place = place(of: observable, in: backlog) else {
             let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
             var owed = OwedKey(
@@ -332,6 +333,9 @@ extension Hub {
         if let observable { return keyspace[observable].hash }
         return keyspace.hash(tail.keyPrefix)
     }
+
+    /// What owing an event of a key costs, in observers that are told it meanwhile.
+    private static let stepsPerOwedEvent = 16
 
     /// Keys that a client is owed in addition before that is counted, where it doesn't read.
     private static let owedKeysPerCount = 1_024

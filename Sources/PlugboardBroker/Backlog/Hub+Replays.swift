@@ -145,6 +145,7 @@ extension Hub {
         let telling = delivery.telling(
             owed: kind,
             tail,
+            since: nil,
             wasSent: false,
             isMissed: true,
             matching[subscription].filter

@@ -223,6 +223,7 @@ extension Hub {
         let telling = delivery.telling(
             owed: event,
             tail,
+            since: owed.held,
             wasSent: owed.wasSent,
             isMissed: owed.isMissed,
             matching[subscription].filter

@@ -131,6 +131,15 @@ struct OwedKeys: ~Copyable {
         slot(of: observable).map { index[$0] }
     }
 
+    /// Makes room for so many at once: growing moves all that is there.
+    mutating func reserve(_ wanted: Int) {
+        guard wanted * 4 > index.count * 3 else { return }
+        entries.reserveCapacity(wanted)
+        var slots = max(8, index.count)
+        while wanted * 4 > slots * 3 { slots *= 2 }
+        makeIndex(of: slots)
+    }
+
     /// Adds a key that is not owed yet, at the end.
     mutating func append(_ owed: OwedKey) {
         if (count + 1) * 4 > index.count * 3 { growIndex() }
@@ -291,8 +300,10 @@ extension OwedKeys {
         index[gap] = -1
     }
 
-    private mutating func growIndex() {
-        index = List(repeating: -1, count: max(8, index.count * 2))
+    private mutating func growIndex() { makeIndex(of: max(8, index.count * 2)) }
+
+    private mutating func makeIndex(of slots: Int) {
+        index = List(repeating: -1, count: slots)
         var place = first
         while place >= 0 {
             fill(entries[Int(place)].observable, place)

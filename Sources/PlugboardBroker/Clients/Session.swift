@@ -29,6 +29,8 @@ struct Session: ~Copyable {
     var subscriptions = SubscriptionSet()
     /// In the list of sessions that have something to be sent.
     var isTouched = false
+    /// It is among those of them that are served first.
+    var isServedFirst = false
     /// Has too much unread, or is owed something that only waits for room: events for it
     /// are owed too, so that they stay in order.
     var isBehind = false {

@@ -13,13 +13,17 @@ import PlugboardWire
 struct Delivery: ~Copyable {
     /// A turn whose events have come to so many bytes is to be ended.
     static let logBytesPerTurn = 524_288
+    /// With so many bytes of several turns nothing more is told until all are served.
+    static let logBytesMax = 16 * logBytesPerTurn
 
     private(set) var log = TurnLog()
+    /// Where the events of this turn begin in it: some of the dirty may be left to be served.
+    private var turnStart = 0
     /// What an observer is told of an event.
     private(set) var judge = Judge()
     private var buffers = BufferPool()
-    /// Sessions that were heard in this turn. They are served before those that are only told something:
-    /// however many observe a key, a reply doesn't wait for them.
+    /// Sessions that were heard in this turn, and others for whose lines somebody waits. They are served before
+    /// those that are only told something: however many observe a key, a reply doesn't wait for them.
     private(set) var heard = List<SessionHandle>(reserving: 64)
     /// Other sessions that have something to be sent.
     private(set) var dirty = List<SessionHandle>(reserving: 64)
@@ -54,7 +58,30 @@ struct Delivery: ~Copyable {
     mutating func touch(heard session: SessionHandle, _ sessions: inout SessionTable) {
         if sessions[session].isTouched { return }
         sessions[session].isTouched = true
+        sessions[session].isServedFirst = true
         heard.append(session)
+    }
+
+    /// Notes that somebody waits for what a session is to be sent: it is asked, or answered.
+    mutating func touch(awaited session: SessionHandle, _ sessions: inout SessionTable) {
+        if sessions[session].isTouched {
+            if sessions[session].isServedFirst { return }
+            dirty.remove(session)
+            sessions[session].isTouched = false
+        }
+        touch(heard: session, &sessions)
+    }
+
+    /// A session is served now.
+    @inline(__always)
+    mutating func beginServing(_ session: SessionHandle, _ sessions: inout SessionTable) {
+        sessions[session].isTouched = false
+        sessions[session].isServedFirst = false
+    }
+
+    /// There is room for more events in this turn.
+    @inline(__always) var hasRoomInLog: Bool {
+        log.count &- turnStart <= Self.logBytesPerTurn && log.count <= Self.logBytesMax
     }
 
     /// Nobody is left who has something to be sent.
@@ -99,7 +126,7 @@ struct Delivery: ~Copyable {
     /// come in the very moment in which its connection was found to be gone.
     mutating func strike(_ session: SessionHandle, _ sessions: inout SessionTable) {
         if sessions[session].isTouched, !heard.remove(session) { dirty.remove(session) }
-        sessions[session].isTouched = false
+        beginServing(session, &sessions)
         dismissed.remove(session)
         _ = takeMessage(to: session)
         while freed.remove(session) {}
@@ -185,7 +212,7 @@ struct Delivery: ~Copyable {
         _ sessions: inout SessionTable
     ) {
         guard sessions[session].isOpen else { return }
-        touch(session, &sessions)
+        touch(awaited: session, &sessions)
         if sessions[session].isBehind { return sessions[session].putOff(line.bytes, until: revision) }
         openOwn(of: session, &sessions)
         sessions[session].outbox.own.append(contentsOf: line)
@@ -243,6 +270,7 @@ struct Delivery: ~Copyable {
         for place in heard.indices { takeOverLog(heard[place], &sessions) }
         for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
         log.removeAll()
+        turnStart = 0
         log.beginEvent()
     }
 
@@ -281,13 +309,14 @@ struct Delivery: ~Copyable {
     mutating func telling(
         owed event: Event,
         _ tail: borrowing EventTail,
+        since held: HeldBytes?,
         wasSent: Bool,
         isMissed: Bool,
         _ filter: Filter?
     ) -> Telling {
         isMissed
             ? judge.tellingMissed(event, tail.value, filter)
-            : judge.telling(event, tail, wasSent: wasSent, filter)
+            : judge.telling(owed: event, tail, since: held, wasSent: wasSent, filter)
     }
 
     /// Whether anything is told of a change from one value to another.
@@ -318,8 +347,10 @@ struct Delivery: ~Copyable {
     /// served.
     mutating func endTurn() {
         if isDone { log.removeAll() }
+        turnStart = log.count
         freed.removeAll()
         heldOld = nil
+        judge.forget()
     }
 }
 

@@ -104,3 +104,35 @@ struct Judgement {
         event = 0
     }
 }
+
+/// The same for the value that was owed last.
+struct OwedJudgement {
+    /// Of the key's present value. With the value before it tells which key that is.
+    private var revision: UInt64 = 0
+    private var held: HeldBytes?
+    private var filter: Filter?
+    private var wasSent = false
+    private var telling = Telling.nothing
+
+    init() {}
+
+    /// What is known already.
+    func telling(_ revision: UInt64, _ held: HeldBytes, wasSent: Bool, _ filter: Filter) -> Telling? {
+        guard self.held === held, self.revision == revision, self.wasSent == wasSent,
+            let judged = self.filter, filter.asksTheSame(as: judged)
+        else { return nil }
+        return telling
+    }
+
+    /// Keeps what was found.
+    mutating func keep(
+        _ telling: Telling,
+        _ revision: UInt64,
+        _ held: HeldBytes,
+        wasSent: Bool,
+        _ filter: Filter
+    ) {
+        (self.telling, self.revision, self.wasSent) = (telling, revision, wasSent)
+        (self.held, self.filter) = (held, filter)
+    }
+}

@@ -15,6 +15,7 @@ struct Judge: ~Copyable {
     /// The piece that the last `change` came to.
     private(set) var change = ByteBuffer()
     private var judgement = Judgement()
+    private var owedJudgement = OwedJudgement()
 
     init() {}
 
@@ -64,7 +65,7 @@ struct Judge: ~Copyable {
     ) -> Telling {
         guard let filter else { return .event }
         count(filter, tail.value.count)
-        judgement.forget()
+        forget()
         var old = event == .emit ? Span() : tail.old
         let standing = standing(event, filter, from: old, to: tail.value)
         guard standing != .outside else { return .nothing }
@@ -74,12 +75,33 @@ struct Judge: ~Copyable {
         return form(of: tail.value, since: old, wasSent: wasSent, filter)
     }
 
+    /// The same of a value that was owed, since one that several observers may have known.
+    mutating func telling(
+        owed event: Event,
+        _ tail: borrowing EventTail,
+        since held: HeldBytes?,
+        wasSent: Bool,
+        _ filter: Filter?
+    ) -> Telling {
+        guard let filter, let held else { return telling(event, tail, wasSent: wasSent, filter) }
+        if let known = owedJudgement.telling(tail.revision, held, wasSent: wasSent, filter) { return known }
+        let telling = telling(event, tail, wasSent: wasSent, filter)
+        owedJudgement.keep(telling, tail.revision, held, wasSent: wasSent, filter)
+        return telling
+    }
+
+    /// The piece of the last `change` is another's from now on.
+    mutating func forget() {
+        judgement.forget()
+        owedJudgement = OwedJudgement()
+    }
+
     /// What is told of a key that changed while the observer was away: what it knows of it isn't known
     /// here, so all of it may be new.
     mutating func tellingMissed(_ event: Event, _ value: Span<UInt8>, _ filter: Filter?) -> Telling {
         guard let filter, event != .delete, !value.isEmpty else { return .event }
         count(filter, value.count)
-        judgement.forget()
+        forget()
         if let conditions = filter.conditions, !conditions.hold(for: value, using: &comparer) {
             return .leaving
         }

@@ -14,7 +14,7 @@ extension Hub {
     mutating func expire(now: UInt64) {
         deadlines.begin(at: now)
         var fired = 0
-        while fired < Deadlines.firedPerTurnMax, delivery.log.count <= Delivery.logBytesPerTurn,
+        while fired < Deadlines.firedPerTurnMax, delivery.hasRoomInLog,
             let deadline = deadlines.popDue(at: now)
         {
             fired += 1
@@ -164,7 +164,7 @@ extension Hub {
         var deleted = 0
         while let observable = keyspace.nextEnded() {
             let hasRoom = durability.hasOwnRoom
-            guard hasRoom, deleted < Deadlines.firedPerTurnMax, delivery.log.count <= Delivery.logBytesPerTurn
+            guard hasRoom, deleted < Deadlines.firedPerTurnMax, delivery.hasRoomInLog
             else {
                 let next = hasRoom ? time : deadlines.now &+ Self.roomPatienceNanoseconds
                 if !keyspace.isEnding { deadlines.add(at: next, .ended) }

@@ -38,6 +38,9 @@ struct Insight: ~Copyable {
     @inline(__always)
     mutating func count(steps: Int) { self.steps &+= UInt64(steps) }
 
+    /// Bytes that clients have sent.
+    var receivedBytes: UInt64 { counts.received }
+
     /// Counts bytes that were read, and those that were written.
     mutating func count(received: Int = 0, sent: Int = 0) {
         counts.received &+= UInt64(received)

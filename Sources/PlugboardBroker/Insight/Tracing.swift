@@ -75,11 +75,14 @@ struct Tracing: ~Copyable {
         fileprivate var isCall = false
     }
 
-    /// How many tracers have a limit.
+    /// How many tracers have a limit, and how many of these rest.
     private var limitedCount = 0
+    private var restingCount = 0
     /// Whether a client traces that doesn't rest.
     private(set) var isOn = false
     private(set) var tracers: [Tracer] = []
+    /// Where each stands among them.
+    private var places: [SubscriptionHandle: Int] = [:]
     private let source: TimeSource
     private var text = ByteBuffer()
     private var records = List<Record>()
@@ -92,6 +95,7 @@ struct Tracing: ~Copyable {
     }
 
     mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]], _ limit: TraceLimit?) {
+        places[subscription] = tracers.count
         tracers.append(Tracer(subscription: subscription, patterns: patterns, limit: limit))
         if limit != nil { limitedCount += 1 }
         isOn = true
@@ -99,27 +103,29 @@ struct Tracing: ~Copyable {
 
     /// Returns the deadline of its rest, which is needed no longer.
     mutating func remove(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
-        let limit = tracers.first { $0.subscription == subscription }?.limit
+        guard let place = places.removeValue(forKey: subscription) else { return nil }
+        let limit = tracers[place].limit
         if limit != nil { limitedCount -= 1 }
-        tracers.removeAll { $0.subscription == subscription }
-        isOn = isAwaited
+        if tracers[place].isResting { restingCount -= 1 }
+        tracers.swapAt(place, tracers.count - 1)
+        tracers.removeLast()
+        if place < tracers.count { places[tracers[place].subscription] = place }
+        isOn = tracers.count > restingCount
         if tracers.isEmpty { removeAll() }
         return limit?.ticket
     }
 
     /// A tracer has rested enough.
     mutating func wake(_ subscription: SubscriptionHandle) {
-        for index in tracers.indices where tracers[index].subscription == subscription {
-            tracers[index].limit?.wake(after: records.count)
-            isOn = true
-        }
+        guard let place = places[subscription] else { return }
+        if tracers[place].isResting { restingCount -= 1 }
+        tracers[place].limit?.wake(after: records.count)
+        isOn = true
     }
-
-    private var isAwaited: Bool { tracers.contains { !$0.isResting } }
 
     /// The patterns of a tracer.
     func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
-        tracers.first { $0.subscription == subscription }?.patterns ?? []
+        places[subscription].map { tracers[$0].patterns } ?? []
     }
 
     /// Whether to note a write to this key: a tracer wants it, and there is room. Without room, tracers count
@@ -146,7 +152,8 @@ struct Tracing: ~Copyable {
     private mutating func countEvent(ofTracer index: Int) {
         guard tracers[index].limit != nil else { return }
         tracers[index].limit?.take(records.count, at: source.nanoseconds())
-        if tracers[index].isResting { isOn = isAwaited }
+        if tracers[index].isResting { restingCount += 1 }
+        isOn = tracers.count > restingCount
     }
 
     /// When the rest of a tracer ends that has just begun.
@@ -296,12 +303,19 @@ extension Tracing {
         _ living: borrowing Living,
         _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
+        try Self.always.agree("it counts who rests", restingCount, tracers.count { $0.isResting })
+        let isAwaited = tracers.contains { !$0.isResting }
         try Self.always.agree("it is on while somebody traces and doesn't rest", isOn, isAwaited)
         for tracer in tracers {
             let isThere = living.subscriptions.contains(tracer.subscription)
             try Self.always.hold("who traces is there", isThere)
             let isEnding = tracer.limit?.ticket != nil
             try Self.always.agree("who rests has a deadline", tracer.isResting, isEnding)
+        }
+        try Self.always.agree("it knows where each stands", places.count, tracers.count)
+        for (subscription, place) in places {
+            let stands = place < tracers.count && tracers[place].subscription == subscription
+            try Self.always.hold("each stands in its place", stands)
         }
         try Self.always.agree("it counts those with a limit", limitedCount, tracers.count { $0.limit != nil })
         var found = 0

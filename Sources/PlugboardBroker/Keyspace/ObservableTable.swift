@@ -7,16 +7,29 @@ import PlugboardPosix
 
 /// All observables, by key.
 struct ObservableTable: ~Copyable {
-    private struct Slot: BitwiseCopyable {
+    private struct Slot: Zeroable {
         var hash: UInt64
         /// `.none` where the slot is empty.
         var observable: ObservableHandle
+
+        /// Of a table that was outgrown: its observable stands in the next one, or is gone. A search goes on
+        /// behind it.
+        static let moved = Slot(hash: 0, observable: ObservableHandle(word: 1))
+
+        var isFilled: Bool { observable != .none && observable != Self.moved.observable }
     }
+
+    /// So many slots of the table that was outgrown are moved with each new key.
+    private static let movedPerKey = 16
 
     /// Hashes a key the way this table does.
     let hash = KeyHash()
-    private var slots = Self.emptySlots(64)
+    private var slots = List<Slot>(zeroed: 64)
     private var mask = 63
+    /// The table that was outgrown, while it still has observables: moved all at once, very many would keep
+    /// everybody waiting. Those before `movedCount` are moved.
+    private var outgrown = List<Slot>()
+    private var movedCount = 0
     /// Read and changed by the room alone: a way round by an accessor of this table would cost each
     /// publish an allocation, as one coroutine would call another.
     var all = Slab<Observable>()
@@ -59,9 +72,20 @@ struct ObservableTable: ~Copyable {
         var index = Int(truncatingIfNeeded: hash) & mask
         while true {
             let slot = slots[index]
-            if slot.observable == .none { return nil }
+            if slot.observable == .none { return outgrown.isEmpty ? nil : findOutgrown(key, hash) }
             if slot.hash == hash, all[slot.observable].isNamed(key) { return slot.observable }
             index = (index &+ 1) & mask
+        }
+    }
+
+    @inline(never)
+    private func findOutgrown(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
+        var index = Int(truncatingIfNeeded: hash) & (outgrown.count - 1)
+        while true {
+            let slot = outgrown[index]
+            if slot.observable == .none { return nil }
+            if slot.hash == hash, slot.isFilled, all[slot.observable].isNamed(key) { return slot.observable }
+            index = (index + 1) & (outgrown.count - 1)
         }
     }
 
@@ -71,7 +95,8 @@ struct ObservableTable: ~Copyable {
         slots[Int(truncatingIfNeeded: hash) & mask].hash
     }
 
-    /// The observable with this hash, which nearly always is the one that is looked for.
+    /// The observable with this hash, which nearly always is the one that is looked for; nil where that is
+    /// not known at once.
     @inline(__always)
     func candidate(_ hash: UInt64) -> ObservableHandle? {
         var index = Int(truncatingIfNeeded: hash) & mask
@@ -91,6 +116,7 @@ struct ObservableTable: ~Copyable {
         valueCount: Int = 0
     ) -> ObservableHandle {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
+        if !outgrown.isEmpty { move(count: Self.movedPerKey) }
         let height = order.nextHeight()
         let made = Observable(key: key, hash: hash, height: height, valueCount: valueCount)
         let observable = all.insert(made)
@@ -103,9 +129,7 @@ struct ObservableTable: ~Copyable {
     mutating func remove(_ observable: ObservableHandle, _ authors: inout Authors) {
         if isLoading { return }
         order.remove(observable, in: &all)
-        var index = Int(truncatingIfNeeded: all[observable].hash) & mask
-        while slots[index].observable != observable { index = (index + 1) & mask }
-        closeGap(at: index)
+        clear(observable)
         let removed = all.remove(observable)
         if let writer = removed.writer { authors.release(writer) }
     }
@@ -154,21 +178,45 @@ struct ObservableTable: ~Copyable {
         slots[gap].observable = .none
     }
 
+    /// Empties the slot of an observable.
+    private mutating func clear(_ observable: ObservableHandle) {
+        let hash = Int(truncatingIfNeeded: all[observable].hash)
+        var index = hash & mask
+        while slots[index].observable != .none {
+            if slots[index].observable == observable { return closeGap(at: index) }
+            index = (index + 1) & mask
+        }
+        index = hash & (outgrown.count - 1)
+        while outgrown[index].observable != observable { index = (index + 1) & (outgrown.count - 1) }
+        outgrown[index] = .moved
+    }
+
+    /// Begins a table of twice the size.
     private mutating func grow() {
-        var old = Self.emptySlots((mask + 1) * 2)
-        swap(&old, &slots)
+        move(count: .max)
+        outgrown = List(zeroed: (mask + 1) * 2)
+        swap(&outgrown, &slots)
         mask = mask * 2 + 1
-        for index in old.indices where old[index].observable != .none { place(old[index]) }
+    }
+
+    /// Moves some of what is left in the table that was outgrown.
+    private mutating func move(count: Int) {
+        for index in movedCount..<(movedCount + min(count, outgrown.count - movedCount)) {
+            if outgrown[index].isFilled {
+                place(outgrown[index])
+                outgrown[index] = .moved
+            }
+            movedCount = index + 1
+        }
+        guard movedCount == outgrown.count else { return }
+        outgrown.releaseMemory()
+        movedCount = 0
     }
 
     private mutating func place(_ slot: Slot) {
         var index = Int(truncatingIfNeeded: slot.hash) & mask
         while slots[index].observable != .none { index = (index + 1) & mask }
         slots[index] = slot
-    }
-
-    private static func emptySlots(_ count: Int) -> List<Slot> {
-        List(repeating: Slot(hash: 0, observable: .none), count: count)
     }
 }
 
@@ -210,16 +258,22 @@ extension ObservableTable {
     func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
         try Self.always.hold("no keys are being taken in", !isLoading && loaded.isEmpty)
         living.observables.reserveCapacity(count)
-        for index in 0...mask {
-            let slot = slots[index]
-            if slot.observable == .none { continue }
-            try Self.always.hold("what a slot names is there", all.contains(slot.observable))
-            living.observables.insert(slot.observable)
-            try slotTellsTheHash(slot.hash, of: slot.observable)
+        for index in 0...mask { try check(slots[index], &living) }
+        for index in outgrown.indices where outgrown[index].observable != Slot.moved.observable {
+            try Self.always.hold("what is moved is empty", index >= movedCount || !outgrown[index].isFilled)
+            try check(outgrown[index], &living)
         }
         try Self.always.agree("its count is that of its observables", count, living.observables.count)
         try Self.always.hold("a search ends at an empty slot", count * 4 <= (mask + 1) * 3)
         try order.checkInvariants(all)
+    }
+
+    private func check(_ slot: Slot, _ living: inout Living) throws(BrokenInvariant) {
+        if slot.observable == .none { return }
+        try Self.always.hold("what a slot names is there", all.contains(slot.observable))
+        let isFirst = living.observables.insert(slot.observable).inserted
+        try Self.always.hold("an observable has one slot", isFirst)
+        try slotTellsTheHash(slot.hash, of: slot.observable)
     }
 
     private func slotTellsTheHash(

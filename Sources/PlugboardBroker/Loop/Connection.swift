@@ -36,6 +36,8 @@ final class Connection {
     var isHeldBack = false
     /// Goes on with the lines it holds in the next turn, and is not read before.
     var isReleased = false
+    /// Is read when others have had their turn.
+    var isSlow = false
 
     init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, token: UInt64) {
         self.descriptor = descriptor
@@ -43,6 +45,9 @@ final class Connection {
         self.slot = slot
         self.token = token
     }
+
+    /// It has begun a line, and nothing stands in the way of the rest.
+    var hasHalfLine: Bool { !inbox.isEmpty && !isHeldBack && !isReleased }
 
     /// What to wait for, given all of the above.
     func wantedInterest(_ session: borrowing Session) -> Interest {

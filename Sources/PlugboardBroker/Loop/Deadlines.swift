@@ -35,7 +35,7 @@ struct DeadlineTicket: BitwiseCopyable, Equatable {
 /// All that is to be done later. Times are nanoseconds of the monotonic clock.
 struct Deadlines: ~Copyable {
     /// How many fall due in one turn: with more, clients are served in between.
-    static let firedPerTurnMax = 1_024
+    static let firedPerTurnMax = 512
     /// Memory for so many is kept when none is left.
     private static let keptSlotsMax = 4_096
 

@@ -6,6 +6,10 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
+    /// Half lines that are read on in a turn, and the bytes of them: about a millisecond each.
+    private static var slowReadsPerTurn: Int { 256 }
+    private static var slowBytesPerTurn: UInt64 { 1_048_576 }
+
     /// Unread replies past which a client's requests wait: it is answered as fast as it reads.
     static var unreadRepliesMax: Int { 1_048_576 }
 
@@ -20,6 +24,31 @@ extension EventLoop {
         } else {
             receiveBehindHalfLine(connection)
         }
+    }
+
+    /// A connection that has half a line can be read.
+    mutating func noteSlow(_ connection: Connection) {
+        if connection.isSlow { return }
+        connection.isSlow = true
+        slow.append(connection.token)
+    }
+
+    /// Reads on where there is half a line, as much as fits the turn. Those that are left come first in the
+    /// next.
+    mutating func goOnWithSlow() {
+        if slow.isEmpty { return }
+        let bytesEnd = hub.insight.receivedBytes &+ Self.slowBytesPerTurn
+        var count = 0
+        while count < min(slow.count, Self.slowReadsPerTurn), hub.insight.receivedBytes <= bytesEnd,
+            hub.delivery.hasRoomInLog
+        {
+            count += 1
+            guard let connection = connections.find(token: slow[count - 1]) else { continue }
+            connection.isSlow = false
+            hub.delivery.touch(heard: connection.session, &hub.sessions)
+            receive(connection)
+        }
+        slow.removeFirst(count)
     }
 
     private mutating func receiveDirectly(_ connection: Connection) {

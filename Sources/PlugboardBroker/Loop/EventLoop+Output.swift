@@ -17,9 +17,12 @@ extension EventLoop {
     /// others wait.
     static var servedPerTurn: Int { 1_024 }
 
+    /// What is kept of a session's share of the log costs a step for so many bytes.
+    private static var keptBytesPerStep: Int { 16 }
+
     /// Serves each connection that was heard, then those that have something to be sent; the rest of these in
     /// the next turn, if they are very many.
-    mutating func writeOut() throws {
+    mutating func writeOut(heardOnly: Bool = false) throws {
         var (heard, dirty) = (0, 0)
         // Also where the journal fails in between: of those who were served some are gone by then.
         defer { hub.delivery.forgetServed(heard: heard, dirty: dirty) }
@@ -28,14 +31,14 @@ extension EventLoop {
             if heard < hub.delivery.heard.count {
                 session = hub.delivery.heard[heard]
                 heard += 1
-            } else if dirty < hub.delivery.dirty.count, mayServeMore {
+            } else if !heardOnly, dirty < hub.delivery.dirty.count, mayServeMore {
                 session = hub.delivery.dirty[dirty]
                 dirty += 1
                 servedCount += 1
             } else {
                 return
             }
-            hub.sessions[session].isTouched = false
+            hub.delivery.beginServing(session, &hub.sessions)
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
             serve(connection)
             try judge(connection)
@@ -45,7 +48,8 @@ extension EventLoop {
     /// Who traces is told when all are served; and who may see less from now on has been sent what it may
     /// still see.
     var mayServeMore: Bool {
-        servedCount < servedMax || hub.insight.hasTraces || isStopping || isPolicyWaiting
+        servedCount < servedMax && hub.effort <= settlingEnd || hub.insight.hasTraces || isStopping
+            || isPolicyWaiting
     }
 
     /// Closes the connections that are finished. Who is given up is told so before that.
@@ -173,7 +177,9 @@ extension EventLoop {
     }
 
     private mutating func keepUnsent(_ session: SessionHandle) {
-        if hub.sessions[session].outbox.sharedBytes > 0 {
+        let kept = hub.sessions[session].outbox.sharedBytes
+        if kept > 0 {
+            hub.insight.count(steps: kept / Self.keptBytesPerStep)
             hub.delivery.takeOverLog(session, &hub.sessions)
         }
         if hub.sessions[session].outbox.own.isEmpty {

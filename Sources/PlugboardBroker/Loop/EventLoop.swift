@@ -13,12 +13,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var wakeupToken: UInt64 { UInt64.max - 1 }
     private static var journalToken: UInt64 { UInt64.max - 2 }
     private static var policyToken: UInt64 { UInt64.max - 3 }
-    private static var acceptsPerTurn: Int { 64 }
+    private static var acceptsPerTurn: Int { 16 }
+    /// So many connections are read in a turn: a few milliseconds, for which others wait.
+    private static var readsPerTurn: Int { 512 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
-    /// What is done in a turn before clients' lines wait for the next, in observers told: some milliseconds,
+    /// What is done in a turn before clients' lines wait for the next, in observers told: a few milliseconds,
     /// for which others wait.
-    static var effortPerTurn: UInt64 { 131_072 }
+    static var effortPerTurn: UInt64 { 65_536 }
     /// How long clients get to read what waits for them when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
@@ -39,6 +41,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private var gathering = GatheringRoom()
     /// Connections that may go on with lines they hold.
     var released = List<UInt64>(reserving: 64)
+    /// Connections that have half a line and can be read: whoever sends whole lines comes before them.
+    var slow = List<UInt64>(reserving: 64)
     /// Connections that are owed something and take more.
     var unsettled = List<UInt64>(reserving: 64)
     /// Those of them for which this turn had no time.
@@ -47,7 +51,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var leaving = List<UInt64>()
     /// The hub's effort at which enough was done in this turn for clients that leave.
     var leavingEnd: UInt64 = 0
-    /// The hub's effort at which enough was told in this turn of what is owed.
+    /// The hub's effort at which enough was told in this turn of what is owed, and enough was sent.
     var settlingEnd: UInt64 = 0
     /// Connections that were served in this turn, of those that were only told something.
     var servedCount = 0
@@ -156,7 +160,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private mutating func turn(waiting milliseconds: Int32) throws {
         try wait(milliseconds)
         try performReady()
-        if hasRoomInLog { goOnWithReleased() }
+        if hasMoreToDo { try answerHeard() }
+        goOnWithSlow()
+        if hub.delivery.hasRoomInLog { goOnWithReleased() }
         if hub.requests.areWaiting { hub.goOnWithWalks() }
         expireDue()
         goOnWithLeaving()
@@ -177,6 +183,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// Finds what is ready, unless some of what was is not handled yet.
     private mutating func wait(_ milliseconds: Int32) throws {
         hub.requests.beginTurn(until: hub.effort &+ effortMax)
+        settlingEnd = hub.effort &+ effortMax
         servedCount = 0
         if handledCount < ready.count { return }
         ready.removeAll()
@@ -190,18 +197,31 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if !ready.isEmpty { hub.insight.beginTurn() }
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
         isPolicyWaiting = false
-        while handledCount < ready.count, hasRoomInLog {
+        var reads = 0
+        while handledCount < ready.count, reads < Self.readsPerTurn, hub.delivery.hasRoomInLog {
             handledCount += 1
-            try handle(ready[handledCount - 1])
+            if try handle(ready[handledCount - 1]) { reads += 1 }
         }
     }
 
-    private var hasRoomInLog: Bool { hub.delivery.log.count <= Delivery.logBytesPerTurn }
+    /// There is work that may take long: before that, whoever was heard is answered.
+    private var hasMoreToDo: Bool {
+        let isAskedForMore = !released.isEmpty || !slow.isEmpty || hub.requests.areWaiting || !leaving.isEmpty
+        return isAskedForMore || !unsettled.isEmpty || !passedOver.isEmpty || hub.deadlines.next != nil
+    }
+
+    /// Answers those that were heard, with what was kept of it. Who traces is told how long others waited, so
+    /// that all are served together.
+    private mutating func answerHeard() throws {
+        guard !hub.delivery.heard.isEmpty, !hub.insight.hasTraces else { return }
+        try keepRecords()
+        try writeOut(heardOnly: true)
+    }
 
     /// The end of a connection may be a write, and for others too much; what is kept, news; and those who
     /// trace are told when it is known how long others waited, and may be traced themselves.
     private var hasMoreToTell: Bool {
-        !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty || !finished.isEmpty
+        !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty || !finished.isEmpty
             || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
 
@@ -212,7 +232,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if next <= now { hub.expire(now: now) }
     }
 
-    private mutating func handle(_ ready: Readiness) throws {
+    /// Returns whether it read.
+    private mutating func handle(_ ready: Readiness) throws -> Bool {
         switch ready.token {
         case Self.listenerToken: try acceptWaiting()
         case Self.wakeupToken:
@@ -224,12 +245,17 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         // What this turn has told is sent first, so that what is left then has not been read.
         case Self.policyToken: isPolicyWaiting = true
         default:
-            guard let connection = connections.find(token: ready.token) else { return }
-            hub.delivery.touch(heard: connection.session, &hub.sessions)
+            guard let connection = connections.find(token: ready.token) else { return false }
             if ready.isGone { noteGone(connection) }
-            if ready.canRead || ready.isGone { receive(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
+            let canRead = ready.canRead || ready.isGone
+            if canRead, connection.hasHalfLine { noteSlow(connection) }
+            if connection.isSlow, !ready.canWrite { return false }
+            hub.delivery.touch(heard: connection.session, &hub.sessions)
+            if canRead, !connection.isSlow { receive(connection) }
+            return true
         }
+        return true
     }
 
     private mutating func acceptWaiting() throws {
@@ -264,7 +290,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        let goesOn = !released.isEmpty || !unsettled.isEmpty || !passedOver.isEmpty || !hub.delivery.isDone
+        let goesOn = !released.isEmpty || !slow.isEmpty || !unsettled.isEmpty || !passedOver.isEmpty || !hub.delivery.isDone
         if goesOn || !leaving.isEmpty || hub.requests.areWaiting || isPolicyWaiting
             || hub.durability.isGathering
         {

@@ -96,9 +96,9 @@ extension Hub {
         }
     }
 
-    /// All that was done since the start, in observers told.
+    /// All that was done since the start, in observers told. A visit in the pattern tree costs two.
     @inline(__always) var effort: UInt64 {
-        insight.effort &+ matching.visits &+ delivery.judge.steps
+        insight.effort &+ 2 &* matching.visits &+ delivery.judge.steps
     }
 
     /// Executes a request that was put off, with what was found.

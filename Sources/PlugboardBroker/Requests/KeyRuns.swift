@@ -20,6 +20,8 @@ struct KeyRuns {
 
     /// A binary heap: the run whose first key is the oldest comes first.
     private var runs: [Run] = []
+    /// Keys that are still to be taken.
+    private(set) var count = 0
 
     var isEmpty: Bool { runs.isEmpty }
 
@@ -33,6 +35,7 @@ struct KeyRuns {
         if keys.isEmpty { return }
         keys.sort { Self.precedes($0, $1, keyspace) }
         runs.append(Run(keys: keys))
+        count += keys.count
         siftUp(from: runs.count - 1, keyspace)
     }
 
@@ -40,6 +43,7 @@ struct KeyRuns {
     mutating func popFirst(_ keyspace: borrowing Keyspace) -> DatedKey? {
         guard let first = runs.first?.first else { return nil }
         runs[0].next += 1
+        count -= 1
         if runs[0].next == runs[0].keys.count {
             runs.swapAt(0, runs.count - 1)
             runs.removeLast()

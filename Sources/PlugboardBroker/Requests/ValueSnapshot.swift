@@ -114,6 +114,7 @@ final class ValueSnapshot {
         _ delivery: inout Delivery,
         _ allowance: inout SliceAllowance
     ) -> Bool {
+        backlog.keys.reserve(backlog.keys.count + found.count)
         while allowance.keys > 0, !delivery.judge.hasExaminedEnough || rounds >= Self.roundsMax {
             guard let key = found.popFirst(keyspace) else { return true }
             allowance.keys -= 1

@@ -7,7 +7,8 @@
     /// epoll(7), level-triggered.
     @safe
     public final class Epoll: Poller {
-        private static let eventsPerTurn = 512
+        /// All that is ready is to be seen at once: who waits longest is not always who is served next.
+        private static let eventsPerTurn = 16_384
         private let descriptor: Descriptor
         private let events: UnsafeMutablePointer<epoll_event>
 
