@@ -62,8 +62,7 @@ final class BareHub {
     /// What is sent to a client.
     func lines(of session: SessionHandle) -> [String] {
         hub.openOwn(of: session)
-        let lines = Array(hub.sessions[session].outbox.own.bytes).lines
-        hub.sessions[session].outbox.own.removeAll()
+        let lines = hub.sessions[session].outbox.takeKept().lines
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -71,7 +70,7 @@ final class BareHub {
     func endTurn() {
         for session in hub.touched {
             hub.beginServing(session)
-            hub.sessions[session].outbox.own.removeAll()
+            _ = hub.sessions[session].outbox.takeKept()
             hub.sessions[session].outbox.dropShared()
         }
         hub.forgetTouched()
@@ -80,6 +79,18 @@ final class BareHub {
 
     /// An invariant that doesn't hold; nil if all do.
     func brokenInvariant() -> BrokenInvariant? { hub.brokenInvariant() }
+}
+
+extension Outbox {
+    /// Takes all that waits from earlier turns.
+    mutating func takeKept() -> [UInt8] {
+        var bytes: [UInt8] = []
+        for index in heldParts { bytes += Array(heldPart(index)) }
+        bytes += Array(own.bytes)
+        dropHeld()
+        own.removeAll()
+        return bytes
+    }
 }
 
 extension Hub {

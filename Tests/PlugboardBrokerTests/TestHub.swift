@@ -194,8 +194,7 @@ final class TestHub {
     /// Reads what waits for a client, once, without asking for more.
     func readOnce(_ client: Int) -> [String] {
         guard isThere(client) else { return [] }
-        let lines = Array(box.hub.sessions[sessions[client]].outbox.own.bytes).lines
-        if !lines.isEmpty { hub.sessions[sessions[client]].outbox.own.removeAll() }
+        let lines = box.hub.sessions[sessions[client]].outbox.takeKept().lines
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 

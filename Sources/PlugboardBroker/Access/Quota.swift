@@ -24,7 +24,7 @@ public struct Quota: Equatable, Sendable {
         connections: 1_024,
         subscriptions: 131_072,
         owed: 268_435_456,
-        partial: 67_108_864,
+        partial: 33_554_432,
         keys: 1_000_000,
         kept: 268_435_456
     )

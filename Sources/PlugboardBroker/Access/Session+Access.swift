@@ -39,12 +39,12 @@ extension Session {
     /// The bytes that wait for this client: in its outbox, in its catching up, for owed keys, and for calls
     /// without an answer.
     var owedBytes: Int {
-        guard isOpen else { return outbox.own.count }
+        guard isOpen else { return outbox.keptCount }
         let calls = (duties?.made.count ?? 0) * Self.callBytes
         let waiting = catchup.map {
             $0.queuedBytes + $0.deferred.count
                 + $0.owedCount * OwedKey.countedBytes
         }
-        return outbox.own.count + calls + (waiting ?? 0)
+        return outbox.keptCount + calls + (waiting ?? 0)
     }
 }

@@ -50,7 +50,10 @@ final class Backlog {
     /// Ready, and of an update to a key that is owed already only the revision has to be noted.
     private(set) var isRenewed = false
 
-    init() {}
+    init() {
+        // Any number that differs from backlog to backlog.
+        keys.filledMax -= Int(bitPattern: ObjectIdentifier(self)) >> 6 & 63
+    }
 
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil }
 

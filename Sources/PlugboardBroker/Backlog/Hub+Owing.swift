@@ -227,10 +227,11 @@ extension Hub {
     ) {
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
         let line = delivery.log.bytes(of: place).kept
+        let shared = line.count >= Delivery.sharedBytesMin ? delivery.hold(place) : nil
         let gate = isGated ? observable : nil
         let hash = keyHash(observable, tail)
         let before = journalPlace(of: event, observable)
-        if !queue(line, revision: tail.revision, hash, gate, to: subscription, before: before) {
+        if !queue(line, shared, revision: tail.revision, hash, gate, to: subscription, before: before) {
             matching[subscription].filter?.unsentRevision = revision
         }
     }
@@ -239,6 +240,7 @@ extension Hub {
     @discardableResult
     private mutating func queue(
         _ line: Span<UInt8>,
+        _ shared: HeldBytes? = nil,
         revision: UInt64,
         _ keyHash: UInt64,
         _ gate: ObservableHandle?,
@@ -254,10 +256,9 @@ extension Hub {
             return false
         }
         catchup.queuedBytes += cost
-        backlog.lines.append(
-            line,
-            LineQueue.Header(revision, event: event, keyHash: keyHash, observable: gate, count: line.count)
-        )
+        let count = line.count
+        let header = LineQueue.Header(revision, event: event, keyHash: keyHash, observable: gate, count: count)
+        if let shared { backlog.lines.append(shared, header) } else { backlog.lines.append(line, header) }
         return true
     }
 

@@ -35,6 +35,8 @@ struct LineQueue: ~Copyable {
         /// The observable whose gate it waits for.
         let observable: ObservableHandle?
         let count: Int
+        /// Its bytes are shared with other queues.
+        fileprivate var isShared = false
 
         init(
             _ revision: UInt64,
@@ -55,6 +57,9 @@ struct LineQueue: ~Copyable {
     /// The first of them whose line is still here.
     private var first = 0
     private var bytes = ByteBuffer()
+    /// The bytes of long lines, which many may be told: kept once for all of them.
+    private var shared: [HeldBytes] = []
+    private var sharedBytes = 0
     /// What is missing after the last line.
     private(set) var gap: Gap?
 
@@ -63,7 +68,7 @@ struct LineQueue: ~Copyable {
     /// Lines in it, the gap not counted.
     var lineCount: Int { headers.count - first }
     /// What the lines are counted for, in bytes.
-    var byteCount: Int { bytes.count + lineCount * Self.headerBytes }
+    var byteCount: Int { bytes.count + sharedBytes + lineCount * Self.headerBytes }
     var isEmpty: Bool { lineCount == 0 && gap == nil }
     /// Nothing more is kept until what was dropped has been told.
     var hasGap: Bool { gap != nil }
@@ -75,6 +80,15 @@ struct LineQueue: ~Copyable {
     mutating func append(_ line: Span<UInt8>, _ header: Header) {
         headers.append(header)
         bytes.append(line)
+    }
+
+    /// Adds a line that others are told, too.
+    mutating func append(_ line: HeldBytes, _ header: Header) {
+        var header = header
+        header.isShared = true
+        headers.append(header)
+        shared.append(line)
+        sharedBytes += header.count
     }
 
     /// Notes an event that was not kept here. `before` is how many of its revision went before it
@@ -121,13 +135,20 @@ struct LineQueue: ~Copyable {
     /// The next line; empty where only the gap is left.
     var front: Span<UInt8> {
         @_lifetime(borrow self)
-        get { bytes.bytes[..<(frontHeader?.count ?? 0)] }
+        get {
+            if frontHeader?.isShared == true, let line = shared.first { return line.bytes }
+            return bytes.bytes[..<(frontHeader?.count ?? 0)]
+        }
     }
 
     /// Takes the next line out. Returns what it took up.
     mutating func removeFront() -> Int {
         guard let header = frontHeader else { return 0 }
-        bytes.removeFirst(header.count)
+        if header.isShared {
+            sharedBytes -= shared.removeFirst().count
+        } else {
+            bytes.removeFirst(header.count)
+        }
         first += 1
         if lineCount == 0 {
             bytes.releaseMemory()
@@ -149,13 +170,16 @@ extension LineQueue {
 
     /// Each line has its header, in the order of the events.
     func checkInvariants() throws(BrokenInvariant) {
-        var (size, event) = (0, UInt64(0))
+        var (size, event, long) = (0, UInt64(0), 0)
         for place in first..<headers.count {
             let header = headers[place]
             try Self.always.hold("the oldest comes first", header.event >= event, of: "line \(place - first)")
-            (size, event) = (size + header.count, header.event)
+            if header.isShared { long += header.count } else { size += header.count }
+            event = header.event
         }
         try Self.always.agree("a line is as long as it says", bytes.count, size)
+        try Self.always.agree("a long line is as long as it says", sharedBytes, long)
+        try Self.always.agree("long lines are counted", shared.reduce(0) { $0 + $1.count }, sharedBytes)
         guard let gap else { return }
         let isWhole = gap.dropped > 0 && gap.lost <= gap.dropped && gap.first <= gap.last
         try Self.always.hold("a gap says what is missing", isWhole)

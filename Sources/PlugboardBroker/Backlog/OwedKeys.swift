@@ -98,6 +98,10 @@ struct OwedKeys: ~Copyable {
     /// Those of them that come before `synced`.
     private(set) var awaitedCount = 0
 
+    /// Of 256 slots of the index so many are filled at most. Where thousands are owed the same keys, not all
+    /// are to grow with the same event.
+    var filledMax = 192
+
     init() {}
 
     @inline(__always) var isEmpty: Bool { count == 0 }
@@ -133,16 +137,14 @@ struct OwedKeys: ~Copyable {
 
     /// Makes room for so many at once: growing moves all that is there.
     mutating func reserve(_ wanted: Int) {
-        guard wanted * 4 > index.count * 3 else { return }
-        entries.reserveCapacity(wanted)
         var slots = max(8, index.count)
-        while wanted * 4 > slots * 3 { slots *= 2 }
-        makeIndex(of: slots)
+        while wanted * 256 > slots * filledMax { slots *= 2 }
+        if slots > index.count { makeIndex(of: slots) }
     }
 
     /// Adds a key that is not owed yet, at the end.
     mutating func append(_ owed: OwedKey) {
-        if (count + 1) * 4 > index.count * 3 { growIndex() }
+        if (count + 1) * 256 > index.count * filledMax { growIndex() }
         let place = put(owed)
         link(place)
         fill(owed.observable, place)
@@ -303,6 +305,7 @@ extension OwedKeys {
     private mutating func growIndex() { makeIndex(of: max(8, index.count * 2)) }
 
     private mutating func makeIndex(of slots: Int) {
+        entries.reserveCapacity(slots * filledMax / 256)
         index = List(repeating: -1, count: slots)
         var place = first
         while place >= 0 {

@@ -139,7 +139,7 @@ struct Session: ~Copyable {
     /// With too much unread it is behind: from now on it is owed.
     @inline(never)
     mutating func noteUnread() {
-        let hasLeftOver = outbox.own.count > Limits.highWaterBytes
+        let hasLeftOver = outbox.keptCount > Limits.highWaterBytes
         if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
     }
 

@@ -15,6 +15,8 @@ struct Delivery: ~Copyable {
     static let logBytesPerTurn = 524_288
     /// With so many bytes of several turns nothing more is told until all are served.
     static let logBytesMax = 16 * logBytesPerTurn
+    /// Of so many bytes of the log that several have to wait for only one copy is kept.
+    static let sharedBytesMin = 4_096
 
     private(set) var log = TurnLog()
     /// Where the events of this turn begin in it: some of the dirty may be left to be served.
@@ -40,6 +42,8 @@ struct Delivery: ~Copyable {
     private var replyStart: Int?
     /// The value before the event under way, where somebody is owed it; which event that was.
     private var heldOld: (event: UInt64, value: HeldBytes)?
+    /// The part of the log that was copied last for all who have to wait for it.
+    private var heldPart: (place: ByteRange, bytes: HeldBytes)?
 
     init() {}
 
@@ -269,9 +273,14 @@ struct Delivery: ~Copyable {
     private mutating func copyOut(_ sessions: inout SessionTable) {
         for place in heard.indices { takeOverLog(heard[place], &sessions) }
         for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
-        log.removeAll()
+        removeLog()
         turnStart = 0
         log.beginEvent()
+    }
+
+    private mutating func removeLog() {
+        log.removeAll()
+        heldPart = nil
     }
 
     /// Makes a session's share of the log its own but for its first bytes.
@@ -280,8 +289,19 @@ struct Delivery: ~Copyable {
         skipping: Int = 0,
         _ sessions: inout SessionTable
     ) {
+        if let run = sessions[session].outbox.runToHold, run.count >= Self.sharedBytesMin {
+            return sessions[session].outbox.hold(hold(run), from: skipping)
+        }
         buffers.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
         sessions[session].outbox.takeOver(log, skipping: skipping)
+    }
+
+    /// A part of the log, kept once for all who have to wait for it.
+    mutating func hold(_ part: ByteRange) -> HeldBytes {
+        if let heldPart, heldPart.place == part { return heldPart.bytes }
+        let bytes = HeldBytes(log.bytes(of: part))
+        heldPart = (part, bytes)
+        return bytes
     }
 
     /// The value before this event, kept once for all who are to be told of it later.
@@ -346,7 +366,7 @@ struct Delivery: ~Copyable {
     /// The turn is over: what was shared by its events is not needed any more, unless somebody is yet to be
     /// served.
     mutating func endTurn() {
-        if isDone { log.removeAll() }
+        if isDone { removeLog() }
         turnStart = log.count
         freed.removeAll()
         heldOld = nil

@@ -1,11 +1,17 @@
-// What waits to be sent to one client: first bytes of its own (replies, snapshots and
-// what earlier turns left over), then its share of this turn's log.
+// What waits to be sent to one client: first long parts of earlier logs, which it shares with others who have
+// not read them either; then bytes of its own (replies, snapshots and what else earlier turns left over); then
+// its share of this turn's log.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// The output of one session.
 struct Outbox: ~Copyable {
+    /// Long parts of earlier logs, the oldest first, and how much of that one was sent.
+    private var held: [HeldBytes] = []
+    private var heldSent: Int32 = 0
+    /// Bytes of them that were not sent.
+    private(set) var heldCount: Int32 = 0
     /// The client's own bytes.
     var own = ByteBuffer()
     /// Its newest run in the turn's log; −1 if there is none. Nearly always it is the only one.
@@ -19,8 +25,10 @@ struct Outbox: ~Copyable {
 
     init() {}
 
-    @inline(__always) var count: Int { own.count &+ sharedBytes }
-    @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 }
+    @inline(__always) var count: Int { own.count &+ sharedBytes &+ Int(heldCount) }
+    @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 && heldCount == 0 }
+    /// What is left of earlier turns.
+    var keptCount: Int { own.count + Int(heldCount) }
 
     /// Adds a line of the log to the newest run. False if the line doesn't follow on that.
     @inline(__always)
@@ -55,6 +63,57 @@ struct Outbox: ~Copyable {
         sharedBytes = 0
     }
 
+    // MARK: Parts that are shared
+
+    /// Its share of the log, where that is one run, and nothing is before it that is its own.
+    var runToHold: ByteRange? {
+        runs == 1 && own.isEmpty && newestEnd > 0 ? ByteRange(Int(newestStart), Int(newestEnd)) : nil
+    }
+
+    /// Keeps its share of the log, which is all of `part`, but for the first bytes.
+    mutating func hold(_ part: HeldBytes, from sent: Int) {
+        // Where something was sent of it, nothing is before it.
+        if held.isEmpty { heldSent = Int32(sent) }
+        held.append(part)
+        heldCount += Int32(part.count - sent)
+        dropShared()
+    }
+
+    var heldParts: Range<Int> { held.indices }
+
+    /// What was not sent of a held part.
+    @_lifetime(immortal)
+    func heldPart(_ index: Int) -> Span<UInt8> {
+        held[index].bytes[(index == 0 ? Int(heldSent) : 0)...]
+    }
+
+    /// The rest of the held line of which a part was sent.
+    var heldLineRest: Span<UInt8> {
+        @_lifetime(immortal)
+        get {
+            guard let first = held.first, heldSent > 0, first.bytes[Int(heldSent) - 1] != 0x0A else { return Span() }
+            let end = LineFramer.lineFeed(in: first.bytes, from: Int(heldSent)) ?? first.count - 1
+            return first.bytes[Int(heldSent)..<(end + 1)]
+        }
+    }
+
+    /// So many bytes of the held parts were sent, at most all of them. Returns whether they end with a line.
+    mutating func noteHeldSent(_ count: Int) -> Bool {
+        heldCount -= Int32(count)
+        heldSent += Int32(count)
+        while let first = held.first, heldSent >= Int32(first.count) {
+            heldSent -= Int32(first.count)
+            held.removeFirst()
+        }
+        guard let first = held.first, heldSent > 0 else { return true }
+        return first.bytes[Int(heldSent) - 1] == 0x0A
+    }
+
+    mutating func dropHeld() {
+        held = []
+        (heldSent, heldCount) = (0, 0)
+    }
+
     /// Copies its share of the log to its own bytes, so that more can follow, or because
     /// the turn ends before it was sent. The first `skipping` bytes of it are left out.
     mutating func takeOver(_ log: borrowing TurnLog, skipping: Int = 0) {
@@ -79,5 +138,7 @@ extension Outbox {
     func checkInvariants(_ client: UInt64) throws(BrokenInvariant) {
         let isOwn = sharedBytes == 0 && runs == 0 && firstExtent < 0 && lastExtent < 0 && newestEnd < 0
         try Self.always.hold("nothing in it is of a log that has ended", isOwn, of: "client \(client)")
+        let left = held.reduce(0) { $0 + $1.count } - Int(heldSent)
+        try Self.always.agree("it counts what it shares", Int(heldCount), left, of: "client \(client)")
     }
 }

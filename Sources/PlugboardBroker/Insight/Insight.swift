@@ -70,6 +70,9 @@ struct Insight: ~Copyable {
 
     // MARK: Traces
 
+    /// What asking a tracer whether it wants a write costs, now and when it is told.
+    private static let stepsPerTracer = 4
+
     @inline(__always) var isTracing: Bool { tracing.isOn }
 
     /// Whether writes were noted in this turn, or may be.
@@ -105,8 +108,8 @@ struct Insight: ~Copyable {
         _ matching: borrowing Matching,
         _ sessions: borrowing SessionTable
     ) -> Bool {
-        steps &+= UInt64(tracing.tracers.count)
-        guard tracing.takes(key, revision: write.revision, matching, sessions) else { return false }
+        findTracers(of: key, matching, sessions)
+        guard tracing.takes(revision: write.revision) else { return false }
         tracing.begin(write, key, by: author)
         return true
     }
@@ -120,8 +123,8 @@ struct Insight: ~Copyable {
         _ matching: borrowing Matching,
         _ sessions: borrowing SessionTable
     ) {
-        steps &+= UInt64(tracing.tracers.count)
-        guard tracing.takes(key, revision: revision, matching, sessions) else { return }
+        findTracers(of: key, matching, sessions)
+        guard tracing.takes(revision: revision) else { return }
         tracing.append(callOf: key, text, revision: revision)
     }
 
@@ -139,8 +142,18 @@ struct Insight: ~Copyable {
     /// A tracer isn't told of a write: so much is told in this turn already.
     mutating func drop(_ index: Int, ofTracer tracer: Int) { tracing.drop(index, ofTracer: tracer) }
 
-    /// Takes the gap of a tracer.
-    mutating func takeGap(ofTracer index: Int) -> Gap? { tracing.takeGap(ofTracer: index) }
+    /// Finds those whom a key concerns, for `tracing.found`.
+    mutating func findTracers(
+        of key: Span<UInt8>,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) {
+        let visits = tracing.find(key, matching, sessions)
+        steps &+= UInt64(visits * Self.stepsPerTracer)
+    }
+
+    /// Takes the gap of one of those who have one.
+    mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? { tracing.takeGap() }
 
     /// Forgets the turn's traces.
     mutating func forgetTraces() { tracing.removeAll() }

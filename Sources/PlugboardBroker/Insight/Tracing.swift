@@ -18,12 +18,16 @@ struct TracedWrite {
 struct Tracing: ~Copyable {
     /// The most bytes of text in one turn, and the most bytes of lines that tracers are told in one. Past it,
     /// writes are not traced but counted as dropped.
-    static let bytesMax = 4_194_304
+    static let bytesMax = 1_048_576
 
     /// A subscription that traces, and its patterns.
     struct Tracer {
         let subscription: SubscriptionHandle
         let patterns: [[UInt8]]
+        /// Where these stand in the tree.
+        fileprivate var standing: [PatternPlace] = []
+        /// The last search that has found it: it may have several patterns that match.
+        fileprivate var lastSearch: UInt64 = 0
         /// How many events it gets in a time; nil for all.
         var limit: TraceLimit?
         /// The writes of this turn for which there was no room.
@@ -41,14 +45,19 @@ struct Tracing: ~Copyable {
         /// Whether it is told of this note of the turn, if that concerns it.
         func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
 
-        func isConcerned(
-            _ key: Span<UInt8>,
-            _ matching: borrowing Matching,
-            _ sessions: borrowing SessionTable
-        ) -> Bool {
-            patterns.contains { pattern in Pattern.matches(pattern.span, key) }
-                && sessions[matching[subscription].session].authorize(.subscribe, key)
+        /// Another entry of the tree was removed.
+        fileprivate mutating func noteMoved(_ node: PatternNode<Int>, from last: Int, to index: Int) {
+            for place in standing.indices where standing[place].node === node && standing[place].index == last {
+                standing[place].index = index
+                return
+            }
         }
+    }
+
+    /// Where a pattern of a tracer stands.
+    fileprivate struct PatternPlace {
+        let node: PatternNode<Int>
+        var index: Int
     }
 
     /// One observer of a traced write.
@@ -80,9 +89,16 @@ struct Tracing: ~Copyable {
     private var restingCount = 0
     /// Whether a client traces that doesn't rest.
     private(set) var isOn = false
-    private(set) var tracers: [Tracer] = []
-    /// Where each stands among them.
-    private var places: [SubscriptionHandle: Int] = [:]
+    /// The tracers by their numbers, and which of these are free.
+    private var slots: [Tracer?] = []
+    private var freeSlots: [Int] = []
+    private var numbers: [SubscriptionHandle: Int] = [:]
+    /// Their patterns: a write costs nothing for those whom it doesn't concern.
+    private let tree = PatternTree<Int>()
+    /// The numbers of those whom a key concerned, at the last search, and of those who have a gap.
+    private(set) var found = List<Int>()
+    private var withGap = List<Int>()
+    private var searches: UInt64 = 0
     private let source: TimeSource
     private var text = ByteBuffer()
     private var records = List<Record>()
@@ -95,70 +111,106 @@ struct Tracing: ~Copyable {
     }
 
     mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]], _ limit: TraceLimit?) {
-        places[subscription] = tracers.count
-        tracers.append(Tracer(subscription: subscription, patterns: patterns, limit: limit))
+        let number = freeSlots.popLast() ?? slots.count
+        if number == slots.count { slots.append(nil) }
+        var tracer = Tracer(subscription: subscription, patterns: patterns, limit: limit)
+        for pattern in patterns {
+            let (node, index) = tree.insert(pattern.span, number)
+            tracer.standing.append(PatternPlace(node: node, index: index))
+        }
+        slots[number] = tracer
+        numbers[subscription] = number
         if limit != nil { limitedCount += 1 }
         isOn = true
     }
 
     /// Returns the deadline of its rest, which is needed no longer.
     mutating func remove(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
-        guard let place = places.removeValue(forKey: subscription) else { return nil }
-        let limit = tracers[place].limit
-        if limit != nil { limitedCount -= 1 }
-        if tracers[place].isResting { restingCount -= 1 }
-        tracers.swapAt(place, tracers.count - 1)
-        tracers.removeLast()
-        if place < tracers.count { places[tracers[place].subscription] = place }
-        isOn = tracers.count > restingCount
-        if tracers.isEmpty { removeAll() }
-        return limit?.ticket
+        guard let number = numbers.removeValue(forKey: subscription) else { return nil }
+        while let place = slots[number]?.standing.popLast() { removePattern(place) }
+        let tracer = slots[number].take()
+        freeSlots.append(number)
+        withGap.remove(number)
+        if tracer?.limit != nil { limitedCount -= 1 }
+        if tracer?.isResting == true { restingCount -= 1 }
+        isOn = numbers.count > restingCount
+        if numbers.isEmpty { removeAll() }
+        return tracer?.limit?.ticket
+    }
+
+    private mutating func removePattern(_ place: PatternPlace) {
+        guard let moved = tree.remove(at: place.index, from: place.node) else { return }
+        slots[moved]?.noteMoved(place.node, from: place.node.entries.count, to: place.index)
     }
 
     /// A tracer has rested enough.
     mutating func wake(_ subscription: SubscriptionHandle) {
-        guard let place = places[subscription] else { return }
-        if tracers[place].isResting { restingCount -= 1 }
-        tracers[place].limit?.wake(after: records.count)
+        guard let number = numbers[subscription] else { return }
+        if slots[number]?.isResting == true { restingCount -= 1 }
+        slots[number]?.limit?.wake(after: records.count)
         isOn = true
     }
 
     /// The patterns of a tracer.
     func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
-        places[subscription].map { tracers[$0].patterns } ?? []
+        numbers[subscription].flatMap { slots[$0]?.patterns } ?? []
+    }
+
+    /// A tracer by its number.
+    func tracer(_ number: Int) -> Tracer? { slots[number] }
+
+    /// The numbers of those with a limit.
+    var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0]?.limit != nil } }
+
+    /// Finds those whom a key concerns and who may see it, each once. Returns what that has cost, in visits.
+    mutating func find(
+        _ key: Span<UInt8>,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) -> Int {
+        found.removeAll()
+        searches += 1
+        let visits = tree.match(key, into: &found)
+        var count = 0
+        for place in found.indices {
+            let number = found[place]
+            guard let tracer = slots[number], tracer.lastSearch != searches,
+                sessions[matching[tracer.subscription].session].authorize(.subscribe, key)
+            else { continue }
+            slots[number]?.lastSearch = searches
+            found[count] = number
+            count += 1
+        }
+        let all = found.count
+        found.truncate(to: count)
+        return visits + all
     }
 
     /// Whether to note a write to this key: a tracer wants it, and there is room. Without room, tracers count
-    /// it as dropped.
-    mutating func takes(
-        _ key: Span<UInt8>,
-        revision: UInt64,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable
-    ) -> Bool {
+    /// it as dropped. Those whom it concerns were found just before.
+    mutating func takes(revision: UInt64) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
-        for index in tracers.indices
-        where !tracers[index].isResting && tracers[index].isConcerned(key, matching, sessions) {
+        for place in found.indices where slots[found[place]]?.isResting == false {
             isWanted = true
-            if isFull { tracers[index].drop(revision) } else { countEvent(ofTracer: index) }
             // One is enough, unless others have to count it.
             if !isFull, limitedCount == 0 { break }
+            if isFull { drop(revision, ofTracer: found[place]) } else { countEvent(ofTracer: found[place]) }
         }
         return isWanted && !isFull
     }
 
     /// A tracer with a limit is told of the next note.
     private mutating func countEvent(ofTracer index: Int) {
-        guard tracers[index].limit != nil else { return }
-        tracers[index].limit?.take(records.count, at: source.nanoseconds())
-        if tracers[index].isResting { restingCount += 1 }
-        isOn = tracers.count > restingCount
+        guard slots[index]?.limit != nil else { return }
+        slots[index]?.limit?.take(records.count, at: source.nanoseconds())
+        if slots[index]?.isResting == true { restingCount += 1 }
+        isOn = numbers.count > restingCount
     }
 
     /// When the rest of a tracer ends that has just begun.
     func restEnd(ofTracer index: Int) -> UInt64? {
-        guard limitedCount > 0, let limit = tracers[index].limit, limit.isReached, limit.ticket == nil else {
+        guard limitedCount > 0, let limit = slots[index]?.limit, limit.isReached, limit.ticket == nil else {
             return nil
         }
         return limit.end
@@ -166,7 +218,7 @@ struct Tracing: ~Copyable {
 
     /// Notes the deadline that ends a tracer's rest.
     mutating func note(_ ticket: DeadlineTicket, ofTracer index: Int) {
-        tracers[index].limit?.ticket = ticket
+        slots[index]?.limit?.ticket = ticket
     }
 
     /// Notes a write. Call `append` for each of its observers afterwards.
@@ -276,12 +328,18 @@ struct Tracing: ~Copyable {
     }
 
     /// A tracer isn't told of a write: so much is told in this turn already.
-    mutating func drop(_ index: Int, ofTracer tracer: Int) { tracers[tracer].drop(records[index].revision) }
+    mutating func drop(_ index: Int, ofTracer tracer: Int) { drop(records[index].revision, ofTracer: tracer) }
 
-    /// Takes the gap of a tracer.
-    mutating func takeGap(ofTracer index: Int) -> Gap? {
-        defer { tracers[index].gap = nil }
-        return tracers[index].gap
+    private mutating func drop(_ revision: UInt64, ofTracer tracer: Int) {
+        if slots[tracer]?.gap == nil { withGap.append(tracer) }
+        slots[tracer]?.drop(revision)
+    }
+
+    /// Takes the gap of one of those who have one.
+    mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? {
+        guard let number = withGap.popLast(), let tracer = slots[number], let gap = tracer.gap else { return nil }
+        slots[number]?.gap = nil
+        return (gap, tracer.subscription)
     }
 
     /// Forgets the turn's writes.
@@ -290,12 +348,15 @@ struct Tracing: ~Copyable {
         records.removeAll()
         observers.removeAll()
         sentAt.removeAll(keepingCapacity: true)
-        if limitedCount > 0 { for index in tracers.indices { tracers[index].limit?.forgetTurn() } }
+        for number in limited { slots[number]?.limit?.forgetTurn() }
         if text.allocatedBytes > Self.bytesMax { text.releaseMemory() }
     }
 }
 
 extension Tracing {
+    /// All who trace.
+    var tracers: [Tracer] { slots.compactMap { $0 } }
+
     private static var always: Invariants { Invariants(of: "Tracing") }
 
     /// Checks that the tracers are the subscriptions that trace.
@@ -312,11 +373,18 @@ extension Tracing {
             let isEnding = tracer.limit?.ticket != nil
             try Self.always.agree("who rests has a deadline", tracer.isResting, isEnding)
         }
-        try Self.always.agree("it knows where each stands", places.count, tracers.count)
-        for (subscription, place) in places {
-            let stands = place < tracers.count && tracers[place].subscription == subscription
-            try Self.always.hold("each stands in its place", stands)
+        try Self.always.agree("it knows the number of each", numbers.count, tracers.count)
+        var standing = 0
+        for (subscription, number) in numbers {
+            try Self.always.hold("each has its number", slots[number]?.subscription == subscription)
+            for place in slots[number]?.standing ?? [] {
+                let stands = place.index < place.node.entries.count && place.node.entries[place.index] == number
+                try Self.always.hold("each pattern stands in the tree", stands)
+                standing += 1
+            }
         }
+        try Self.always.agree("nobody stands in the tree who is gone", try tree.checkInvariants(), standing)
+        try Self.always.hold("no gap is left", withGap.isEmpty)
         try Self.always.agree("it counts those with a limit", limitedCount, tracers.count { $0.limit != nil })
         var found = 0
         for subscription in living.subscriptions where matching[subscription].isTracer { found += 1 }

@@ -7,7 +7,7 @@ import PlugboardWire
 /// Spare buffer memory, of each size last in first out, so that what is reused is still cached.
 struct BufferPool: ~Copyable {
     /// Bytes that are kept at most.
-    static let pooledBytesMax = 33_554_432
+    static let pooledBytesMax = 16_777_216
     /// The largest buffer that is kept.
     static let blockBytesMax = 1_048_576
     private static let rowCount = row(holding: blockBytesMax) + 1

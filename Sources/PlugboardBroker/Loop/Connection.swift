@@ -38,6 +38,8 @@ final class Connection {
     var isReleased = false
     /// Is read when others have had their turn.
     var isSlow = false
+    /// What it asked for last took long: so may what it asks for next.
+    var isHeavy = false
 
     init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, token: UInt64) {
         self.descriptor = descriptor

@@ -7,8 +7,7 @@ import PlugboardWire
 
 extension EventLoop {
     /// Half lines that are read on in a turn, and the bytes of them: about a millisecond each.
-    private static var slowReadsPerTurn: Int { 256 }
-    private static var slowBytesPerTurn: UInt64 { 1_048_576 }
+    private static var slowReadsPerTurn: Int { 192 }
 
     /// Unread replies past which a client's requests wait: it is answered as fast as it reads.
     static var unreadRepliesMax: Int { 1_048_576 }
@@ -37,10 +36,10 @@ extension EventLoop {
     /// next.
     mutating func goOnWithSlow() {
         if slow.isEmpty { return }
-        let bytesEnd = hub.insight.receivedBytes &+ Self.slowBytesPerTurn
+        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
         var count = 0
         while count < min(slow.count, Self.slowReadsPerTurn), hub.insight.receivedBytes <= bytesEnd,
-            hub.delivery.hasRoomInLog
+            hub.delivery.hasRoomInLog, !hub.hasDoneEnough
         {
             count += 1
             guard let connection = connections.find(token: slow[count - 1]) else { continue }
@@ -113,6 +112,8 @@ extension EventLoop {
         searchFrom: Int
     ) -> Int {
         let session = connection.session
+        let before = hub.effort
+        defer { connection.isHeavy = hub.effort &- before > effortMax / 4 }
         var (start, search) = (0, searchFrom)
         // Lines that only wait in the hub's group change nothing of that.
         let mayWait = mayGoOn(session)
@@ -209,14 +210,16 @@ extension EventLoop {
 
     /// Goes on with clients that have read their replies.
     mutating func goOnWithReleased() {
-        for token in released.all {
-            guard let connection = connections.find(token: token) else { continue }
+        var count = 0
+        while count < released.count, hub.delivery.hasRoomInLog, !hub.hasDoneEnough {
+            count += 1
+            guard let connection = connections.find(token: released[count - 1]) else { continue }
             connection.isReleased = false
             if connection.isHeldBack || !hub.sessions[connection.session].isOpen { continue }
             hub.delivery.touch(connection.session, &hub.sessions)
             executeInbox(connection)
         }
-        released.removeAll()
+        released.removeFirst(count)
     }
 
     /// No more will come. Half a line is not executed.

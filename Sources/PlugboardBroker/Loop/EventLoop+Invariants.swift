@@ -39,7 +39,7 @@ extension EventLoop {
             try always.hold(
                 "who is done with is gone",
                 !connection.isFinished(hub.sessions[connection.session])
-                    || leaving.contains(connection.token),
+                    || leaving.contains(connection.token) || finished.all.contains(connection.token),
                 of: name
             )
             try always.hold("who is behind goes on", willGoOn(connection, goOn), of: name)

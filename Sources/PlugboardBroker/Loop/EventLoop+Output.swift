@@ -13,12 +13,17 @@ extension EventLoop {
     /// How often in a turn one connection is given more of what it is owed.
     private static var settlingRoundsMax: Int { 4 }
 
+    /// So many connections are closed in a turn: a millisecond or two.
+    static var closedPerTurn: Int { 128 }
+
     /// So many connections that are only told something are served in a turn: a few milliseconds, for which
     /// others wait.
     static var servedPerTurn: Int { 1_024 }
 
     /// What is kept of a session's share of the log costs a step for so many bytes.
     private static var keptBytesPerStep: Int { 16 }
+    /// What is sent, for so many.
+    private static var sentBytesPerStep: Int { 256 }
 
     /// Serves each connection that was heard, then those that have something to be sent; the rest of these in
     /// the next turn, if they are very many.
@@ -55,10 +60,11 @@ extension EventLoop {
     /// Closes the connections that are finished. Who is given up is told so before that.
     mutating func closeFinished() throws {
         guard hub.delivery.dismissed.isEmpty else { return }
-        for token in finished.all {
+        while closedCount < Self.closedPerTurn, let token = finished.popLast() {
             guard let connection = connections.find(token: token),
                 connection.isFinished(hub.sessions[connection.session])
             else { continue }
+            closedCount += 1
             guard hub.leave(connection.session, until: leavingEnd) else {
                 noteLeaving(token)
                 try watch(connection)
@@ -68,7 +74,6 @@ extension EventLoop {
             poller.remove(connection.descriptor.raw)
             connections.remove(connection)
         }
-        finished.removeAll()
     }
 
     /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of
@@ -156,14 +161,16 @@ extension EventLoop {
     mutating func dropUnread(_ connection: Connection) {
         let session = connection.session
         var rest = ByteBuffer()
-        if connection.isMidLine {
+        if connection.isMidLine, hub.sessions[session].outbox.heldCount > 0 {
+            rest.append(hub.sessions[session].outbox.heldLineRest)
+        } else if connection.isMidLine {
             // Half a line was sent, so its other half lies first among the session's own bytes.
             let end =
                 LineFramer.lineFeed(in: hub.sessions[session].outbox.own.bytes, from: 0).map { $0 + 1 } ?? 0
             rest.append(hub.sessions[session].outbox.own.bytes[..<end])
         }
+        drop(session)
         hub.sessions[session].outbox.own = rest
-        hub.sessions[session].outbox.dropShared()
     }
 
     /// Writes once. Whatever is left afterwards is the session's own: the log ends with the turn.
@@ -177,10 +184,11 @@ extension EventLoop {
     }
 
     private mutating func keepUnsent(_ session: SessionHandle) {
-        let kept = hub.sessions[session].outbox.sharedBytes
-        if kept > 0 {
-            hub.insight.count(steps: kept / Self.keptBytesPerStep)
+        if hub.sessions[session].outbox.sharedBytes > 0 {
+            let before = hub.sessions[session].outbox.own.count
             hub.delivery.takeOverLog(session, &hub.sessions)
+            let kept = hub.sessions[session].outbox.own.count - before
+            hub.insight.count(steps: kept / Self.keptBytesPerStep)
         }
         if hub.sessions[session].outbox.own.isEmpty {
             hub.delivery.takeBack(from: &hub.sessions[session].outbox.own)
@@ -190,6 +198,7 @@ extension EventLoop {
     private mutating func drop(_ session: SessionHandle) {
         hub.sessions[session].outbox.own.removeAll()
         hub.sessions[session].outbox.dropShared()
+        hub.sessions[session].outbox.dropHeld()
     }
 
     private mutating func send(_ connection: Connection) {
@@ -198,6 +207,7 @@ extension EventLoop {
         switch writeOnce(connection) {
         case .bytes(let count):
             hub.insight.count(sent: count)
+            hub.insight.count(steps: count / Self.sentBytesPerStep)
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < total
             if hub.insight.hasTraces, count == total {
@@ -218,6 +228,7 @@ extension EventLoop {
         if hub.sessions[session].outbox.runs > Self.gatheredRunsMax {
             hub.delivery.takeOverLog(session, &hub.sessions)
         }
+        if hub.sessions[session].outbox.heldCount > 0 { return writeGathered(connection) }
         if hub.sessions[session].outbox.sharedBytes == 0 {
             return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
         }
@@ -228,7 +239,15 @@ extension EventLoop {
                 to: connection.descriptor
             )
         }
+        return writeGathered(connection)
+    }
+
+    private mutating func writeGathered(_ connection: Connection) -> Transfer {
+        let session = connection.session
         var pieces = GatheredBytes(using: takeGathering())
+        for index in hub.sessions[session].outbox.heldParts {
+            pieces.append(hub.sessions[session].outbox.heldPart(index))
+        }
         if !hub.sessions[session].outbox.own.isEmpty {
             pieces.append(hub.sessions[session].outbox.own.bytes.kept)
         }
@@ -244,6 +263,12 @@ extension EventLoop {
     /// Takes what was sent out of the outbox, and notes whether it ended within a line.
     private mutating func noteSent(_ count: Int, _ connection: Connection) {
         let session = connection.session
+        let ofHeld = min(count, Int(hub.sessions[session].outbox.heldCount))
+        if ofHeld > 0 {
+            connection.isMidLine = !hub.sessions[session].outbox.noteHeldSent(ofHeld)
+            if ofHeld == count { return }
+            return noteSent(count - ofHeld, connection)
+        }
         let ownCount = hub.sessions[session].outbox.own.count
         if count < ownCount {
             connection.isMidLine = hub.sessions[session].outbox.own.bytes[count - 1] != 0x0A

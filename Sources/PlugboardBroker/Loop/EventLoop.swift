@@ -15,12 +15,18 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var policyToken: UInt64 { UInt64.max - 3 }
     private static var acceptsPerTurn: Int { 16 }
     /// So many connections are read in a turn: a few milliseconds, for which others wait.
-    private static var readsPerTurn: Int { 512 }
+    private static var readsPerTurn: Int { 256 }
+    /// And so many bytes.
+    static var readBytesPerTurn: UInt64 { 1_048_576 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
     /// What is done in a turn before clients' lines wait for the next, in observers told: a few milliseconds,
     /// for which others wait.
-    static var effortPerTurn: UInt64 { 65_536 }
+    static var effortPerTurn: UInt64 { 32_768 }
+    /// While one client alone asks for anything a turn does more, as that costs less for each line.
+    private static var effortOfOne: UInt64 { 4 }
+    /// One client is alone when no other was heard for so many turns.
+    private static var turnsOfOne: Int { 64 }
     /// How long clients get to read what waits for them when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
@@ -53,10 +59,16 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var leavingEnd: UInt64 = 0
     /// The hub's effort at which enough was told in this turn of what is owed, and enough was sent.
     var settlingEnd: UInt64 = 0
+    /// In this turn lines that were held back come before those of who is slow.
+    private var areReleasedFirst = false
+    /// Turns since more than one client was heard in one.
+    private var turnsSinceOthers = 0
     /// Connections that were served in this turn, of those that were only told something.
     var servedCount = 0
     /// The same as the constant but in tests.
     var servedMax = servedPerTurn
+    /// Connections that were closed in this turn.
+    var closedCount = 0
     /// Connections with which the turn may be done for good.
     var finished = List<UInt64>(reserving: 64)
     /// The same as the constant but in tests.
@@ -161,8 +173,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try wait(milliseconds)
         try performReady()
         if hasMoreToDo { try answerHeard() }
-        goOnWithSlow()
-        if hub.delivery.hasRoomInLog { goOnWithReleased() }
+        goOnWithLines()
         if hub.requests.areWaiting { hub.goOnWithWalks() }
         expireDue()
         goOnWithLeaving()
@@ -182,9 +193,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Finds what is ready, unless some of what was is not handled yet.
     private mutating func wait(_ milliseconds: Int32) throws {
-        hub.requests.beginTurn(until: hub.effort &+ effortMax)
+        let factor = turnsSinceOthers < Self.turnsOfOne ? 1 : Self.effortOfOne
+        hub.requests.beginTurn(until: hub.effort &+ effortMax &* factor)
         settlingEnd = hub.effort &+ effortMax
-        servedCount = 0
+        (servedCount, closedCount) = (0, 0)
         if handledCount < ready.count { return }
         ready.removeAll()
         handledCount = 0
@@ -198,10 +210,23 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
         isPolicyWaiting = false
         var reads = 0
-        while handledCount < ready.count, reads < Self.readsPerTurn, hub.delivery.hasRoomInLog {
+        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
+        while handledCount < ready.count, reads < Self.readsPerTurn, hub.insight.receivedBytes <= bytesEnd,
+            hub.delivery.hasRoomInLog
+        {
             handledCount += 1
             if try handle(ready[handledCount - 1]) { reads += 1 }
         }
+        turnsSinceOthers = reads + min(1, released.count) > 1 ? 0 : turnsSinceOthers + 1
+    }
+
+    /// Goes on with lines that may take long. Whoever comes second has none left of a turn that has done
+    /// enough, so it comes first in the next.
+    private mutating func goOnWithLines() {
+        areReleasedFirst.toggle()
+        if areReleasedFirst { goOnWithReleased() }
+        goOnWithSlow()
+        if !areReleasedFirst { goOnWithReleased() }
     }
 
     /// There is work that may take long: before that, whoever was heard is answered.
@@ -221,7 +246,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// The end of a connection may be a write, and for others too much; what is kept, news; and those who
     /// trace are told when it is known how long others waited, and may be traced themselves.
     private var hasMoreToTell: Bool {
-        !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty || !finished.isEmpty
+        !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty 
+            || !finished.isEmpty && closedCount < Self.closedPerTurn
             || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
 
@@ -249,7 +275,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if ready.isGone { noteGone(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let canRead = ready.canRead || ready.isGone
-            if canRead, connection.hasHalfLine { noteSlow(connection) }
+            if canRead, connection.hasHalfLine || connection.isHeavy { noteSlow(connection) }
             if connection.isSlow, !ready.canWrite { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
             if canRead, !connection.isSlow { receive(connection) }
@@ -290,7 +316,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        let goesOn = !released.isEmpty || !slow.isEmpty || !unsettled.isEmpty || !passedOver.isEmpty || !hub.delivery.isDone
+        let goesOn = !released.isEmpty || !finished.isEmpty || !slow.isEmpty || !unsettled.isEmpty || !passedOver.isEmpty || !hub.delivery.isDone
         if goesOn || !leaving.isEmpty || hub.requests.areWaiting || isPolicyWaiting
             || hub.durability.isGathering
         {
@@ -328,7 +354,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         while connections.count > 0 {
             let now = time.nanoseconds()
             guard now < deadline else { return }
-            try turn(waiting: hub.delivery.isDone ? Int32((deadline - now) / 1_000_000 + 1) : 0)
+            try turn(waiting: hub.delivery.isDone && finished.isEmpty ? Int32((deadline - now) / 1_000_000 + 1) : 0)
         }
     }
 }

@@ -106,33 +106,34 @@ extension Hub {
 
     /// Tells the turn's traces. What is told is sent in the same turn.
     mutating func tellTraces() {
-        var told = 0
-        var line = delivery.takeLine()
-        for index in insight.tracing.tracers.indices {
-            let tracer = insight.tracing.tracers[index]
-            for place in 0..<insight.tracing.count
-            where tracer.isTold(place)
-                && tracer.isConcerned(insight.tracing.key(place), matching, sessions)
-            {
-                if told > Tracing.bytesMax {
-                    insight.drop(place, ofTracer: index)
-                    continue
-                }
-                line.removeAll()
-                line.append(#"{"event":"trace","sub":"#)
-                line.append(matching.sub(of: tracer.subscription))
-                let isLast = tracer.limit?.isLast(place) == true
-                insight.tracing.appendLine(place, isLast: isLast, to: &line)
-                told += line.count
-                tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: tracer.subscription)
-            }
-            if let gap = insight.takeGap(ofTracer: index) { tellOrQueue(gap, to: tracer.subscription) }
-            if let end = insight.tracing.restEnd(ofTracer: index) {
-                insight.note(deadlines.add(at: end, .trace(tracer.subscription)), ofTracer: index)
+        var bytesLeft = Tracing.bytesMax
+        for place in 0..<insight.tracing.count {
+            insight.findTracers(of: insight.tracing.key(place).kept, matching, sessions)
+            for index in insight.tracing.found.indices {
+                tell(place, toTracer: insight.tracing.found[index], &bytesLeft)
             }
         }
-        delivery.giveBack(line)
+        while let (gap, subscription) = insight.takeGap() { tellOrQueue(gap, to: subscription) }
+        for number in insight.tracing.limited {
+            guard let end = insight.tracing.restEnd(ofTracer: number),
+                let tracer = insight.tracing.tracer(number)
+            else { continue }
+            insight.note(deadlines.add(at: end, .trace(tracer.subscription)), ofTracer: number)
+        }
         insight.forgetTraces()
+    }
+
+    /// Tells a tracer one of the turn's traces, or counts it where that would be too much.
+    private mutating func tell(_ place: Int, toTracer number: Int, _ bytesLeft: inout Int) {
+        guard let tracer = insight.tracing.tracer(number), tracer.isTold(place) else { return }
+        guard bytesLeft > 0 else { return insight.drop(place, ofTracer: number) }
+        var line = delivery.takeLine()
+        line.append(#"{"event":"trace","sub":"#)
+        line.append(matching.sub(of: tracer.subscription))
+        insight.tracing.appendLine(place, isLast: tracer.limit?.isLast(place) == true, to: &line)
+        bytesLeft -= line.count
+        tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: tracer.subscription)
+        delivery.giveBack(line)
     }
 
     /// What finding out what becomes of an event for one observer costs, in observers told.

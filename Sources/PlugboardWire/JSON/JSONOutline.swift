@@ -36,11 +36,12 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    /// Outlines another value. If the bytes are not JSON, returns false and is empty.
-    mutating func read(_ text: Span<UInt8>) -> Bool {
+    /// Outlines another value. If the bytes are not JSON, or have more nodes, returns false and is empty.
+    mutating func read(_ text: Span<UInt8>, nodesMax: Int = .max) -> Bool {
         do throws(JSONFailure) {
-            try fill(text)
-            return true
+            if try fill(text, nodesMax: nodesMax) { return true }
+            removeAll()
+            return false
         } catch {
             // Only values that the scanner accepted are stored. Anything else equals nothing.
             removeAll()
@@ -139,7 +140,9 @@ public struct JSONOutline: ~Copyable {
 
     private static let none = UInt32.max
 
-    private mutating func fill(_ text: Span<UInt8>) throws(JSONFailure) {
+    /// Returns false where there are more nodes.
+    @discardableResult
+    private mutating func fill(_ text: Span<UInt8>, nodesMax: Int = .max) throws(JSONFailure) -> Bool {
         removeAll()
         var reading = Reading(text)
         reading.scanner.skipWhitespace()
@@ -150,7 +153,9 @@ public struct JSONOutline: ~Copyable {
             if try enter(node, &reading) { continue }
             finish(node, reading.scanner.position)
             try closeFinished(&reading, text)
+            if nodes.count > nodesMax { return false }
         } while reading.open != Self.none
+        return true
     }
 
     /// Moves past a scalar or an empty container, and returns false. Or moves into a container to its

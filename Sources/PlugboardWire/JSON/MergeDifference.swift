@@ -6,6 +6,9 @@ import PlugboardMemory
 
 /// Makes merge patches.
 public enum MergeDifference {
+    /// The most names and values in a value of which a patch is made.
+    public static let nodesMax = 65_536
+
     /// Adds the patch that turns `old` into `new` to `buffer`. Both must be JSON that the scanner
     /// accepted, without white space around it.
     ///
@@ -17,7 +20,8 @@ public enum MergeDifference {
     /// No patch is exact if
     /// - one of the values is not an object,
     /// - a member becomes null, or a new object has a member that is null,
-    /// - a name occurs twice in an object that changed.
+    /// - a name occurs twice in an object that changed,
+    /// - one of the values has more than `nodesMax` names and values in it: finding the patch would take long.
     public static func append(
         from old: Span<UInt8>,
         to new: Span<UInt8>,
@@ -26,7 +30,9 @@ public enum MergeDifference {
     ) -> Bool {
         let areObjects = JSONOutline.kind(of: old) == .object && JSONOutline.kind(of: new) == .object
         defer { comparer.forget() }
-        guard areObjects, comparer.left.read(old), comparer.right.read(new) else { return false }
+        guard areObjects, comparer.left.read(old, nodesMax: nodesMax),
+            comparer.right.read(new, nodesMax: nodesMax)
+        else { return false }
         let start = buffer.count
         // The patch must be at least one byte shorter than the value.
         let end = start + new.count - 1
