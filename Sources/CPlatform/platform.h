@@ -6,6 +6,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #if defined(__x86_64__)
 /* The factors that move a CRC-32C over 64 and 128 bytes of zeros: x^(8n - 33). */

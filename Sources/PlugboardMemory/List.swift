@@ -187,7 +187,9 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         let wanted = capacity == 0 ? 1 : max(capacity * 2, 4)
         // For a large piece, `realloc` moves pages instead of copying bytes.
         let bytes = Int(wanted) * MemoryLayout<Element>.stride
-        guard let fresh = unsafe realloc(base, bytes) else { preconditionFailure("no memory for \(bytes) bytes") }
+        guard let fresh = unsafe realloc(base, bytes) else {
+            preconditionFailure("no memory for \(bytes) bytes")
+        }
         unsafe base = fresh.assumingMemoryBound(to: Element.self)
         capacity = wanted
     }

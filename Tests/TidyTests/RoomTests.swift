@@ -44,7 +44,7 @@ struct RoomTests {
 
     /// The phases of a turn, in their order.
     private static let phases = [
-        "try wait(milliseconds)", "try performReady()", "goOnWithReleased()",
+        "try wait(milliseconds)", "try performReady()", "try answerHeard()", "goOnWithLines()",
         "hub.goOnWithWalks(", "expireDue()",
         "goOnWithLeaving()", "goOnWithUnsettled()", "try tickJournal()", "dismissSlow()", "try keepRecords()",
         "try writeOut()",

@@ -257,7 +257,13 @@ extension Hub {
         }
         catchup.queuedBytes += cost
         let count = line.count
-        let header = LineQueue.Header(revision, event: event, keyHash: keyHash, observable: gate, count: count)
+        let header = LineQueue.Header(
+            revision,
+            event: event,
+            keyHash: keyHash,
+            observable: gate,
+            count: count
+        )
         if let shared { backlog.lines.append(shared, header) } else { backlog.lines.append(line, header) }
         return true
     }

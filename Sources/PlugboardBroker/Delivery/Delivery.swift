@@ -11,16 +11,10 @@ import PlugboardWire
 
 /// The output of a turn. Used by the loop's thread alone.
 struct Delivery: ~Copyable {
-    /// A turn whose events have come to so many bytes is to be ended.
-    static let logBytesPerTurn = 524_288
-    /// With so many bytes of several turns nothing more is told until all are served.
-    static let logBytesMax = 16 * logBytesPerTurn
     /// Of so many bytes of the log that several have to wait for only one copy is kept.
     static let sharedBytesMin = 4_096
 
     private(set) var log = TurnLog()
-    /// Where the events of this turn begin in it: some of the dirty may be left to be served.
-    private var turnStart = 0
     /// What an observer is told of an event.
     private(set) var judge = Judge()
     private var buffers = BufferPool()
@@ -40,10 +34,8 @@ struct Delivery: ~Copyable {
     /// Work space for a line to one client.
     private var workSpace = ByteBuffer()
     private var replyStart: Int?
-    /// The value before the event under way, where somebody is owed it; which event that was.
-    private var heldOld: (event: UInt64, value: HeldBytes)?
-    /// The part of the log that was copied last for all who have to wait for it.
-    private var heldPart: (place: ByteRange, bytes: HeldBytes)?
+    /// What was copied last for all who have to wait.
+    private var latest = LatestHeld()
 
     init() {}
 
@@ -84,9 +76,7 @@ struct Delivery: ~Copyable {
     }
 
     /// There is room for more events in this turn.
-    @inline(__always) var hasRoomInLog: Bool {
-        log.count &- turnStart <= Self.logBytesPerTurn && log.count <= Self.logBytesMax
-    }
+    @inline(__always) var hasRoomInLog: Bool { log.hasRoom }
 
     /// Nobody is left who has something to be sent.
     @inline(__always) var isDone: Bool { heard.isEmpty && dirty.isEmpty }
@@ -274,13 +264,12 @@ struct Delivery: ~Copyable {
         for place in heard.indices { takeOverLog(heard[place], &sessions) }
         for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
         removeLog()
-        turnStart = 0
         log.beginEvent()
     }
 
     private mutating func removeLog() {
         log.removeAll()
-        heldPart = nil
+        latest.forgetPart()
     }
 
     /// Makes a session's share of the log its own but for its first bytes.
@@ -297,21 +286,10 @@ struct Delivery: ~Copyable {
     }
 
     /// A part of the log, kept once for all who have to wait for it.
-    mutating func hold(_ part: ByteRange) -> HeldBytes {
-        if let heldPart, heldPart.place == part { return heldPart.bytes }
-        let bytes = HeldBytes(log.bytes(of: part))
-        heldPart = (part, bytes)
-        return bytes
-    }
+    mutating func hold(_ part: ByteRange) -> HeldBytes { latest.hold(part, of: log) }
 
     /// The value before this event, kept once for all who are to be told of it later.
-    mutating func hold(_ old: Span<UInt8>) -> HeldBytes? {
-        guard !old.isEmpty else { return nil }
-        if let heldOld, heldOld.event == eventNumber { return heldOld.value }
-        let held = HeldBytes(old)
-        heldOld = (eventNumber, held)
-        return held
-    }
+    mutating func hold(_ old: Span<UInt8>) -> HeldBytes? { latest.hold(old, before: eventNumber) }
 
     // MARK: Filters
 
@@ -363,13 +341,16 @@ struct Delivery: ~Copyable {
     /// Takes the memory of a buffer that has become empty.
     mutating func takeBack(from buffer: inout ByteBuffer) { buffers.takeBack(from: &buffer) }
 
+    /// Gives spare memory back.
+    mutating func releaseSpare() { buffers.releaseAll() }
+
     /// The turn is over: what was shared by its events is not needed any more, unless somebody is yet to be
     /// served.
     mutating func endTurn() {
         if isDone { removeLog() }
-        turnStart = log.count
+        log.beginTurn()
         freed.removeAll()
-        heldOld = nil
+        latest.forgetOld()
         judge.forget()
     }
 }
@@ -384,7 +365,7 @@ extension Delivery {
     ) throws(BrokenInvariant) {
         if isDone { try log.checkInvariants() }
         try buffers.checkInvariants()
-        try Self.always.hold("no old value is held", heldOld == nil)
+        try Self.always.hold("no old value is held", !latest.hasOld)
         try Self.always.hold("no reply is half written", replyStart == nil)
         for session in living.sessions where !sessions[session].isTouched {
             try sessions[session].outbox.checkInvariants(sessions[session].client)

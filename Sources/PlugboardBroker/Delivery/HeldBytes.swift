@@ -1,7 +1,8 @@
-// Bytes that several subscriptions are owed: a value that observers saw last, kept
-// once for all of them until each has been told of the next.
+// Bytes that several subscriptions or clients are owed, kept once for all of them: a value that observers saw
+// last, until each has been told of the next, or a part of the log.
 
 import PlugboardMemory
+import PlugboardWire
 
 /// A shared copy of some bytes.
 final class HeldBytes {
@@ -17,4 +18,37 @@ final class HeldBytes {
     }
 
     var count: Int { block.count }
+}
+
+/// What was copied last: others who have to wait for the same get the same copy.
+struct LatestHeld {
+    /// The value before an event, and which event that was.
+    private var old: (event: UInt64, value: HeldBytes)?
+    /// A part of the log.
+    private var part: (place: ByteRange, bytes: HeldBytes)?
+
+    init() {}
+
+    var hasOld: Bool { old != nil }
+
+    mutating func hold(_ value: Span<UInt8>, before event: UInt64) -> HeldBytes? {
+        if value.isEmpty { return nil }
+        if let old, old.event == event { return old.value }
+        let held = HeldBytes(value)
+        old = (event, held)
+        return held
+    }
+
+    mutating func hold(_ place: ByteRange, of log: borrowing TurnLog) -> HeldBytes {
+        if let part, part.place == place { return part.bytes }
+        let held = HeldBytes(log.bytes(of: place))
+        part = (place, held)
+        return held
+    }
+
+    /// The turn is over.
+    mutating func forgetOld() { old = nil }
+
+    /// The log begins anew.
+    mutating func forgetPart() { part = nil }
 }

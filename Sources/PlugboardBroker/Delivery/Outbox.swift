@@ -91,7 +91,9 @@ struct Outbox: ~Copyable {
     var heldLineRest: Span<UInt8> {
         @_lifetime(immortal)
         get {
-            guard let first = held.first, heldSent > 0, first.bytes[Int(heldSent) - 1] != 0x0A else { return Span() }
+            guard let first = held.first, heldSent > 0, first.bytes[Int(heldSent) - 1] != 0x0A else {
+                return Span()
+            }
             let end = LineFramer.lineFeed(in: first.bytes, from: Int(heldSent)) ?? first.count - 1
             return first.bytes[Int(heldSent)..<(end + 1)]
         }

@@ -16,10 +16,16 @@ private struct Extent: BitwiseCopyable {
 struct TurnLog: ~Copyable {
     /// Memory that is kept from turn to turn.
     private static let keptBytesMax = 4_194_304
+    /// A turn whose events have come to so many bytes is to be ended.
+    private static let bytesPerTurn = 524_288
+    /// With so many bytes of several turns nothing more is told until all are served.
+    private static let bytesOfTurns = 16 * bytesPerTurn
     /// Past this the log is copied out and begun anew, so that offsets stay small whatever
     /// one event comes to with very many observers that are all called differently.
     static let bytesMax = 67_108_864
     private var bytes = ByteBuffer()
+    /// Where the events of this turn begin: some of the clients may be left to be served with earlier ones.
+    private var turnStart = 0
     private var extents = List<Extent>()
     /// Numbers the events, so that a line that was encoded for one is not taken for another's.
     private var event: UInt64 = 0
@@ -30,6 +36,14 @@ struct TurnLog: ~Copyable {
 
     /// Bytes written in this turn.
     @inline(__always) var count: Int { bytes.count }
+
+    /// There is room for more events in this turn.
+    @inline(__always) var hasRoom: Bool {
+        count &- turnStart <= Self.bytesPerTurn && count <= Self.bytesOfTurns
+    }
+
+    /// The next turn begins.
+    mutating func beginTurn() { turnStart = count }
 
     /// The number of the event under way.
     @inline(__always) var eventNumber: UInt64 { event }
@@ -129,6 +143,7 @@ struct TurnLog: ~Copyable {
     /// Forgets the turn; no outbox refers to it any more.
     mutating func removeAll() {
         bytes.removeAll()
+        turnStart = 0
         extents.removeAll()
         if bytes.allocatedBytes > Self.keptBytesMax { bytes.releaseMemory() }
         if extents.count > Self.keptBytesMax / 16 { extents.releaseMemory() }

@@ -69,7 +69,7 @@ extension EventLoop {
     }
 
     @inline(never)
-    private mutating func writeRecords() throws {
+    mutating func writeRecords() throws {
         guard hub.durability.hasJournal else { return }
         if try hub.durability.write(revision: hub.revision) { compact() }
         try askForSync()

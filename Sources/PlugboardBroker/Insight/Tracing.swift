@@ -20,46 +20,6 @@ struct Tracing: ~Copyable {
     /// writes are not traced but counted as dropped.
     static let bytesMax = 1_048_576
 
-    /// A subscription that traces, and its patterns.
-    struct Tracer {
-        let subscription: SubscriptionHandle
-        let patterns: [[UInt8]]
-        /// Where these stand in the tree.
-        fileprivate var standing: [PatternPlace] = []
-        /// The last search that has found it: it may have several patterns that match.
-        fileprivate var lastSearch: UInt64 = 0
-        /// How many events it gets in a time; nil for all.
-        var limit: TraceLimit?
-        /// The writes of this turn for which there was no room.
-        var gap: Gap?
-
-        mutating func drop(_ revision: UInt64) {
-            if gap == nil { gap = Gap(dropped: 0, first: revision, last: revision) }
-            gap?.dropped += 1
-            gap?.last = revision
-        }
-
-        /// It is told nothing until its time is over.
-        var isResting: Bool { limit?.isReached == true }
-
-        /// Whether it is told of this note of the turn, if that concerns it.
-        func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
-
-        /// Another entry of the tree was removed.
-        fileprivate mutating func noteMoved(_ node: PatternNode<Int>, from last: Int, to index: Int) {
-            for place in standing.indices where standing[place].node === node && standing[place].index == last {
-                standing[place].index = index
-                return
-            }
-        }
-    }
-
-    /// Where a pattern of a tracer stands.
-    fileprivate struct PatternPlace {
-        let node: PatternNode<Int>
-        var index: Int
-    }
-
     /// One observer of a traced write.
     private struct Observer: BitwiseCopyable {
         /// `{"client":…,"name":…,"sub":…,"outcome":"…"`.
@@ -90,7 +50,7 @@ struct Tracing: ~Copyable {
     /// Whether a client traces that doesn't rest.
     private(set) var isOn = false
     /// The tracers by their numbers, and which of these are free.
-    private var slots: [Tracer?] = []
+    private var slots: [Tracer] = []
     private var freeSlots: [Int] = []
     private var numbers: [SubscriptionHandle: Int] = [:]
     /// Their patterns: a write costs nothing for those whom it doesn't concern.
@@ -112,11 +72,11 @@ struct Tracing: ~Copyable {
 
     mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]], _ limit: TraceLimit?) {
         let number = freeSlots.popLast() ?? slots.count
-        if number == slots.count { slots.append(nil) }
+        if number == slots.count { slots.append(Tracer(subscription: .none, patterns: [])) }
         var tracer = Tracer(subscription: subscription, patterns: patterns, limit: limit)
         for pattern in patterns {
             let (node, index) = tree.insert(pattern.span, number)
-            tracer.standing.append(PatternPlace(node: node, index: index))
+            tracer.standing.append(TracerPlace(node: node, index: index))
         }
         slots[number] = tracer
         numbers[subscription] = number
@@ -127,40 +87,47 @@ struct Tracing: ~Copyable {
     /// Returns the deadline of its rest, which is needed no longer.
     mutating func remove(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
         guard let number = numbers.removeValue(forKey: subscription) else { return nil }
-        while let place = slots[number]?.standing.popLast() { removePattern(place) }
-        let tracer = slots[number].take()
+        while let place = slots[number].standing.popLast() { removePattern(place) }
+        let tracer = slots[number]
+        slots[number] = Tracer(subscription: .none, patterns: [])
         freeSlots.append(number)
-        withGap.remove(number)
-        if tracer?.limit != nil { limitedCount -= 1 }
-        if tracer?.isResting == true { restingCount -= 1 }
+        if tracer.gap != nil { withGap.remove(number) }
+        if tracer.limit != nil { limitedCount -= 1 }
+        if tracer.isResting { restingCount -= 1 }
         isOn = numbers.count > restingCount
         if numbers.isEmpty { removeAll() }
-        return tracer?.limit?.ticket
+        return tracer.limit?.ticket
     }
 
-    private mutating func removePattern(_ place: PatternPlace) {
+    private mutating func removePattern(_ place: TracerPlace) {
         guard let moved = tree.remove(at: place.index, from: place.node) else { return }
-        slots[moved]?.noteMoved(place.node, from: place.node.entries.count, to: place.index)
+        slots[moved].noteMoved(place.node, from: place.node.entries.count, to: place.index)
     }
 
     /// A tracer has rested enough.
     mutating func wake(_ subscription: SubscriptionHandle) {
         guard let number = numbers[subscription] else { return }
-        if slots[number]?.isResting == true { restingCount -= 1 }
-        slots[number]?.limit?.wake(after: records.count)
+        if slots[number].isResting { restingCount -= 1 }
+        slots[number].limit?.wake(after: records.count)
         isOn = true
     }
 
     /// The patterns of a tracer.
     func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
-        numbers[subscription].flatMap { slots[$0]?.patterns } ?? []
+        numbers[subscription].map { slots[$0].patterns } ?? []
     }
 
-    /// A tracer by its number.
-    func tracer(_ number: Int) -> Tracer? { slots[number] }
+    /// The subscription of a tracer.
+    func subscription(_ number: Int) -> SubscriptionHandle { slots[number].subscription }
+
+    /// Whether a tracer that a note of the turn concerns is told of it.
+    func isTold(_ place: Int, _ number: Int) -> Bool { limitedCount == 0 || slots[number].isTold(place) }
+
+    /// Whether it is the last before the tracer's rest.
+    func isLast(_ place: Int, _ number: Int) -> Bool { slots[number].limit?.isLast(place) == true }
 
     /// The numbers of those with a limit.
-    var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0]?.limit != nil } }
+    var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0].limit != nil } }
 
     /// Finds those whom a key concerns and who may see it, each once. Returns what that has cost, in visits.
     mutating func find(
@@ -174,10 +141,10 @@ struct Tracing: ~Copyable {
         var count = 0
         for place in found.indices {
             let number = found[place]
-            guard let tracer = slots[number], tracer.lastSearch != searches,
-                sessions[matching[tracer.subscription].session].authorize(.subscribe, key)
+            guard slots[number].lastSearch != searches,
+                sessions[matching[slots[number].subscription].session].authorize(.subscribe, key)
             else { continue }
-            slots[number]?.lastSearch = searches
+            slots[number].lastSearch = searches
             found[count] = number
             count += 1
         }
@@ -191,7 +158,7 @@ struct Tracing: ~Copyable {
     mutating func takes(revision: UInt64) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
-        for place in found.indices where slots[found[place]]?.isResting == false {
+        for place in found.indices where !slots[found[place]].isResting {
             isWanted = true
             // One is enough, unless others have to count it.
             if !isFull, limitedCount == 0 { break }
@@ -202,15 +169,15 @@ struct Tracing: ~Copyable {
 
     /// A tracer with a limit is told of the next note.
     private mutating func countEvent(ofTracer index: Int) {
-        guard slots[index]?.limit != nil else { return }
-        slots[index]?.limit?.take(records.count, at: source.nanoseconds())
-        if slots[index]?.isResting == true { restingCount += 1 }
+        guard slots[index].limit != nil else { return }
+        slots[index].limit?.take(records.count, at: source.nanoseconds())
+        if slots[index].isResting { restingCount += 1 }
         isOn = numbers.count > restingCount
     }
 
     /// When the rest of a tracer ends that has just begun.
     func restEnd(ofTracer index: Int) -> UInt64? {
-        guard limitedCount > 0, let limit = slots[index]?.limit, limit.isReached, limit.ticket == nil else {
+        guard limitedCount > 0, let limit = slots[index].limit, limit.isReached, limit.ticket == nil else {
             return nil
         }
         return limit.end
@@ -218,7 +185,7 @@ struct Tracing: ~Copyable {
 
     /// Notes the deadline that ends a tracer's rest.
     mutating func note(_ ticket: DeadlineTicket, ofTracer index: Int) {
-        slots[index]?.limit?.ticket = ticket
+        slots[index].limit?.ticket = ticket
     }
 
     /// Notes a write. Call `append` for each of its observers afterwards.
@@ -331,15 +298,14 @@ struct Tracing: ~Copyable {
     mutating func drop(_ index: Int, ofTracer tracer: Int) { drop(records[index].revision, ofTracer: tracer) }
 
     private mutating func drop(_ revision: UInt64, ofTracer tracer: Int) {
-        if slots[tracer]?.gap == nil { withGap.append(tracer) }
-        slots[tracer]?.drop(revision)
+        if slots[tracer].gap == nil { withGap.append(tracer) }
+        slots[tracer].drop(revision)
     }
 
     /// Takes the gap of one of those who have one.
     mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? {
-        guard let number = withGap.popLast(), let tracer = slots[number], let gap = tracer.gap else { return nil }
-        slots[number]?.gap = nil
-        return (gap, tracer.subscription)
+        guard let number = withGap.popLast(), let gap = slots[number].gap.take() else { return nil }
+        return (gap, slots[number].subscription)
     }
 
     /// Forgets the turn's writes.
@@ -348,14 +314,14 @@ struct Tracing: ~Copyable {
         records.removeAll()
         observers.removeAll()
         sentAt.removeAll(keepingCapacity: true)
-        for number in limited { slots[number]?.limit?.forgetTurn() }
+        for number in limited { slots[number].limit?.forgetTurn() }
         if text.allocatedBytes > Self.bytesMax { text.releaseMemory() }
     }
 }
 
 extension Tracing {
     /// All who trace.
-    var tracers: [Tracer] { slots.compactMap { $0 } }
+    var tracers: [Tracer] { slots.filter { $0.subscription != .none } }
 
     private static var always: Invariants { Invariants(of: "Tracing") }
 
@@ -376,9 +342,10 @@ extension Tracing {
         try Self.always.agree("it knows the number of each", numbers.count, tracers.count)
         var standing = 0
         for (subscription, number) in numbers {
-            try Self.always.hold("each has its number", slots[number]?.subscription == subscription)
-            for place in slots[number]?.standing ?? [] {
-                let stands = place.index < place.node.entries.count && place.node.entries[place.index] == number
+            try Self.always.hold("each has its number", slots[number].subscription == subscription)
+            for place in slots[number].standing {
+                let stands =
+                    place.index < place.node.entries.count && place.node.entries[place.index] == number
                 try Self.always.hold("each pattern stands in the tree", stands)
                 standing += 1
             }

@@ -122,6 +122,7 @@ public final class Broker: Sendable {
             rights.going(on: policy).give(to: &loop.hub.access, &loop.hub.supervision)
         }
         loop.heartbeat = configuration.heartbeat
+        if configuration.hasOwnProcess { loop.beginTidying() }
         try configuration.serving()
         try loop.run()
         guard succession.isWanted else { return }

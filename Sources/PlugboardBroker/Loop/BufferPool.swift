@@ -58,6 +58,13 @@ struct BufferPool: ~Copyable {
         keep(taken)
     }
 
+    /// Frees all spare buffers.
+    mutating func releaseAll() {
+        for row in rows.indices {
+            while rows[row] != .none { _ = pop(row) }
+        }
+    }
+
     private mutating func keep(_ buffer: consuming ByteBuffer) {
         let size = buffer.allocatedBytes
         guard size > 0, size <= Self.blockBytesMax, bytes + size <= Self.pooledBytesMax else { return }

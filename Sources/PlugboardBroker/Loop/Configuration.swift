@@ -20,6 +20,8 @@ public struct Configuration: Sendable {
     public var serving: @Sendable () throws -> Void = {}
     /// Called, on the broker's thread, as often as it says, for as long as the loop turns.
     public var heartbeat: Heartbeat?
+    /// Whether the process is the broker's own, so that free memory may be given back to the system.
+    public var hasOwnProcess = false
     /// The process that says, at `$broker.plugins.…`, what its plugins are and may do; nil: none.
     public var supervisor: Int32?
     /// What the broker before left in this process, whose place this one takes; nil: nothing.

@@ -37,15 +37,18 @@ extension EventLoop {
     mutating func goOnWithSlow() {
         if slow.isEmpty { return }
         let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
-        var count = 0
+        var (count, freed) = (0, 0)
         while count < min(slow.count, Self.slowReadsPerTurn), hub.insight.receivedBytes <= bytesEnd,
+            freed <= Self.readBytesPerTurn,
             hub.delivery.hasRoomInLog, !hub.hasDoneEnough
         {
             count += 1
             guard let connection = connections.find(token: slow[count - 1]) else { continue }
             connection.isSlow = false
             hub.delivery.touch(heard: connection.session, &hub.sessions)
+            let before = connection.inbox.allocatedBytes
             receive(connection)
+            freed += max(0, before - connection.inbox.allocatedBytes)
         }
         slow.removeFirst(count)
     }

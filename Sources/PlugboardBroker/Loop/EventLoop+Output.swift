@@ -73,6 +73,7 @@ extension EventLoop {
             hub.forget(connection.session)
             poller.remove(connection.descriptor.raw)
             connections.remove(connection)
+            noteFreed()
         }
     }
 

@@ -82,6 +82,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// Where policies come from, if one is followed.
     private var policyInbox: Mailbox<Policy>?
     private(set) var isPolicyWaiting = false
+    /// When memory is given back to the system, if much was freed.
+    var tidyTime: UInt64?
+    /// Whether it ever is.
+    var isTidying = false
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
     /// When a debug build looks at its state.
@@ -188,6 +192,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         } while hasMoreToTell
         readAgain()
         hub.endTurn()
+        tidy()
         try checkTurn()
     }
 
@@ -217,7 +222,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             handledCount += 1
             if try handle(ready[handledCount - 1]) { reads += 1 }
         }
-        turnsSinceOthers = reads + min(1, released.count) > 1 ? 0 : turnsSinceOthers + 1
+        turnsSinceOthers = reads + min(1, released.count + slow.count) > 1 ? 0 : turnsSinceOthers + 1
     }
 
     /// Goes on with lines that may take long. Whoever comes second has none left of a turn that has done
@@ -235,18 +240,17 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         return isAskedForMore || !unsettled.isEmpty || !passedOver.isEmpty || hub.deadlines.next != nil
     }
 
-    /// Answers those that were heard, with what was kept of it. Who traces is told how long others waited, so
-    /// that all are served together.
+    /// Answers those that were heard, with what was kept of it.
     private mutating func answerHeard() throws {
-        guard !hub.delivery.heard.isEmpty, !hub.insight.hasTraces else { return }
-        try keepRecords()
+        if hub.delivery.heard.isEmpty { return }
+        if !hub.durability.isWritten { try writeRecords() }
         try writeOut(heardOnly: true)
     }
 
     /// The end of a connection may be a write, and for others too much; what is kept, news; and those who
     /// trace are told when it is known how long others waited, and may be traced themselves.
     private var hasMoreToTell: Bool {
-        !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty 
+        !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty
             || !finished.isEmpty && closedCount < Self.closedPerTurn
             || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
@@ -275,7 +279,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if ready.isGone { noteGone(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let canRead = ready.canRead || ready.isGone
-            if canRead, connection.hasHalfLine || connection.isHeavy { noteSlow(connection) }
+            if canRead, connection.hasHalfLine || connection.isHeavy || ready.isGone { noteSlow(connection) }
             if connection.isSlow, !ready.canWrite { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
             if canRead, !connection.isSlow { receive(connection) }
@@ -316,14 +320,16 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        let goesOn = !released.isEmpty || !finished.isEmpty || !slow.isEmpty || !unsettled.isEmpty || !passedOver.isEmpty || !hub.delivery.isDone
+        let goesOn =
+            !released.isEmpty || !finished.isEmpty || !slow.isEmpty || !unsettled.isEmpty
+            || !passedOver.isEmpty || !hub.delivery.isDone
         if goesOn || !leaving.isEmpty || hub.requests.areWaiting || isPolicyWaiting
             || hub.durability.isGathering
         {
             return 0
         }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
-        let until = min(listenerRestsUntil ?? .max, due)
+        let until = min(listenerRestsUntil ?? .max, tidyTime ?? .max, due)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }
@@ -354,7 +360,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         while connections.count > 0 {
             let now = time.nanoseconds()
             guard now < deadline else { return }
-            try turn(waiting: hub.delivery.isDone && finished.isEmpty ? Int32((deadline - now) / 1_000_000 + 1) : 0)
+            try turn(
+                waiting: hub.delivery.isDone && finished.isEmpty ? Int32((deadline - now) / 1_000_000 + 1) : 0
+            )
         }
     }
 }

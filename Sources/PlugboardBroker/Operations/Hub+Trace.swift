@@ -115,24 +115,24 @@ extension Hub {
         }
         while let (gap, subscription) = insight.takeGap() { tellOrQueue(gap, to: subscription) }
         for number in insight.tracing.limited {
-            guard let end = insight.tracing.restEnd(ofTracer: number),
-                let tracer = insight.tracing.tracer(number)
-            else { continue }
-            insight.note(deadlines.add(at: end, .trace(tracer.subscription)), ofTracer: number)
+            guard let end = insight.tracing.restEnd(ofTracer: number) else { continue }
+            let deadline = Deadline.trace(insight.tracing.subscription(number))
+            insight.note(deadlines.add(at: end, deadline), ofTracer: number)
         }
         insight.forgetTraces()
     }
 
     /// Tells a tracer one of the turn's traces, or counts it where that would be too much.
     private mutating func tell(_ place: Int, toTracer number: Int, _ bytesLeft: inout Int) {
-        guard let tracer = insight.tracing.tracer(number), tracer.isTold(place) else { return }
+        guard insight.tracing.isTold(place, number) else { return }
         guard bytesLeft > 0 else { return insight.drop(place, ofTracer: number) }
+        let subscription = insight.tracing.subscription(number)
         var line = delivery.takeLine()
         line.append(#"{"event":"trace","sub":"#)
-        line.append(matching.sub(of: tracer.subscription))
-        insight.tracing.appendLine(place, isLast: tracer.limit?.isLast(place) == true, to: &line)
+        line.append(matching.sub(of: subscription))
+        insight.tracing.appendLine(place, isLast: insight.tracing.isLast(place, number), to: &line)
         bytesLeft -= line.count
-        tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: tracer.subscription)
+        tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: subscription)
         delivery.giveBack(line)
     }
 

@@ -156,6 +156,7 @@ extension Command {
         configuration.journal = journalOptions(invocation)
         configuration.report = { message in console.say(message) }
         configuration.listener = activated?.number
+        configuration.hasOwnProcess = true
         if let manager {
             configuration.heartbeat = manager.heartbeatNanoseconds.map { nanoseconds in
                 Heartbeat(nanoseconds: nanoseconds) { manager.alive() }
