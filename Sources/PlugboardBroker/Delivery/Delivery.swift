@@ -11,7 +11,7 @@ import PlugboardWire
 
 /// The output of a turn. Used by the loop's thread alone.
 struct Delivery: ~Copyable {
-    /// Of so many bytes of the log that several have to wait for only one copy is kept.
+    /// Of a line of so many bytes that several have to wait for only one copy is kept.
     static let sharedBytesMin = 4_096
 
     private(set) var log = TurnLog()
@@ -278,11 +278,10 @@ struct Delivery: ~Copyable {
         skipping: Int = 0,
         _ sessions: inout SessionTable
     ) {
-        if let run = sessions[session].outbox.runToHold, run.count >= Self.sharedBytesMin {
-            return sessions[session].outbox.hold(hold(run), from: skipping)
+        if !sessions[session].outbox.hasRunToHold {
+            buffers.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
         }
-        buffers.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
-        sessions[session].outbox.takeOver(log, skipping: skipping)
+        sessions[session].outbox.takeOver(log, skipping: skipping, &latest)
     }
 
     /// A part of the log, kept once for all who have to wait for it.

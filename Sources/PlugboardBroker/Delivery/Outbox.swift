@@ -7,6 +7,8 @@ import PlugboardWire
 
 /// The output of one session.
 struct Outbox: ~Copyable {
+    /// So long is a part that is held.
+    private static let heldBytesMin = 131_072
     /// Long parts of earlier logs, the oldest first, and how much of that one was sent.
     private var held: [HeldBytes] = []
     private var heldSent: Int32 = 0
@@ -26,6 +28,8 @@ struct Outbox: ~Copyable {
     init() {}
 
     @inline(__always) var count: Int { own.count &+ sharedBytes &+ Int(heldCount) }
+    /// Without what is held.
+    @inline(__always) var freshCount: Int { own.count &+ sharedBytes }
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 && heldCount == 0 }
     /// What is left of earlier turns.
     var keptCount: Int { own.count + Int(heldCount) }
@@ -65,13 +69,13 @@ struct Outbox: ~Copyable {
 
     // MARK: Parts that are shared
 
-    /// Its share of the log, where that is one run, and nothing is before it that is its own.
-    var runToHold: ByteRange? {
-        runs == 1 && own.isEmpty && newestEnd > 0 ? ByteRange(Int(newestStart), Int(newestEnd)) : nil
+    /// Its share of the log is one long run, and nothing is before it that is its own.
+    @inline(__always) var hasRunToHold: Bool {
+        runs == 1 && own.isEmpty && sharedBytes >= Self.heldBytesMin
     }
 
     /// Keeps its share of the log, which is all of `part`, but for the first bytes.
-    mutating func hold(_ part: HeldBytes, from sent: Int) {
+    private mutating func hold(_ part: HeldBytes, from sent: Int) {
         // Where something was sent of it, nothing is before it.
         if held.isEmpty { heldSent = Int32(sent) }
         held.append(part)
@@ -116,10 +120,15 @@ struct Outbox: ~Copyable {
         (heldSent, heldCount) = (0, 0)
     }
 
-    /// Copies its share of the log to its own bytes, so that more can follow, or because
-    /// the turn ends before it was sent. The first `skipping` bytes of it are left out.
-    mutating func takeOver(_ log: borrowing TurnLog, skipping: Int = 0) {
+    /// Makes its share of the log its own, so that more can follow, or because the turn ends before it was
+    /// sent: a long run is held with others, what is shorter copied. The first `skipping` bytes of it are
+    /// left out.
+    mutating func takeOver(_ log: borrowing TurnLog, skipping: Int = 0, _ latest: inout LatestHeld) {
         if sharedBytes == 0 { return }
+        if hasRunToHold {
+            let run = ByteRange(Int(newestStart), Int(newestEnd))
+            return hold(latest.hold(run, of: log), from: skipping)
+        }
         var toSkip = skipping
         own.reserve(sharedBytes - skipping)
         var next = TurnLog.firstRun(of: self)

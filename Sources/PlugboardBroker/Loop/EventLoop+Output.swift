@@ -20,10 +20,10 @@ extension EventLoop {
     /// others wait.
     static var servedPerTurn: Int { 1_024 }
 
-    /// What is kept of a session's share of the log costs a step for so many bytes.
-    private static var keptBytesPerStep: Int { 16 }
-    /// What is sent, for so many.
-    private static var sentBytesPerStep: Int { 256 }
+    /// To keep so many bytes of a session's share of the log takes as long as to serve one connection more.
+    private static var keptBytesPerServed: Int { 512 }
+    /// To send so many does.
+    private static var sentBytesPerServed: Int { 4_096 }
 
     /// Serves each connection that was heard, then those that have something to be sent; the rest of these in
     /// the next turn, if they are very many.
@@ -53,8 +53,7 @@ extension EventLoop {
     /// Who traces is told when all are served; and who may see less from now on has been sent what it may
     /// still see.
     var mayServeMore: Bool {
-        servedCount < servedMax && hub.effort <= settlingEnd || hub.insight.hasTraces || isStopping
-            || isPolicyWaiting
+        servedCount < servedMax || hub.insight.hasTraces || isStopping || isPolicyWaiting
     }
 
     /// Closes the connections that are finished. Who is given up is told so before that.
@@ -188,8 +187,7 @@ extension EventLoop {
         if hub.sessions[session].outbox.sharedBytes > 0 {
             let before = hub.sessions[session].outbox.own.count
             hub.delivery.takeOverLog(session, &hub.sessions)
-            let kept = hub.sessions[session].outbox.own.count - before
-            hub.insight.count(steps: kept / Self.keptBytesPerStep)
+            servedCount += (hub.sessions[session].outbox.own.count - before) / Self.keptBytesPerServed
         }
         if hub.sessions[session].outbox.own.isEmpty {
             hub.delivery.takeBack(from: &hub.sessions[session].outbox.own)
@@ -208,7 +206,7 @@ extension EventLoop {
         switch writeOnce(connection) {
         case .bytes(let count):
             hub.insight.count(sent: count)
-            hub.insight.count(steps: count / Self.sentBytesPerStep)
+            servedCount += count / Self.sentBytesPerServed
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < total
             if hub.insight.hasTraces, count == total {
@@ -264,8 +262,8 @@ extension EventLoop {
     /// Takes what was sent out of the outbox, and notes whether it ended within a line.
     private mutating func noteSent(_ count: Int, _ connection: Connection) {
         let session = connection.session
-        let ofHeld = min(count, Int(hub.sessions[session].outbox.heldCount))
-        if ofHeld > 0 {
+        if hub.sessions[session].outbox.heldCount > 0 {
+            let ofHeld = min(count, Int(hub.sessions[session].outbox.heldCount))
             connection.isMidLine = !hub.sessions[session].outbox.noteHeldSent(ofHeld)
             if ofHeld == count { return }
             return noteSent(count - ofHeld, connection)

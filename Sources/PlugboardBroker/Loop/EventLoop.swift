@@ -26,7 +26,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// While one client alone asks for anything a turn does more, as that costs less for each line.
     private static var effortOfOne: UInt64 { 4 }
     /// One client is alone when no other was heard for so many turns.
-    private static var turnsOfOne: Int { 64 }
+    private static var turnsOfOne: Int { 16 }
     /// How long clients get to read what waits for them when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
@@ -57,12 +57,12 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var leaving = List<UInt64>()
     /// The hub's effort at which enough was done in this turn for clients that leave.
     var leavingEnd: UInt64 = 0
-    /// The hub's effort at which enough was told in this turn of what is owed, and enough was sent.
+    /// The hub's effort at which enough was told in this turn of what is owed.
     var settlingEnd: UInt64 = 0
     /// In this turn lines that were held back come before those of who is slow.
     private var areReleasedFirst = false
     /// Turns since more than one client was heard in one.
-    private var turnsSinceOthers = 0
+    private var turnsSinceOthers = turnsOfOne
     /// Connections that were served in this turn, of those that were only told something.
     var servedCount = 0
     /// The same as the constant but in tests.
@@ -283,7 +283,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if connection.isSlow, !ready.canWrite { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
             if canRead, !connection.isSlow { receive(connection) }
-            return true
+            return canRead
         }
         return true
     }
