@@ -7,8 +7,9 @@ import PlugboardWire
 
 /// The output of one session.
 struct Outbox: ~Copyable {
-    /// So long is a part that is held.
-    private static let heldBytesMin = 131_072
+    /// So long is a part that is held: longer than what many short lines of a turn come to, as these are copied
+    /// to memory that is there already.
+    private static let heldBytesMin = 786_432
     /// Long parts of earlier logs, the oldest first, and how much of that one was sent.
     private var held: [HeldBytes] = []
     private var heldSent: Int32 = 0
