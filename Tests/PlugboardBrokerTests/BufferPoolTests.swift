@@ -77,6 +77,8 @@ struct BufferPoolTests {
             pool.takeBack(from: &buffer)
             #expect(pool.bytes == min(number + 1, count) * BufferPool.blockBytesMax)
         }
+        pool.releaseAll()
+        #expect(pool.bytes == 0)
         var other = BufferPool()
         var large = ByteBuffer()
         large.reserve(BufferPool.blockBytesMax + 1)

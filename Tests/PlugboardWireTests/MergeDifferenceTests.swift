@@ -18,6 +18,17 @@ struct MergeDifferenceTests {
         return isPatch ? String(text(buffer).dropFirst(7)) : nil
     }
 
+    @Test("exist for as many names and values as the limit, and for no more")
+    func limit() {
+        // Each member has a name and a value; the object itself is one more.
+        for count in [MergeDifference.nodesMax / 2 - 1, MergeDifference.nodesMax / 2] {
+            let members = (1..<count).map { "\"a\($0)\":1," }.joined()
+            let expected = count * 2 + 1 <= MergeDifference.nodesMax ? #"{"z":2}"# : nil
+            #expect(patch("{\(members)\"z\":1}", "{\(members)\"z\":2}") == expected)
+            #expect(patch("{\"z\":1}", "{\(members)\"z\":2}") == nil)
+        }
+    }
+
     private func applied(_ patch: String, to value: String) -> String {
         var buffer = ByteBuffer()
         withBytes(patch) { patch in withBytes(value) { MergePatch.apply(patch, to: $0, into: &buffer) } }

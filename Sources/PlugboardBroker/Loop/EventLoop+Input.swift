@@ -32,15 +32,15 @@ extension EventLoop {
         slow.append(connection.token)
     }
 
-    /// Reads on where there is half a line, as much as fits the turn. Those that are left come first in the
-    /// next.
-    mutating func goOnWithSlow() {
+    /// Reads on where there is half a line, as much as fits the turn, or of `one` client at least. Those that are
+    /// left come first in the next.
+    mutating func goOnWithSlow(one: Bool) {
         if slow.isEmpty { return }
         let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
         var (count, freed) = (0, 0)
         while count < min(slow.count, Self.slowReadsPerTurn), hub.insight.receivedBytes <= bytesEnd,
             freed <= Self.readBytesPerTurn,
-            hub.delivery.hasRoomInLog, !hub.hasDoneEnough
+            hub.delivery.hasRoomInLog, !hub.hasDoneEnough || one && count == 0
         {
             count += 1
             guard let connection = connections.find(token: slow[count - 1]) else { continue }
@@ -211,10 +211,10 @@ extension EventLoop {
         }
     }
 
-    /// Goes on with clients that have read their replies.
-    mutating func goOnWithReleased() {
+    /// Goes on with clients that have read their replies, as much as fits the turn, or with `one` at least.
+    mutating func goOnWithReleased(one: Bool) {
         var count = 0
-        while count < released.count, hub.delivery.hasRoomInLog, !hub.hasDoneEnough {
+        while count < released.count, hub.delivery.hasRoomInLog, !hub.hasDoneEnough || one && count == 0 {
             count += 1
             guard let connection = connections.find(token: released[count - 1]) else { continue }
             connection.isReleased = false

@@ -59,7 +59,11 @@ extension EventLoop {
     /// Closes the connections that are finished. Who is given up is told so before that.
     mutating func closeFinished() throws {
         guard hub.delivery.dismissed.isEmpty else { return }
-        while closedCount < Self.closedPerTurn, let token = finished.popLast() {
+        var count = 0
+        defer { finished.removeFirst(count) }
+        while closedCount < Self.closedPerTurn, count < finished.count {
+            let token = finished[count]
+            count += 1
             guard let connection = connections.find(token: token),
                 connection.isFinished(hub.sessions[connection.session])
             else { continue }

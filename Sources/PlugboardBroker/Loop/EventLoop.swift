@@ -225,13 +225,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         turnsSinceOthers = reads + min(1, released.count + slow.count) > 1 ? 0 : turnsSinceOthers + 1
     }
 
-    /// Goes on with lines that may take long. Whoever comes second has none left of a turn that has done
-    /// enough, so it comes first in the next.
+    /// Goes on with lines that may take long. Of a turn that has done enough only one client has something left,
+    /// so the two take turns in being first.
     private mutating func goOnWithLines() {
         areReleasedFirst.toggle()
-        if areReleasedFirst { goOnWithReleased() }
-        goOnWithSlow()
-        if !areReleasedFirst { goOnWithReleased() }
+        let isFirst = areReleasedFirst || slow.isEmpty
+        if isFirst { goOnWithReleased(one: true) }
+        goOnWithSlow(one: !isFirst)
+        if !isFirst { goOnWithReleased(one: false) }
     }
 
     /// There is work that may take long: before that, whoever was heard is answered.
