@@ -13,7 +13,9 @@ struct ObservedTests {
         let bus = try await broker.connect()
         try await bus.publish("price", 7)
         let price = bus.observed("price", default: 1)
-        #expect(price.value == 1 && !price.isLive && price.revision == 0)
+        // The broker may have answered already.
+        let isDefault = price.value == 1 && !price.isLive && price.revision == 0
+        #expect(isDefault || price.value == 7 && price.revision == 1)
         try await until { price.isLive }
         #expect(price.value == 7 && price.revision == 1 && price.fault == nil)
     }
