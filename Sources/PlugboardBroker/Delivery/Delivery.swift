@@ -311,9 +311,9 @@ struct Delivery: ~Copyable {
         isMissed: Bool,
         _ filter: Filter?
     ) -> Telling {
-        isMissed
-            ? judge.tellingMissed(event, tail.value, filter)
-            : judge.telling(owed: event, tail, since: held, wasSent: wasSent, filter)
+        if isMissed { return judge.tellingMissed(event, tail.value, filter) }
+        guard let filter, let held else { return judge.telling(event, tail, wasSent: wasSent, filter) }
+        return judge.telling(event, number: tail.revision, since: held, tail, wasSent: wasSent, filter)
     }
 
     /// Whether anything is told of a change from one value to another.

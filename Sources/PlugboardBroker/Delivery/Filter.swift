@@ -75,40 +75,12 @@ enum Telling {
     case change
 }
 
-/// What the event under way came to for the filter that it was held against last: the next observer
-/// who asks for the same is told the same.
+/// What an event, or a value that was owed, came to for the filter that it was held against last: the next
+/// observer who asks for the same is told the same.
 struct Judgement {
-    /// Its number in the turn's log.
-    private var event: UInt64 = 0
-    private var filter: Filter?
-    private var wasSent = false
-    private var telling = Telling.nothing
-
-    /// What is known already for a filter; nil where it has to be looked at.
-    @inline(__always)
-    func telling(_ event: UInt64, wasSent: Bool, _ filter: Filter) -> Telling? {
-        guard self.event == event, self.wasSent == wasSent, let judged = self.filter,
-            filter.asksTheSame(as: judged)
-        else { return nil }
-        return telling
-    }
-
-    /// Keeps what was found, along with the piece of a `change` that lies in the hub.
-    mutating func keep(_ telling: Telling, _ event: UInt64, wasSent: Bool, _ filter: Filter) {
-        (self.event, self.wasSent, self.telling) = (event, wasSent, telling)
-        self.filter = filter
-    }
-
-    /// The piece is another's from now on.
-    mutating func forget() {
-        event = 0
-    }
-}
-
-/// The same for the value that was owed last.
-struct OwedJudgement {
-    /// Of the key's present value. With the value before it tells which key that is.
-    private var revision: UInt64 = 0
+    /// The event's number in the turn's log; of a value that was owed its revision.
+    private var number: UInt64 = 0
+    /// The value before one that was owed; it also tells which key that is of.
     private var held: HeldBytes?
     private var filter: Filter?
     private var wasSent = false
@@ -116,23 +88,27 @@ struct OwedJudgement {
 
     init() {}
 
-    /// What is known already.
-    func telling(_ revision: UInt64, _ held: HeldBytes, wasSent: Bool, _ filter: Filter) -> Telling? {
-        guard self.held === held, self.revision == revision, self.wasSent == wasSent,
-            let judged = self.filter, filter.asksTheSame(as: judged)
+    /// What is known already for a filter; nil where it has to be looked at.
+    @inline(__always)
+    func telling(_ number: UInt64, since held: HeldBytes?, wasSent: Bool, _ filter: Filter) -> Telling? {
+        guard self.number == number, self.held === held, self.wasSent == wasSent, let judged = self.filter,
+            filter.asksTheSame(as: judged)
         else { return nil }
         return telling
     }
 
-    /// Keeps what was found.
+    /// Keeps what was found, along with the piece of a `change` that lies in the hub.
     mutating func keep(
         _ telling: Telling,
-        _ revision: UInt64,
-        _ held: HeldBytes,
+        _ number: UInt64,
+        since held: HeldBytes?,
         wasSent: Bool,
         _ filter: Filter
     ) {
-        (self.telling, self.revision, self.wasSent) = (telling, revision, wasSent)
+        (self.number, self.wasSent, self.telling) = (number, wasSent, telling)
         (self.held, self.filter) = (held, filter)
     }
+
+    /// The piece is another's from now on.
+    mutating func forget() { (number, held) = (0, nil) }
 }

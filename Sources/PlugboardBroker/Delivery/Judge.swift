@@ -15,7 +15,6 @@ struct Judge: ~Copyable {
     /// The piece that the last `change` came to.
     private(set) var change = ByteBuffer()
     private var judgement = Judgement()
-    private var owedJudgement = OwedJudgement()
 
     init() {}
 
@@ -42,17 +41,19 @@ struct Judge: ~Copyable {
 
     // MARK: What is told
 
-    /// What is told of an event that may have been judged just before, for somebody who asks the same.
+    /// What is told of an event, or of a value that was owed, that may have been judged just before, for
+    /// somebody who asks the same; see `Judgement`.
     mutating func telling(
         _ event: Event,
         number: UInt64,
+        since held: HeldBytes? = nil,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter
     ) -> Telling {
-        if let known = judgement.telling(number, wasSent: wasSent, filter) { return known }
+        if let known = judgement.telling(number, since: held, wasSent: wasSent, filter) { return known }
         let telling = telling(event, tail, wasSent: wasSent, filter)
-        judgement.keep(telling, number, wasSent: wasSent, filter)
+        judgement.keep(telling, number, since: held, wasSent: wasSent, filter)
         return telling
     }
 
@@ -75,26 +76,8 @@ struct Judge: ~Copyable {
         return form(of: tail.value, since: old, wasSent: wasSent, filter)
     }
 
-    /// The same of a value that was owed, since one that several observers may have known.
-    mutating func telling(
-        owed event: Event,
-        _ tail: borrowing EventTail,
-        since held: HeldBytes?,
-        wasSent: Bool,
-        _ filter: Filter?
-    ) -> Telling {
-        guard let filter, let held else { return telling(event, tail, wasSent: wasSent, filter) }
-        if let known = owedJudgement.telling(tail.revision, held, wasSent: wasSent, filter) { return known }
-        let telling = telling(event, tail, wasSent: wasSent, filter)
-        owedJudgement.keep(telling, tail.revision, held, wasSent: wasSent, filter)
-        return telling
-    }
-
     /// The piece of the last `change` is another's from now on.
-    mutating func forget() {
-        judgement.forget()
-        owedJudgement = OwedJudgement()
-    }
+    mutating func forget() { judgement.forget() }
 
     /// What is told of a key that changed while the observer was away: what it knows of it isn't known
     /// here, so all of it may be new.

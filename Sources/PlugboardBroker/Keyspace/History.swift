@@ -163,9 +163,9 @@ struct History: ~Copyable {
     /// So much was written that the next turn's end begins another generation.
     var isGenerationFull: Bool { count - generationStart >= UInt64(Self.writesMax) }
 
-    /// Ends a turn. A generation keeps at most as many authors and observables as it has entries, so with two
-    /// of them for each new entry, all are gone when the next one is full. Observables that nothing needs any more are removed from their table, a
-    /// few at a time so that no turn is long.
+    /// Ends a turn. Observables that nothing needs any more are removed from their table, a few at a time so
+    /// that no turn is long. A generation keeps at most as many authors and as many observables as it has
+    /// entries: with two of them for each new entry, all are gone when the next generation is full.
     mutating func endTurn(removingFrom table: inout ObservableTable, _ authors: inout Authors) {
         time = 0
         if settled == count, passed.isEmpty { return }

@@ -32,8 +32,8 @@ extension EventLoop {
         slow.append(connection.token)
     }
 
-    /// Reads on where there is half a line, as much as fits the turn, or of `one` client at least. Those that are
-    /// left come first in the next.
+    /// Reads on where there is half a line, as much as fits the turn, or of `one` client at least. Those that
+    /// are left come first in the next.
     mutating func goOnWithSlow(one: Bool) {
         if slow.isEmpty { return }
         let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn

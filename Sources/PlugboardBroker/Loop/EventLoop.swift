@@ -225,8 +225,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         turnsSinceOthers = reads + min(1, released.count + slow.count) > 1 ? 0 : turnsSinceOthers + 1
     }
 
-    /// Goes on with lines that may take long. Of a turn that has done enough only one client has something left,
-    /// so the two take turns in being first.
+    /// Goes on with lines that may take long. Of a turn that has done enough only one client has something
+    /// left, so the two take turns in being first.
     private mutating func goOnWithLines() {
         areReleasedFirst.toggle()
         let isFirst = areReleasedFirst || slow.isEmpty
