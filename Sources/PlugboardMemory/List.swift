@@ -184,7 +184,15 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
     @inline(never)
     mutating func grow() {
         // Many lists never have more than one element, such as a subscription's keys.
-        let wanted = capacity == 0 ? 1 : max(capacity * 2, 4)
+        reallocate(capacity == 0 ? 1 : max(capacity * 2, 4))
+    }
+
+    /// Makes room for `count` elements, and no more.
+    public mutating func reserve(_ count: Int) {
+        if count > Int(capacity) { reallocate(Int32(count)) }
+    }
+
+    private mutating func reallocate(_ wanted: Int32) {
         // For a large piece, `realloc` moves pages instead of copying bytes.
         let bytes = Int(wanted) * MemoryLayout<Element>.stride
         guard let fresh = unsafe realloc(base, bytes) else {

@@ -362,7 +362,7 @@ struct OwedKeysTests {
                 model.append((index, revision))
             } else {
                 #expect(!model.contains { $0.0 == index })
-                let owed = OwedKey(observables[index], 0, revision: revision, event: revision, held: nil)
+                let owed = OwedKey(observables[index], revision: revision, event: revision)
                 keys.append(owed)
                 model.append((index, revision))
             }

@@ -49,6 +49,8 @@ final class Backlog {
     private(set) var isReady = false
     /// Ready, and of an update to a key that is owed already only the revision has to be noted.
     private(set) var isRenewed = false
+    /// Paused, and of an update to any key nothing else has to be noted than that it is owed.
+    private(set) var isPausedPlainly = false
 
     init() {
         // Any number that differs from backlog to backlog.
@@ -84,6 +86,7 @@ final class Backlog {
     func state(
         from phase: UInt8,
         _ phases: borrowing Phases,
+        _ keyspace: borrowing Keyspace,
         replayed: () -> ObservableHandle?
     ) -> State {
         if awaitsReply { return .reply }
@@ -94,7 +97,7 @@ final class Backlog {
         if !phases.isEmpty, let observable = gated(next, replayed), phases.holds(observable, from: phase) {
             return .phase(observable)
         }
-        return isHeld(next) ? .window : .room
+        return isHeld(next, keyspace) ? .window : .room
     }
 
     /// The key at whose gate something waits, if that is closed.
@@ -108,11 +111,11 @@ final class Backlog {
     }
 
     /// The rhythm holds it.
-    private func isHeld(_ next: Next) -> Bool {
+    private func isHeld(_ next: Next, _ keyspace: borrowing Keyspace) -> Bool {
         guard let window else { return false }
         switch next {
         case .nothing, .synced, .gap, .replayed: return false
-        case .key(let owed): return window.holds(keys[owed].keyHash, event: keys[owed].event)
+        case .key(let owed): return window.holds(keyspace[keys[owed].observable].hash, event: keys[owed].event)
         case .line: return lines.frontHeader.map { window.holds($0.keyHash, event: $0.event) } ?? false
         }
     }
@@ -130,12 +133,13 @@ final class Backlog {
 
     // MARK: Changes of state
 
-    func pause() { isPaused = true }
+    /// Whatever comes is owed. `isPlain`: the newest value of each key is told, and as it is.
+    func pause(isPlain: Bool) { (isPaused, isPausedPlainly) = (true, isPlain) }
 
-    func resume() { (isPaused, steps) = (false, 0) }
+    func resume() { (isPaused, isPausedPlainly, steps) = (false, false, 0) }
 
     /// Lets so many lines pass that are owed; none that are still to come.
-    func step(_ count: Int) { steps = min(count, owedCount) }
+    func step(_ count: Int) { (isPausedPlainly, steps) = (false, min(count, owedCount)) }
 
     func awaitReply() { awaitsReply = true }
 
@@ -197,12 +201,11 @@ extension Backlog {
         try Self.always.hold("a gap that is awaited is there", !awaitsGap || lines.hasGap)
         try Self.always.hold("only what is ready is renewed in passing", !isRenewed || isReady)
         try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)
+        try Self.always.hold("nothing passes where all is just owed", !isPausedPlainly || isPaused && steps == 0)
     }
 
     /// Bytes that it keeps of lines.
     var lineBytes: Int {
-        var written = 0
-        keys.forEach { written += $0.writtenCost }
-        return lines.byteCount + written
+        lines.byteCount + keys.writtenCost
     }
 }

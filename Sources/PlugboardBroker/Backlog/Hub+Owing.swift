@@ -26,16 +26,24 @@ extension Hub {
     }
 
     /// What nearly every update is for a reader that has stopped: the key is owed already, and
-    /// nothing but its revision changes. False where there is more to it.
+    /// nothing but its revision changes. Or nothing passes, and the key is just owed from now on. False where
+    /// there is more to it.
     @inline(__always)
     mutating func renewOwed(
         _ observable: ObservableHandle,
         _ revision: UInt64,
         to subscription: SubscriptionHandle
     ) -> Bool {
-        guard let backlog = matching[subscription].backlog, backlog.isRenewed,
-            let owed = place(of: observable, in: backlog), backlog.keys[owed].isPlain
+        guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly
         else { return false }
+        guard let owed = place(of: observable, in: backlog) else {
+            guard backlog.isPausedPlainly, sessions[matching[subscription].session].isOpen else { return false }
+            insight.count(steps: Self.stepsPerOwedEvent)
+            let owed = OwedKey(observable, revision: revision, event: delivery.eventNumber)
+            appendOwed(owed, to: subscription, backlog)
+            return true
+        }
+        guard backlog.keys[owed].isPlain else { return false }
         backlog.keys.fold(owed, revision: revision, event: delivery.eventNumber)
         return true
     }
@@ -121,30 +129,30 @@ extension Hub {
         let backlog = openBacklog(of: subscription).backlog
         insight.count(steps: Self.stepsPerOwedEvent)
         guard let place = place(of: observable, in: backlog) else {
-            let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
-            var owed = OwedKey(
-                observable,
-                keyspace[observable].hash,
-                revision: tail.revision,
-                event: delivery.eventNumber,
-                held: needsOld ? delivery.hold(tail.old) : nil
-            )
+            var owed = OwedKey(observable, revision: tail.revision, event: delivery.eventNumber)
             owed.isGated = isGated
             owed.wasSent = wasSent(observable, subscription)
-            return appendOwed(owed, to: subscription)
+            let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
+            return appendOwed(owed, holding: needsOld ? delivery.hold(tail.old) : nil, to: subscription, backlog)
         }
         // A key of the snapshot that goes before it was told was never there for this observer.
         if backlog.keys[place].isInitial, event == .delete { return forgetOwed(place, of: subscription) }
         backlog.keys[place].isGated = isGated
-        backlog.keys[place].unacknowledged = nil
+        backlog.keys.note(unacknowledged: nil, at: place)
         backlog.keys.fold(place, revision: tail.revision, event: delivery.eventNumber)
     }
 
     /// Owes one key more. A session that is owed too many is given up.
-    mutating func appendOwed(_ owed: OwedKey, to subscription: SubscriptionHandle) {
-        let (backlog, catchup) = openBacklog(of: subscription)
-        backlog.keys.append(owed)
+    mutating func appendOwed(
+        _ owed: OwedKey,
+        holding held: HeldBytes? = nil,
+        to subscription: SubscriptionHandle,
+        _ backlog: Backlog
+    ) {
+        let place = backlog.keys.append(owed)
+        if let held { backlog.keys.hold(held, at: place) }
         keyspace[owed.observable].owedBy += 1
+        let catchup = sessions[matching[subscription].session].makeCatchup()
         catchup.owedCount += 1
         if catchup.owedCount > Limits.owedKeysMax || catchup.owedCount % Self.owedKeysPerCount == 0 {
             checkOwed(of: subscription)
@@ -164,10 +172,9 @@ extension Hub {
     /// Takes a key out of what is owed. Its observable may be needed no longer.
     mutating func forgetOwed(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
         let (backlog, catchup) = openBacklog(of: subscription)
-        let owed = backlog.keys.remove(place)
-        keyspace[owed.observable].owedBy -= 1
         catchup.owedCount -= 1
-        catchup.queuedBytes -= owed.writtenCost
+        catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
+        keyspace[backlog.keys.remove(place).observable].owedBy -= 1
     }
 
     /// Who is told all is still owed the value from before this event, as that is about to change:
@@ -183,13 +190,13 @@ extension Hub {
         else { return true }
         let catchup = openBacklog(of: subscription).catchup
         var line = ByteBuffer()
-        appendLine(of: backlog.keys[owed], subscription, to: &line)
+        appendLine(of: backlog.keys[owed], backlog.keys.notes(at: owed), subscription, to: &line)
         let cost = LineQueue.cost(ofLine: line.count)
         guard catchup.queuedBytes + cost <= Limits.queueBytesMax else {
             dropAwaited(owed, observable, event, revision, of: subscription, backlog)
             return false
         }
-        backlog.keys[owed].held = HeldBytes(line.bytes)
+        backlog.keys.hold(HeldBytes(line.bytes), at: owed)
         backlog.keys[owed].isWritten = true
         catchup.queuedBytes += cost
         return true

@@ -204,8 +204,7 @@ extension Hub {
     ) {
         let backlog = openBacklog(of: subscription).backlog
         guard let owed = place(of: observable, in: backlog) else {
-            let hash = keyspace[observable].hash
-            return appendOwed(OwedKey(observable, hash, revision: revision, .unsure), to: subscription)
+            return appendOwed(OwedKey(observable, revision: revision, .unsure), to: subscription, backlog)
         }
         backlog.keys.noteMissed(owed)
         if backlog.keys[owed].revision < revision {

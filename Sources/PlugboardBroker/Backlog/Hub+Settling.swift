@@ -10,7 +10,7 @@ import PlugboardWire
 extension Hub {
     /// What a subscription with a backlog waits for.
     func state(of subscription: SubscriptionHandle, _ backlog: Backlog) -> Backlog.State {
-        backlog.state(from: matching[subscription].phase, phases) {
+        backlog.state(from: matching[subscription].phase, phases, keyspace) {
             // An event that may not be seen waits for no gate: it is passed over, and nobody would say when
             // that opens.
             let session = matching[subscription].session
@@ -183,20 +183,20 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ backlog: Backlog
     ) -> Bool {
-        let owed = backlog.keys[place]
+        let (owed, notes) = (backlog.keys[place], backlog.keys.notes(at: place))
         let session = matching[subscription].session
         let before = sessions[session].outbox.own.count
         if owed.isWritten {
-            if let line = owed.held { sessions[session].outbox.own.append(line.bytes) }
+            if let line = notes.held { sessions[session].outbox.own.append(line.bytes) }
         } else {
             var buffer = sessions.takeOwn(of: session)
-            appendLine(of: owed, subscription, to: &buffer)
+            appendLine(of: owed, notes, subscription, to: &buffer)
             sessions.giveBack(buffer, to: session)
         }
         let isTold = sessions[session].outbox.own.count > before
         if isTold {
             backlog.noteTold(owed.revision)
-            noteWindow(of: subscription, owed.keyHash)
+            noteWindow(of: subscription, keyspace[owed.observable].hash)
         }
         forgetOwed(place, of: subscription)
         keyspace.removeIfUnneeded(owed.observable)
@@ -206,16 +206,17 @@ extension Hub {
     /// The line of an owed key as it is now; none where the observer has nothing to be told of it.
     mutating func appendLine(
         of owed: OwedKey,
+        _ notes: OwedNotes,
         _ subscription: SubscriptionHandle,
         to buffer: inout ByteBuffer
     ) {
         var tail = keyspace.tail(of: owed.observable, isInitial: owed.isInitial)
-        if let held = owed.held { tail.old = held.bytes.kept }
+        if let held = notes.held { tail.old = held.bytes.kept }
         tail.skipped = owed.skipped
         tail.revision = owed.revision
         var ending = ByteBuffer()
         appendEnd(of: owed.observable, to: &ending)
-        if let names = owed.unacknowledged { ending.append(names.bytes) }
+        if let names = notes.unacknowledged { ending.append(names.bytes) }
         tail.ending = ending.bytes.kept
         let event: Event = keyspace[owed.observable].hasValue ? .update : .delete
         // What was there at the start and is gone by now was never there for this observer.
@@ -223,7 +224,7 @@ extension Hub {
         let telling = delivery.telling(
             owed: event,
             tail,
-            since: owed.held,
+            since: notes.held,
             wasSent: owed.wasSent,
             isMissed: owed.isMissed,
             matching[subscription].filter

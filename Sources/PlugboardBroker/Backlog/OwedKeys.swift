@@ -5,90 +5,25 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// One key that is owed.
-struct OwedKey {
-    /// What the observer knows of the key.
-    enum Knowledge: UInt8 {
-        /// The value that it was told last.
-        case told
-        /// Nothing: the key is part of the snapshot.
-        case nothing
-        /// It isn't known here, as the observer was away.
-        case unsure
-    }
-
-    let observable: ObservableHandle
-    /// The hash of its key.
-    let keyHash: UInt64
-    /// The newest revision, a delete's too.
-    var revision: UInt64
-    /// The number of that event in the turn's log; 0 where it came before the observer.
-    var event: UInt64
-    /// The value that the observer saw last, where its lines need it; or the whole line, where
-    /// that `isWritten`.
-    var held: HeldBytes?
-    /// Who had not acknowledged when time was up: the encoded names.
-    var unacknowledged: HeldBytes?
-    /// Updates folded into the newest.
-    var skipped: UInt32 = 0
-    fileprivate(set) var knowledge = Knowledge.told
-    /// Waits for observers of an earlier phase; only then may something be noted of acknowledgements.
-    var isGated = false
-    /// The observer was sent what is held.
-    var wasSent = false
-    /// Its line was made before the value changed; empty where the observer is told nothing.
-    var isWritten = false
-    /// The place of the key that comes before it, −1 for none; `freePlace` where nothing is owed.
-    fileprivate var previous: OwedKeys.Place = -1
-    fileprivate var next: OwedKeys.Place = -1
-
-    /// The observer knows the key, and it waits for nobody else.
-    @inline(__always) var isPlain: Bool { !isInitial && !isGated }
-    @inline(__always) var isInitial: Bool { knowledge == .nothing }
-    var isMissed: Bool { knowledge == .unsure }
-
-    /// What a key that is owed is counted for, in bytes: no more is kept of it, about.
-    static let countedBytes = 56
-
-    /// What a line that was made takes of the room for lines.
-    var writtenCost: Int {
-        guard isWritten, let held else { return 0 }
-        return LineQueue.cost(ofLine: held.count)
-    }
-
-    /// One update more is folded into the newest.
-    @inline(__always)
-    mutating func countSkipped() {
-        if skipped < .max { skipped += 1 }
-    }
-
-    /// `synced` follows when it was told.
-    var isAwaited: Bool { knowledge != .told }
-
-    /// An event that has to wait.
-    init(_ observable: ObservableHandle, _ keyHash: UInt64, revision: UInt64, event: UInt64, held: HeldBytes?)
-    {
-        self.observable = observable
-        self.keyHash = keyHash
-        self.revision = revision
-        self.event = event
-        self.held = held
-    }
-
-    /// What came before the observer.
-    init(_ observable: ObservableHandle, _ keyHash: UInt64, revision: UInt64, _ knowledge: Knowledge) {
-        self.init(observable, keyHash, revision: revision, event: 0, held: nil)
-        self.knowledge = knowledge
-    }
-}
-
 /// Owed keys by age, each found at once. Who adds and removes counts them in their keyspace.
 struct OwedKeys: ~Copyable {
     /// Where a key stands among those that are owed.
     typealias Place = Int32
 
-    private var entries: [OwedKey] = []
-    private var free = List<Place>()
+    /// A key and its neighbours in the chain.
+    private struct Entry: BitwiseCopyable {
+        var key: OwedKey
+        /// The place of the key that comes before it, −1 for none; `freePlace` where nothing is owed.
+        var previous: Place = -1
+        /// The place of the key behind it, or the next one that is free; −1 for none.
+        var next: Place = -1
+    }
+
+    private var entries = List<Entry>()
+    /// Of each place, or of none behind the last that has some.
+    private var notes: [OwedNotes] = []
+    /// The first place that is free.
+    private var free: Place = -1
     /// Open addressing; −1 where a slot is empty.
     private var index = List<Place>()
     private static let freePlace: Place = -2
@@ -109,9 +44,31 @@ struct OwedKeys: ~Copyable {
     /// One that is owed.
     subscript(place: Place) -> OwedKey {
         @inline(__always)
-        _read { yield entries[Int(place)] }
+        _read { yield entries[Int(place)].key }
         @inline(__always)
-        _modify { yield &entries[Int(place)] }
+        _modify { yield &entries[Int(place)].key }
+    }
+
+    /// What is kept of a key besides.
+    func notes(at place: Place) -> OwedNotes {
+        notes.indices.contains(Int(place)) ? notes[Int(place)] : OwedNotes()
+    }
+
+    /// Keeps the value that an observer saw last, or its line where that was made.
+    mutating func hold(_ bytes: HeldBytes?, at place: Place) {
+        if bytes != nil || notes.indices.contains(Int(place)) { withNotes(at: place) { $0.held = bytes } }
+    }
+
+    /// Keeps who had not acknowledged a key when time was up.
+    mutating func note(unacknowledged names: HeldBytes?, at place: Place) {
+        guard names != nil || notes.indices.contains(Int(place)) else { return }
+        withNotes(at: place) { $0.unacknowledged = names }
+    }
+
+    /// What the line of a key takes of the room for lines, if it was made.
+    func writtenCost(of place: Place) -> Int {
+        guard self[place].isWritten, let line = notes(at: place).held else { return 0 }
+        return LineQueue.cost(ofLine: line.count)
     }
 
     /// The key that comes next.
@@ -143,13 +100,15 @@ struct OwedKeys: ~Copyable {
     }
 
     /// Adds a key that is not owed yet, at the end.
-    mutating func append(_ owed: OwedKey) {
-        if (count + 1) * 256 > index.count * filledMax { growIndex() }
+    @discardableResult
+    mutating func append(_ owed: OwedKey) -> Place {
+        if (count + 1) * 256 > index.count * filledMax { makeIndex(of: max(8, index.count * 2)) }
         let place = put(owed)
         link(place)
         fill(owed.observable, place)
         count += 1
         if owed.isAwaited { awaitedCount += 1 }
+        return place
     }
 
     /// Adds keys that are not owed yet and whose events came before the observer, all in the order of their
@@ -157,7 +116,7 @@ struct OwedKeys: ~Copyable {
     mutating func insert(_ older: [OwedKey]) {
         var behind = last
         for owed in older.reversed() {
-            while behind >= 0, entries[Int(behind)].revision > owed.revision {
+            while behind >= 0, self[behind].revision > owed.revision {
                 behind = entries[Int(behind)].previous
             }
             append(owed)
@@ -168,8 +127,7 @@ struct OwedKeys: ~Copyable {
     /// Moves a key to the end, with its newest revision and the event of that.
     @inline(__always)
     mutating func renew(_ place: Place, revision: UInt64, event: UInt64) {
-        entries[Int(place)].revision = revision
-        entries[Int(place)].event = event
+        (self[place].revision, self[place].event) = (revision, event)
         if place != last { moveToEnd(place) }
     }
 
@@ -177,15 +135,15 @@ struct OwedKeys: ~Copyable {
     /// nothing was left out.
     @inline(__always)
     mutating func fold(_ place: Place, revision: UInt64, event: UInt64) {
-        if !entries[Int(place)].isInitial { entries[Int(place)].countSkipped() }
+        if !self[place].isInitial { self[place].countSkipped() }
         renew(place, revision: revision, event: event)
     }
 
     /// The observer missed a write of a key that it is owed already, before that.
     mutating func noteMissed(_ place: Place) {
-        entries[Int(place)].countSkipped()
-        if entries[Int(place)].isAwaited { return }
-        entries[Int(place)].knowledge = .unsure
+        self[place].countSkipped()
+        if self[place].isAwaited { return }
+        self[place].noteMissed()
         awaitedCount += 1
     }
 
@@ -207,13 +165,12 @@ struct OwedKeys: ~Copyable {
     /// Takes a key out, letting go of what was held for it.
     @discardableResult
     mutating func remove(_ place: Place) -> OwedKey {
-        let owed = entries[Int(place)]
+        let owed = self[place]
         unlink(place)
         clear(owed.observable)
-        entries[Int(place)].held = nil
-        entries[Int(place)].unacknowledged = nil
-        entries[Int(place)].previous = Self.freePlace
-        free.append(place)
+        if notes.indices.contains(Int(place)) { notes[Int(place)] = OwedNotes() }
+        (entries[Int(place)].previous, entries[Int(place)].next) = (Self.freePlace, free)
+        free = place
         count -= 1
         if owed.isAwaited { awaitedCount -= 1 }
         return owed
@@ -221,7 +178,7 @@ struct OwedKeys: ~Copyable {
 
     @inline(__always)
     private func isAt(_ place: Place, _ observable: ObservableHandle) -> Bool {
-        entries.indices.contains(Int(place)) && entries[Int(place)].observable == observable
+        entries.indices.contains(Int(place)) && entries[Int(place)].key.observable == observable
             && entries[Int(place)].previous != Self.freePlace
     }
 
@@ -241,12 +198,19 @@ struct OwedKeys: ~Copyable {
     }
 
     private mutating func put(_ owed: OwedKey) -> Place {
-        if let place = free.popLast() {
-            entries[Int(place)] = owed
-            return place
+        guard free >= 0 else {
+            entries.append(Entry(key: owed))
+            return Place(truncatingIfNeeded: entries.count - 1)
         }
-        entries.append(owed)
-        return Place(truncatingIfNeeded: entries.count - 1)
+        let place = free
+        free = entries[Int(place)].next
+        entries[Int(place)].key = owed
+        return place
+    }
+
+    private mutating func withNotes(at place: Place, _ change: (inout OwedNotes) -> Void) {
+        while notes.count <= Int(place) { notes.append(OwedNotes()) }
+        change(&notes[Int(place)])
     }
 
     private mutating func link(_ place: Place) {
@@ -274,7 +238,7 @@ extension OwedKeys {
         if index.isEmpty { return nil }
         var slot = home(observable)
         while index[slot] >= 0 {
-            if entries[Int(index[slot])].observable == observable { return slot }
+            if self[index[slot]].observable == observable { return slot }
             slot = (slot + 1) & (index.count - 1)
         }
         return nil
@@ -292,7 +256,7 @@ extension OwedKeys {
         let mask = index.count - 1
         var next = (gap + 1) & mask
         while index[next] >= 0 {
-            let home = home(entries[Int(index[next])].observable)
+            let home = home(self[index[next]].observable)
             if (next - home) & mask >= (next - gap) & mask {
                 index[gap] = index[next]
                 gap = next
@@ -302,14 +266,12 @@ extension OwedKeys {
         index[gap] = -1
     }
 
-    private mutating func growIndex() { makeIndex(of: max(8, index.count * 2)) }
-
     private mutating func makeIndex(of slots: Int) {
-        entries.reserveCapacity(slots * filledMax / 256)
+        entries.reserve(slots * filledMax / 256)
         index = List(repeating: -1, count: slots)
         var place = first
         while place >= 0 {
-            fill(entries[Int(place)].observable, place)
+            fill(self[place].observable, place)
             place = entries[Int(place)].next
         }
     }
@@ -329,34 +291,43 @@ extension OwedKeys {
         var (previous, place, found, awaited) = (Place(-1), first, 0, 0)
         var event: UInt64 = 0
         while place >= 0, found <= entries.count {
-            let owed = entries[Int(place)]
+            let owed = self[place]
             try Self.always.hold("what is owed is there", living.observables.contains(owed.observable))
             let key = String(keyspace[owed.observable].key)
-            let isOfKey = keyspace[owed.observable].hash == owed.keyHash
-            try Self.always.hold("each knows the hash of its key", isOfKey, of: key)
-            try Self.always.hold("each knows who is before it", owed.previous == previous, of: key)
+            let isBehind = entries[Int(place)].previous == previous
+            try Self.always.hold("each knows who is before it", isBehind, of: key)
             try Self.always.hold("each is found", find(owed.observable) == place, of: key)
             try Self.always.hold("the oldest comes first", !isSorted || owed.event >= event, of: key)
             owedBy[owed.observable, default: 0] += 1
             event = owed.event
             found += 1
             if owed.isAwaited { awaited += 1 }
-            (previous, place) = (place, owed.next)
+            (previous, place) = (place, entries[Int(place)].next)
         }
         try Self.always.agree("its count is that of its chain", count, found)
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
         try Self.always.agree("the chain ends with the newest", last, previous)
-        try Self.always.agree("a place is free or a key's", entries.count, found + free.count)
+        try Self.always.agree("a place is free or a key's", entries.count, found + countFree())
         let indexed = index.indices.count { index[$0] >= 0 }
         try Self.always.agree("the index has each key once", indexed, found)
     }
 
-    /// All that is owed, the oldest first.
-    func forEach(_ body: (OwedKey) -> Void) {
-        var place = first
-        while place >= 0 {
-            body(entries[Int(place)])
+    private func countFree() -> Int {
+        var (place, found) = (free, 0)
+        while place >= 0, found <= entries.count {
+            found += entries[Int(place)].previous == Self.freePlace ? 1 : 0
             place = entries[Int(place)].next
         }
+        return found
+    }
+
+    /// What all lines that were made take of the room for lines.
+    var writtenCost: Int {
+        var (place, cost) = (front, 0)
+        while let written = place {
+            cost += writtenCost(of: written)
+            place = self.place(after: written)
+        }
+        return cost
     }
 }

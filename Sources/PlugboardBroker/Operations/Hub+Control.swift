@@ -12,7 +12,10 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        openBacklog(of: subscription).backlog.pause()
+        let isPlain =
+            matching[subscription].delivery == .latest && matching[subscription].filter == nil
+            && !matching[subscription].kind.hasOld
+        openBacklog(of: subscription).backlog.pause(isPlain: isPlain)
         replyControl(request, line, subscription, session)
     }
 

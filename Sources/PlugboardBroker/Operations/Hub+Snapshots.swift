@@ -31,8 +31,7 @@ extension Hub {
         var own: [OwedKey] = []
         while let key = runs.popFirst(keyspace) {
             if own.last?.observable == key.observable { continue }
-            let hash = keyspace[key.observable].hash
-            own.append(OwedKey(key.observable, hash, revision: key.revision, .nothing))
+            own.append(OwedKey(key.observable, revision: key.revision, .nothing))
         }
         return own
     }
@@ -40,7 +39,6 @@ extension Hub {
     /// A delete that the observer missed.
     private mutating func missed(_ entry: History.Entry) -> OwedKey {
         keyspace.keepDeleter(entry.author, of: entry.observable)
-        let hash = keyspace[entry.observable].hash
-        return OwedKey(entry.observable, hash, revision: entry.revision, .unsure)
+        return OwedKey(entry.observable, revision: entry.revision, .unsure)
     }
 }

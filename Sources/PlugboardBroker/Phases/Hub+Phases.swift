@@ -179,8 +179,8 @@ extension Hub {
     ) {
         guard let unacknowledged, let backlog = matching[subscription].backlog,
             let owed = place(of: observable, in: backlog), backlog.keys[owed].isGated,
-            backlog.keys[owed].unacknowledged == nil
+            backlog.keys.notes(at: owed).unacknowledged == nil
         else { return }
-        backlog.keys[owed].unacknowledged = unacknowledged
+        backlog.keys.note(unacknowledged: unacknowledged, at: owed)
     }
 }

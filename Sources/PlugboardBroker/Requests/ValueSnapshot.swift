@@ -132,8 +132,7 @@ final class ValueSnapshot {
             delivery.concerns(.update, from: Span(), to: keyspace[observable].value, filter),
             backlog.keys.find(observable) == nil
         else { return }
-        let hash = keyspace[observable].hash
-        backlog.keys.append(OwedKey(observable, hash, revision: key.revision, .nothing))
+        backlog.keys.append(OwedKey(observable, revision: key.revision, .nothing))
         keyspace[observable].owedBy += 1
     }
 }
