@@ -51,11 +51,12 @@ public struct Handle<Element: ~Copyable>: Hashable, Sendable, BitwiseCopyable {
 @safe
 public struct Slab<Element: ~Copyable>: ~Copyable {
     /// The bytes before the element in its cell: the generation (4 bytes) and, in a free cell, the next
-    /// free slot (4 bytes).
+    /// free slot (4 bytes). In the element's place a free cell has the free slot before it (4 bytes), which
+    /// means nothing in the first one.
     @usableFromInline static var headerBytes: Int { max(8, MemoryLayout<Element>.alignment) }
     @usableFromInline static var cellBytes: Int {
         let alignment = max(8, MemoryLayout<Element>.alignment)
-        return (headerBytes &+ MemoryLayout<Element>.size &+ alignment &- 1) & ~(alignment &- 1)
+        return (headerBytes &+ max(4, MemoryLayout<Element>.size) &+ alignment &- 1) & ~(alignment &- 1)
     }
     /// The generation of a slot that is never used. It is even, so no handle that a slab made has it. It
     /// isn't 0, so it differs from `Handle.none`.
@@ -69,6 +70,8 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     /// The first free slot; 0 if there is none.
     private var freeSlot: UInt32 = 0
     public private(set) var count = 0
+    /// No slot that was given back had a later generation.
+    private var laterGeneration: UInt32 = 0
 
     public init() {
         precondition(MemoryLayout<Element>.alignment <= 16)
@@ -114,11 +117,61 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         unsafe cell(handle.slot)
             .storeBytes(of: generation == 0 ? Slab.noGeneration : generation, as: UInt32.self)
         if generation != 0 {
-            unsafe cell(handle.slot).storeBytes(of: freeSlot, toByteOffset: 4, as: UInt32.self)
-            freeSlot = handle.slot
+            let element = unsafe address.move()
+            count -= 1
+            link(handle.slot)
+            return element
         }
         count -= 1
         return unsafe address.move()
+    }
+
+    /// Gives back the memory of free slots behind the last element, if most of the slots are free. Looks at
+    /// `visits` of them; returns whether there is nothing more to do. All handles stay what they are.
+    public mutating func shrink(visits: Int) -> Bool {
+        guard capacity > Slab.keptSlots, count < used / 4 else { return true }
+        var left = visits
+        while left > 0, dropLast() { left -= 1 }
+        let wanted = max(Slab.keptSlots, used)
+        if wanted < capacity {
+            capacity = wanted
+            unsafe cells = Slab.grown(cells, to: Int(capacity) * Slab.cellBytes)
+        }
+        return left > 0
+    }
+
+    /// Has one slot less, if the last one is free.
+    private mutating func dropLast() -> Bool {
+        let last = used - 1
+        let generation = generation(of: last)
+        guard last > 0, generation & 1 == 0, generation != Slab.noGeneration else { return false }
+        unlink(last)
+        laterGeneration = max(laterGeneration, generation)
+        used = last
+        return true
+    }
+
+    /// So few slots are kept in any case.
+    private static var keptSlots: UInt32 { 1_024 }
+
+    /// A slot becomes the first free one.
+    private mutating func link(_ slot: UInt32) {
+        if freeSlot != 0 { storeFree(before: freeSlot, slot) }
+        unsafe cell(slot).storeBytes(of: freeSlot, toByteOffset: 4, as: UInt32.self)
+        freeSlot = slot
+    }
+
+    /// A slot is free no longer.
+    private mutating func unlink(_ slot: UInt32) {
+        let next = unsafe cell(slot).load(fromByteOffset: 4, as: UInt32.self)
+        guard slot != freeSlot else { return freeSlot = next }
+        let previous = unsafe cell(slot).load(fromByteOffset: Slab.headerBytes, as: UInt32.self)
+        unsafe cell(previous).storeBytes(of: next, toByteOffset: 4, as: UInt32.self)
+        if next != 0 { storeFree(before: next, previous) }
+    }
+
+    private func storeFree(before slot: UInt32, _ previous: UInt32) {
+        unsafe cell(slot).storeBytes(of: previous, toByteOffset: Slab.headerBytes, as: UInt32.self)
     }
 
     /// The element that `handle` names. A stale handle stops the program. If it may be stale, ask
@@ -163,11 +216,11 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     private mutating func takeSlot() -> UInt32 {
         if freeSlot != 0 {
             let slot = freeSlot
-            freeSlot = unsafe cell(slot).load(fromByteOffset: 4, as: UInt32.self)
+            unlink(slot)
             return slot
         }
         if used == 0 { addSlot(generation: Slab.noGeneration) }
-        addSlot(generation: 0)
+        addSlot(generation: laterGeneration)
         return used - 1
     }
 

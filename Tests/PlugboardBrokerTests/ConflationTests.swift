@@ -375,7 +375,7 @@ struct OwedKeysTests {
 }
 
 /// Random numbers that are the same for the same seed.
-struct SplitMix {
+struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }

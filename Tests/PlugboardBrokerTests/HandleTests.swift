@@ -42,6 +42,29 @@ struct HandleTests {
         #expect(!hasFirst && hasSecond && slab[other] == "other")
     }
 
+    @Test("a slab that gives memory back refuses old handles, in the same places, too", arguments: [1, 100, 10_000])
+    func shrinking(visits: Int) {
+        var slab = Slab<UInt32>()
+        let handles = (0..<5_000 as Range<UInt32>).map { slab.insert($0) }
+        let isFull = slab.shrink(visits: visits)
+        #expect(isFull, "most slots have elements")
+        var generator = SplitMix(seed: UInt64(visits))
+        for handle in handles[600...].shuffled(using: &generator) { _ = slab.remove(handle) }
+        var pieces = 1
+        while !slab.shrink(visits: visits) { pieces += 1 }
+        #expect(pieces == (visits == 10_000 ? 1 : 4_400 / visits + 1))
+        // Slots below those that have gone are free as before, and the list of them is whole.
+        let fresh = (0..<5_000 as Range<UInt32>).map { slab.insert($0 + 10_000) }
+        #expect(Set(fresh.map(\.slot)).count == 5_000)
+        #expect(slab.count == 5_600)
+        for (number, handle) in fresh.enumerated() { #expect(slab[handle] == UInt32(number + 10_000)) }
+        for handle in handles[..<600] { #expect(slab[handle] == handle.slot - 1) }
+        for handle in handles[600...] {
+            let isThere = slab.contains(handle)
+            #expect(!isThere)
+        }
+    }
+
     @Test("a handle is the same after it was kept as a number")
     func words() {
         var slab = Slab<Int>()

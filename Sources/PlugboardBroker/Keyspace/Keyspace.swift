@@ -1,9 +1,9 @@
 // The room of keys: what each key holds, who wrote it, what was written last, and what a value is
 // bound to. Nobody else counts revisions, keys with a value, or who refers to an author.
 //
-// What always holds: the revision is that of the newest write; a value has a writer, who stays as
-// long as a value, the history or a client refers to them; a key is there as long as something needs
-// it. It knows nothing of observers' backlogs, of clients' rights or of the journal.
+// What always holds: the revision is that of the newest write; a value has a writer, who stays as long as a
+// value, the history or a client refers to them; a key is there as long as something needs it. It knows
+// nothing of observers' backlogs, of clients' rights or of the journal.
 
 import PlugboardMemory
 import PlugboardJournal
@@ -54,6 +54,9 @@ struct Keyspace: ~Copyable {
 
     /// How many keys are known, with a value or without.
     var count: Int { observables.count }
+
+    /// Gives back memory, as `ObservableTable` does.
+    mutating func shrink(visits: Int) -> Bool { observables.shrink(visits: visits) }
 
     subscript(observable: ObservableHandle) -> Observable {
         @inline(__always)
@@ -333,8 +336,7 @@ struct Keyspace: ~Copyable {
 
     // MARK: Restoring
 
-    /// Before the first record of an earlier broker: until `endRestoring` the order of keys is not to be
-    /// used, and the bus was empty.
+    /// Before the first record of an earlier broker. The order of keys is not to be used until `endRestoring`.
     mutating func beginRestoring() { observables.beginLoading() }
 
     /// Remembers a write of an earlier broker. Of a patch the journal has the result.
@@ -348,8 +350,7 @@ struct Keyspace: ~Copyable {
         if history.isGenerationFull { endTurn() }
     }
 
-    /// After the last. Of the earlier broker's writes up to `snapshotRevision` only what was left of
-    /// them is known.
+    /// After the last. Of writes up to `snapshotRevision` only what was left of them is known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         history.begin(after: snapshotRevision)
         observables.endLoading(&authors)
@@ -383,10 +384,7 @@ extension Keyspace {
     }
 
     /// Each author is there as often as a value, the history or one of `others` refers to it.
-    func checkAuthors(
-        _ living: borrowing Living,
-        _ others: [AuthorHandle]
-    ) throws(BrokenInvariant) {
+    func checkAuthors(_ living: borrowing Living, _ others: [AuthorHandle]) throws(BrokenInvariant) {
         var found: [AuthorHandle: Int] = [:]
         for author in others + history.keptAuthors { found[author, default: 0] += 1 }
         for observable in living.observables {

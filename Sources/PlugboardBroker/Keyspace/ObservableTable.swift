@@ -199,6 +199,21 @@ struct ObservableTable: ~Copyable {
         mask = mask * 2 + 1
     }
 
+    /// Gives back what was taken up by observables that are gone. Looks at `visits` of their places; returns
+    /// whether that was all.
+    mutating func shrink(visits: Int) -> Bool {
+        if outgrown.isEmpty, slots.count > Self.keptSlots, count * 16 < slots.count {
+            outgrown = List(zeroed: max(Self.keptSlots, slots.count / 16))
+            swap(&outgrown, &slots)
+            mask = slots.count - 1
+        }
+        move(count: visits)
+        return all.shrink(visits: visits) && outgrown.isEmpty
+    }
+
+    /// So few slots are kept in any case. A power of two, as all numbers of slots.
+    private static let keptSlots = 4_096
+
     /// Moves some of what is left in the table that was outgrown.
     private mutating func move(count: Int) {
         for index in movedCount..<(movedCount + min(count, outgrown.count - movedCount)) {

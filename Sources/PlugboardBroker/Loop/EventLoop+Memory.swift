@@ -11,16 +11,40 @@ extension EventLoop {
         isTidying = true
     }
 
-    /// Something has ended that may have had much memory.
+    /// Something has ended, or very many keys, that may have had much memory.
     mutating func noteFreed() {
         if isTidying, tidyTime == nil { tidyTime = time.nanoseconds() &+ Self.tidyNanoseconds }
     }
 
-    /// Gives memory back, if it is time for that. Another thread does: it takes long.
+    /// Gives memory back, if it is time for that: tables some at a time, then another thread the rest, as it
+    /// takes long.
     mutating func tidy() {
+        noteFewerKeys()
         guard let due = tidyTime, time.nanoseconds() >= due else { return }
+        guard shrink() else { return tidyTime = due &+ Self.pieceNanoseconds }
         tidyTime = nil
         hub.delivery.releaseSpare()
         try? Background.start { HeapMemory.giveBack() }
     }
+
+    /// Returns whether tables have nothing more to give back.
+    private mutating func shrink() -> Bool {
+        let isDone = hub.keyspace.shrink(visits: Self.visitsPerPiece)
+        return hub.matching.shrink(visits: Self.visitsPerPiece, &hub.keyspace) && isDone
+    }
+
+    private mutating func noteFewerKeys() {
+        let count = hub.keyspace.count
+        if count > keysMost { keysMost = count }
+        guard count + Self.fewerKeys < keysMost else { return }
+        keysMost = count
+        noteFreed()
+    }
+
+    /// So many places are looked at in a turn when tables give memory back, and so long the bus has for itself
+    /// between two such turns.
+    private static var visitsPerPiece: Int { 16_384 }
+    private static var pieceNanoseconds: UInt64 { 1_000_000 }
+    /// So many keys are very many.
+    private static var fewerKeys: Int { 65_536 }
 }

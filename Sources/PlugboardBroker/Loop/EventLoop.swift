@@ -86,6 +86,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var tidyTime: UInt64?
     /// Whether it ever is.
     var isTidying = false
+    /// The most keys there were since memory was given back.
+    var keysMost = 0
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
     /// When a debug build looks at its state.

@@ -21,6 +21,8 @@ struct Matching: ~Copyable {
     private(set) var found = List<SubscriptionHandle>()
     /// Nodes of the patterns' tree that were visited for that, and observers found, since the start.
     private(set) var visits: UInt64 = 0
+    /// Which keys have long lists of observers.
+    var longLists = LongLists()
 
     init() {}
 
@@ -177,6 +179,38 @@ struct Matching: ~Copyable {
         if found.isEmpty { keyspace[observable].observers.releaseMemory() }
         keyspace[observable].hasAcknowledgers = hasAcknowledgers
         keyspace[observable].observersGeneration = generation
+        if found.count >= LongLists.observersMin { bound(observable, &keyspace) }
+    }
+
+    /// Notes that a key has a long list. If there are too many, the oldest go.
+    private mutating func bound(_ observable: ObservableHandle, _ keyspace: inout Keyspace) {
+        let made = LongLists.Entry(observable: observable, generation: generation, observerCount: found.count)
+        longLists.append(made)
+        while longLists.isFull { releaseOldestList(&keyspace) }
+    }
+
+    /// Lets go of the oldest long list, unless it was made anew since.
+    private mutating func releaseOldestList(_ keyspace: inout Keyspace) {
+        guard let oldest = longLists.first else { return }
+        longLists.removeFirst()
+        let observable = oldest.observable
+        guard keyspace.contains(observable) else { return }
+        let listed = keyspace[observable].observersGeneration
+        guard listed == oldest.generation || listed != generation else { return }
+        keyspace[observable].observers.releaseMemory()
+        keyspace[observable].observersGeneration = 0
+    }
+
+    /// Gives back what was taken up by lists that are out of date, and by subscriptions that have ended. Looks
+    /// at `visits` of them; returns whether that was all.
+    mutating func shrink(visits: Int, _ keyspace: inout Keyspace) -> Bool {
+        var left = visits
+        while left > 0, let oldest = longLists.first, oldest.generation != generation {
+            releaseOldestList(&keyspace)
+            left -= 1
+        }
+        let areShort = subscriptions.shrink(visits: left)
+        return texts.shrink(visits: left) && areShort && left > 0
     }
 
     /// Returns how many nodes of the patterns' tree were visited, and observers found.

@@ -90,6 +90,12 @@ struct SubscriptionTexts: ~Copyable {
         _ = all.remove(text)
     }
 
+    /// Gives back the memory of texts that are gone, as `Slab` does.
+    mutating func shrink(visits: Int) -> Bool {
+        if all.count == 0, byHash.capacity > 64 { byHash = [:] }
+        return all.shrink(visits: visits)
+    }
+
     private mutating func unlink(_ text: TextHandle) {
         guard let first = byHash[all[text].hash] else { return }
         if first == text {
