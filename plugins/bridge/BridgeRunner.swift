@@ -17,6 +17,7 @@ struct BridgeRunner: Sendable {
         let hosts = HostConnections(bus, name: name, host: host, peer: settings.peer)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await reporter.run() }
+            group.addTask { try await reporter.count() }
             group.addTask { try await sessions(gateway, health, hosts, reporter) }
             // Requests to the bus still work then, so a session might go on.
             group.addTask { await bus.waitUntilStopped() }
@@ -69,12 +70,19 @@ struct BridgeRunner: Sendable {
         await hosts.begin(alive: start.hosts)
         let session = BridgeSession(bus, settings, start.store, health, hosts, start)
         await reporter.follow(session)
-        defer { start.subscription.cancel() }
+        do {
+            try await run(session)
+        } catch {
+            // Its figures are still told, but nobody reads its events.
+            await session.endReading()
+            throw error
+        }
+    }
+
+    private func run(_ session: BridgeSession) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await start.subscription.forEachGroup { events in await session.note(events) }
-                throw BridgeRestart.busLost
-            }
+            group.addTask { try await session.read() }
+            group.addTask { try await session.attend() }
             group.addTask { try await session.send() }
             group.addTask { try await session.follow() }
             group.addTask { try await session.tend() }

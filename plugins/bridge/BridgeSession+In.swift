@@ -36,6 +36,8 @@ extension BridgeSession {
 
     private func apply(_ changes: [EtcdChange], of host: String?, revision: Int?) async throws {
         try await exclusively {
+            // What a change means depends on what the bus has.
+            if !changes.isEmpty { try await beginReading() }
             var rest = changes[...]
             repeat {
                 rest = rest.dropFirst(try await applyPart(of: rest, by: host, revision: revision))

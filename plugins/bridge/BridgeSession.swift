@@ -26,6 +26,11 @@ actor BridgeSession {
     var found: [EtcdChange] = []
     var foundAt: Int
     var watch: EtcdWatch?
+    /// The bus's events; nil while it doesn't read them.
+    var subscription: Subscription?
+    var readingSince = ContinuousClock.now
+    /// How many keys were owed when they were counted last, while it doesn't read.
+    var owedUnread = 0
     /// Why the bus refused a batch last.
     var lastRefusal: String?
     let wake: AsyncStream<Void>
@@ -53,6 +58,7 @@ actor BridgeSession {
         kept = start.kept
         found = start.changes
         foundAt = start.comparedAt
+        subscription = start.subscription
         (wake, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -63,8 +69,9 @@ actor BridgeSession {
 
     // MARK: The bus's events
 
-    /// Takes events of the bus, in groups that split no revision.
-    func note(_ events: [Event]) {
+    /// Takes events of the bus, in groups that split no revision. Those of an earlier subscription are known.
+    func note(_ events: [Event], from subscription: Subscription) {
+        guard self.subscription === subscription else { return }
         if held != nil {
             held?.append(events)
         } else {

@@ -113,23 +113,19 @@ struct BridgeOpening: Sendable {
 
     private func snapshot(_ subscription: Subscription, _ store: EtcdStore) async throws -> Mirror {
         var mirror = Mirror(sharing: settings.sharing, bridge: store.bridge)
-        var iterator = subscription.makeAsyncIterator()
-        while let event = try await iterator.next() {
-            if event.kind == .synced {
-                mirror.noted = max(mirror.noted, event.revision)
-                return mirror
-            }
-            guard event.kind == .update, let value = event.value else { continue }
+        let snapshot = try await subscription.snapshot()
+        for each in snapshot.values {
             mirror.begin(
-                event.key,
-                value,
-                revision: event.revision,
-                by: event.by,
-                origin: event.origin,
-                isBound: event.lifetime == .connected
+                each.key,
+                each.value,
+                revision: each.revision,
+                by: each.by,
+                origin: each.origin,
+                isBound: each.isBound
             )
         }
-        throw BridgeRestart.busLost
+        mirror.noted = max(mirror.noted, snapshot.revision)
+        return mirror
     }
 
     private func keptConflicts() async throws -> [Int] {

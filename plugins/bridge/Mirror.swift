@@ -2,8 +2,8 @@
 // has a write that etcd doesn't have yet. It is a value without input and output, so a test can play any
 // order of events. The session owns it.
 //
-// What always holds: a key is owed exactly if its newest write was made on this bus and etcd hasn't
-// confirmed it. At most one transaction is under way. Nothing is sent until the bridge has seen everything
+// What always holds while it reads the bus: a key is owed exactly if its newest write was made on this bus and
+// etcd hasn't confirmed it. At most one transaction is under way. Nothing is sent until the bridge has seen everything
 // up to `barrier`, and has a lease: what is bound to a connection of this host goes under it.
 
 import PlugboardClient
@@ -34,6 +34,8 @@ struct Mirror: Sendable {
     var ownRevisions: Set<Int> = []
     /// The newest revision whose events have come.
     var noted = 0
+    /// Whether events of the bus come. If not, nothing is begun: the mirror has to catch up first.
+    var isReading = true
 
     /// What the bridge has done since it started.
     struct Counts: Sendable, Equatable {
