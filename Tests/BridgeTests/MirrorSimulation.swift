@@ -51,7 +51,7 @@ struct MirrorSimulation {
 
     private mutating func step() {
         let index = random.below(hosts.count)
-        let kind = random.below(47)
+        let kind = random.below(48)
         defer { if isTold { tell(kind, index) } }
         switch kind {
         case 0: hosts[index].kill()
@@ -62,6 +62,7 @@ struct MirrorSimulation {
         case 12...18: hosts[index].listen(&random)
         case 40: if let lease = hosts[index].lease { etcd.end(lease) }
         case 41, 42: if hosts[index].mirror != nil { hosts[index].keepLease(&etcd) }
+        case 47: hosts[index].revive(&random)
         case 43, 44: hosts[index].endReading()
         case 45, 46: hosts[index].beginReading()
         case 19...24: hosts[index].send(&etcd)

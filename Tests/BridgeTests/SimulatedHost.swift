@@ -131,6 +131,21 @@ struct SimulatedHost {
         if !isForgetful, owed != mirror?.owed { miscounted.append("\(name) counted \(owed ?? -1)") }
     }
 
+    /// Writes some of the values anew that the bridge wrote, as it does when their host has come back.
+    mutating func revive(_ random: inout SeededRandom) {
+        guard mirror?.isReading == true else { return }
+        let values = bus.snapshot.filter { $0.value.by == "bridge" }.map {
+            BusValue(key: $0.key, revision: $0.value.revision, value: $0.value.json)
+        }
+        let current = values.filter { value in mirror?.isCurrent(value) == true && random.oneIn(2) }
+        guard !current.isEmpty else { return }
+        let writes = current.map {
+            SimulatedBus.Change(key: $0.key, value: $0.value, ifRevision: $0.revision)
+        }
+        guard let revision = bus.write(writes, by: "bridge") else { return }
+        mirror?.revived(current, at: revision)
+    }
+
     mutating func send(_ etcd: inout SimulatedEtcd) {
         guard mirror != nil else { return }
         if mirror?.needsFence == true { mirror?.fenced(at: etcd.fence()) }

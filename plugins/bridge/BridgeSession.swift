@@ -25,6 +25,8 @@ actor BridgeSession {
     /// Changes that a comparison found, and the revision of etcd with which it compared.
     var found: [EtcdChange] = []
     var foundAt: Int
+    /// Values of the bus whose writers had gone when the session began.
+    var values: [BusValue]
     var watch: EtcdWatch?
     /// The bus's events; nil while it doesn't read them.
     var subscription: Subscription?
@@ -58,6 +60,7 @@ actor BridgeSession {
         kept = start.kept
         found = start.changes
         foundAt = start.comparedAt
+        values = start.values
         subscription = start.subscription
         (wake, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }

@@ -11,6 +11,8 @@ struct BusValue: Sendable {
     var origin: String?
     /// It ends with the connection that wrote it.
     var isBound = false
+    /// Whether the connection that wrote it is still open.
+    var isLive = true
 }
 
 /// What the bus has.
@@ -49,7 +51,8 @@ extension BusValue {
             value: value,
             by: event.by,
             origin: event.origin,
-            isBound: event.lifetime == .connected
+            isBound: event.lifetime == .connected,
+            isLive: event.isWriterLive ?? true
         )
     }
 }

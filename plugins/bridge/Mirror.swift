@@ -83,6 +83,8 @@ struct KeyState: Sendable {
     var by: String?
     /// Who wrote it first, if `by` passed it on.
     var origin: String?
+    /// The host in whose name the bridge wrote it, cut to what a name may have; nil if a client wrote it.
+    var host: String?
     /// It ends with a connection of this host, and so with this host's lease.
     var isBound = false
     /// What etcd had at this revision is written over. A late answer about an earlier one settles nothing.
@@ -138,7 +140,7 @@ extension Mirror {
         if state.isOwed { counts.folded += 1 }
         state.revision = revision
         state.value = value
-        (state.by, state.origin, state.isBound) = (by, origin, isBound)
+        (state.by, state.origin, state.isBound, state.host) = (by, origin, isBound, nil)
         keys[key] = state
         if direction.contains(.out) { owe(key) }
         forgetIfPossible(key)
