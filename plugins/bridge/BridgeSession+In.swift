@@ -113,7 +113,7 @@ extension BridgeSession {
         }
         var next = nextCursor(at: revision)
         next.conflicts += batch.conflicts.count
-        let last = try Write.publish(settings.keys.cursor, next, ifRevision: cursorRevision, cause: nil)
+        let last = try Write.publish(settings.keys.cursor, next.json, ifRevision: cursorRevision, cause: nil)
         do {
             try await write(batch.writes + [last], of: batch.host) { done(batch, next, at: $0) }
             return true
@@ -167,9 +167,9 @@ extension BridgeSession {
         try await exclusively {
             let next = nextCursor(at: nil)
             guard next != flushed else { return }
-            let write = try Write.publish(settings.keys.cursor, next, ifRevision: cursorRevision, cause: nil)
+            let key = settings.keys.cursor
             do {
-                cursorRevision = try await bus.write(write)
+                cursorRevision = try await bus.publish(key, next.json, ifRevision: cursorRevision, cause: nil)
             } catch let error as BusError where error.code == .conflict {
                 throw BridgeRestart.cursorTaken
             }

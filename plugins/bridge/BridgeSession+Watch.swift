@@ -40,7 +40,7 @@ extension BridgeSession {
     }
 
     private func take(_ line: Data) async throws {
-        let read = try store.gateway.decode(line, as: EtcdWatchLine.self, watch?.node ?? "")
+        let read = try store.gateway.read(line, as: EtcdWatchLine.self, watch?.node ?? "")
         if let error = read.error { throw EtcdError.unavailable(reason: error.message ?? "the watch failed") }
         guard let result = read.result else { return }
         if let compacted = result.compact_revision?.value, compacted > 0 { throw BridgeRestart.compacted }
