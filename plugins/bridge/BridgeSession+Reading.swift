@@ -7,6 +7,8 @@ extension BridgeSession {
     /// For so long it reads on after it began. So a bridge that comes and goes doesn't ask for all values
     /// again and again.
     private static let readsAtLeast = Duration.seconds(5)
+    /// For so long it reads on after etcd was lost: a watch that is opened anew isn't there for a moment.
+    private static let readsApart = Duration.milliseconds(500)
 
     /// Takes the bus's events for as long as the session lives.
     func read() async throws {
@@ -22,11 +24,15 @@ extension BridgeSession {
 
     /// Reads while etcd is there.
     func attend() async throws {
+        var wasUp = ContinuousClock.now
         while true {
             try await Task.sleep(for: .milliseconds(100))
             if health.isUp {
+                wasUp = .now
                 try await exclusively { try await beginReading() }
-            } else if subscription != nil, readingSince.duration(to: .now) >= Self.readsAtLeast {
+            } else if subscription != nil, wasUp.duration(to: .now) >= Self.readsApart,
+                readingSince.duration(to: .now) >= Self.readsAtLeast
+            {
                 await exclusively { endReading() }
                 health.say("not reading the bus until etcd is back")
             }
