@@ -11,7 +11,7 @@ struct BridgeRunner: Sendable {
     func run() async throws {
         let gateway = EtcdGateway(nodes: settings.nodes, user: settings.user)
         let health = BridgeHealth()
-        try await refuseOverlap()
+        try await refuseOverlap(health)
         let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)
         let (name, host) = (settings.name, settings.host)
         let hosts = HostConnections(bus, name: name, host: host, peer: settings.peer)
@@ -49,8 +49,21 @@ struct BridgeRunner: Sendable {
         }
     }
 
-    /// Two bridges with the same keys on one bus would write over each other.
-    private func refuseOverlap() async throws {
+    /// Two bridges with the same keys on one bus would write over each other. If the bus is lost meanwhile, it is
+    /// looked at again.
+    private func refuseOverlap(_ health: BridgeHealth) async throws {
+        var pause = RetryPause()
+        while true {
+            do {
+                return try await findOverlap()
+            } catch let error as BusError where error != .closed && error.code == nil {
+                health.failed("\(error)")
+                try await pause.wait()
+            }
+        }
+    }
+
+    private func findOverlap() async throws {
         for key in try await bus.keys("bridge.*.status")
         where key.key != settings.keys.status && key.isWriterLive {
             let others = try await bus.entry(key.key)?.value["patterns"]?.elements?.compactMap(\.string) ?? []

@@ -99,7 +99,11 @@ extension BridgeSession {
         )
         batch.conflicts.append(number)
         let tooMany = kept.count + batch.conflicts.count - BridgeLimits.conflictsMax
-        if tooMany > 0, tooMany <= kept.count {
+        if tooMany > kept.count {
+            // It hasn't been written yet.
+            let first = settings.keys.conflict(batch.conflicts[tooMany - kept.count - 1])
+            batch.writes.removeAll { $0.key == first }
+        } else if tooMany > 0 {
             batch.writes.append(.delete(settings.keys.conflict(kept[tooMany - 1]), cause: nil))
         }
         batch.bytes += record.bytes.count * 2 + 512
