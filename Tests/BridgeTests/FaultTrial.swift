@@ -161,7 +161,7 @@ struct FaultTrial {
         defer { watch.close() }
         var groups: [EtcdGroup] = []
         for try await line in watch.lines() {
-            let read = try store.gateway.decode(line, as: EtcdWatchLine.self, "test")
+            let read = try store.gateway.read(line, as: EtcdWatchLine.self, "test")
             groups += store.groups(read.result?.events ?? [])
             if groups.last?.revision ?? 0 >= end { break }
         }

@@ -71,6 +71,33 @@ struct HostTests {
         #expect(try await b.conflicts().isEmpty)
     }
 
+    @Test("values of hosts that are alive say so again when the bridge was killed, or their host was away")
+    func revival() async throws {
+        let (a, b) = (try await host("a"), try await host("b"))
+        for number in 0..<3 { try await a.bus.publish("s.k\(number)", number) }
+        try await eventually("they are there") { try await b.values().count == 3 }
+        try await b.bus.publish("s.mine", true)
+        b.killBridge()
+        try await eventually("they aren't live") { try await b.bus.entry("s.k0")?.isWriterLive == false }
+        try b.startBridge()
+        func areLive() async throws -> Bool {
+            for number in 0..<3 {
+                guard let entry = try await b.bus.entry("s.k\(number)"), entry.isWriterLive,
+                    (entry.by, entry.origin, entry.value.integer) == ("bridge/a", "client@a", number)
+                else { return false }
+            }
+            return true
+        }
+        try await eventually("they are live again") { try await areLive() }
+        let back = try await b.bus.entry("s.k0")?.revision ?? 0
+        try await store.revokeLease(of: "a")
+        try await eventually("they were written anew") { try await b.bus.entry("s.k0")?.revision != back }
+        try await eventually("they are live again") { try await areLive() }
+        #expect(try await b.bus.entry("s.mine")?.by == "client")
+        #expect(try await a.status()?["sent"]?.integer == 3)
+        #expect(try await b.conflicts().isEmpty)
+    }
+
     @Test("a lease that ends is granted anew, and what stood under it is written again")
     func lostLease() async throws {
         let (a, b) = (try await host("a"), try await host("b"))

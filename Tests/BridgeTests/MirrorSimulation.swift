@@ -26,11 +26,14 @@ struct MirrorSimulation {
     /// Prints each step.
     var isTold = false
 
-    init(seed: Int, hosts count: Int = 3, isUnguarded: Bool = false) {
+    init(seed: Int, hosts count: Int = 3, isUnguarded: Bool = false, isForgetful: Bool = false) {
         random = SeededRandom(seed)
         keys = (0..<(1 + seed % 5)).map { "s.k\($0)" }
         hosts = (0..<count).map { SimulatedHost(name: "h\($0)", sharing: Sharing(share: ["s.**"])) }
-        for index in hosts.indices { hosts[index].bus.isUnguarded = isUnguarded }
+        for index in hosts.indices {
+            hosts[index].bus.isUnguarded = isUnguarded
+            hosts[index].isForgetful = isForgetful
+        }
         for index in hosts.indices where random.oneIn(2) { hosts[index].begin(&etcd, &random) }
     }
 
@@ -48,7 +51,7 @@ struct MirrorSimulation {
 
     private mutating func step() {
         let index = random.below(hosts.count)
-        let kind = random.below(43)
+        let kind = random.below(48)
         defer { if isTold { tell(kind, index) } }
         switch kind {
         case 0: hosts[index].kill()
@@ -59,6 +62,9 @@ struct MirrorSimulation {
         case 12...18: hosts[index].listen(&random)
         case 40: if let lease = hosts[index].lease { etcd.end(lease) }
         case 41, 42: if hosts[index].mirror != nil { hosts[index].keepLease(&etcd) }
+        case 47: hosts[index].revive(&random)
+        case 43, 44: hosts[index].endReading()
+        case 45, 46: hosts[index].beginReading()
         case 19...24: hosts[index].send(&etcd)
         case 25...29: hosts[index].arrive(&etcd, &random)
         case 30...33: hosts[index].hear()
@@ -110,6 +116,7 @@ struct MirrorSimulation {
         for _ in 0..<2_000 {
             for index in hosts.indices {
                 hosts[index].keepLease(&etcd)
+                hosts[index].beginReading()
                 hosts[index].listen(&random)
                 if hosts[index].requests.isEmpty { hosts[index].send(&etcd) }
                 while !hosts[index].requests.isEmpty { hosts[index].arrive(&etcd, &random) }
@@ -136,7 +143,7 @@ struct MirrorSimulation {
         for host in hosts where host.bus.values.mapValues(\.json) != truth {
             mistakes.append("\(host.name) has \(host.bus.values.mapValues(\.json)), etcd \(truth)")
         }
-        return mistakes + hosts.flatMap(\.wentBack) + answered.compactMap(lost)
+        return mistakes + hosts.flatMap { $0.wentBack + $0.miscounted } + answered.compactMap(lost)
     }
 
     /// A write that is neither the last one, nor superseded by a later one, nor kept as lost.

@@ -158,6 +158,15 @@ struct MirrorTests {
         #expect(mirror.counts.folded == count - 1_000)
     }
 
+    @Test("the cursor is written as a decoder reads it")
+    func cursorText() throws {
+        var cursor = BridgeCursor(etcd: 5, cluster: -3, settled: 7, epoch: "e\"", bridge: "b", conflicts: 1)
+        let decoder = JSONDecoder()
+        #expect(try decoder.decode(BridgeCursor.self, from: Data(cursor.json.bytes)) == cursor)
+        cursor.fence = 9
+        #expect(try decoder.decode(BridgeCursor.self, from: Data(cursor.json.bytes)) == cursor)
+    }
+
     @Test("a transaction is written as an encoder writes it")
     func transactionText() throws {
         let key = Data("a/\"k\"".utf8)

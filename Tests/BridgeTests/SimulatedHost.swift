@@ -30,6 +30,10 @@ struct SimulatedHost {
     /// Each key's revision in etcd, as an observer of the bus saw it.
     private(set) var seen: [String: Int] = [:]
     private(set) var wentBack: [String] = []
+    /// How often the count of owed keys was wrong.
+    private(set) var miscounted: [String] = []
+    /// It overlooks what was deleted while it didn't read. The checks must notice that.
+    var isForgetful = false
 
     init(name: String, sharing: Sharing) {
         self.name = name
@@ -88,7 +92,7 @@ struct SimulatedHost {
 
     /// Gets some events of the bus.
     mutating func listen(_ random: inout SeededRandom) {
-        guard mirror != nil else { return }
+        guard mirror?.isReading == true else { return }
         let events = bus.events(&random)
         for event in events {
             mirror?.note(
@@ -100,6 +104,46 @@ struct SimulatedHost {
             )
         }
         mirror?.endGroup()
+    }
+
+    /// Stops to read the bus.
+    mutating func endReading() { mirror?.isReading = false }
+
+    /// Takes everything that is there, and reads again.
+    mutating func beginReading() {
+        guard mirror?.isReading == false else { return }
+        bus.forgetEvents()
+        var present = bus.snapshot.map {
+            BusValue(
+                key: $0.key,
+                revision: $0.value.revision,
+                value: $0.value.json,
+                by: $0.value.by,
+                isBound: $0.value.isBound
+            )
+        }
+        let known = mirror?.keys.filter { $0.value.value != nil && bus.values[$0.key] == nil } ?? [:]
+        if isForgetful, let (key, state) = known.first, let value = state.value {
+            present.append(BusValue(key: key, revision: state.revision, value: value))
+        }
+        let owed = mirror?.owed(with: bus.values.mapValues(\.revision))
+        mirror?.catchUp(with: present, at: bus.revision)
+        if !isForgetful, owed != mirror?.owed { miscounted.append("\(name) counted \(owed ?? -1)") }
+    }
+
+    /// Writes some of the values anew that the bridge wrote, as it does when their host has come back.
+    mutating func revive(_ random: inout SeededRandom) {
+        guard mirror?.isReading == true else { return }
+        let values = bus.snapshot.filter { $0.value.by == "bridge" }.map {
+            BusValue(key: $0.key, revision: $0.value.revision, value: $0.value.json)
+        }
+        let current = values.filter { value in mirror?.isCurrent(value) == true && random.oneIn(2) }
+        guard !current.isEmpty else { return }
+        let writes = current.map {
+            SimulatedBus.Change(key: $0.key, value: $0.value, ifRevision: $0.revision)
+        }
+        guard let revision = bus.write(writes, by: "bridge") else { return }
+        mirror?.revived(current, at: revision)
     }
 
     mutating func send(_ etcd: inout SimulatedEtcd) {
@@ -152,6 +196,11 @@ struct SimulatedHost {
     }
 
     private mutating func apply(_ changes: [EtcdChange], cursor: Int?) -> Bool {
+        // The bus goes on between the two, as it does between any steps.
+        if !changes.isEmpty, mirror?.isReading == false {
+            beginReading()
+            return false
+        }
         guard let mirror else { return false }
         let steps = changes.map { (step: mirror.step(for: $0), change: $0) }
         var writes: [SimulatedBus.Change] = []

@@ -23,8 +23,18 @@ struct SimulationTests {
 
     @Test("the checks notice a bus that doesn't keep `if`")
     func sabotage() {
-        let found = (1...80).count { seed in
+        let found = (1...200).count { seed in
             var world = MirrorSimulation(seed: seed, isUnguarded: true)
+            world.run()
+            return !world.mistakes.isEmpty
+        }
+        #expect(found > 10)
+    }
+
+    @Test("the checks notice a bridge that overlooks what was deleted while it didn't read")
+    func overlooked() {
+        let found = (1...80).count { seed in
+            var world = MirrorSimulation(seed: seed, isForgetful: true)
             world.run()
             return !world.mistakes.isEmpty
         }

@@ -54,6 +54,37 @@ struct TroubleTests {
         #expect(try await a.status()?["sent"]?.integer ?? 0 < 2_000)
     }
 
+    @Test("while etcd is away the bridge doesn't read the bus, says what is owed, and takes all of it later")
+    func unread() async throws {
+        let etcd = try EtcdCluster()
+        try await etcd.ready()
+        let (a, b) = (try await host("a", etcd), try await host("b", etcd))
+        let guest = try await Bus.connect(name: "guest", path: a.socket)
+        for key in ["s.kept", "s.gone", "s.changed"] { try await a.bus.publish(key, "before") }
+        try await guest.publish("s.guest", "before", while: .connected)
+        try await eventually("they are there") { try await b.values().count == 4 }
+        etcd.nodes[0].signal(SIGSTOP)
+        try await eventually("nobody reads") { try await a.bus.who("s.kept").observers.isEmpty }
+        #expect(try await !a.isUp())
+        try await a.bus.delete("s.gone")
+        for number in 0..<100 { try await a.bus.publish("s.changed", number) }
+        try await a.bus.publish("s.short", 1)
+        try await a.bus.delete("s.short")
+        try await a.bus.publish("s.bound", "after", while: .connected)
+        guest.close()
+        try await eventually("they are owed") { try await a.status()?["owed"]?.integer == 4 }
+        etcd.nodes[0].signal(SIGCONT)
+        let expected = ["s.kept": "\"before\"", "s.changed": "99", "s.bound": "\"after\""]
+        try await eventually("both agree") {
+            let (one, other) = (try await a.values(), try await b.values())
+            return one == expected && other == expected
+        }
+        let store = etcd.store(Self.prefix + "/")
+        #expect(try await store.find(store.prefix.key("s.bound")).entry?.lease?.value ?? 0 != 0)
+        #expect(try await a.bus.who("s.kept").observers.map(\.name) == ["bridge"])
+        #expect(try await a.conflicts().isEmpty)
+    }
+
     @Test("a host that was away during a compaction compares everything")
     func compaction() async throws {
         let etcd = try EtcdCluster()

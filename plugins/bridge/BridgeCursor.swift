@@ -21,6 +21,16 @@ struct BridgeCursor: Codable, Sendable, Equatable {
     /// backup, also if its revision has grown past the cursor since.
     var fence: Int?
 
+    /// The same that an encoder writes; it is a part of each batch.
+    var json: JSON {
+        var members: [(name: String, value: JSON)] = [
+            ("etcd", .integer(etcd)), ("cluster", .integer(cluster)), ("settled", .integer(settled)),
+            ("epoch", .string(epoch)), ("bridge", .string(bridge)), ("conflicts", .integer(conflicts)),
+        ]
+        if let fence { members.append(("fence", .integer(fence))) }
+        return .object(members)
+    }
+
     static func newBridge() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36)
     }

@@ -116,7 +116,7 @@ final class BridgeHealth: Sendable {
             ("host", .string(settings.host)), ("prefix", .string(settings.prefix.text)),
             ("patterns", .array(settings.sharing.all.map { .string($0) })),
             ("lag", .object(["revisions": .integer(state.lagRevisions), "milliseconds": .integer(lag)])),
-            ("owed", .integer(mirror.owed)), ("sent", .integer(mirror.counts.sent)),
+            ("owed", mirror.owed.map { .integer($0) } ?? .null), ("sent", .integer(mirror.counts.sent)),
             ("applied", .integer(mirror.counts.applied)), ("conflicts", .integer(mirror.counts.conflicts)),
             ("refused", .integer(mirror.counts.refused)), ("folded", .integer(mirror.counts.folded)),
             ("split", .integer(mirror.counts.split)),
@@ -127,6 +127,7 @@ final class BridgeHealth: Sendable {
 
 /// What the status tells of a mirror. Counts go on from one session to the next.
 struct MirrorFigures: Sendable, Equatable {
-    var owed = 0
+    /// Nil until etcd has been reached for the first time.
+    var owed: Int?
     var counts = Mirror.Counts()
 }

@@ -36,6 +36,24 @@ actor BridgeReporter {
         }
     }
 
+    private static let countsEvery = Duration.seconds(2)
+    /// Counting takes at most the hundredth part of the time.
+    private static let countingPart = 100
+
+    /// Counts what is owed while no session reads the bus.
+    func count() async throws {
+        while true {
+            let start = ContinuousClock.now
+            do {
+                try await session?.countOwed()
+            } catch is BusError {
+                // It is asked again on the next connection.
+            }
+            let taken = start.duration(to: .now)
+            try await Task.sleep(for: max(Self.countsEvery, taken * Self.countingPart))
+        }
+    }
+
     private func report() async {
         var figures = await session?.figures ?? MirrorFigures()
         figures.counts = earlier + figures.counts
@@ -54,7 +72,7 @@ actor BridgeReporter {
 }
 
 extension BridgeSession {
-    var figures: MirrorFigures { MirrorFigures(owed: mirror.owed, counts: mirror.counts) }
+    var figures: MirrorFigures { MirrorFigures(owed: owed, counts: mirror.counts) }
 }
 
 extension Mirror.Counts {

@@ -11,12 +11,13 @@ struct BridgeRunner: Sendable {
     func run() async throws {
         let gateway = EtcdGateway(nodes: settings.nodes, user: settings.user)
         let health = BridgeHealth()
-        try await refuseOverlap()
+        try await refuseOverlap(health)
         let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)
         let (name, host) = (settings.name, settings.host)
         let hosts = HostConnections(bus, name: name, host: host, peer: settings.peer)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await reporter.run() }
+            group.addTask { try await reporter.count() }
             group.addTask { try await sessions(gateway, health, hosts, reporter) }
             // Requests to the bus still work then, so a session might go on.
             group.addTask { await bus.waitUntilStopped() }
@@ -48,8 +49,21 @@ struct BridgeRunner: Sendable {
         }
     }
 
-    /// Two bridges with the same keys on one bus would write over each other.
-    private func refuseOverlap() async throws {
+    /// Two bridges with the same keys on one bus would write over each other. If the bus is lost meanwhile, it is
+    /// looked at again.
+    private func refuseOverlap(_ health: BridgeHealth) async throws {
+        var pause = RetryPause()
+        while true {
+            do {
+                return try await findOverlap()
+            } catch let error as BusError where error != .closed && error.code == nil {
+                health.failed("\(error)")
+                try await pause.wait()
+            }
+        }
+    }
+
+    private func findOverlap() async throws {
         for key in try await bus.keys("bridge.*.status")
         where key.key != settings.keys.status && key.isWriterLive {
             let others = try await bus.entry(key.key)?.value["patterns"]?.elements?.compactMap(\.string) ?? []
@@ -69,12 +83,19 @@ struct BridgeRunner: Sendable {
         await hosts.begin(alive: start.hosts)
         let session = BridgeSession(bus, settings, start.store, health, hosts, start)
         await reporter.follow(session)
-        defer { start.subscription.cancel() }
+        do {
+            try await run(session)
+        } catch {
+            // Its figures are still told, but nobody reads its events.
+            await session.endReading()
+            throw error
+        }
+    }
+
+    private func run(_ session: BridgeSession) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await start.subscription.forEachGroup { events in await session.note(events) }
-                throw BridgeRestart.busLost
-            }
+            group.addTask { try await session.read() }
+            group.addTask { try await session.attend() }
             group.addTask { try await session.send() }
             group.addTask { try await session.follow() }
             group.addTask { try await session.tend() }

@@ -36,6 +36,8 @@ extension BridgeSession {
 
     private func apply(_ changes: [EtcdChange], of host: String?, revision: Int?) async throws {
         try await exclusively {
+            // What a change means depends on what the bus has.
+            if !changes.isEmpty { try await beginReading() }
             var rest = changes[...]
             repeat {
                 rest = rest.dropFirst(try await applyPart(of: rest, by: host, revision: revision))
@@ -97,7 +99,11 @@ extension BridgeSession {
         )
         batch.conflicts.append(number)
         let tooMany = kept.count + batch.conflicts.count - BridgeLimits.conflictsMax
-        if tooMany > 0, tooMany <= kept.count {
+        if tooMany > kept.count {
+            // It hasn't been written yet.
+            let first = settings.keys.conflict(batch.conflicts[tooMany - kept.count - 1])
+            batch.writes.removeAll { $0.key == first }
+        } else if tooMany > 0 {
             batch.writes.append(.delete(settings.keys.conflict(kept[tooMany - 1]), cause: nil))
         }
         batch.bytes += record.bytes.count * 2 + 512
@@ -111,7 +117,7 @@ extension BridgeSession {
         }
         var next = nextCursor(at: revision)
         next.conflicts += batch.conflicts.count
-        let last = try Write.publish(settings.keys.cursor, next, ifRevision: cursorRevision, cause: nil)
+        let last = try Write.publish(settings.keys.cursor, next.json, ifRevision: cursorRevision, cause: nil)
         do {
             try await write(batch.writes + [last], of: batch.host) { done(batch, next, at: $0) }
             return true
@@ -165,9 +171,9 @@ extension BridgeSession {
         try await exclusively {
             let next = nextCursor(at: nil)
             guard next != flushed else { return }
-            let write = try Write.publish(settings.keys.cursor, next, ifRevision: cursorRevision, cause: nil)
+            let key = settings.keys.cursor
             do {
-                cursorRevision = try await bus.write(write)
+                cursorRevision = try await bus.publish(key, next.json, ifRevision: cursorRevision, cause: nil)
             } catch let error as BusError where error.code == .conflict {
                 throw BridgeRestart.cursorTaken
             }

@@ -7,9 +7,17 @@ extension BridgeSession {
     private static let probeEvery = Duration.seconds(2)
     /// A watch on which nothing came for so long, although etcd's revision has grown, is opened anew.
     private static let silenceMax = Duration.seconds(4)
+    /// After so long it is opened anew although the revision hasn't grown since the last time.
+    private static let trustMax = Duration.seconds(30)
+
+    /// Which revision made it open the watch anew, and when.
+    private struct Reopening {
+        var revision = 0
+        var time = ContinuousClock.now
+    }
 
     func tend() async throws {
-        var verified = 0
+        var reopening = Reopening()
         var compared = ContinuousClock.now
         while true {
             do {
@@ -19,7 +27,7 @@ extension BridgeSession {
                     let reason = "etcd went back from revision \(mirror.cursor) to \(answer.revision)"
                     throw BridgeRestart.wentBack(reason: reason)
                 }
-                reopenIfSilent(answer.revision, &verified)
+                reopenIfSilent(answer.revision, &reopening)
                 if compared.duration(to: .now) >= settings.compareEvery {
                     compared = .now
                     try await compare()
@@ -34,9 +42,12 @@ extension BridgeSession {
         }
     }
 
-    private func reopenIfSilent(_ revision: Int, _ verified: inout Int) {
-        guard let watch, watch.idle > Self.silenceMax, revision > max(verified, mirror.cursor) else { return }
-        verified = revision
+    /// Other prefixes let the revision grow as well, so a watch that says nothing isn't always lost.
+    private func reopenIfSilent(_ revision: Int, _ last: inout Reopening) {
+        guard let watch, watch.idle > Self.silenceMax else { return }
+        let isOld = revision > last.revision || last.time.duration(to: .now) > Self.trustMax
+        guard watch.isMute || isOld && revision > mirror.cursor else { return }
+        last = Reopening(revision: revision)
         watch.close()
     }
 

@@ -7,6 +7,8 @@ extension BridgeSession {
     /// Takes what etcd does for as long as the session lives.
     func follow() async throws {
         try await applyFound()
+        try await revive(values)
+        values = []
         var pause = RetryPause()
         while true {
             do {
@@ -38,7 +40,7 @@ extension BridgeSession {
     }
 
     private func take(_ line: Data) async throws {
-        let read = try store.gateway.decode(line, as: EtcdWatchLine.self, watch?.node ?? "")
+        let read = try store.gateway.read(line, as: EtcdWatchLine.self, watch?.node ?? "")
         if let error = read.error { throw EtcdError.unavailable(reason: error.message ?? "the watch failed") }
         guard let result = read.result else { return }
         if let compacted = result.compact_revision?.value, compacted > 0 { throw BridgeRestart.compacted }
@@ -48,8 +50,10 @@ extension BridgeSession {
         let groups = store.groups(result.events ?? [])
         health.behind(newest: groups.last?.revision ?? mirror.cursor, cursor: mirror.cursor)
         for group in groups where group.revision > mirror.cursor {
-            for change in group.hosts { await hosts.note(change) }
+            var back: [String] = []
+            for change in group.hosts where await hosts.note(change) { back.append(change.host) }
             try await apply(group)
+            for host in back { try await revive(host) }
             health.behind(newest: groups.last?.revision ?? 0, cursor: mirror.cursor)
         }
     }

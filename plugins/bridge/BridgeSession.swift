@@ -25,7 +25,14 @@ actor BridgeSession {
     /// Changes that a comparison found, and the revision of etcd with which it compared.
     var found: [EtcdChange] = []
     var foundAt: Int
+    /// Values of the bus whose writers had gone when the session began.
+    var values: [BusValue]
     var watch: EtcdWatch?
+    /// The bus's events; nil while it doesn't read them.
+    var subscription: Subscription?
+    var readingSince = ContinuousClock.now
+    /// How many keys were owed when they were counted last, while it doesn't read.
+    var owedUnread = 0
     /// Why the bus refused a batch last.
     var lastRefusal: String?
     let wake: AsyncStream<Void>
@@ -53,6 +60,8 @@ actor BridgeSession {
         kept = start.kept
         found = start.changes
         foundAt = start.comparedAt
+        values = start.values
+        subscription = start.subscription
         (wake, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -63,8 +72,9 @@ actor BridgeSession {
 
     // MARK: The bus's events
 
-    /// Takes events of the bus, in groups that split no revision.
-    func note(_ events: [Event]) {
+    /// Takes events of the bus, in groups that split no revision. Those of an earlier subscription are known.
+    func note(_ events: [Event], from subscription: Subscription) {
+        guard self.subscription === subscription else { return }
         if held != nil {
             held?.append(events)
         } else {

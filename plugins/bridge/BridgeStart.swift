@@ -11,6 +11,8 @@ struct BridgeStart: Sendable {
     let mirror: Mirror
     let changes: [EtcdChange]
     let comparedAt: Int
+    /// Values of the bus whose writers have gone.
+    let values: [BusValue]
     /// The hosts that were alive.
     let hosts: Set<String>
     let subscription: Subscription
@@ -41,7 +43,8 @@ struct BridgeOpening: Sendable {
         var cursor = cursor(remembered, comparison, epoch, store)
         cursor.fence = fence
         let subscription = try await bus.subscribe(settings.sharing.all)
-        var mirror = try await snapshot(subscription, store)
+        let snapshot = try await subscription.snapshot()
+        var mirror = mirror(of: snapshot, store)
         mirror.cursor = cursor.etcd
         mirror.barrier = max(fence, range.revision)
         let changes = mirror.reconcile(range.changes, at: range.revision, comparison)
@@ -52,6 +55,7 @@ struct BridgeOpening: Sendable {
             mirror: mirror,
             changes: changes,
             comparedAt: range.revision,
+            values: snapshot.values.filter { !$0.isLive },
             hosts: try await store.hosts(),
             subscription: subscription,
             store: store
@@ -111,25 +115,24 @@ struct BridgeOpening: Sendable {
         return .compacted(cursor: remembered.etcd, settled: remembered.settled, name: settings.name)
     }
 
-    private func snapshot(_ subscription: Subscription, _ store: EtcdStore) async throws -> Mirror {
+    private func mirror(of snapshot: BusSnapshot, _ store: EtcdStore) -> Mirror {
         var mirror = Mirror(sharing: settings.sharing, bridge: store.bridge)
-        var iterator = subscription.makeAsyncIterator()
-        while let event = try await iterator.next() {
-            if event.kind == .synced {
-                mirror.noted = max(mirror.noted, event.revision)
-                return mirror
-            }
-            guard event.kind == .update, let value = event.value else { continue }
+        let prefix = HostConnections.prefix(settings.name)
+        for each in snapshot.values {
             mirror.begin(
-                event.key,
-                value,
-                revision: event.revision,
-                by: event.by,
-                origin: event.origin,
-                isBound: event.lifetime == .connected
+                each.key,
+                each.value,
+                revision: each.revision,
+                by: each.by,
+                origin: each.origin,
+                isBound: each.isBound
             )
+            if let by = each.by, by.hasPrefix(prefix) {
+                mirror.keys[each.key]?.host = String(by.dropFirst(prefix.count))
+            }
         }
-        throw BridgeRestart.busLost
+        mirror.noted = max(mirror.noted, snapshot.revision)
+        return mirror
     }
 
     private func keptConflicts() async throws -> [Int] {

@@ -60,11 +60,20 @@ struct Envelope: Hashable, Sendable {
         } catch {
             return nil
         }
-        guard let host = json["host"]?.string, let id = json["id"]?.string, let value = json["value"] else {
-            self.init(host: nil, by: nil, when: nil, id: nil, value: json)
-            return
+        self.init(host: nil, by: nil, when: nil, id: nil, value: json)
+        var (id, value): (String?, JSON?)
+        var (host, by, when): (String?, String?, String?)
+        for member in json.members ?? [] {
+            switch member.name {
+            case "host": host = member.value.string
+            case "by": by = member.value.string
+            case "when": when = member.value.string
+            case "id": id = member.value.string
+            case "value": value = member.value
+            default: break
+            }
         }
-        let (by, when) = (json["by"]?.string, json["when"]?.string)
+        guard let host, let id, let value else { return }
         self.init(host: host, by: by, when: when, id: WriteID(id), value: value)
     }
 }

@@ -63,22 +63,36 @@ final class EtcdGateway: Sendable {
 
     /// Sends a request and returns its reply.
     func ask<Reply: Decodable>(_ path: String, _ body: some Encodable, as type: Reply.Type)
-        async throws(EtcdError)
-        -> Reply
+        async throws(EtcdError) -> Reply
+    {
+        let (data, node) = try await answer(path, body)
+        return try Self.reading(node) { try JSONDecoder().decode(type, from: data) }
+    }
+
+    /// The same for replies that come often.
+    func ask<Reply: EtcdReadable>(_ path: String, _ body: some Encodable, as type: Reply.Type)
+        async throws(EtcdError) -> Reply
+    {
+        let (data, node) = try await answer(path, body)
+        return try read(data, as: type, node)
+    }
+
+    private func answer(_ path: String, _ body: some Encodable) async throws(EtcdError)
+        -> (data: Data, node: String)
     {
         do {
-            return try await attempt(path, body, as: type)
+            return try await attempt(path, body)
         } catch .forbidden(let reason) {
             // A token may have expired: log in once more.
             guard user != nil, state.withLock({ $0.token.take() }) != nil else {
                 throw .forbidden(reason: reason)
             }
-            return try await attempt(path, body, as: type)
+            return try await attempt(path, body)
         }
     }
 
-    private func attempt<Reply: Decodable>(_ path: String, _ body: some Encodable, as type: Reply.Type)
-        async throws(EtcdError) -> Reply
+    private func attempt(_ path: String, _ body: some Encodable) async throws(EtcdError)
+        -> (data: Data, node: String)
     {
         let node = node
         var request = try self.request(path, body, node: node)
@@ -86,14 +100,20 @@ final class EtcdGateway: Sendable {
         request.milliseconds = Self.timeoutMilliseconds
         let (data, status) = try await send(request, node)
         guard status == 200 else { throw Self.failure(status, data, node, leave: { leave(node) }) }
-        return try decode(data, as: type, node)
+        return (data, node)
     }
 
-    func decode<Reply: Decodable>(_ data: Data, as type: Reply.Type, _ node: String) throws(EtcdError)
+    func read<Reply: EtcdReadable>(_ data: Data, as type: Reply.Type, _ node: String) throws(EtcdError)
+        -> Reply
+    {
+        try Self.reading(node) { try type.init([UInt8](data).span) }
+    }
+
+    private static func reading<Reply>(_ node: String, _ body: () throws -> Reply) throws(EtcdError)
         -> Reply
     {
         do {
-            return try JSONDecoder().decode(type, from: data)
+            return try body()
         } catch {
             throw .unreachable(node: node, reason: "an answer that can't be read: \(error)")
         }
@@ -123,7 +143,7 @@ final class EtcdGateway: Sendable {
             guard case .refused(_, let reason) = failure else { throw failure }
             throw .forbidden(reason: reason)
         }
-        let token = try decode(data, as: EtcdToken.self, node).token
+        let token = try Self.reading(node) { try JSONDecoder().decode(EtcdToken.self, from: data) }.token
         state.withLock { $0.token = token }
         return token
     }

@@ -1,5 +1,6 @@
 // The messages of etcd's JSON gateway, as far as the bridge needs them. Bytes are in base64, as Codable
-// writes `Data`. Numbers of 64 bits are strings, and what is zero, false or empty is left out.
+// writes `Data`. Numbers of 64 bits are strings, and what is zero, false or empty is left out. `EtcdReading` reads
+// those that come often.
 
 /// A whole number that is written as a string.
 struct EtcdNumber: Codable, Sendable, Equatable {
@@ -14,10 +15,15 @@ struct EtcdNumber: Codable, Sendable, Equatable {
             return
         }
         let text = try container.decode(String.self)
-        // Identifiers are unsigned.
-        guard let number = Int(text) ?? UInt64(text).map({ Int(truncatingIfNeeded: $0) }) else {
+        guard let number = EtcdNumber(text: text) else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no number")
         }
+        self = number
+    }
+
+    init?(text: String) {
+        // Identifiers are unsigned.
+        guard let number = Int(text) ?? UInt64(text).map({ Int(truncatingIfNeeded: $0) }) else { return nil }
         value = number
     }
 
@@ -27,16 +33,16 @@ struct EtcdNumber: Codable, Sendable, Equatable {
     }
 }
 
-struct EtcdHeader: Decodable, Sendable {
-    let cluster_id: EtcdNumber?
-    let revision: EtcdNumber?
+struct EtcdHeader: Sendable {
+    var cluster_id: EtcdNumber?
+    var revision: EtcdNumber?
 }
 
-struct EtcdKeyValue: Decodable, Sendable {
-    let key: Data
-    let mod_revision: EtcdNumber?
-    let value: Data?
-    let lease: EtcdNumber?
+struct EtcdKeyValue: Sendable {
+    var key = Data()
+    var mod_revision: EtcdNumber?
+    var value: [UInt8]?
+    var lease: EtcdNumber?
 }
 
 // MARK: Requests
@@ -102,19 +108,19 @@ struct EtcdCredentials: Encodable, Sendable {
 
 // MARK: Replies
 
-struct EtcdRangeReply: Decodable, Sendable {
-    let header: EtcdHeader?
-    let kvs: [EtcdKeyValue]?
-    let more: Bool?
+struct EtcdRangeReply: Sendable {
+    var header: EtcdHeader?
+    var kvs: [EtcdKeyValue]?
+    var more: Bool?
 }
 
-struct EtcdTransactionReply: Decodable, Sendable {
-    struct Response: Decodable, Sendable {
-        let response_range: EtcdRangeReply?
+struct EtcdTransactionReply: Sendable {
+    struct Response: Sendable {
+        var response_range: EtcdRangeReply?
     }
-    let header: EtcdHeader?
-    let succeeded: Bool?
-    let responses: [Response]?
+    var header: EtcdHeader?
+    var succeeded: Bool?
+    var responses: [Response]?
 }
 
 struct EtcdLeaseReply: Decodable, Sendable {
@@ -137,23 +143,22 @@ struct EtcdFault: Decodable, Sendable {
 }
 
 /// One line of a watch.
-struct EtcdWatchLine: Decodable, Sendable {
-    struct Event: Decodable, Sendable {
-        let type: String?
-        let kv: EtcdKeyValue
+struct EtcdWatchLine: Sendable {
+    struct Event: Sendable {
+        var type: String?
+        var kv = EtcdKeyValue()
     }
-    struct Result: Decodable, Sendable {
-        let header: EtcdHeader?
-        let created: Bool?
-        let canceled: Bool?
-        let cancel_reason: String?
-        let compact_revision: EtcdNumber?
-        let events: [Event]?
+    struct Result: Sendable {
+        var header: EtcdHeader?
+        var created: Bool?
+        var canceled: Bool?
+        var cancel_reason: String?
+        var compact_revision: EtcdNumber?
+        var events: [Event]?
     }
-    struct Failure: Decodable, Sendable {
-        let message: String?
-        let grpc_code: Int?
+    struct Failure: Sendable {
+        var message: String?
     }
-    let result: Result?
-    let error: Failure?
+    var result: Result?
+    var error: Failure?
 }

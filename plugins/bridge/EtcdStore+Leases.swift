@@ -69,7 +69,7 @@ extension EtcdStore {
 
     private static func owner(_ entry: EtcdKeyValue?) -> (host: String, bridge: String?) {
         do {
-            let json = try entry?.value.map { try JSON(bytes: [UInt8]($0)) }
+            let json = try entry?.value.map { try JSON(bytes: $0) }
             return (json?["host"]?.string ?? "somebody", json?["id"]?.string)
         } catch {
             return ("somebody", nil)

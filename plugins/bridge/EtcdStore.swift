@@ -64,7 +64,7 @@ struct EtcdStore: Sendable {
         var found: [String: (revision: Int, id: WriteID?)] = [:]
         for entry in (reply.responses ?? []).flatMap({ $0.response_range?.kvs ?? [] }) {
             guard let name = prefix.name(entry.key) else { continue }
-            found[name] = (entry.mod_revision?.value ?? 0, Envelope([UInt8](entry.value ?? Data()))?.id)
+            found[name] = (entry.mod_revision?.value ?? 0, Envelope(entry.value ?? [])?.id)
         }
         return .failed(at: revision, found: found)
     }
@@ -144,7 +144,7 @@ struct EtcdStore: Sendable {
 
     private func change(_ entry: EtcdKeyValue) -> EtcdChange? {
         guard let name = prefix.name(entry.key), !name.hasPrefix("$") else { return nil }
-        let content = Envelope([UInt8](entry.value ?? Data())).map { EtcdChange.Content.put($0) }
+        let content = Envelope(entry.value ?? []).map { EtcdChange.Content.put($0) }
         return EtcdChange(
             key: name,
             revision: entry.mod_revision?.value ?? 0,
@@ -160,7 +160,7 @@ struct EtcdStore: Sendable {
             if groups.last?.revision != revision { groups.append(EtcdGroup(revision: revision)) }
             let last = groups.count - 1
             if let host = prefix.ownName(event.kv.key, Self.deletesKey) {
-                groups[last].deleteID = Envelope.id(in: [UInt8](event.kv.value ?? Data()))
+                groups[last].deleteID = Envelope.id(in: event.kv.value ?? [])
                 groups[last].deleteHost = host
             } else if let host = prefix.ownName(event.kv.key, Self.hostsKey) {
                 groups[last].hosts.append(HostChange(host: host, isAlive: event.type != "DELETE"))

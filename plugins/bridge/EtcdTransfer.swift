@@ -1,7 +1,6 @@
 // Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Threads and connections are
 // kept for the next request. Any task may use it.
 
-import Dispatch
 import PlugboardPosix
 import Synchronization
 
@@ -22,10 +21,6 @@ struct TransferError: Error, Sendable, Equatable {
 final class EtcdTransfer: Sendable {
     private let idle = Mutex<[CurlHandle]>([])
 
-    /// Threads that wait for answers, kept for the next request: a new one takes longer than libcurl does. At
-    /// most four requests are under way.
-    private static let waiting = DispatchQueue(label: "etcd", attributes: .concurrent)
-
     /// Connections that are kept.
     private static let idleMax = 4
 
@@ -35,7 +30,13 @@ final class EtcdTransfer: Sendable {
         let cancellation = Cancellation()
         let result: Result<(body: Data, status: Int), TransferError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                Self.waiting.async { continuation.resume(returning: self.perform(request, cancellation)) }
+                do {
+                    try TransferThreads.shared.run {
+                        continuation.resume(returning: self.perform(request, cancellation))
+                    }
+                } catch {
+                    continuation.resume(returning: .failure(TransferError(reason: "\(error)")))
+                }
             }
         } onCancel: {
             cancellation.hasCome.store(true, ordering: .relaxed)

@@ -47,6 +47,9 @@ final class EtcdWatch: Sendable {
     /// How long nothing has come.
     var idle: Duration { state.withLock { $0.heard }.duration(to: .now) }
 
+    /// Whether nothing has come at all, not even that it was created.
+    var isMute: Bool { state.withLock { !$0.hasSpoken } }
+
     /// The results, until the end.
     func lines() -> AsyncThrowingStream<Data, any Error> { stream }
 
@@ -87,13 +90,14 @@ private struct WatchInput {
     /// Bytes of lines that weren't handled yet.
     var unread = 0
     var isClosed = false
+    var hasSpoken = false
     var heard = ContinuousClock.now
 
     var isOpen: Bool { !isClosed && unread + line.count <= BridgeLimits.watchBytesMax }
 
     /// The lines that are complete now.
     mutating func take(_ data: Data) -> [Data] {
-        heard = .now
+        (heard, hasSpoken) = (.now, true)
         var lines: [Data] = []
         // An array, because looking through one is much faster.
         let bytes = [UInt8](data)

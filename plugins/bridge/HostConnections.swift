@@ -35,9 +35,19 @@ actor HostConnections {
         closeDeparted()
     }
 
-    func note(_ change: HostChange) {
-        if change.isAlive { alive.insert(change.host) } else { alive.remove(change.host) }
+    /// Returns whether the host has begun to be alive.
+    @discardableResult
+    func note(_ change: HostChange) -> Bool {
         mayHaveDeparted = true
+        if change.isAlive { return alive.insert(change.host).inserted }
+        alive.remove(change.host)
+        return false
+    }
+
+    /// The host that is alive and whose connection has this name.
+    func alive(named connection: String) -> String? {
+        guard connection.hasPrefix(Self.prefix(name)) else { return nil }
+        return alive.first { Self.name(of: $0, name) == connection }
     }
 
     /// The connection over which a host's values are written.

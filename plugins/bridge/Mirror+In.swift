@@ -158,7 +158,7 @@ extension Mirror {
         var state = keys[change.key] ?? KeyState(direction: sharing.direction(of: change.key))
         state.etcd = change.etcd
         state.value = change.value
-        (state.by, state.origin, state.isBound) = (change.by, nil, false)
+        (state.by, state.origin, state.isBound, state.host) = (change.by, change.origin, false, change.host)
         if let revision {
             state.revision = revision
             ownRevisions.insert(revision)

@@ -52,7 +52,9 @@ enum TransactionOutcome: Sendable, Equatable {
 
 extension Mirror {
     /// Whether something can be sent now.
-    var isReady: Bool { underWay == nil && lease != nil && cursor >= barrier && queue.owed > 0 }
+    var isReady: Bool {
+        isReading && underWay == nil && lease != nil && cursor >= barrier && queue.owed > 0
+    }
 
     /// The next transaction: whole revisions of the bus, the oldest first, as many as fit.
     mutating func nextTransaction(when: String? = nil) -> EtcdTransaction? {

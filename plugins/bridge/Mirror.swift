@@ -2,8 +2,8 @@
 // has a write that etcd doesn't have yet. It is a value without input and output, so a test can play any
 // order of events. The session owns it.
 //
-// What always holds: a key is owed exactly if its newest write was made on this bus and etcd hasn't
-// confirmed it. At most one transaction is under way. Nothing is sent until the bridge has seen everything
+// What always holds while it reads the bus: a key is owed exactly if its newest write was made on this bus and
+// etcd hasn't confirmed it. At most one transaction is under way. Nothing is sent until the bridge has seen everything
 // up to `barrier`, and has a lease: what is bound to a connection of this host goes under it.
 
 import PlugboardClient
@@ -34,6 +34,8 @@ struct Mirror: Sendable {
     var ownRevisions: Set<Int> = []
     /// The newest revision whose events have come.
     var noted = 0
+    /// Whether events of the bus come. If not, nothing is begun: the mirror has to catch up first.
+    var isReading = true
 
     /// What the bridge has done since it started.
     struct Counts: Sendable, Equatable {
@@ -81,6 +83,8 @@ struct KeyState: Sendable {
     var by: String?
     /// Who wrote it first, if `by` passed it on.
     var origin: String?
+    /// The host in whose name the bridge wrote it, cut to what a name may have; nil if a client wrote it.
+    var host: String?
     /// It ends with a connection of this host, and so with this host's lease.
     var isBound = false
     /// What etcd had at this revision is written over. A late answer about an earlier one settles nothing.
@@ -136,7 +140,7 @@ extension Mirror {
         if state.isOwed { counts.folded += 1 }
         state.revision = revision
         state.value = value
-        (state.by, state.origin, state.isBound) = (by, origin, isBound)
+        (state.by, state.origin, state.isBound, state.host) = (by, origin, isBound, nil)
         keys[key] = state
         if direction.contains(.out) { owe(key) }
         forgetIfPossible(key)

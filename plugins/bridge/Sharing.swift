@@ -25,8 +25,8 @@ struct Sharing: Sendable, Equatable {
     var all: [String] { share + send + receive + own }
 
     func direction(of key: String) -> Direction {
-        guard !Self.isLocal(key) else { return [] }
         let bytes = Array(key.utf8)
+        guard !Self.isLocal(bytes) else { return [] }
         if Self.matches(own, bytes) { return [.out, .own] }
         if Self.matches(share, bytes) { return [.out, .into] }
         var direction: Direction = []
@@ -59,8 +59,14 @@ struct Sharing: Sendable, Equatable {
         Pattern.overlaps(Array(one.utf8).span, Array(other.utf8).span)
     }
 
-    private static func isLocal(_ key: String) -> Bool {
-        key.hasPrefix("bridge.") || key.hasPrefix("$") || key.contains(".$")
+    private static func isLocal(_ key: [UInt8]) -> Bool {
+        if key.starts(with: "bridge.".utf8) { return true }
+        var previous = UInt8(ascii: ".")
+        for byte in key {
+            if byte == UInt8(ascii: "$"), previous == UInt8(ascii: ".") { return true }
+            previous = byte
+        }
+        return false
     }
 
     private static func matches(_ patterns: [String], _ key: [UInt8]) -> Bool {

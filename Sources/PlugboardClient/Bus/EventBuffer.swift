@@ -18,18 +18,19 @@ final class EventBuffer: Sendable {
     /// Adds an event. Returns false, once, if too many bytes wait. The reader still gets the events
     /// before it, and then the failure.
     func add(_ event: Event) -> Bool {
-        let (reader, isAccepted): (Reader?, Bool) = state.withLock { state in
-            if state.isEnded { return (nil, true) }
-            if let reader = state.readers.popFirst() { return (reader.value, true) }
-            return (nil, state.append(event, bytesMax: bytesMax))
+        let (reader, group, isAccepted): (Reader?, GroupReader?, Bool) = state.withLock { state in
+            if state.isEnded { return (nil, nil, true) }
+            if let reader = state.readers.popFirst() { return (reader.value, nil, true) }
+            return (nil, state.group.take(), state.append(event, bytesMax: bytesMax))
         }
         reader?.resume(returning: event)
+        group?.ask { group?.reader.resume(returning: self.takeAll()) }
         return isAccepted
     }
 
     /// Accepts no further events. Those that wait can still be read.
     func end(_ error: BusError?) {
-        let (readers, failure) = state.withLock { state in
+        let (readers, failure, group) = state.withLock { state in
             if !state.isEnded {
                 state.isEnded = true
                 state.failure = error
@@ -37,8 +38,9 @@ final class EventBuffer: Sendable {
             // If a reader waits, no event does.
             let readers = Array(state.readers.values)
             state.readers = [:]
-            return (readers, readers.isEmpty ? nil : state.failure.take())
+            return (readers, readers.isEmpty ? nil : state.failure.take(), state.group.take())
         }
+        group?.reader.resume(returning: [])
         for (index, reader) in readers.enumerated() {
             if index == 0, let failure {
                 reader.resume(throwing: failure)
@@ -66,6 +68,28 @@ final class EventBuffer: Sendable {
         }
     }
 
+    /// If no event waits: waits for one, and returns all that have come when `ask` has called what it is given.
+    /// `ask` is called by the thread that brings the event, so that nobody has to wake up for that. Otherwise,
+    /// and at the end, it returns nothing: then `next` says what there is.
+    func arrivals(
+        isolation: isolated (any Actor)?,
+        ask: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) async -> [Event] {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation(isolation: isolation) { reader in
+                let waits = state.withLock { $0.wait(GroupReader(reader: reader, ask: ask)) }
+                if !waits { reader.resume(returning: []) } else if Task.isCancelled { giveUpGroup() }
+            }
+        } onCancel: {
+            giveUpGroup()
+        }
+    }
+
+    private func giveUpGroup() {
+        let group = state.withLock { $0.group.take() }
+        group?.reader.resume(returning: [])
+    }
+
     /// Whether no event waits.
     var isEmpty: Bool { state.withLock { $0.next == nil } }
 
@@ -89,6 +113,12 @@ final class EventBuffer: Sendable {
     }
 }
 
+/// Somebody who waits for a group of events.
+private struct GroupReader: Sendable {
+    let reader: CheckedContinuation<[Event], Never>
+    let ask: @Sendable (@escaping @Sendable () -> Void) -> Void
+}
+
 /// The events that wait, or the readers that wait: never both.
 private struct EventQueue {
     private var events: [Event?] = []
@@ -100,6 +130,14 @@ private struct EventQueue {
     /// The failure that a reader has yet to get.
     var failure: BusError?
     var readers: [Int: EventBuffer.Reader] = [:]
+    var group: GroupReader?
+
+    /// Returns whether there is something to wait for.
+    mutating func wait(_ reader: GroupReader) -> Bool {
+        guard next == nil, !isEnded, group == nil else { return false }
+        group = reader
+        return true
+    }
 
     mutating func takeTicket() -> Int {
         defer { nextTicket += 1 }

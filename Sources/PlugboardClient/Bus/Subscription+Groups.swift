@@ -25,9 +25,9 @@ extension Subscription {
     ) async throws {
         var handled: Int?
         var groups = 0
-        while let first = try await buffer.next(isolation: isolation) {
-            let events = [first] + (await restOfGroup(isolation: isolation))
-            let cause = events.last { $0.asCause != nil } ?? first
+        while true {
+            let events = try await nextGroup(isolation: isolation)
+            guard let cause = events.last(where: { $0.asCause != nil }) ?? events.first else { return }
             try await cause.causing { try await body(events) }
             handled = events.last(where: \.needsAcknowledgement)?.revision ?? handled
             groups += 1
@@ -35,6 +35,20 @@ extension Subscription {
             if acknowledges, let handled { bus.link.acknowledge(sub, handled) }
             (handled, groups) = (nil, 0)
         }
+    }
+
+    /// The events of the next group; none at the end.
+    private func nextGroup(isolation: isolated (any Actor)?) async throws -> [Event] {
+        let arrived = await buffer.arrivals(isolation: isolation) { [link = bus.link] done in
+            let id = link.state.withLock { $0.takeID() }
+            let timeout = link.options.requestTimeout.nanoseconds
+            // Without a connection nothing more comes. What has come is handled all the same.
+            let failure = link.start(ObjectText(op: "sync"), timeout: timeout, id: id) { _ in done() }
+            if failure != nil { done() }
+        }
+        guard arrived.isEmpty else { return arrived }
+        guard let first = try await buffer.next(isolation: isolation) else { return [] }
+        return [first] + (await restOfGroup(isolation: isolation))
     }
 
     /// The other events that have come before the answer to `sync`. It comes after all events up to its
