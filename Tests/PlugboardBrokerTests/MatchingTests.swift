@@ -47,6 +47,35 @@ struct MatchingTests {
         #expect(rooms.found("b") == [late])
     }
 
+    @Test("long lists have a bound: the oldest go, and are made anew when they are asked for")
+    func longLists() {
+        let rooms = Rooms()
+        let observers = 4_096
+        for _ in 0..<observers { _ = rooms.subscribe("**") }
+        let fitting = LongLists.observersMax / observers
+        let keys = (0...fitting).map { rooms.keyspace.findOrInsert(Array("k\($0)".utf8).span) }
+        func rebuild(_ key: ObservableHandle) {
+            rooms.matching.rebuildObservers(of: key, &rooms.keyspace, rooms.sessions, isSelective: false)
+        }
+        for key in keys.dropLast() { rebuild(key) }
+        #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
+        #expect(keys.dropLast().allSatisfy { rooms.keyspace[$0].observers.count == observers })
+        rebuild(keys[fitting])
+        #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
+        #expect(rooms.keyspace[keys[0]].observers.count == 0)
+        #expect(rooms.keyspace[keys[0]].isObserved(asOf: rooms.matching.generation) == nil)
+        #expect(rooms.keyspace[keys[1]].observers.count == observers)
+        #expect(rooms.keyspace[keys[fitting]].observers.count == observers)
+        rebuild(keys[0])
+        #expect(rooms.keyspace[keys[0]].observers.count == observers)
+        #expect(rooms.keyspace[keys[1]].observers.count == 0)
+        // Somebody came: they are all out of date, and go when memory is given back.
+        _ = rooms.subscribe("a.**")
+        while !rooms.matching.shrink(visits: 100, &rooms.keyspace) {}
+        #expect(rooms.matching.longLists.observerCount == 0)
+        #expect(keys.allSatisfy { rooms.keyspace[$0].observers.count == 0 })
+    }
+
     @Test("a list of observers is made anew where somebody came or went")
     func rebuilt() throws {
         let rooms = Rooms()

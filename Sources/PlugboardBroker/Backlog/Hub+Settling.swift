@@ -77,8 +77,8 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         endReplay(of: subscription)
-        if matching[subscription].delivery == .latest, backlog.keys.count > Requests.visitsPerSlice {
-            // Very many are forgotten some at a time. None of these is a line that was made.
+        if matching[subscription].delivery == .latest, backlog.keys.count > Self.forgottenAtOnceMax {
+            // Many are forgotten some at a time. None of these is a line that was made.
             openBacklog(of: subscription).catchup.owedCount -= backlog.keys.count
             requests.abandon(backlog)
         } else {
@@ -90,6 +90,9 @@ extension Hub {
 }
 
 extension Hub {
+    /// So many keys that were owed are forgotten at once.
+    private static let forgottenAtOnceMax = 64
+
     /// Forgets the keys that a subscription is owed, one at least. Returns false where that is enough for
     /// now.
     @discardableResult

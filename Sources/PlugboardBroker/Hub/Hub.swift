@@ -89,7 +89,9 @@ struct Hub: ~Copyable {
         executeLegacy(of: session)
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
-            guard writeOffKeys(of: subscription, until: effortEnd) else { return false }
+            if matching[subscription].delivery == .all {
+                guard writeOffKeys(of: subscription, until: effortEnd) else { return false }
+            }
             insight.count(steps: Self.stepsPerSubscription)
             end(subscription)
         }

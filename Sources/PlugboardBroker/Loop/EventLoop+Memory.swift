@@ -21,7 +21,7 @@ extension EventLoop {
     mutating func tidy() {
         noteFewerKeys()
         guard let due = tidyTime, time.nanoseconds() >= due else { return }
-        guard shrink() else { return tidyTime = due &+ Self.pieceNanoseconds }
+        guard !hub.requests.isForgetting, shrink() else { return tidyTime = due &+ Self.pieceNanoseconds }
         tidyTime = nil
         hub.delivery.releaseSpare()
         try? Background.start { HeapMemory.giveBack() }

@@ -23,13 +23,11 @@ struct LongLists: ~Copyable {
     private var goneCount = 0
     /// Observers in all of these lists.
     private(set) var observerCount = 0
-    /// The same as the constant but in tests.
-    var observersMax = observersMax
 
     init() {}
 
     /// There is too much of it.
-    var isFull: Bool { observerCount > observersMax && entries.count - goneCount > 1 }
+    var isFull: Bool { observerCount > Self.observersMax && entries.count - goneCount > 1 }
 
     var first: Entry? { goneCount < entries.count ? entries[goneCount] : nil }
 

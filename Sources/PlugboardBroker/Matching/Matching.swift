@@ -22,7 +22,7 @@ struct Matching: ~Copyable {
     /// Nodes of the patterns' tree that were visited for that, and observers found, since the start.
     private(set) var visits: UInt64 = 0
     /// Which keys have long lists of observers.
-    var longLists = LongLists()
+    private(set) var longLists = LongLists()
 
     init() {}
 

@@ -132,7 +132,7 @@ struct Requests: ~Copyable {
     // MARK: Requests that are put off
 
     /// Whether any request is put off, or anything is to be forgotten.
-    var areWaiting: Bool { !walks.isEmpty || !abandoned.isEmpty }
+    var areWaiting: Bool { !walks.isEmpty || isForgetting }
 
     /// What one slice may do.
     var allowance: SliceAllowance { SliceAllowance(visits: visitsMax, keys: visitsMax) }
@@ -192,8 +192,12 @@ struct Requests: ~Copyable {
 
     /// Forgets what is owed, some keys at a time.
     mutating func abandon(_ backlog: Backlog) {
+        backlog.keys.abandon()
         if !backlog.keys.isEmpty { abandoned.append(backlog) }
     }
+
+    /// Whether something is to be forgotten.
+    var isForgetting: Bool { !abandoned.isEmpty }
 
     /// Forgets some of it. Returns how many keys.
     mutating func forgetAbandoned(_ keyspace: inout Keyspace) -> Int {
