@@ -17,7 +17,7 @@ struct LongLists: ~Copyable {
     /// A list of so many observers is long.
     static let observersMin = 8
     /// So many observers all long lists together may have, but for the newest.
-    static let observersMax = 1_048_576
+    static let observersMax = 524_288
 
     private var entries = List<Entry>()
     private var goneCount = 0
