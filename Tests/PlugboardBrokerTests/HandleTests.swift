@@ -42,7 +42,10 @@ struct HandleTests {
         #expect(!hasFirst && hasSecond && slab[other] == "other")
     }
 
-    @Test("a slab that gives memory back refuses old handles, in the same places, too", arguments: [1, 100, 10_000])
+    @Test(
+        "a slab that gives memory back refuses old handles, in the same places, too",
+        arguments: [1, 100, 10_000]
+    )
     func shrinking(visits: Int) {
         var slab = Slab<UInt32>()
         let handles = (0..<5_000 as Range<UInt32>).map { slab.insert($0) }

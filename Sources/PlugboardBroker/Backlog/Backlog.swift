@@ -115,7 +115,8 @@ final class Backlog {
         guard let window else { return false }
         switch next {
         case .nothing, .synced, .gap, .replayed: return false
-        case .key(let owed): return window.holds(keyspace[keys[owed].observable].hash, event: keys[owed].event)
+        case .key(let owed):
+            return window.holds(keyspace[keys[owed].observable].hash, event: keys[owed].event)
         case .line: return lines.frontHeader.map { window.holds($0.keyHash, event: $0.event) } ?? false
         }
     }
@@ -201,7 +202,8 @@ extension Backlog {
         try Self.always.hold("a gap that is awaited is there", !awaitsGap || lines.hasGap)
         try Self.always.hold("only what is ready is renewed in passing", !isRenewed || isReady)
         try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)
-        try Self.always.hold("nothing passes where all is just owed", !isPausedPlainly || isPaused && steps == 0)
+        let isHeld = !isPausedPlainly || isPaused && steps == 0
+        try Self.always.hold("nothing passes where all is just owed", isHeld)
     }
 
     /// Bytes that it keeps of lines.

@@ -37,7 +37,8 @@ extension Hub {
         guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly
         else { return false }
         guard let owed = place(of: observable, in: backlog) else {
-            guard backlog.isPausedPlainly, sessions[matching[subscription].session].isOpen else { return false }
+            guard backlog.isPausedPlainly, sessions[matching[subscription].session].isOpen
+            else { return false }
             insight.count(steps: Self.stepsPerOwedEvent)
             let owed = OwedKey(observable, revision: revision, event: delivery.eventNumber)
             appendOwed(owed, to: subscription, backlog)
@@ -133,7 +134,8 @@ extension Hub {
             owed.isGated = isGated
             owed.wasSent = wasSent(observable, subscription)
             let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
-            return appendOwed(owed, holding: needsOld ? delivery.hold(tail.old) : nil, to: subscription, backlog)
+            let held = needsOld ? delivery.hold(tail.old) : nil
+            return appendOwed(owed, holding: held, to: subscription, backlog)
         }
         // A key of the snapshot that goes before it was told was never there for this observer.
         if backlog.keys[place].isInitial, event == .delete { return forgetOwed(place, of: subscription) }
