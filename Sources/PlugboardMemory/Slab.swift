@@ -1,12 +1,11 @@
 // Keeps elements that are named by handles instead of addresses. A slot that is freed and used again gets
 // a new generation, so the slab detects the handle of a removed element.
 //
-// Why the raw memory is safe: a slot has an element exactly while its generation is odd. All handles that
-// a slab makes have odd generations. The slab follows a handle only if its slot was used and has the
-// handle's generation. An address is used only during one access. The slab can't grow during an access,
-// because growing is a mutation, and Swift enforces exclusive access. The slab can't be copied, so its
-// memory has one owner. Growing moves elements as bytes, so none may have a weak reference: the runtime
-// knows where those lie. A tidy test looks for them.
+// Why the raw memory is safe: a slot has an element exactly while its generation is odd. A slab's handles have
+// odd generations, and it follows one only if its slot was used and has its generation. Slots that were given
+// back come again with later generations. An address is used during one access only, and growing or shrinking
+// is a mutation, which Swift keeps apart from that. The slab can't be copied, so its memory has one owner.
+// Moving elements copies their bytes, so none may have a weak reference: a tidy test looks for them.
 
 #if canImport(Darwin)
     import Darwin
@@ -116,14 +115,10 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         let generation = handle.generation &+ 1
         unsafe cell(handle.slot)
             .storeBytes(of: generation == 0 ? Slab.noGeneration : generation, as: UInt32.self)
-        if generation != 0 {
-            let element = unsafe address.move()
-            count -= 1
-            link(handle.slot)
-            return element
-        }
+        let element = unsafe address.move()
         count -= 1
-        return unsafe address.move()
+        if generation != 0 { link(handle.slot) }
+        return element
     }
 
     /// Gives back the memory of free slots behind the last element, if most of the slots are free. Looks at
