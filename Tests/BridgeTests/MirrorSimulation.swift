@@ -26,13 +26,20 @@ struct MirrorSimulation {
     /// Prints each step.
     var isTold = false
 
-    init(seed: Int, hosts count: Int = 3, isUnguarded: Bool = false, isForgetful: Bool = false) {
+    init(
+        seed: Int,
+        hosts count: Int = 3,
+        isUnguarded: Bool = false,
+        isForgetful: Bool = false,
+        isPartless: Bool = false
+    ) {
         random = SeededRandom(seed)
         keys = (0..<(1 + seed % 5)).map { "s.k\($0)" }
         hosts = (0..<count).map { SimulatedHost(name: "h\($0)", sharing: Sharing(share: ["s.**"])) }
         for index in hosts.indices {
             hosts[index].bus.isUnguarded = isUnguarded
             hosts[index].isForgetful = isForgetful
+            hosts[index].isPartless = isPartless
         }
         for index in hosts.indices where random.oneIn(2) { hosts[index].begin(&etcd, &random) }
     }
@@ -99,13 +106,17 @@ struct MirrorSimulation {
         }
         guard let revision = hosts[index].bus.write(changes, by: "client") else { return }
         let etcd = hosts[index].mirror?.cursor ?? hosts[index].bus.cursor?.etcd ?? 0
-        answered += changes.map {
-            Answered(
-                host: index,
-                key: $0.key,
-                revision: revision,
-                value: $0.value,
-                etcd: etcd
+        for change in changes {
+            // A comparison that isn't complete has brought later values than the cursor says.
+            let deleted = change.value == nil ? hosts[index].seen[change.key] ?? 0 : 0
+            answered.append(
+                Answered(
+                    host: index,
+                    key: change.key,
+                    revision: revision,
+                    value: change.value,
+                    etcd: max(etcd, deleted)
+                )
             )
         }
     }

@@ -158,12 +158,49 @@ struct MirrorTests {
         #expect(mirror.counts.folded == count - 1_000)
     }
 
+    @Test("what others send under the same patterns is left alone, also after a restart")
+    func sentByOthers() {
+        let entry = put("s.other", 1, at: 5)
+        for comparison in [
+            Mirror.Comparison.past, .compacted(cursor: 5, settled: 0, name: "bridge", parts: []),
+        ] {
+            for sharing in [Sharing(send: ["s.**"]), Sharing(own: ["s.**"])] {
+                var mirror = mirror(sharing)
+                #expect(
+                    mirror.reconcile([entry, put("s.mine", 2, at: 4, by: "me")], at: 5, comparison) == []
+                )
+                mirror.advance(to: 5)
+                // Only what this host had put there, and doesn't have any more, is deleted.
+                for pattern in sharing.own { mirror.claim(pattern) }
+                #expect(mirror.nextTransaction()?.writes.map(\.key) == ["s.mine"])
+            }
+        }
+    }
+
+    @Test("how far a comparison has come: by host and key, and only what etcd had then")
+    func comparedParts() {
+        let part = ComparedPart(put("s.b", 1, at: 5), at: 9)
+        #expect(part.covers(put("s.a", 2, at: 9)) && part.covers(put("s.b", 1, at: 5)))
+        #expect(!part.covers(put("s.a", 2, at: 10)) && !part.covers(put("s.c", 1, at: 5)))
+        // Deletes and what no bridge wrote come before every host.
+        #expect(part.covers(EtcdChange(key: "s.c", revision: 5, content: .delete)))
+        // An earlier comparison that went further still counts, one that didn't is forgotten.
+        let next = ComparedPart(put("s.a", 1, at: 5), at: 12)
+        #expect(next.following([part]) == [next, part])
+        #expect(part.following([next]) == [part])
+        var parts: [ComparedPart] = []
+        for number in (0...ComparedPart.countMax).reversed() {
+            parts = ComparedPart(put("s.k\(number)", 1, at: 5), at: 9).following(parts)
+        }
+        #expect(parts.count == ComparedPart.countMax && parts.first?.key == "s.k0")
+    }
+
     @Test("the cursor is written as a decoder reads it")
     func cursorText() throws {
         var cursor = BridgeCursor(etcd: 5, cluster: -3, settled: 7, epoch: "e\"", bridge: "b", conflicts: 1)
         let decoder = JSONDecoder()
         #expect(try decoder.decode(BridgeCursor.self, from: Data(cursor.json.bytes)) == cursor)
-        cursor.fence = 9
+        (cursor.fence, cursor.compared) = (9, [ComparedPart(put("s.a", 1, at: 5), at: 9)])
         #expect(try decoder.decode(BridgeCursor.self, from: Data(cursor.json.bytes)) == cursor)
     }
 

@@ -150,7 +150,7 @@ struct PromiseTests {
         let status = try #require(try await a.status())
         #expect(status["etcd"]?.string == etcd.clients[0])
         #expect(status["lag"]?["revisions"]?.integer == 0 && status["lag"]?["milliseconds"]?.integer == 0)
-        for name in ["owed", "sent", "applied", "conflicts", "refused", "folded", "split"] {
+        for name in ["owed", "sent", "applied", "conflicts", "refused", "folded", "unread", "split"] {
             #expect(status[name]?.integer == 0, "\(name)")
         }
         #expect(status["since"]?.string?.hasSuffix("Z") == true && status["why"] == nil)

@@ -21,6 +21,8 @@ struct SimulatedHost {
     private(set) var mirror: Mirror?
     private var found: [EtcdChange] = []
     private var foundAt = 0
+    /// How far comparisons have come.
+    private var compared: [ComparedPart] = []
     private var life = 0
     private(set) var lease: Int?
     /// Requests that etcd hasn't carried out yet.
@@ -34,6 +36,8 @@ struct SimulatedHost {
     private(set) var miscounted: [String] = []
     /// It overlooks what was deleted while it didn't read. The checks must notice that.
     var isForgetful = false
+    /// When it is killed while it compares, it doesn't remember how far it has come. The checks must notice that.
+    var isPartless = false
 
     init(name: String, sharing: Sharing) {
         self.name = name
@@ -59,19 +63,25 @@ struct SimulatedHost {
             comparison = .past
         } else if let remembered {
             let settled = remembered.etcd > 0 ? remembered.settled : 0
-            comparison = .compacted(cursor: remembered.etcd, settled: settled, name: "bridge")
+            comparison = .compacted(
+                cursor: remembered.etcd,
+                settled: settled,
+                name: "bridge",
+                parts: isPartless ? [] : remembered.compared ?? []
+            )
         } else {
             comparison = .join
         }
         var next = Mirror(sharing: sharing, bridge: "id-\(name)")
         bus.forgetEvents()
-        for (key, value) in bus.snapshot {
-            next.begin(key, value.json, revision: value.revision, by: value.by, isBound: value.isBound)
-        }
+        for value in present { next.begin(value) }
         next.noted = bus.revision
         next.cursor = remembered?.etcd ?? 0
         next.barrier = max(fence, range.revision)
-        found = next.reconcile(range.changes, at: range.revision, comparison)
+        found = next.reconcile(range.changes, at: range.revision, comparison).sorted(
+            by: ComparedPart.precedes
+        )
+        compared = comparison.parts ?? []
         foundAt = range.revision
         mirror = next
         keepLease(&etcd)
@@ -106,14 +116,9 @@ struct SimulatedHost {
         mirror?.endGroup()
     }
 
-    /// Stops to read the bus.
-    mutating func endReading() { mirror?.isReading = false }
-
-    /// Takes everything that is there, and reads again.
-    mutating func beginReading() {
-        guard mirror?.isReading == false else { return }
-        bus.forgetEvents()
-        var present = bus.snapshot.map {
+    /// The values of the bus.
+    private var present: [BusValue] {
+        bus.snapshot.map {
             BusValue(
                 key: $0.key,
                 revision: $0.value.revision,
@@ -122,6 +127,16 @@ struct SimulatedHost {
                 isBound: $0.value.isBound
             )
         }
+    }
+
+    /// Stops to read the bus.
+    mutating func endReading() { mirror?.isReading = false }
+
+    /// Takes everything that is there, and reads again.
+    mutating func beginReading() {
+        guard mirror?.isReading == false else { return }
+        bus.forgetEvents()
+        var present = present
         let known = mirror?.keys.filter { $0.value.value != nil && bus.values[$0.key] == nil } ?? [:]
         if isForgetful, let (key, state) = known.first, let value = state.value {
             present.append(BusValue(key: key, revision: state.revision, value: value))
@@ -178,10 +193,21 @@ struct SimulatedHost {
             // What several hosts wrote comes in several batches, and a kill may come in between.
             if found.count > 1, random.oneIn(2) {
                 let part = found.prefix(found.count / 2)
-                if apply(Array(part), cursor: nil) { found.removeFirst(part.count) }
+                let earlier = compared
+                if let last = part.last { compared = ComparedPart(last, at: foundAt).following(compared) }
+                if apply(Array(part), cursor: nil) {
+                    found.removeFirst(part.count)
+                } else {
+                    compared = earlier
+                }
                 return
             }
-            guard apply(found, cursor: foundAt) else { return }
+            let earlier = compared
+            compared = []
+            guard apply(found, cursor: foundAt) else {
+                compared = earlier
+                return
+            }
             self.mirror?.advance(to: foundAt)
             (found, foundAt) = ([], 0)
             return
@@ -223,7 +249,7 @@ struct SimulatedHost {
     private mutating func note(_ step: MirrorStep, _ change: EtcdChange) {
         guard case .apply(_, let lost) = step else { return }
         if let lost { bus.lost.append(lost) }
-        if seen[change.key] ?? 0 > change.revision { wentBack.append("\(name) \(change.key)") }
+        if seen[change.key] ?? 0 >= change.revision { wentBack.append("\(name) \(change.key)") }
         seen[change.key] = change.revision
     }
 
@@ -236,7 +262,8 @@ struct SimulatedHost {
             settled: mirror.settled,
             epoch: "e",
             bridge: mirror.bridge,
-            conflicts: 0
+            conflicts: 0,
+            compared: compared.isEmpty ? nil : compared
         )
     }
 

@@ -31,6 +31,16 @@ struct SimulationTests {
         #expect(found > 10)
     }
 
+    @Test("the checks notice a bridge that forgets how far it had compared when it was killed")
+    func partless() {
+        let found = (1...400).count { seed in
+            var world = MirrorSimulation(seed: seed, isPartless: true)
+            world.run()
+            return !world.mistakes.isEmpty
+        }
+        #expect(found > 5)
+    }
+
     @Test("the checks notice a bridge that overlooks what was deleted while it didn't read")
     func overlooked() {
         let found = (1...80).count { seed in

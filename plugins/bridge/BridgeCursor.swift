@@ -20,6 +20,8 @@ struct BridgeCursor: Codable, Sendable, Equatable {
     /// The revision of this host's last fence. One that is older, or gone, shows that etcd was restored from a
     /// backup, also if its revision has grown past the cursor since.
     var fence: Int?
+    /// What a comparison that isn't complete yet has brought to the bus, also earlier ones that went further.
+    var compared: [ComparedPart]?
 
     /// The same that an encoder writes; it is a part of each batch.
     var json: JSON {
@@ -28,6 +30,7 @@ struct BridgeCursor: Codable, Sendable, Equatable {
             ("epoch", .string(epoch)), ("bridge", .string(bridge)), ("conflicts", .integer(conflicts)),
         ]
         if let fence { members.append(("fence", .integer(fence))) }
+        if let compared { members.append(("compared", .array(compared.map(\.json)))) }
         return .object(members)
     }
 

@@ -119,7 +119,7 @@ final class BridgeHealth: Sendable {
             ("owed", mirror.owed.map { .integer($0) } ?? .null), ("sent", .integer(mirror.counts.sent)),
             ("applied", .integer(mirror.counts.applied)), ("conflicts", .integer(mirror.counts.conflicts)),
             ("refused", .integer(mirror.counts.refused)), ("folded", .integer(mirror.counts.folded)),
-            ("split", .integer(mirror.counts.split)),
+            ("unread", .integer(mirror.counts.unread)), ("split", .integer(mirror.counts.split)),
         ]
         return .object(members)
     }

@@ -83,6 +83,7 @@ extension Mirror.Counts {
             conflicts: one.conflicts + other.conflicts,
             refused: one.refused + other.refused,
             folded: one.folded + other.folded,
+            unread: one.unread + other.unread,
             split: one.split + other.split
         )
     }

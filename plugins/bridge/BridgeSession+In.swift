@@ -13,44 +13,69 @@ private struct BusBatch {
     var host: String?
     /// The keys, with the revision that each must have.
     var guards: [String: Int] = [:]
+    /// No further one follows of what is applied together.
+    var isLast = false
 
     var isFull: Bool {
         bytes >= BridgeLimits.batchBytesMax || writes.count >= BridgeLimits.batchWritesMax - 8
     }
 }
 
+/// What the cursor says of batches that are applied together.
+private enum CursorMove {
+    /// Nothing new.
+    case none
+    /// When they are done, the bus has all of this revision.
+    case revision(Int)
+    /// They are a part of a comparison with this revision, perhaps the last.
+    case comparison(Int, isEnd: Bool)
+
+    /// The cursor when they are done.
+    var end: Int? {
+        switch self {
+        case .revision(let revision), .comparison(let revision, isEnd: true): revision
+        case .none, .comparison: nil
+        }
+    }
+}
+
 extension BridgeSession {
     /// Applies everything that happened in etcd at one revision, in the name of the host that made it.
     func apply(_ group: EtcdGroup) async throws {
-        try await apply(group.changes, of: group.author, revision: group.revision)
+        try await apply(group.changes[...], of: group.author, moving: .revision(group.revision))
     }
 
     /// Applies what a comparison found: what each host wrote in its name. The last batch has the cursor, if it
-    /// moves to `revision`.
+    /// moves to `revision`, and each before how far the comparison has come.
     func apply(found changes: [EtcdChange], at revision: Int? = nil) async throws {
-        var parts = Dictionary(grouping: changes, by: \.host)
-        while let (host, part) = parts.popFirst() {
-            try await apply(part, of: host, revision: parts.isEmpty ? revision : nil)
+        var rest = changes.sorted(by: ComparedPart.precedes)[...]
+        while let host = rest.first?.host as String?? {
+            let part = rest.prefix { $0.host == host }
+            rest = rest.dropFirst(part.count)
+            let move = revision.map { CursorMove.comparison($0, isEnd: rest.isEmpty) }
+            try await apply(part, of: host, moving: move ?? .none)
         }
     }
 
-    private func apply(_ changes: [EtcdChange], of host: String?, revision: Int?) async throws {
+    private func apply(_ changes: ArraySlice<EtcdChange>, of host: String?, moving move: CursorMove)
+        async throws
+    {
         try await exclusively {
             // What a change means depends on what the bus has.
             if !changes.isEmpty { try await beginReading() }
-            var rest = changes[...]
+            var rest = changes
             repeat {
-                rest = rest.dropFirst(try await applyPart(of: rest, by: host, revision: revision))
+                rest = rest.dropFirst(try await applyPart(of: rest, by: host, moving: move))
             } while !rest.isEmpty
-            if let revision { mirror.advance(to: revision) }
+            if let end = move.end { mirror.advance(to: end) }
         }
         await hosts.closeDeparted()
         if mirror.isReady || mirror.needsFence { signal() }
     }
 
     /// Applies as many changes as fit into a batch, and returns how many. The last batch has the cursor.
-    private func applyPart(of changes: ArraySlice<EtcdChange>, by host: String?, revision: Int?) async throws
-        -> Int
+    private func applyPart(of changes: ArraySlice<EtcdChange>, by host: String?, moving move: CursorMove)
+        async throws -> Int
     {
         var before: [String: Int] = [:]
         for attempt in 0..<BridgeLimits.doubtfulAttemptsMax {
@@ -61,9 +86,9 @@ extension BridgeSession {
                 try add(change, to: &batch)
             }
             if attempt == 0 { before = batch.guards }
-            let isLast = batch.steps.count == changes.count
+            batch.isLast = batch.steps.count == changes.count
             batch.host = host
-            if try await make(batch, revision: isLast ? revision : nil) { return batch.steps.count }
+            if try await make(batch, moving: move) { return batch.steps.count }
             try await catchUp(batch.guards)
         }
         throw BridgeRestart.refusedAgain(reason: lastRefusal ?? "")
@@ -110,13 +135,12 @@ extension BridgeSession {
     }
 
     /// Makes the batch. Returns false if the bus has refused it because a key was written meanwhile.
-    private func make(_ batch: BusBatch, revision: Int?) async throws -> Bool {
+    private func make(_ batch: BusBatch, moving move: CursorMove) async throws -> Bool {
         guard !batch.writes.isEmpty else {
             for (step, change) in batch.steps { mirror.take(step, change, revision: nil) }
             return true
         }
-        var next = nextCursor(at: revision)
-        next.conflicts += batch.conflicts.count
+        let next = nextCursor(after: batch, moving: move)
         let last = try Write.publish(settings.keys.cursor, next.json, ifRevision: cursorRevision, cause: nil)
         do {
             try await write(batch.writes + [last], of: batch.host) { done(batch, next, at: $0) }
@@ -159,17 +183,28 @@ extension BridgeSession {
 
     // MARK: The cursor
 
-    func nextCursor(at revision: Int?) -> BridgeCursor {
+    private func nextCursor() -> BridgeCursor {
         var next = cursor
-        next.etcd = max(mirror.cursor, revision ?? 0)
+        next.etcd = mirror.cursor
         next.settled = mirror.settled
+        return next
+    }
+
+    private func nextCursor(after batch: BusBatch, moving move: CursorMove) -> BridgeCursor {
+        var next = nextCursor()
+        next.conflicts += batch.conflicts.count
+        if batch.isLast, let end = move.end {
+            next.etcd = max(next.etcd, end)
+        } else if case .comparison(let revision, _) = move, let last = batch.steps.last?.change {
+            next.compared = ComparedPart(last, at: revision).following(next.compared ?? [])
+        }
         return next
     }
 
     /// Writes the cursor if it has moved although nothing was written to the bus.
     func flush() async throws {
         try await exclusively {
-            let next = nextCursor(at: nil)
+            let next = nextCursor()
             guard next != flushed else { return }
             let key = settings.keys.cursor
             do {

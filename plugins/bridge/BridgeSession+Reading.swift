@@ -12,11 +12,7 @@ extension BridgeSession {
 
     /// Takes the bus's events for as long as the session lives.
     func read() async throws {
-        while true {
-            guard let subscription else {
-                try await Task.sleep(for: .milliseconds(10))
-                continue
-            }
+        for await subscription in subscriptions {
             try await subscription.forEachGroup { events in note(events, from: subscription) }
             guard self.subscription !== subscription else { throw BridgeRestart.busLost }
         }
@@ -41,9 +37,7 @@ extension BridgeSession {
 
     func endReading() {
         guard subscription != nil else { return }
-        subscription?.cancel()
-        subscription = nil
-        mirror.isReading = false
+        follow(nil)
         owedUnread = mirror.owed
     }
 
@@ -54,8 +48,10 @@ extension BridgeSession {
         let snapshot = try await next.snapshot()
         let before = mirror.noted
         mirror.catchUp(with: snapshot.values, at: snapshot.revision)
-        (subscription, readingSince) = (next, .now)
+        follow(next)
+        readingSince = .now
         let passed = mirror.noted - before
+        mirror.counts.unread += passed
         health.say("reading the bus again after \(passed) revisions: \(mirror.owed) keys are owed")
         signal()
     }

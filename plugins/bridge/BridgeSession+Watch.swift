@@ -36,6 +36,7 @@ extension BridgeSession {
         found = []
         try await apply(found: changes, at: foundAt)
         if changes.isEmpty { try await apply(EtcdGroup(revision: foundAt)) }
+        cursor.compared = nil
         try await flush()
     }
 

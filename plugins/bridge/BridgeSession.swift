@@ -29,7 +29,10 @@ actor BridgeSession {
     var values: [BusValue]
     var watch: EtcdWatch?
     /// The bus's events; nil while it doesn't read them.
-    var subscription: Subscription?
+    private(set) var subscription: Subscription?
+    /// Each subscription that it has begun to read.
+    let subscriptions: AsyncStream<Subscription>
+    private let subscribed: AsyncStream<Subscription>.Continuation
     var readingSince = ContinuousClock.now
     /// How many keys were owed when they were counted last, while it doesn't read.
     var owedUnread = 0
@@ -61,16 +64,29 @@ actor BridgeSession {
         found = start.changes
         foundAt = start.comparedAt
         values = start.values
-        subscription = start.subscription
         (wake, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (subscriptions, subscribed) = AsyncStream.makeStream()
+        subscription = start.subscription
+        subscribed.yield(start.subscription)
     }
 
-    deinit { waker.finish() }
+    deinit {
+        waker.finish()
+        subscribed.finish()
+    }
 
     /// There may be something to send.
     func signal() { waker.yield() }
 
     // MARK: The bus's events
+
+    /// Reads this subscription from now on; nil reads none.
+    func follow(_ next: Subscription?) {
+        subscription?.cancel()
+        subscription = next
+        mirror.isReading = next != nil
+        if let next { subscribed.yield(next) }
+    }
 
     /// Takes events of the bus, in groups that split no revision. Those of an earlier subscription are known.
     func note(_ events: [Event], from subscription: Subscription) {
@@ -85,15 +101,8 @@ actor BridgeSession {
     private func noteNow(_ events: [Event]) {
         for event in events {
             switch event.kind {
-            case .update, .delete:
-                mirror.note(
-                    event.key,
-                    event.kind == .update ? event.value : nil,
-                    revision: event.revision,
-                    by: event.by,
-                    origin: event.origin,
-                    isBound: event.lifetime == .connected
-                )
+            case .update: if let value = BusValue(event) { mirror.note(value) }
+            case .delete: mirror.noteDelete(of: event.key, at: event.revision, by: event.by)
             case .synced, .emit, .leave, .lagged: break
             }
         }

@@ -79,7 +79,8 @@ struct BridgeOpening: Sendable {
             settled: remembered?.settled ?? 0,
             epoch: epoch,
             bridge: store.bridge,
-            conflicts: remembered?.conflicts ?? 0
+            conflicts: remembered?.conflicts ?? 0,
+            compared: comparison.parts
         )
     }
 
@@ -110,23 +111,20 @@ struct BridgeOpening: Sendable {
         else { return .join }
         if range.isPast { return .past }
         guard isSameLife else { return .join }
-        // It was killed while it joined: only what it didn't write itself belongs to this bus.
-        if remembered.etcd == 0 { return .compacted(cursor: 0, settled: 0, name: settings.name) }
-        return .compacted(cursor: remembered.etcd, settled: remembered.settled, name: settings.name)
+        // If it was killed while it joined, only what it didn't write itself belongs to this bus.
+        return .compacted(
+            cursor: remembered.etcd,
+            settled: remembered.etcd == 0 ? 0 : remembered.settled,
+            name: settings.name,
+            parts: remembered.compared ?? []
+        )
     }
 
     private func mirror(of snapshot: BusSnapshot, _ store: EtcdStore) -> Mirror {
         var mirror = Mirror(sharing: settings.sharing, bridge: store.bridge)
         let prefix = HostConnections.prefix(settings.name)
         for each in snapshot.values {
-            mirror.begin(
-                each.key,
-                each.value,
-                revision: each.revision,
-                by: each.by,
-                origin: each.origin,
-                isBound: each.isBound
-            )
+            mirror.begin(each)
             if let by = each.by, by.hasPrefix(prefix) {
                 mirror.keys[each.key]?.host = String(by.dropFirst(prefix.count))
             }

@@ -43,7 +43,7 @@ extension Subscription {
 }
 
 extension BusValue {
-    fileprivate init?(_ event: Event) {
+    init?(_ event: Event) {
         guard let value = event.value else { return nil }
         self.init(
             key: event.key,

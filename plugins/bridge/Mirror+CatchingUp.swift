@@ -8,18 +8,9 @@ extension Mirror {
         // Their writes are known, and no events of them come any more.
         ownRevisions = []
         let gone = missing(in: Set(present.map(\.key)))
-        for each in present {
-            note(
-                each.key,
-                each.value,
-                revision: each.revision,
-                by: each.by,
-                origin: each.origin,
-                isBound: each.isBound
-            )
-        }
+        for value in present { note(value) }
         // When it was deleted isn't known, only that it was later than its last write.
-        for (key, last) in gone { note(key, nil, revision: max(revision, last + 1), by: nil) }
+        for (key, last) in gone { noteDelete(of: key, at: max(revision, last + 1)) }
         noted = max(noted, revision)
         isReading = true
     }

@@ -12,8 +12,13 @@ extension Mirror {
         /// The range is etcd as it was at the cursor.
         case past
         /// The range is newer than the cursor. Etcd had everything of this bus up to `settled`, and what
-        /// `name` wrote on the bus came from etcd.
-        case compacted(cursor: Int, settled: Int, name: String)
+        /// `name` wrote on the bus came from etcd. Comparisons that weren't completed have brought `parts`.
+        case compacted(cursor: Int, settled: Int, name: String, parts: [ComparedPart])
+
+        /// What is remembered of comparisons that weren't completed, until this one is.
+        var parts: [ComparedPart]? {
+            if case .compacted(_, _, _, let parts) = self, !parts.isEmpty { parts } else { nil }
+        }
     }
 
     /// Compares with the whole range as it was at a revision. Returns the changes that the bus has yet to
@@ -39,18 +44,27 @@ extension Mirror {
         switch comparison {
         case .join: break
         case .past: state.etcd = change.etcd
-        case .compacted(let cursor, _, _):
+        case .compacted(let cursor, _, _, let parts):
             // What this host put there and doesn't have any more was deleted here since.
             let isDeletedHere = state.value == nil && change.id?.bridge == bridge
-            if change.revision <= cursor || isDeletedHere { state.etcd = change.etcd }
+            if change.revision <= cursor || isDeletedHere || parts.contains(where: { $0.covers(change) }) {
+                state.etcd = change.etcd
+            }
         }
         keys[change.key] = state
         guard differs else {
             keys[change.key]?.etcd = change.etcd
             return false
         }
-        if state.direction.contains(.out), isLocal(state, comparison) { owe(change.key) }
+        if mayDiffer(change, state), isLocal(state, comparison) { owe(change.key) }
         return state.etcd == 0
+    }
+
+    /// Whether etcd is to get what the bus has. Where nothing comes in, a key that isn't on the bus is deleted
+    /// only if this host had put it there: others may send under the same patterns.
+    private func mayDiffer(_ change: EtcdChange, _ state: KeyState) -> Bool {
+        guard state.direction.contains(.out) else { return false }
+        return state.value != nil || state.direction.contains(.into) || change.id?.bridge == bridge
     }
 
     /// Whether the bus's value, or its absence, was written here and not sent yet.
@@ -58,7 +72,7 @@ extension Mirror {
         switch comparison {
         case .join: state.value != nil
         case .past: true
-        case .compacted(_, let settled, let name):
+        case .compacted(_, let settled, let name, _):
             state.value == nil
                 ? state.etcd > 0 : state.isBound || state.revision > settled && !isBridge(state.by, name)
         }

@@ -45,6 +45,8 @@ struct Mirror: Sendable {
         var refused = 0
         /// Writes that were replaced by a newer one before they were sent.
         var folded = 0
+        /// Revisions of the bus that passed while its events weren't read. What is written in them is folded, too.
+        var unread = 0
         /// Batches that needed more than one transaction.
         var split = 0
     }
@@ -93,6 +95,23 @@ struct KeyState: Sendable {
     /// etcd doesn't take it, for example because it is too large. A newer write is tried again.
     var isRefused = false
 
+    init(direction: Direction) { self.direction = direction }
+
+    init(direction: Direction, _ value: BusValue) {
+        self.direction = direction
+        take(value)
+    }
+
+    mutating func take(_ value: BusValue) {
+        (revision, self.value, isBound) = (value.revision, value.value, value.isBound)
+        (by, origin, host) = (value.by, value.origin, nil)
+    }
+
+    mutating func takeDelete(at revision: Int, by: String?) {
+        (self.revision, value, isBound) = (revision, nil, false)
+        (self.by, origin, host) = (by, nil, nil)
+    }
+
     /// What `if` has to say so that nothing unseen is overwritten.
     var ifRevision: Int { value == nil ? 0 : revision }
     var isForgettable: Bool { value == nil && etcd == 0 && !isOwed }
@@ -102,45 +121,31 @@ struct KeyState: Sendable {
 
 extension Mirror {
     /// Takes a value of the snapshot, before `reconcile`.
-    mutating func begin(
-        _ key: String,
-        _ value: JSON,
-        revision: Int,
-        by: String?,
-        origin: String? = nil,
-        isBound: Bool = false
-    ) {
-        let direction = sharing.direction(of: key)
+    mutating func begin(_ value: BusValue) {
+        let direction = sharing.direction(of: value.key)
         guard !direction.isEmpty else { return }
-        keys[key] = KeyState(
-            direction: direction,
-            revision: revision,
-            value: value,
-            by: by,
-            origin: origin,
-            isBound: isBound
-        )
-        noted = max(noted, revision)
+        keys[value.key] = KeyState(direction: direction, value)
+        noted = max(noted, value.revision)
     }
 
-    /// Takes a change on the bus. Own writes are recognised by their revision.
-    mutating func note(
-        _ key: String,
-        _ value: JSON?,
-        revision: Int,
-        by: String?,
-        origin: String? = nil,
-        isBound: Bool = false
-    ) {
+    /// Takes a write on the bus. Own writes are recognised by their revision.
+    mutating func note(_ value: BusValue) {
+        note(value.key, at: value.revision) { $0.take(value) }
+    }
+
+    /// Takes a delete on the bus.
+    mutating func noteDelete(of key: String, at revision: Int, by: String? = nil) {
+        note(key, at: revision) { $0.takeDelete(at: revision, by: by) }
+    }
+
+    private mutating func note(_ key: String, at revision: Int, _ change: (inout KeyState) -> Void) {
         passed(revision)
         let direction = sharing.direction(of: key)
         guard !direction.isEmpty, !ownRevisions.contains(revision) else { return }
         var state = keys[key] ?? KeyState(direction: direction)
         guard revision > state.revision else { return }
         if state.isOwed { counts.folded += 1 }
-        state.revision = revision
-        state.value = value
-        (state.by, state.origin, state.isBound, state.host) = (by, origin, isBound, nil)
+        change(&state)
         keys[key] = state
         if direction.contains(.out) { owe(key) }
         forgetIfPossible(key)
