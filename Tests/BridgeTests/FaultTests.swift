@@ -32,7 +32,9 @@ struct FaultTests {
         var longest = Duration.zero
         for seed in seeds {
             var trial = try await FaultTrial(seed: seed, etcd: etcd)
-            let outcome = try await trial.run(faults: 3, milliseconds: LongSuite.count(3_000, quick: 600))
+            // Some are so long that the bridge stops reading the bus.
+            let long = seed % 10 == 0 ? 8_000 : 3_000
+            let outcome = try await trial.run(faults: 3, milliseconds: LongSuite.count(long, quick: 600))
             for mistake in outcome.mistakes { Issue.record("seed \(seed): \(mistake)") }
             #expect(outcome.settled < .seconds(20), "seed \(seed)")
             longest = max(longest, outcome.settled)

@@ -20,6 +20,11 @@ struct TransferError: Error, Sendable, Equatable {
 
 final class EtcdTransfer: Sendable {
     private let idle = Mutex<[CurlHandle]>([])
+    private let answerBytesMax: Int
+
+    init(answerBytesMax: Int = BridgeLimits.answerBytesMax) {
+        self.answerBytesMax = answerBytesMax
+    }
 
     /// Connections that are kept.
     private static let idleMax = 4
@@ -60,7 +65,7 @@ final class EtcdTransfer: Sendable {
                 request,
                 take: { data in
                     body += data
-                    return body.count <= BridgeLimits.answerBytesMax
+                    return body.count <= self.answerBytesMax
                 },
                 isCancelled: { cancellation.hasCome.load(ordering: .relaxed) }
             )

@@ -84,7 +84,8 @@ final class EtcdWatch: Sendable {
 }
 
 /// What of a watch has come.
-private struct WatchInput {
+struct WatchInput {
+    private let bytesMax: Int
     /// The line that isn't complete yet.
     var line = Data()
     /// Bytes of lines that weren't handled yet.
@@ -93,7 +94,11 @@ private struct WatchInput {
     var hasSpoken = false
     var heard = ContinuousClock.now
 
-    var isOpen: Bool { !isClosed && unread + line.count <= BridgeLimits.watchBytesMax }
+    init(bytesMax: Int = BridgeLimits.watchBytesMax) {
+        self.bytesMax = bytesMax
+    }
+
+    var isOpen: Bool { !isClosed && unread + line.count <= bytesMax }
 
     /// The lines that are complete now.
     mutating func take(_ data: Data) -> [Data] {
