@@ -16,6 +16,8 @@ public enum ClientLimits {
     /// Groups of `Subscription.forEachGroup` that are handled before they are acknowledged. Observers of
     /// later phases wait for that, but not longer than a second.
     static let unacknowledgedGroupsMax = 16
+    /// A line that is sent by the thread that asks. Longer ones are left to the bus's thread.
+    static let directBytesMax = 65_536
     /// What is read from the connection at a time.
     static let readBytes = 65_536
     /// What an event takes up besides its key and values.

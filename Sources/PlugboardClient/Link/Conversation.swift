@@ -24,7 +24,7 @@ final class Conversation {
     init(_ link: Link, _ socket: consuming Descriptor) throws {
         self.link = link
         self.socket = LineSocket(socket)
-        reader = LineDispatch(link)
+        reader = LineDispatch(link, self.socket.end)
         setupDeadline = Link.deadline(after: link.options.connectTimeout.nanoseconds)
         try poller.add(link.wakeup.raw, token: Self.wakeupToken, interest: .read)
         try poller.add(self.socket.fd, token: Self.socketToken, interest: .read)

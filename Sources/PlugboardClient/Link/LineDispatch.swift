@@ -2,18 +2,20 @@
 // or `bye`. Only the bus's thread uses it.
 
 import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 
 final class LineDispatch {
     private let link: Link
+    private let end: SendingEnd
     private(set) var isGreeted = false
     /// Why the broker ended the connection, if it said so.
     private(set) var reason: BusError?
     /// For each subscription, the newest revision that a callback has handled.
     private var handled: [Int: Int] = [:]
 
-    init(_ link: Link) {
-        self.link = link
+    init(_ link: Link, _ end: SendingEnd) {
+        (self.link, self.end) = (link, end)
     }
 
     /// Handles one line. Returns why the connection can't continue; nil if it can.
@@ -41,7 +43,7 @@ final class LineDispatch {
 
     private func greet(_ bytes: Span<UInt8>) -> BusError? {
         do throws(GreetingFault) {
-            link.joined(try Greeting(bytes))
+            link.joined(try Greeting(bytes), over: end)
             isGreeted = true
             return nil
         } catch {

@@ -7,10 +7,11 @@ import PlugboardWire
 extension Link {
     /// A connection was greeted. Sets the name and the subscriptions again, then sends requests that
     /// wait.
-    func joined(_ greeting: Greeting) {
+    func joined(_ greeting: Greeting, over end: SendingEnd) {
         let isReady: Bool = state.withLock { state in
             if case .closed = state.phase { return false }
             state.greeting = greeting
+            state.end = end
             state.phase = .joined
             state.setupLeft = 0
             // A supervisor gave this plugin its name, and it can't have another.
@@ -81,6 +82,7 @@ extension Link {
             state.phase = .apart(reason)
             state.outbox = []
             state.takenBytes = 0
+            (state.end, state.isSentDirectly) = (nil, false)
             if state.pipelined.isUnconfirmed { state.pipelined.wasLost = true }
             state.pipelined.isUnconfirmed = false
             let waiters = Array(state.roomWaiters.values)

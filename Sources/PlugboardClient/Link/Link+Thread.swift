@@ -20,6 +20,7 @@ extension Link {
         let spare = sending
         sending = []
         sending = state.withLock { state in
+            guard !state.isSentDirectly else { return spare }
             state.moveParked(limit: options.outboxBytesMax)
             let taken = state.outbox
             state.outbox = spare
@@ -31,12 +32,7 @@ extension Link {
     func noteWritten(_ count: Int) {
         let waiters: [LinkState.Waiter] = state.withLock { state in
             state.takenBytes -= count
-            guard !state.roomWaiters.isEmpty, state.waitingBytes <= options.outboxBytesMax / 2 else {
-                return []
-            }
-            let waiters = Array(state.roomWaiters.values)
-            state.roomWaiters = [:]
-            return waiters
+            return state.takeRoomWaiters(limit: options.outboxBytesMax)
         }
         for waiter in waiters { waiter(.success(())) }
     }
@@ -52,8 +48,8 @@ extension Link {
     func next(isBlocked: Bool) -> Next {
         state.withLock { state in
             if state.isClosed { return .end }
-            if !isBlocked, !state.outbox.isEmpty { return .write }
-            state.threadIsAwake = false
+            if !isBlocked, !state.isSentDirectly, !state.outbox.isEmpty { return .write }
+            (state.threadIsAwake, state.threadWaitsUntil) = (false, state.earliestDeadline)
             return .wait(state.earliestDeadline)
         }
     }

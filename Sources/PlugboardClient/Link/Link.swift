@@ -1,5 +1,5 @@
-// The connection as its callers see it. Requests may come from any thread, and the bus's thread
-// (`LinkThread`) sends them. The `Bus` and the thread hold it. No callback is called while the lock is
+// The connection as its callers see it. Requests may come from any thread. The bus's thread (`LinkThread`)
+// sends them, or who asks, if it waits (`Link+Direct`). The `Bus` and the thread hold it. No callback is called while the lock is
 // held, and no caller waits for the broker.
 
 import Observables
@@ -44,32 +44,50 @@ final class Link: Sendable {
     ) -> BusError? {
         let line = request.line(id: id)
         if let failure = Self.lengthFailure(line) { return failure }
-        let deadline = Self.deadline(after: timeout)
-        return change { state in
-            if case .closed = state.phase { return .closed }
-            if case .apart(let reason) = state.phase, state.isStopped { return reason ?? .closed }
-            var pending = LinkState.Pending(
-                operation: request.operation,
-                complete: complete,
-                deadline: deadline,
-                registration: registration
-            )
-            if case .joined = state.phase, state.parked.isEmpty,
-                state.hasRoom(for: line.count, limit: options.outboxBytesMax)
-            {
-                state.outbox += line
-            } else {
-                guard state.parkedBytes + line.count <= options.outboxBytesMax else {
-                    return .outboxFull(limit: options.outboxBytesMax)
-                }
-                pending.parked = line
-                state.parked.append(id)
-                state.parkedBytes += line.count
-            }
-            state.pending[id] = pending
-            state.earliestDeadline = min(state.earliestDeadline, deadline)
-            return nil
+        let pending = LinkState.Pending(
+            operation: request.operation,
+            complete: complete,
+            deadline: Self.deadline(after: timeout),
+            registration: registration
+        )
+        let (failure, end, mustWake) = state.withLock { state in
+            let end = state.beginDirectly(line.count)
+            let failure = add(pending, line, id, isSent: end != nil, to: &state)
+            return (failure, end, end == nil || state.threadWaitsTooLong ? state.wakes() : false)
         }
+        if mustWake { wakeup.signal() }
+        if let end { send(line, over: end) }
+        return failure
+    }
+
+    /// Adds a request, and its line to the outbox or to those that wait.
+    private func add(
+        _ pending: LinkState.Pending,
+        _ line: [UInt8],
+        _ id: Int,
+        isSent: Bool,
+        to state: inout LinkState
+    ) -> BusError? {
+        if case .closed = state.phase { return .closed }
+        if case .apart(let reason) = state.phase, state.isStopped { return reason ?? .closed }
+        var pending = pending
+        if isSent {
+            // Whoever asked sends it.
+        } else if case .joined = state.phase, state.parked.isEmpty,
+            state.hasRoom(for: line.count, limit: options.outboxBytesMax)
+        {
+            state.outbox += line
+        } else {
+            guard state.parkedBytes + line.count <= options.outboxBytesMax else {
+                return .outboxFull(limit: options.outboxBytesMax)
+            }
+            pending.parked = line
+            state.parked.append(id)
+            state.parkedBytes += line.count
+        }
+        state.pending[id] = pending
+        state.earliestDeadline = min(state.earliestDeadline, pending.deadline)
+        return nil
     }
 
     /// Sends a request and waits for its reply, until the time-out. Cancelling the task ends the wait,
@@ -172,10 +190,8 @@ final class Link: Sendable {
     /// Changes the state under the lock, then wakes the thread if it waits.
     func change<Result: Sendable>(_ body: (inout LinkState) -> Result) -> Result {
         let (result, mustWake) = state.withLock { state in
-            let mustWake = !state.threadIsAwake
-            let result = body(&state)
-            state.threadIsAwake = true
-            return (result, mustWake)
+            let mustWake = state.wakes()
+            return (body(&state), mustWake)
         }
         if mustWake { wakeup.signal() }
         return result

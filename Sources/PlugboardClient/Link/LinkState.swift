@@ -1,6 +1,8 @@
 // What callers and the bus's thread share, under the only lock of `Link`. Nothing here waits, calls back
 // or touches a descriptor.
 
+import PlugboardPosix
+
 /// The state of a connection, and everything that waits for it.
 struct LinkState {
     enum Phase {
@@ -50,6 +52,12 @@ struct LinkState {
     var earliestDeadline = UInt64.max
     /// Whether the thread will look at this state again before it waits.
     var threadIsAwake = true
+    /// The deadline at which the thread will look at it in any case.
+    var threadWaitsUntil = UInt64.max
+    /// The connection, for those who send a line themselves; nil while there is none.
+    var end: SendingEnd?
+    /// Whether somebody does. What else is to be sent waits for that.
+    var isSentDirectly = false
     var pipelined = Pipelined()
     /// How many replies are missing before a new connection is set up.
     var setupLeft = 0
@@ -126,6 +134,13 @@ struct LinkState {
             moved += 1
         }
         parked.removeFirst(moved)
+    }
+
+    /// Those who wait for room, if there is.
+    mutating func takeRoomWaiters(limit: Int) -> [Waiter] {
+        guard !roomWaiters.isEmpty, waitingBytes <= limit / 2 else { return [] }
+        defer { roomWaiters = [:] }
+        return Array(roomWaiters.values)
     }
 
     /// Removes a pending request.

@@ -5,28 +5,29 @@ import PlugboardMemory
 
 /// A socket, and what has come of lines that were not taken yet.
 public struct LineSocket: ~Copyable {
-    private let descriptor: Descriptor
+    /// For those who send while another thread waits for what comes.
+    public let end: SendingEnd
     private var inbox = ByteBuffer()
     /// How much of the inbox has been searched for a line feed.
     private var searched = 0
 
     public init(_ descriptor: consuming Descriptor) {
-        self.descriptor = descriptor
+        end = SendingEnd(descriptor)
     }
 
     /// What to poll.
-    public var fd: Int32 { descriptor.raw }
+    public var fd: Int32 { end.fd }
 
     /// Bytes that have come and were not taken.
     public var count: Int { inbox.count }
 
     /// Sends as much as goes now.
-    public func send(_ bytes: Span<UInt8>) -> Transfer { descriptor.write(bytes) }
+    public func send(_ bytes: Span<UInt8>) -> Transfer { end.send(bytes) }
 
     /// Reads once.
     public mutating func receive(upTo count: Int = 64 * 1024) -> Transfer {
         var transfer = Transfer.wouldBlock
-        let fd = descriptor.raw
+        let fd = end.fd
         inbox.append(upTo: count) { room in
             transfer = DescriptorCalls.read(fd, into: &room)
             guard case .bytes(let count) = transfer else { return 0 }
