@@ -135,8 +135,27 @@ struct MirrorTests {
         }
         #expect(mirror.counts.refused == 1)
         #expect(mirror.counts.sent == 7)
+        #expect(mirror.refused == ["s.k5": 6])
         mirror.note("s.k5", .integer(0), revision: 20, by: nil)
         #expect(mirror.nextTransaction()?.writes.map(\.key) == ["s.k5"])
+        #expect(mirror.refused.isEmpty)
+    }
+
+    @Test("what etcd refused stays on the bus after a compaction, up to the limit of what is remembered")
+    func refusedStays() {
+        let count = BridgeLimits.refusedMax + 1
+        var before = mirror()
+        for number in 0..<count { before.note("s.k\(number)", .integer(1), revision: 1, by: "till") }
+        while before.nextTransaction() != nil { before.settle(.refused) }
+        #expect(before.counts.refused == count && before.settled == 1)
+        #expect(before.refused.count == BridgeLimits.refusedMax)
+        let memory = Mirror.Memory(etcd: 5, settled: 1, refused: before.refused, name: "bridge")
+        var next = mirror()
+        for number in 0..<count {
+            next.begin(BusValue(key: "s.k\(number)", revision: 1, value: .integer(1), by: "till"))
+        }
+        let gone = next.reconcile([], at: 9, .compacted(memory))
+        #expect(gone.count == 1 && next.owed == BridgeLimits.refusedMax)
     }
 
     @Test("a million writes of a thousand keys while etcd is away are a thousand puts, and a bounded queue")
@@ -162,7 +181,7 @@ struct MirrorTests {
     func sentByOthers() {
         let entry = put("s.other", 1, at: 5)
         for comparison in [
-            Mirror.Comparison.past, .compacted(cursor: 5, settled: 0, name: "bridge", parts: []),
+            Mirror.Comparison.past, .compacted(Mirror.Memory(etcd: 5, settled: 0, name: "bridge")),
         ] {
             for sharing in [Sharing(send: ["s.**"]), Sharing(own: ["s.**"])] {
                 var mirror = mirror(sharing)
@@ -201,6 +220,7 @@ struct MirrorTests {
         let decoder = JSONDecoder()
         #expect(try decoder.decode(BridgeCursor.self, from: Data(cursor.json.bytes)) == cursor)
         (cursor.fence, cursor.compared) = (9, [ComparedPart(put("s.a", 1, at: 5), at: 9)])
+        cursor.refused = ["s.b": 7, "s.a": 8]
         #expect(try decoder.decode(BridgeCursor.self, from: Data(cursor.json.bytes)) == cursor)
     }
 

@@ -64,10 +64,12 @@ struct SimulatedHost {
         } else if let remembered {
             let settled = remembered.etcd > 0 ? remembered.settled : 0
             comparison = .compacted(
-                cursor: remembered.etcd,
-                settled: settled,
-                name: "bridge",
-                parts: isPartless ? [] : remembered.compared ?? []
+                Mirror.Memory(
+                    etcd: remembered.etcd,
+                    settled: settled,
+                    name: "bridge",
+                    parts: isPartless ? [] : remembered.compared ?? []
+                )
             )
         } else {
             comparison = .join

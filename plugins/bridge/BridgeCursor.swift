@@ -22,6 +22,8 @@ struct BridgeCursor: Codable, Sendable, Equatable {
     var fence: Int?
     /// What a comparison that isn't complete yet has brought to the bus, also earlier ones that went further.
     var compared: [ComparedPart]?
+    /// Values that etcd refused, with their revisions: it doesn't have them although they are before `settled`.
+    var refused: [String: Int]?
 
     /// The same that an encoder writes; it is a part of each batch.
     var json: JSON {
@@ -30,6 +32,10 @@ struct BridgeCursor: Codable, Sendable, Equatable {
             ("epoch", .string(epoch)), ("bridge", .string(bridge)), ("conflicts", .integer(conflicts)),
         ]
         if let fence { members.append(("fence", .integer(fence))) }
+        if let refused {
+            let keys = refused.sorted { $0.key < $1.key }
+            members.append(("refused", .object(keys.map { ($0.key, .integer($0.value)) })))
+        }
         if let compared { members.append(("compared", .array(compared.map(\.json)))) }
         return .object(members)
     }

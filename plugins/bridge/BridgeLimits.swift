@@ -11,6 +11,8 @@ enum BridgeLimits {
     static let batchWritesMax = 1_000
     /// Conflicts that are kept on the bus.
     static let conflictsMax = 100
+    /// Values that etcd has refused and that are remembered as this bus's own.
+    static let refusedMax = 100
     /// How often a write from etcd is tried again because somebody on the bus writes the same key.
     static let attemptsMax = 16
     /// Attempts after which the bridge doubts what it knows, and compares everything.

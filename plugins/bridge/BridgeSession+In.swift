@@ -187,6 +187,7 @@ extension BridgeSession {
         var next = cursor
         next.etcd = mirror.cursor
         next.settled = mirror.settled
+        next.refused = mirror.refused.isEmpty ? nil : mirror.refused
         return next
     }
 

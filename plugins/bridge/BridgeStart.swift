@@ -113,10 +113,13 @@ struct BridgeOpening: Sendable {
         guard isSameLife else { return .join }
         // If it was killed while it joined, only what it didn't write itself belongs to this bus.
         return .compacted(
-            cursor: remembered.etcd,
-            settled: remembered.etcd == 0 ? 0 : remembered.settled,
-            name: settings.name,
-            parts: remembered.compared ?? []
+            Mirror.Memory(
+                etcd: remembered.etcd,
+                settled: remembered.etcd == 0 ? 0 : remembered.settled,
+                refused: remembered.refused ?? [:],
+                name: settings.name,
+                parts: remembered.compared ?? []
+            )
         )
     }
 

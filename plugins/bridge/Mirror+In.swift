@@ -155,6 +155,7 @@ extension Mirror {
 
     private mutating func apply(_ change: EtcdChange, _ lost: LostWrite?, revision: Int?) {
         settle(change.key)
+        refused[change.key] = nil
         var state = keys[change.key] ?? KeyState(direction: sharing.direction(of: change.key))
         state.etcd = change.etcd
         state.value = change.value

@@ -11,13 +11,29 @@ extension Mirror {
         case join
         /// The range is etcd as it was at the cursor.
         case past
-        /// The range is newer than the cursor. Etcd had everything of this bus up to `settled`, and what
-        /// `name` wrote on the bus came from etcd. Comparisons that weren't completed have brought `parts`.
-        case compacted(cursor: Int, settled: Int, name: String, parts: [ComparedPart])
+        /// The range is newer than the cursor: what is remembered decides.
+        case compacted(Memory)
 
         /// What is remembered of comparisons that weren't completed, until this one is.
         var parts: [ComparedPart]? {
-            if case .compacted(_, _, _, let parts) = self, !parts.isEmpty { parts } else { nil }
+            if case .compacted(let memory) = self, !memory.parts.isEmpty { memory.parts } else { nil }
+        }
+    }
+
+    /// What the bus remembers of etcd.
+    struct Memory: Sendable, Equatable {
+        /// The cursor.
+        var etcd: Int
+        /// Etcd had everything of this bus up to this revision, but for what it refused.
+        var settled: Int
+        var refused: [String: Int] = [:]
+        /// What this bridge wrote on the bus came from etcd.
+        var name: String
+        /// What comparisons that weren't completed have brought.
+        var parts: [ComparedPart] = []
+
+        func covers(_ change: EtcdChange) -> Bool {
+            change.revision <= etcd || parts.contains { $0.covers(change) }
         }
     }
 
@@ -44,19 +60,19 @@ extension Mirror {
         switch comparison {
         case .join: break
         case .past: state.etcd = change.etcd
-        case .compacted(let cursor, _, _, let parts):
+        case .compacted(let memory):
             // What this host put there and doesn't have any more was deleted here since.
             let isDeletedHere = state.value == nil && change.id?.bridge == bridge
-            if change.revision <= cursor || isDeletedHere || parts.contains(where: { $0.covers(change) }) {
-                state.etcd = change.etcd
-            }
+            if isDeletedHere || memory.covers(change) { state.etcd = change.etcd }
         }
         keys[change.key] = state
         guard differs else {
             keys[change.key]?.etcd = change.etcd
             return false
         }
-        if mayDiffer(change, state), isLocal(state, comparison) { owe(change.key) }
+        if mayDiffer(change, state), isLocal(change.key, state, comparison) {
+            owe(change.key)
+        }
         return state.etcd == 0
     }
 
@@ -68,13 +84,17 @@ extension Mirror {
     }
 
     /// Whether the bus's value, or its absence, was written here and not sent yet.
-    private func isLocal(_ state: KeyState, _ comparison: Comparison) -> Bool {
+    private func isLocal(_ key: String, _ state: KeyState, _ comparison: Comparison) -> Bool {
         switch comparison {
         case .join: state.value != nil
         case .past: true
-        case .compacted(_, let settled, let name, _):
-            state.value == nil
-                ? state.etcd > 0 : state.isBound || state.revision > settled && !isBridge(state.by, name)
+        case .compacted(let memory):
+            if state.value == nil {
+                state.etcd > 0
+            } else {
+                state.isBound || memory.refused[key] == state.revision
+                    || state.revision > memory.settled && !isBridge(state.by, memory.name)
+            }
         }
     }
 
@@ -88,7 +108,7 @@ extension Mirror {
         -> EtcdChange?
     {
         guard let state = keys[key] else { return nil }
-        if isLocal(state, comparison) {
+        if isLocal(key, state, comparison) {
             if state.direction.contains(.out) { owe(key) }
             return nil
         }

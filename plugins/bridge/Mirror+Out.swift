@@ -184,7 +184,7 @@ extension Mirror {
         transactionKeysMax = BridgeLimits.transactionKeysMax
         guard isOwed(OwedQueue.Place(revision: only.id.revision, key: only.key)) else { return }
         settle(only.key)
-        keys[only.key]?.isRefused = true
+        if refused.count < BridgeLimits.refusedMax { refused[only.key] = only.id.revision }
         counts.refused += 1
     }
 

@@ -34,6 +34,9 @@ struct Mirror: Sendable {
     var ownRevisions: Set<Int> = []
     /// The newest revision whose events have come.
     var noted = 0
+    /// Values that etcd doesn't take, for example because they are too large, with their revisions on the bus. They
+    /// stand only here. A newer write is tried again.
+    var refused: [String: Int] = [:]
     /// Whether events of the bus come. If not, nothing is begun: the mirror has to catch up first.
     var isReading = true
 
@@ -92,8 +95,6 @@ struct KeyState: Sendable {
     /// What etcd had at this revision is written over. A late answer about an earlier one settles nothing.
     var overwrites = 0
     var isOwed = false
-    /// etcd doesn't take it, for example because it is too large. A newer write is tried again.
-    var isRefused = false
 
     init(direction: Direction) { self.direction = direction }
 
@@ -190,7 +191,7 @@ extension Mirror {
         guard var state = keys[key] else { return }
         if !state.isOwed { queue.owed += 1 }
         state.isOwed = true
-        state.isRefused = false
+        refused[key] = nil
         keys[key] = state
         queue.append(state.revision, key)
         if queue.isSparse {

@@ -1,6 +1,6 @@
 // The connection as its callers see it. Requests may come from any thread. The bus's thread (`LinkThread`)
-// sends them, or who asks, if it waits (`Link+Direct`). The `Bus` and the thread hold it. No callback is called while the lock is
-// held, and no caller waits for the broker.
+// sends them, or who asks, if it waits (`Link+Direct`). The `Bus` and the thread hold it. No callback is called
+// while the lock is held, and no caller waits for the broker.
 
 import Observables
 import PlugboardPosix
