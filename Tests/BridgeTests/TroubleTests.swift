@@ -54,6 +54,47 @@ struct TroubleTests {
         #expect(try await a.status()?["sent"]?.integer ?? 0 < 2_000)
     }
 
+    @Test("a node that stops is left for another one within ten seconds")
+    func stoppedNode() async throws {
+        let etcd = try EtcdCluster(3)
+        try await etcd.ready()
+        let a = try await host("a", etcd)
+        try await eventually("it is up") { try await a.isUp() }
+        let node = try #require(try await a.status()?["etcd"]?.string)
+        let index = try #require(etcd.clients.firstIndex(of: node))
+        etcd.nodes[index].signal(SIGSTOP)
+        let start = ContinuousClock.now
+        try await a.bus.publish("s.x", 1)
+        try await eventually("it is sent over another node") {
+            let status = try await a.status()
+            return status?["sent"]?.integer == 1 && status?["etcd"]?.string != node
+        }
+        #expect(start.duration(to: .now) < .seconds(10))
+        etcd.nodes[index].signal(SIGCONT)
+    }
+
+    @Test(
+        "a path that falls silent makes it apart within ten seconds, and it comes back by itself",
+        .enabled(if: StallingProxy.isPossible, "the proxy needs python3")
+    )
+    func silentPath() async throws {
+        let etcd = try EtcdCluster()
+        try await etcd.ready()
+        let proxy = try StallingProxy(to: etcd.clients)
+        let a = try await BridgedHost("a", etcd: proxy.nodes, prefix: Self.prefix, ["--share", "s.**"])
+        try await eventually("it is up") { try await a.isUp() }
+        proxy.stall()
+        let start = ContinuousClock.now
+        try await eventually("it is apart") { try await !a.isUp() }
+        #expect(start.duration(to: .now) < .seconds(10))
+        try await a.bus.publish("s.x", 1)
+        proxy.goOn()
+        try await eventually("it is up, and sends") {
+            let status = try await a.status()
+            return status?["state"]?.string == "up" && status?["sent"]?.integer == 1
+        }
+    }
+
     @Test("while etcd is away the bridge doesn't read the bus, says what is owed, and takes all of it later")
     func unread() async throws {
         let etcd = try EtcdCluster()
