@@ -49,11 +49,11 @@ extension BridgeSession {
     /// moves to `revision`, and each before how far the comparison has come.
     func apply(found changes: [EtcdChange], at revision: Int? = nil) async throws {
         var rest = changes.sorted(by: ComparedPart.precedes)[...]
-        while let host = rest.first?.host as String?? {
-            let part = rest.prefix { $0.host == host }
+        while let first = rest.first {
+            let part = rest.prefix { $0.host == first.host }
             rest = rest.dropFirst(part.count)
             let move = revision.map { CursorMove.comparison($0, isEnd: rest.isEmpty) }
-            try await apply(part, of: host, moving: move ?? .none)
+            try await apply(part, of: first.host, moving: move ?? .none)
         }
     }
 
