@@ -15,6 +15,8 @@ extension EventLoop {
 
     /// So many connections are closed in a turn: a millisecond or two.
     static var closedPerTurn: Int { 128 }
+    /// To close one from which more may have come, up to a socket's buffer, takes as long as so many.
+    private static var closedPerUnread: Int { 4 }
 
     /// So many connections that are only told something are served in a turn: a few milliseconds, for which
     /// others wait.
@@ -67,7 +69,7 @@ extension EventLoop {
             guard let connection = connections.find(token: token),
                 connection.isFinished(hub.sessions[connection.session])
             else { continue }
-            closedCount += 1
+            closedCount += connection.inputEnded ? 1 : Self.closedPerUnread
             guard hub.leave(connection.session, until: leavingEnd) else {
                 noteLeaving(token)
                 try watch(connection)
