@@ -126,6 +126,7 @@ extension EventLoop {
         for place in unsettled.indices { touch(unsettled[place]) }
         passedOver.removeAll()
         unsettled.removeAll()
+        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ effortMax / 4) }
     }
 
     private mutating func touch(_ token: UInt64) {

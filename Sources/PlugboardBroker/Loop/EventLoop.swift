@@ -242,7 +242,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// There is work that may take long: before that, whoever was heard is answered.
     private var hasMoreToDo: Bool {
         let isAskedForMore = !released.isEmpty || !slow.isEmpty || hub.requests.areWaiting || !leaving.isEmpty
-        return isAskedForMore || !unsettled.isEmpty || !passedOver.isEmpty || hub.deadlines.next != nil
+        let isOwing = !unsettled.isEmpty || !passedOver.isEmpty || hub.insight.tracing.hasGaps
+        return isAskedForMore || isOwing || hub.deadlines.next != nil
     }
 
     /// Answers those that were heard, with what was kept of it.
@@ -333,7 +334,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private var patience: Int32 {
         let goesOn =
             !released.isEmpty || !finished.isEmpty || !slow.isEmpty || !unsettled.isEmpty
-            || !passedOver.isEmpty || !hub.delivery.isDone
+            || !passedOver.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
         if goesOn || !leaving.isEmpty || hub.requests.areWaiting || isPolicyWaiting
             || hub.durability.isGathering
         {
