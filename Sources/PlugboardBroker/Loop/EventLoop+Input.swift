@@ -223,7 +223,7 @@ extension EventLoop {
             guard let connection = connections.find(token: released[count - 1]) else { continue }
             connection.isReleased = false
             if connection.isHeldBack || !hub.sessions[connection.session].isOpen { continue }
-            hub.delivery.touch(connection.session, &hub.sessions)
+            hub.delivery.touch(awaited: connection.session, &hub.sessions)
             executeInbox(connection)
         }
         released.removeFirst(count)

@@ -178,7 +178,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// One turn, all of it. Nothing is told that is not kept, and each connection is written to at the end. A
     /// turn that grew large leaves the rest of what is ready to the next, which begins without waiting.
-    private mutating func turn(waiting milliseconds: Int32) throws {
+    mutating func turn(waiting milliseconds: Int32) throws {
         try wait(milliseconds)
         try performReady()
         if hasMoreToDo { try answerHeard() }
