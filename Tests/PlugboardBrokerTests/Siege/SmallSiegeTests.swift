@@ -31,4 +31,28 @@ struct SmallSiegeTests {
         let most = try stage.watch(turns: Self.turns, attack.measure, after: start).most
         #expect(most > attack.most)
     }
+
+    @Test("a get never shows a key that has expired, however late its turn comes")
+    func expired() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let (writer, reader) = (try stage.connect(), try stage.connect())
+        let keys = 2_000
+        let writes = (0..<keys).map { #"{"op":"publish","key":"k.k\#($0)","value":1,"ttl":1000}"# }
+        try stage.ask(writes.joined(separator: "\n"), writer)
+        try stage.ask("subscribe k.*", writer)
+        let last = "get k.k\(keys - 1)\n"
+        #expect(try stage.reply(to: last, from: reader).contains(#""ok":"get""#))
+        stage.time.advance(nanoseconds: 1_000_000_000)
+        #expect(try stage.reply(to: last, from: reader).contains(#""error":"not_found""#))
+        // Most others are still there, and each is told of once.
+        #expect(stage.keyCount > keys / 2)
+        var deletes = 0
+        for _ in 0..<10 {
+            deletes += try stage.reply(to: "sync\n", from: writer).split(separator: "\n").count {
+                $0.contains(#""event":"delete""#) && $0.contains(#""reason":"expired""#)
+            }
+        }
+        #expect(stage.keyCount == 0)
+        #expect(deletes == keys)
+    }
 }
