@@ -37,6 +37,8 @@ final class SiegeNetwork: Sockets, Poller {
     }
 
     private(set) var counts = Counts()
+    /// Called when the broker begins a turn.
+    var atTurn: () throws -> Void = {}
     private var links: [Int32: Link] = [:]
     /// In the order in which they connected, as the system shows what is ready.
     private var order: [Int32] = []
@@ -124,6 +126,7 @@ final class SiegeNetwork: Sockets, Poller {
     func remove(_ fd: Int32) { if links.removeValue(forKey: fd) != nil { counts.closings += 1 } }
 
     func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+        try atTurn()
         if let listenerToken, !waiting.isEmpty { body(Self.readable(listenerToken)) }
         for fd in order {
             guard let link = links[fd], let (token, interest) = link.watch else { continue }

@@ -4,6 +4,7 @@
 
 import PlugboardPosix
 import TestSupport
+import Testing
 
 @testable import PlugboardBroker
 
@@ -93,6 +94,23 @@ final class SiegeStage {
     }
 
     private func turn() throws { try loop.turn(waiting: 0) }
+
+    private struct Stop: Error {}
+
+    /// Lets the broker run by itself for so many turns, each of which takes a second. Returns how often it has
+    /// given a sign of life, which is due after so many seconds.
+    func signsOfLife(turns: Int, seconds: UInt64) -> Int {
+        let beats = Shared(0)
+        loop.heartbeat = Heartbeat(nanoseconds: seconds * 1_000_000_000) { beats.set(beats.get() + 1) }
+        var left = turns
+        network.atTurn = { [time] in
+            left -= 1
+            if left < 0 { throw Stop() }
+            time.advance(nanoseconds: 1_000_000_000)
+        }
+        #expect(throws: Stop.self) { try loop.run() }
+        return beats.get()
+    }
 
     /// Takes turns beside a bystander. Returns the most that one of them has done, and what all have.
     func watch(

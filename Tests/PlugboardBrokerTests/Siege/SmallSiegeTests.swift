@@ -32,6 +32,17 @@ struct SmallSiegeTests {
         #expect(most > attack.most)
     }
 
+    @Test(
+        "the watchdog gets its signs of life, however much is asked for: no turn is left out, and none is long",
+        arguments: SmallAttack.all.filter { !$0.hasFixedBudget }
+    )
+    func signsOfLife(attack: SmallAttack) throws {
+        let stage = try SiegeStage(hasSlices: true)
+        try attack.prepare(stage)()
+        // A broker that hangs begins no turn, and gives none.
+        #expect(stage.signsOfLife(turns: 49, seconds: 10) == 5)
+    }
+
     @Test("a get never shows a key that has expired, however late its turn comes")
     func expired() throws {
         let stage = try SiegeStage(hasSlices: true)
