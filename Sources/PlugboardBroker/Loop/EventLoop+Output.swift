@@ -20,7 +20,7 @@ extension EventLoop {
 
     /// So many connections that are only told something are served in a turn: a few milliseconds, for which
     /// others wait.
-    static var servedPerTurn: Int { 1_024 }
+    static var servedPerTurn: Int { 512 }
 
     /// To keep so many bytes of a session's share of the log takes as long as to serve one connection more.
     private static var keptBytesPerServed: Int { 512 }
