@@ -5,6 +5,8 @@
 // odd generations, and it follows one only if its slot was used and has its generation. Slots that were given
 // back come again with later generations. An address is used during one access only, and growing or shrinking
 // is a mutation, which Swift keeps apart from that. The slab can't be copied, so its memory has one owner.
+// A block whose slots are all free may be lent, to be given back: whatever it has afterwards is checked to be no
+// odd generation, and nothing else is read there before it is written again.
 // Moving elements copies their bytes, so none may have a weak reference: a tidy test looks for them.
 
 #if canImport(Darwin)
@@ -71,6 +73,11 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     public private(set) var count = 0
     /// No slot that was given back had a later generation.
     private var laterGeneration: UInt32 = 0
+    /// For each block of slots, 1 if it was given back: none of its slots is in the list of free ones.
+    private var isGivenBack = List<UInt8>()
+    private var givenBackCount: UInt32 = 0
+    /// The block that is looked at next. The first one has slot 0 and is never given back.
+    private var nextBlock: UInt32 = 1
 
     public init() {
         precondition(MemoryLayout<Element>.alignment <= 16)
@@ -121,10 +128,16 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         return element
     }
 
-    /// Gives back the memory of free slots behind the last element, if most of the slots are free. Looks at
-    /// `visits` of them; returns whether there is nothing more to do. All handles stay what they are.
-    public mutating func shrink(visits: Int) -> Bool {
-        guard capacity > Slab.keptSlots, count < used / 4 else { return true }
+    /// Gives back the memory of free slots behind the last element, and of blocks of free slots by `giveBack`, if
+    /// most of the slots are free. Looks at about `visits` of them; returns whether there is nothing more to do.
+    /// All handles stay what they are.
+    public mutating func shrink(
+        visits: Int,
+        _ giveBack: (inout MutableSpan<UInt8>) -> Void = { _ in }
+    ) -> Bool {
+        // A search for blocks goes on to its end.
+        let isHollow = nextBlock > 1 || count < (used - givenBackCount * Slab.blockSlots) / 4
+        guard capacity > Slab.keptSlots, isHollow else { return true }
         var left = visits
         while left > 0, dropLast() { left -= 1 }
         let wanted = max(Slab.keptSlots, used)
@@ -132,11 +145,78 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
             capacity = wanted
             unsafe cells = Slab.grown(cells, to: Int(capacity) * Slab.cellBytes)
         }
+        while left > 0, nextBlock < used / Slab.blockSlots {
+            left -= giveBackBlock(nextBlock, giveBack)
+            nextBlock += 1
+        }
+        if left > 0 { nextBlock = 1 }
         return left > 0
     }
 
-    /// Has one slot less, if the last one is free.
+    /// So many slots are given back together: some pages of memory.
+    private static var blockSlots: UInt32 { 1_024 }
+
+    private static func slots(ofBlock block: UInt32) -> Range<UInt32> {
+        block * blockSlots..<(block + 1) * blockSlots
+    }
+
+    /// Gives a block back, if all of its slots are free. Returns how many visits that took.
+    private mutating func giveBackBlock(
+        _ block: UInt32,
+        _ giveBack: (inout MutableSpan<UInt8>) -> Void
+    ) -> Int {
+        if block < isGivenBack.count, isGivenBack[Int(block)] == 1 { return 1 }
+        let slots = Slab.slots(ofBlock: block)
+        for slot in slots {
+            let generation = generation(of: slot)
+            guard generation & 1 == 0, generation != Slab.noGeneration else {
+                return Int(slot - slots.lowerBound) + 1
+            }
+        }
+        for slot in slots {
+            unlink(slot)
+            laterGeneration = max(laterGeneration, generation(of: slot))
+        }
+        while isGivenBack.count <= block { isGivenBack.append(0) }
+        isGivenBack[Int(block)] = 1
+        givenBackCount += 1
+        lend(slots, giveBack)
+        return slots.count * 3
+    }
+
+    /// Lends the memory of free slots.
+    private mutating func lend(_ slots: Range<UInt32>, _ body: (inout MutableSpan<UInt8>) -> Void) {
+        let count = slots.count * Slab.cellBytes
+        let first = unsafe cell(slots.lowerBound).assumingMemoryBound(to: UInt8.self)
+        let bytes = unsafe UnsafeMutableBufferPointer(start: first, count: count)
+        var span = unsafe MutableSpan(_unsafeElements: bytes)
+        body(&span)
+        for slot in slots { precondition(generation(of: slot) & 1 == 0, "what is free stays free") }
+    }
+
+    /// Takes the slots of a block that was given back as free ones again.
+    private mutating func takeBackBlock() {
+        guard givenBackCount > 0 else { return }
+        for block in isGivenBack.indices where isGivenBack[block] == 1 {
+            isGivenBack[block] = 0
+            givenBackCount -= 1
+            for slot in Slab.slots(ofBlock: UInt32(block)).reversed() {
+                unsafe cell(slot).storeBytes(of: laterGeneration, as: UInt32.self)
+                link(slot)
+            }
+            return
+        }
+    }
+
+    /// Has one slot less, if the last one is free, or a block less, if that was given back.
     private mutating func dropLast() -> Bool {
+        let block = used / Slab.blockSlots - min(1, used / Slab.blockSlots)
+        if used % Slab.blockSlots == 0, block < isGivenBack.count, isGivenBack[Int(block)] == 1 {
+            isGivenBack[Int(block)] = 0
+            givenBackCount -= 1
+            used -= Slab.blockSlots
+            return true
+        }
         let last = used - 1
         let generation = generation(of: last)
         guard last > 0, generation & 1 == 0, generation != Slab.noGeneration else { return false }
@@ -209,6 +289,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
 
     /// A free slot. Its generation is even.
     private mutating func takeSlot() -> UInt32 {
+        if freeSlot == 0 { takeBackBlock() }
         if freeSlot != 0 {
             let slot = freeSlot
             unlink(slot)

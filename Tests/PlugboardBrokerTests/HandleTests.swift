@@ -69,6 +69,54 @@ struct HandleTests {
         }
     }
 
+    /// A slab of which only the first elements and the last are left, with the handles of all that there were,
+    /// and how many bytes it has given back.
+    private func hollow(_ visits: Int, _ slab: inout Slab<UInt32>) -> (handles: [Handle<UInt32>], bytes: Int)
+    {
+        let handles = (0..<10_000 as Range<UInt32>).map { slab.insert($0) }
+        var generator = SplitMix(seed: UInt64(visits))
+        for handle in handles[100..<9_900].shuffled(using: &generator) { _ = slab.remove(handle) }
+        var bytes = 0
+        var isDone = false
+        while !isDone {
+            isDone = slab.shrink(visits: visits) { memory in
+                for place in memory.indices { memory[place] = 0 }
+                bytes += memory.count
+            }
+        }
+        return (handles, bytes)
+    }
+
+    @Test("a slab gives back what lies between elements, and takes it again", arguments: [1, 1_000, 100_000])
+    func hollowing(visits: Int) {
+        var slab = Slab<UInt32>()
+        let (handles, bytes) = hollow(visits, &slab)
+        // Eight blocks lie wholly between, each of 1,024 slots of 16 bytes or so.
+        #expect(bytes >= 8 * 1_024 * 12)
+        var left: [UInt32] = []
+        slab.forEach { left.append(slab[$0]) }
+        #expect(left == Array(0..<100) + Array(9_900..<10_000))
+        let fresh = (0..<12_000 as Range<UInt32>).map { slab.insert($0 + 20_000) }
+        #expect(Set(fresh.map(\.slot)).count == 12_000 && slab.count == 12_200)
+        for (number, handle) in fresh.enumerated() { #expect(slab[handle] == UInt32(number + 20_000)) }
+        for (number, handle) in handles.enumerated() {
+            let isThere = slab.contains(handle)
+            #expect(isThere == (number < 100 || number >= 9_900))
+            if isThere { #expect(slab[handle] == UInt32(number)) }
+        }
+    }
+
+    @Test("of a slab that has given blocks back the rest goes, too, when the last elements do")
+    func hollowEnd() {
+        var slab = Slab<UInt32>()
+        let (handles, bytes) = hollow(4_096, &slab)
+        for handle in handles[50...] where slab.contains(handle) { _ = slab.remove(handle) }
+        while !slab.shrink(visits: 4_096, { #expect($0.count < bytes) }) {}
+        let fresh = (0..<3_000 as Range<UInt32>).map { slab.insert($0) }
+        #expect(Set(fresh.map(\.slot)).count == 3_000 && slab.count == 3_050)
+        #expect(fresh.allSatisfy { $0.slot < 4_096 })
+    }
+
     @Test("a handle is the same after it was kept as a number")
     func words() {
         var slab = Slab<Int>()

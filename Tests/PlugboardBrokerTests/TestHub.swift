@@ -247,6 +247,7 @@ final class TestHub {
     /// Reads what a client gets at the end of the turn because it traces.
     func readTraces(_ client: Int) -> [String] {
         hub.tellTraces()
+        hub.tellGaps()
         return read(client)
     }
 

@@ -10,6 +10,7 @@ struct TraceTests {
     /// What a client that traces gets at the end of a turn.
     private func traces(_ test: BareHub, _ tracer: SessionHandle) -> [String] {
         test.hub.tellTraces()
+        test.hub.tellGaps()
         return test.lines(of: tracer).filter { $0.contains(#""event":"trace""#) || $0.contains("lagged") }
     }
 
@@ -161,6 +162,7 @@ struct TraceTests {
         test.take("publish \(key) 1", from: writer)
         test.hub.sessions[tracer].isBehind = false
         test.hub.tellTraces()
+        test.hub.tellGaps()
         // Most of it waits, because it is more than is sent to a client at once.
         let isBehind = test.hub.sessions[tracer].isBehind
         #expect(isBehind)
@@ -172,6 +174,59 @@ struct TraceTests {
         let dropped = lines.compactMap { number("dropped", in: $0) }.reduce(0, +)
         #expect(dropped >= 2)
         #expect(lines.count { $0.contains(#""event":"trace""#) } + dropped == count + 1)
+    }
+
+    /// Traces all keys so often that a turn has no room to tell all of them, and makes a write.
+    private func overfill(_ test: BareHub, _ tracer: SessionHandle, tracers: Int) {
+        for sub in 0..<tracers { test.send(#"{"op":"trace","key":"**","sub":\#(sub)}"#, from: tracer) }
+        test.send("publish k.\(String(repeating: "k", count: 250)) 1", from: tracer)
+        test.hub.tellTraces()
+    }
+
+    /// The `sub` and what it was told, of all lines for those who trace.
+    private func told(_ test: BareHub, _ tracer: SessionHandle) -> [(sub: Int, isGap: Bool)] {
+        var lines = test.lines(of: tracer)
+        while test.hub.sessions[tracer].isBehind {
+            test.hub.settle(tracer)
+            lines += test.lines(of: tracer)
+        }
+        return lines.filter { $0.contains(#"{"event""#) }
+            .map { (number("sub", in: $0) ?? -1, $0.contains("lagged")) }
+    }
+
+    @Test("very many gaps are told some in a turn, each once, also if their tracers end meanwhile")
+    func manyGaps() {
+        let test = BareHub()
+        let tracer = test.client()
+        let tracers = 4_000
+        overfill(test, tracer, tracers: tracers)
+        let withTrace = told(test, tracer)
+        #expect(withTrace.count < tracers && !withTrace.contains { $0.isGap })
+        var (gaps, turns) = ([Int](), 0)
+        test.send("unsubscribe \(tracers - 1)", from: tracer)
+        while test.hub.insight.tracing.hasGaps, turns < tracers {
+            test.hub.tellGaps(until: test.hub.effort + 99)
+            gaps += told(test, tracer).filter(\.isGap).map(\.sub)
+            turns += 1
+        }
+        test.endTurn()
+        #expect(test.brokenInvariant() == nil)
+        #expect(turns > 100)
+        let others = Set(0..<(tracers - 1)).subtracting(withTrace.map(\.sub))
+        #expect(gaps.count == others.count && Set(gaps) == others)
+    }
+
+    @Test("who is told of a later write is told of the gap before that")
+    func gapFirst() throws {
+        let test = BareHub()
+        let tracer = test.client()
+        overfill(test, tracer, tracers: 4_000)
+        let lastTold = try #require(told(test, tracer).map(\.sub).max())
+        for sub in 0...lastTold { test.send("unsubscribe \(sub)", from: tracer) }
+        test.send("publish k 1", from: tracer)
+        test.hub.tellTraces()
+        let lines = told(test, tracer).filter { $0.sub == lastTold + 1 }
+        #expect(lines.map(\.isGap) == [true, false])
     }
 
     @Test("a running broker tells how long each observer waited")

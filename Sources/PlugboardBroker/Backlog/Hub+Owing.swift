@@ -308,7 +308,14 @@ extension Hub {
 
     /// A tracer missed lines before they were made.
     mutating func tellOrQueue(_ gap: Gap, to subscription: SubscriptionHandle) {
-        guard sessions[matching[subscription].session].isOpen else { return }
+        let session = matching[subscription].session
+        guard sessions[session].isOpen else { return }
+        if matching[subscription].isDirect, !sessions[session].isBehind {
+            delivery.touch(session, &sessions)
+            appendLagged(gap.dropped, gap.first, gap.last, to: subscription)
+            if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
+            return
+        }
         openBacklog(of: subscription).backlog.lines.drop(gap)
         noteReady(subscription)
     }

@@ -123,10 +123,12 @@ extension Hub {
         }
         delivery.beginExamining()
         let before = sessions[session].outbox.count
+        var turns = 0
         while !catchup.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
             !delivery.judge.hasExaminedEnough
         {
             if catchup.turn >= catchup.ready.count { catchup.turn = 0 }
+            turns += 1
             let subscription = catchup.ready[catchup.turn]
             delivery.openOwn(of: session, &sessions)
             if settle(subscription) {
@@ -138,7 +140,7 @@ extension Hub {
             }
         }
         let bytes = max(0, sessions[session].outbox.count - before)
-        insight.count(steps: bytes / Self.bytesPerStep)
+        insight.count(steps: bytes / Self.bytesPerStep + turns * Self.stepsPerTurn)
         if sessions[session].isHeld { releaseDeferred(session, catchup) }
         if catchup.ready.isEmpty, !sessions[session].isHeld, !catchup.isReading(matching) {
             sessions[session].isBehind = false
@@ -148,6 +150,8 @@ extension Hub {
 
     /// So many bytes of lines are made while one observer is told an event.
     private static let bytesPerStep = 32
+    /// What it costs that a subscription has its turn.
+    private static let stepsPerTurn = 4
 
     /// One subscription's share of a turn. Returns whether it waits for nothing but more room.
     private mutating func settle(_ subscription: SubscriptionHandle) -> Bool {

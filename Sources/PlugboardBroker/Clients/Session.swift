@@ -98,11 +98,11 @@ struct Session: ~Copyable {
 
     /// Adds a line of the turn's log to what it is sent, where that is plain: it keeps up, the line
     /// follows on what it was told last in this turn, and there is not too much unread. What is held of earlier
-    /// turns was counted with the first line of this one.
+    /// turns was counted with the first line of this one, and it is listed as one that has something to be sent
+    /// since then.
     @inline(__always)
     mutating func extend(with line: ByteRange) -> Bool {
-        isTouched && keepsUp && outbox.freshCount &+ line.count <= Limits.highWaterBytes
-            && outbox.extend(with: line)
+        keepsUp && outbox.freshCount &+ line.count <= Limits.highWaterBytes && outbox.extend(with: line)
     }
 
     /// Nothing is to be done before a reply is added to its own bytes.

@@ -155,6 +155,12 @@ struct Insight: ~Copyable {
     /// Takes the gap of one of those who have one.
     mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? { tracing.takeGap() }
 
+    /// Takes the gap of one who is told of a later write.
+    mutating func takeGap(ofTracer number: Int) -> Gap? { tracing.takeGap(ofTracer: number) }
+
+    /// Those whose gaps were taken have none any more.
+    mutating func forgetToldGaps() { tracing.forgetToldGaps() }
+
     /// Forgets the turn's traces.
     mutating func forgetTraces() { tracing.removeAll() }
 

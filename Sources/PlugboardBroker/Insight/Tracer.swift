@@ -14,8 +14,10 @@ struct Tracer {
     var lastSearch: UInt64 = 0
     /// How many events it gets in a time; nil for all.
     var limit: TraceLimit?
-    /// The writes of this turn for which there was no room.
+    /// The writes for which there was no room and that it was not told of yet.
     var gap: Gap?
+    /// Its number is among those with a gap, or was when it had another tracer.
+    var isListed = false
 
     mutating func drop(_ revision: UInt64) {
         if gap == nil { gap = Gap(dropped: 0, first: revision, last: revision) }

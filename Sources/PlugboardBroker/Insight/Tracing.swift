@@ -55,9 +55,11 @@ struct Tracing: ~Copyable {
     private var numbers: [SubscriptionHandle: Int] = [:]
     /// Their patterns: a write costs nothing for those whom it doesn't concern.
     private let tree = PatternTree<Int>()
-    /// The numbers of those whom a key concerned, at the last search, and of those who have a gap.
+    /// The numbers of those whom a key concerned, at the last search.
     private(set) var found = List<Int>()
+    /// The numbers of those who have a gap, in the order in which they are told, and how many of them were.
     private var withGap = List<Int>()
+    private var toldGaps = 0
     private var searches: UInt64 = 0
     private let source: TimeSource
     private var text = ByteBuffer()
@@ -78,6 +80,7 @@ struct Tracing: ~Copyable {
             let (node, index) = tree.insert(pattern.span, number)
             tracer.standing.append(TracerPlace(node: node, index: index))
         }
+        tracer.isListed = slots[number].isListed
         slots[number] = tracer
         numbers[subscription] = number
         if limit != nil { limitedCount += 1 }
@@ -89,9 +92,8 @@ struct Tracing: ~Copyable {
         guard let number = numbers.removeValue(forKey: subscription) else { return nil }
         while let place = slots[number].standing.popLast() { removePattern(place) }
         let tracer = slots[number]
-        slots[number] = Tracer(subscription: .none, patterns: [])
+        slots[number] = Tracer(subscription: .none, patterns: [], isListed: tracer.isListed)
         freeSlots.append(number)
-        if tracer.gap != nil { withGap.remove(number) }
         if tracer.limit != nil { limitedCount -= 1 }
         if tracer.isResting { restingCount -= 1 }
         isOn = numbers.count > restingCount
@@ -298,14 +300,34 @@ struct Tracing: ~Copyable {
     mutating func drop(_ index: Int, ofTracer tracer: Int) { drop(records[index].revision, ofTracer: tracer) }
 
     private mutating func drop(_ revision: UInt64, ofTracer tracer: Int) {
-        if slots[tracer].gap == nil { withGap.append(tracer) }
+        if !slots[tracer].isListed {
+            slots[tracer].isListed = true
+            withGap.append(tracer)
+        }
         slots[tracer].drop(revision)
     }
 
-    /// Takes the gap of one of those who have one.
+    /// Somebody has a gap, or had one.
+    var hasGaps: Bool { !withGap.isEmpty }
+
+    /// Takes the gap of the next of those who have one.
     mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? {
-        guard let number = withGap.popLast(), let gap = slots[number].gap.take() else { return nil }
-        return (gap, slots[number].subscription)
+        while toldGaps < withGap.count {
+            let number = withGap[toldGaps]
+            toldGaps += 1
+            slots[number].isListed = false
+            if let gap = slots[number].gap.take() { return (gap, slots[number].subscription) }
+        }
+        return nil
+    }
+
+    /// Takes the gap of one who is told of a later write.
+    mutating func takeGap(ofTracer number: Int) -> Gap? { slots[number].gap.take() }
+
+    /// Those whose gaps were taken are listed no longer.
+    mutating func forgetToldGaps() {
+        withGap.removeFirst(toldGaps)
+        toldGaps = 0
     }
 
     /// Forgets the turn's writes.
@@ -351,10 +373,22 @@ extension Tracing {
             }
         }
         try Self.always.agree("nobody stands in the tree who is gone", try tree.checkInvariants(), standing)
-        try Self.always.hold("no gap is left", withGap.isEmpty)
+        try checkGaps()
         try Self.always.agree("it counts those with a limit", limitedCount, tracers.count { $0.limit != nil })
         var found = 0
         for subscription in living.subscriptions where matching[subscription].isTracer { found += 1 }
         try Self.always.agree("it knows all who trace", tracers.count, found)
+    }
+
+    /// Everyone who has a gap waits to be told of it, once.
+    private func checkGaps() throws(BrokenInvariant) {
+        try Self.always.agree("who has a gap is listed once", withGap.count, slots.count(where: \.isListed))
+        for number in withGap.all {
+            try Self.always.hold("who is listed knows it", slots[number].isListed)
+        }
+        for tracer in slots where tracer.gap != nil {
+            let waits = tracer.isListed && tracer.subscription != .none
+            try Self.always.hold("who has a gap is there, and waits to be told", waits)
+        }
     }
 }

@@ -208,7 +208,7 @@ struct ObservableTable: ~Copyable {
             mask = slots.count - 1
         }
         move(count: visits)
-        return all.shrink(visits: visits) && outgrown.isEmpty
+        return all.shrink(visits: visits, MemoryPages.giveBack) && outgrown.isEmpty
     }
 
     /// So few slots are kept in any case. A power of two, as all numbers of slots.

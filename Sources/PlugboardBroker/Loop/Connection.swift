@@ -40,6 +40,8 @@ final class Connection {
     var isSlow = false
     /// What it asked for last took long: so may what it asks for next.
     var isHeavy = false
+    /// The last read brought very much.
+    var isBulky = false
 
     init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, token: UInt64) {
         self.descriptor = descriptor

@@ -9,17 +9,20 @@ extension EventLoop {
     /// Half lines that are read on in a turn, and the bytes of them: about a millisecond each.
     private static var slowReadsPerTurn: Int { 192 }
 
+    /// A read of more than this is much.
+    private static var bulkyBytes: Int { 16_384 }
+
     /// Unread replies past which a client's requests wait: it is answered as fast as it reads.
     static var unreadRepliesMax: Int { 1_048_576 }
 
     /// Reads once and executes what is complete.
-    mutating func receive(_ connection: Connection) {
+    mutating func receive(_ connection: Connection, upTo bytes: Int = readBytes) {
         if connection.inputEnded || connection.isHeldBack || connection.isReleased {
             return
         }
         guard hub.sessions[connection.session].isOpen else { return endInput(connection) }
         if connection.inbox.isEmpty {
-            receiveDirectly(connection)
+            receiveDirectly(connection, upTo: bytes)
         } else {
             receiveBehindHalfLine(connection)
         }
@@ -53,15 +56,15 @@ extension EventLoop {
         slow.removeFirst(count)
     }
 
-    private mutating func receiveDirectly(_ connection: Connection) {
+    private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {
         var input = takeInput()
         var isAtEnd = false
-        input.append(upTo: Self.readBytes) { room in read(connection, into: &room, &isAtEnd) }
+        input.append(upTo: bytes) { room in read(connection, into: &room, &isAtEnd) }
         if isAtEnd { endInput(connection) }
         if !input.isEmpty {
-            var bytes = input.mutableBytes
-            let executed = executeLines(of: connection, in: &bytes, searchFrom: 0)
-            keep(bytes.span[executed...], for: connection)
+            var lines = input.mutableBytes
+            let executed = executeLines(of: connection, in: &lines, searchFrom: 0)
+            keep(lines.span[executed...], for: connection)
         }
         returnInput(input)
     }
@@ -99,6 +102,7 @@ extension EventLoop {
         switch network.read(connection.descriptor, into: &target) {
         case .bytes(let count):
             hub.insight.count(received: count)
+            connection.isBulky = count > Self.bulkyBytes
             return count
         case .wouldBlock: return 0
         case .ended, .failed:
@@ -219,7 +223,7 @@ extension EventLoop {
             guard let connection = connections.find(token: released[count - 1]) else { continue }
             connection.isReleased = false
             if connection.isHeldBack || !hub.sessions[connection.session].isOpen { continue }
-            hub.delivery.touch(connection.session, &hub.sessions)
+            hub.delivery.touch(awaited: connection.session, &hub.sessions)
             executeInbox(connection)
         }
         released.removeFirst(count)

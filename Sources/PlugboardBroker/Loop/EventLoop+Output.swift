@@ -15,10 +15,12 @@ extension EventLoop {
 
     /// So many connections are closed in a turn: a millisecond or two.
     static var closedPerTurn: Int { 128 }
+    /// To close one from which more may have come, up to a socket's buffer, takes as long as so many.
+    private static var closedPerUnread: Int { 4 }
 
     /// So many connections that are only told something are served in a turn: a few milliseconds, for which
     /// others wait.
-    static var servedPerTurn: Int { 1_024 }
+    static var servedPerTurn: Int { 512 }
 
     /// To keep so many bytes of a session's share of the log takes as long as to serve one connection more.
     private static var keptBytesPerServed: Int { 512 }
@@ -67,7 +69,7 @@ extension EventLoop {
             guard let connection = connections.find(token: token),
                 connection.isFinished(hub.sessions[connection.session])
             else { continue }
-            closedCount += 1
+            closedCount += connection.inputEnded ? 1 : Self.closedPerUnread
             guard hub.leave(connection.session, until: leavingEnd) else {
                 noteLeaving(token)
                 try watch(connection)
@@ -124,6 +126,7 @@ extension EventLoop {
         for place in unsettled.indices { touch(unsettled[place]) }
         passedOver.removeAll()
         unsettled.removeAll()
+        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ effortMax / 4) }
     }
 
     private mutating func touch(_ token: UInt64) {

@@ -20,6 +20,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     static var readBytesPerTurn: UInt64 { 1_048_576 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
+    /// Once so many were read, each of the others is still heard a little: who has more to say then waits in line,
+    /// and who hasn't is answered.
+    private static var fewBytes: Int { 2_048 }
     /// What is done in a turn before clients' lines wait for the next, in observers told: a few milliseconds,
     /// for which others wait.
     static var effortPerTurn: UInt64 { 32_768 }
@@ -175,7 +178,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// One turn, all of it. Nothing is told that is not kept, and each connection is written to at the end. A
     /// turn that grew large leaves the rest of what is ready to the next, which begins without waiting.
-    private mutating func turn(waiting milliseconds: Int32) throws {
+    mutating func turn(waiting milliseconds: Int32) throws {
         try wait(milliseconds)
         try performReady()
         if hasMoreToDo { try answerHeard() }
@@ -218,11 +221,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         isPolicyWaiting = false
         var reads = 0
         let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
-        while handledCount < ready.count, reads < Self.readsPerTurn, hub.insight.receivedBytes <= bytesEnd,
-            hub.delivery.hasRoomInLog
-        {
+        while handledCount < ready.count, reads < Self.readsPerTurn, hub.delivery.hasRoomInLog {
             handledCount += 1
-            if try handle(ready[handledCount - 1]) { reads += 1 }
+            let bytes = hub.insight.receivedBytes <= bytesEnd ? Self.readBytes : Self.fewBytes
+            if try handle(ready[handledCount - 1], reading: bytes) { reads += 1 }
         }
         turnsSinceOthers = reads + min(1, released.count + slow.count) > 1 ? 0 : turnsSinceOthers + 1
     }
@@ -240,7 +242,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// There is work that may take long: before that, whoever was heard is answered.
     private var hasMoreToDo: Bool {
         let isAskedForMore = !released.isEmpty || !slow.isEmpty || hub.requests.areWaiting || !leaving.isEmpty
-        return isAskedForMore || !unsettled.isEmpty || !passedOver.isEmpty || hub.deadlines.next != nil
+        let isOwing = !unsettled.isEmpty || !passedOver.isEmpty || hub.insight.tracing.hasGaps
+        return isAskedForMore || isOwing || hub.deadlines.next != nil
     }
 
     /// Answers those that were heard, with what was kept of it.
@@ -265,8 +268,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if next <= now { hub.expire(now: now) }
     }
 
-    /// Returns whether it read.
-    private mutating func handle(_ ready: Readiness) throws -> Bool {
+    /// Returns whether it read, at most so many bytes.
+    private mutating func handle(_ ready: Readiness, reading bytes: Int) throws -> Bool {
         switch ready.token {
         case Self.listenerToken: try acceptWaiting()
         case Self.wakeupToken:
@@ -282,13 +285,19 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if ready.isGone { noteGone(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let canRead = ready.canRead || ready.isGone
-            if canRead, connection.hasHalfLine || connection.isHeavy || ready.isGone { noteSlow(connection) }
+            if canRead, ready.isGone || comesLater(connection) { noteSlow(connection) }
             if connection.isSlow, !ready.canWrite { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
-            if canRead, !connection.isSlow { receive(connection) }
+            if canRead, !connection.isSlow { receive(connection, upTo: bytes) }
             return canRead
         }
         return true
+    }
+
+    /// Whether others come first because of what this client sent last: half a line, lines that took long, or
+    /// very much while some are waiting to be read.
+    private func comesLater(_ connection: Connection) -> Bool {
+        connection.hasHalfLine || connection.isHeavy || connection.isBulky && !slow.isEmpty
     }
 
     private mutating func acceptWaiting() throws {
@@ -325,7 +334,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private var patience: Int32 {
         let goesOn =
             !released.isEmpty || !finished.isEmpty || !slow.isEmpty || !unsettled.isEmpty
-            || !passedOver.isEmpty || !hub.delivery.isDone
+            || !passedOver.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
         if goesOn || !leaving.isEmpty || hub.requests.areWaiting || isPolicyWaiting
             || hub.durability.isGathering
         {

@@ -6,6 +6,7 @@
 // has the present generation. It knows keys and clients, and nothing of what is told to them.
 
 import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 
 /// All subscriptions of a bus, and what they match. Used by the loop's thread alone.
@@ -209,7 +210,7 @@ struct Matching: ~Copyable {
             releaseOldestList(&keyspace)
             left -= 1
         }
-        let areShort = subscriptions.shrink(visits: left)
+        let areShort = subscriptions.shrink(visits: left, MemoryPages.giveBack)
         return texts.shrink(visits: left) && areShort && left > 0
     }
 

@@ -2,6 +2,7 @@
 // most are called 1, and lines that begin the same are encoded once for all of them.
 
 import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 
 typealias TextHandle = Handle<SubscriptionText>
@@ -93,7 +94,7 @@ struct SubscriptionTexts: ~Copyable {
     /// Gives back the memory of texts that are gone, as `Slab` does.
     mutating func shrink(visits: Int) -> Bool {
         if all.count == 0, byHash.capacity > 64 { byHash = [:] }
-        return all.shrink(visits: visits)
+        return all.shrink(visits: visits, MemoryPages.giveBack)
     }
 
     private mutating func unlink(_ text: TextHandle) {

@@ -13,7 +13,7 @@ extension Hub {
         try access.checkSeen(request, line, sessions[session])
         if key.first == UInt8(ascii: "$") { refreshOwnState(matching: key) }
         guard let observable = keyspace.find(key),
-            keyspace[observable].hasValue
+            keyspace[observable].hasValue, !endExpired(observable)
         else {
             try Key.check(request.key, line)
             throw notFound(request, line, session)

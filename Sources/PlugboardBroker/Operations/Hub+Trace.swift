@@ -113,7 +113,6 @@ extension Hub {
                 tell(place, toTracer: insight.tracing.found[index], &bytesLeft)
             }
         }
-        while let (gap, subscription) = insight.takeGap() { tellOrQueue(gap, to: subscription) }
         for number in insight.tracing.limited {
             guard let end = insight.tracing.restEnd(ofTracer: number) else { continue }
             let deadline = Deadline.trace(insight.tracing.subscription(number))
@@ -122,20 +121,36 @@ extension Hub {
         insight.forgetTraces()
     }
 
+    /// Tells tracers that there was no room for some of what they trace; not all in one turn, if they are very
+    /// many.
+    mutating func tellGaps(until effortEnd: UInt64 = .max) {
+        while effort <= effortEnd, let (gap, subscription) = insight.takeGap() {
+            tellOrQueue(gap, to: subscription)
+            insight.count(steps: Self.stepsPerGap)
+        }
+        insight.forgetToldGaps()
+    }
+
     /// Tells a tracer one of the turn's traces, or counts it where that would be too much.
     private mutating func tell(_ place: Int, toTracer number: Int, _ bytesLeft: inout Int) {
         guard insight.tracing.isTold(place, number) else { return }
         guard bytesLeft > 0 else { return insight.drop(place, ofTracer: number) }
         let subscription = insight.tracing.subscription(number)
+        if let gap = insight.takeGap(ofTracer: number) { tellOrQueue(gap, to: subscription) }
         var line = delivery.takeLine()
         line.append(#"{"event":"trace","sub":"#)
         line.append(matching.sub(of: subscription))
         insight.tracing.appendLine(place, isLast: insight.tracing.isLast(place, number), to: &line)
         bytesLeft -= line.count
+        insight.count(steps: line.count / Self.traceBytesPerStep)
         tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: subscription)
         delivery.giveBack(line)
     }
 
     /// What finding out what becomes of an event for one observer costs, in observers told.
     private static let stepsPerOutcome = 64
+    /// What telling one gap costs.
+    private static let stepsPerGap = 16
+    /// So many bytes of a trace are made while one observer is told an event.
+    private static let traceBytesPerStep = 128
 }

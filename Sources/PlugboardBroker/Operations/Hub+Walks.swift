@@ -106,7 +106,7 @@ extension Hub {
         let session = walk.session
         sessions[session].isBusy = false
         sessions[session].line = walk.number
-        delivery.touch(session, &sessions)
+        delivery.touch(awaited: session, &sessions)
         requests.beginExecuting(walk)
         let line = walk.line
         execute(walk.request, line.span, from: session)

@@ -1,0 +1,140 @@
+// A broker whose turns a test takes one by one, and what each of them has cost: in steps of the broker's own
+// meter, in bytes, and in calls of the system. A turn's budget is a small part of the usual one, and so are the
+// attackers.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+/// A broker under siege, and a bystander, who asks for something, waits for the reply, and asks again. Only one
+/// thread uses it.
+final class SiegeStage {
+    typealias Link = SiegeNetwork.Link
+
+    /// The budget of a turn, 64 times smaller than the usual one; and, of what has no budget in steps, so much.
+    static let effort: UInt64 = 512
+    static let served = 16
+    static let visits = 64
+
+    private let network = SiegeNetwork()
+    let time = SimulatedTime()
+    private var loop: EventLoop<SiegeNetwork>
+    private var links: [Link] = []
+    /// The most turns for which the bystander has waited, and how often it was answered.
+    private(set) var turnsMost = 0
+    private(set) var answers = 0
+
+    /// Without slices all that somebody asks for is done in one turn.
+    init(hasSlices: Bool) throws {
+        loop = try EventLoop(
+            poller: network,
+            listener: SiegeNetwork.listener,
+            wakeup: try Wakeup(),
+            network: network,
+            time: TimeSource(time)
+        )
+        if hasSlices {
+            (loop.effortMax, loop.servedMax) = (Self.effort, Self.served)
+            loop.hub.requests.limitSlices(visits: Self.visits)
+        } else {
+            (loop.effortMax, loop.servedMax) = (1 << 40, .max)
+            loop.hub.requests.limitSlices(visits: 1 << 40)
+        }
+    }
+
+    // MARK: Attackers
+
+    /// A client that has connected and was greeted.
+    func connect() throws -> Link {
+        let link = network.connect()
+        links.append(link)
+        while link.take().isEmpty { try turn() }
+        return link
+    }
+
+    func send(_ text: String, _ link: Link) { network.send(text.utf8, link) }
+
+    func close(_ link: Link) { network.close(link) }
+
+    /// Sends lines, and waits until the last of them is answered.
+    func ask(_ lines: String, _ link: Link) throws {
+        network.send((lines + "\n" + #"{"op":"sync","id":"prepared"}"# + "\n").utf8, link)
+        var text: [UInt8] = []
+        while !String(decoding: text.suffix(256), as: UTF8.self).contains("prepared") {
+            try turn()
+            text = text.suffix(256) + link.take()
+        }
+    }
+
+    /// What a client is sent up to the reply to a line, and in that turn.
+    func reply(to line: String, from link: Link) throws -> String {
+        send(line, link)
+        var text = ""
+        while !text.contains(#"{"ok""#), !text.contains(#"{"error""#) {
+            try turn()
+            text += String(decoding: link.take(), as: UTF8.self)
+        }
+        return text
+    }
+
+    var keyCount: Int { loop.hub.keyspace.keyCount }
+
+    // MARK: Turns
+
+    private var done: TurnCost {
+        TurnCost(
+            steps: Int(loop.hub.effort),
+            revisions: Int(loop.hub.revision),
+            readBytes: network.counts.readBytes,
+            sends: network.counts.sends,
+            closings: network.counts.closings
+        )
+    }
+
+    private func turn() throws { try loop.turn(waiting: 0) }
+
+    private struct Stop: Error {}
+
+    /// Lets the broker run by itself for so many turns, each of which takes a second. Returns how often it has
+    /// given a sign of life, which is due after so many seconds.
+    func signsOfLife(turns: Int, seconds: UInt64) -> Int {
+        let beats = Shared(0)
+        loop.heartbeat = Heartbeat(nanoseconds: seconds * 1_000_000_000) { beats.set(beats.get() + 1) }
+        var left = turns
+        network.atTurn = { [time] in
+            left -= 1
+            if left < 0 { throw Stop() }
+            time.advance(nanoseconds: 1_000_000_000)
+        }
+        #expect(throws: Stop.self) { try loop.run() }
+        return beats.get()
+    }
+
+    /// Takes turns beside a bystander. Returns the most that one of them has done, and what all have.
+    func watch(
+        turns: Int,
+        _ measure: KeyPath<TurnCost, Int>,
+        after start: () throws -> Void
+    ) throws -> (most: Int, all: Int) {
+        let bystander = try connect()
+        try start()
+        let request = #"{"op":"publish","id":1,"key":"bystander.news","value":1}"# + "\n"
+        send(request, bystander)
+        var (most, waited, before) = (0, 0, done[keyPath: measure])
+        let first = before
+        for _ in 0..<turns {
+            try turn()
+            most = max(most, done[keyPath: measure] - before)
+            before = done[keyPath: measure]
+            waited += 1
+            turnsMost = max(turnsMost, waited)
+            for link in links where link !== bystander { _ = link.take() }
+            if bystander.take().isEmpty { continue }
+            (answers, waited) = (answers + 1, 0)
+            send(request, bystander)
+        }
+        return (most, before - first)
+    }
+}

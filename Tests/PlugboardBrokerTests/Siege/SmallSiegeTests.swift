@@ -1,0 +1,69 @@
+// The siege by steps instead of time: no turn does more than its budgets allow, and a bystander is answered
+// within a few turns, whatever the others ask for. So that this can fail, each attacker is tried on a broker
+// without budgets, too.
+
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("a small siege, by steps", .computing)
+struct SmallSiegeTests {
+    private static let turns = 200
+    /// The bystander is read, and then maybe held back for a turn, or the crowd is larger than one turn reads.
+    private static let turnsMost = 4
+
+    @Test("no turn does too much, and a bystander is answered within a few", arguments: SmallAttack.all)
+    func bounded(attack: SmallAttack) throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let start = try attack.prepare(stage)
+        let (most, all) = try stage.watch(turns: Self.turns, attack.measure, after: start)
+        #expect(most <= attack.most)
+        #expect(all > attack.most, "in one turn, that would be too much")
+        #expect(stage.turnsMost <= Self.turnsMost)
+        #expect(stage.answers >= Self.turns / Self.turnsMost)
+    }
+
+    @Test("without slices each has its way", arguments: SmallAttack.all.filter { !$0.hasFixedBudget })
+    func unbounded(attack: SmallAttack) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        let start = try attack.prepare(stage)
+        let most = try stage.watch(turns: Self.turns, attack.measure, after: start).most
+        #expect(most > attack.most)
+    }
+
+    @Test(
+        "the watchdog gets its signs of life, however much is asked for: no turn is left out, and none is long",
+        arguments: SmallAttack.all.filter { !$0.hasFixedBudget }
+    )
+    func signsOfLife(attack: SmallAttack) throws {
+        let stage = try SiegeStage(hasSlices: true)
+        try attack.prepare(stage)()
+        // A broker that hangs begins no turn, and gives none.
+        #expect(stage.signsOfLife(turns: 49, seconds: 10) == 5)
+    }
+
+    @Test("a get never shows a key that has expired, however late its turn comes")
+    func expired() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let (writer, reader) = (try stage.connect(), try stage.connect())
+        let keys = 2_000
+        let writes = (0..<keys).map { #"{"op":"publish","key":"k.k\#($0)","value":1,"ttl":1000}"# }
+        try stage.ask(writes.joined(separator: "\n"), writer)
+        try stage.ask("subscribe k.*", writer)
+        let last = "get k.k\(keys - 1)\n"
+        #expect(try stage.reply(to: last, from: reader).contains(#""ok":"get""#))
+        stage.time.advance(nanoseconds: 1_000_000_000)
+        #expect(try stage.reply(to: last, from: reader).contains(#""error":"not_found""#))
+        // Most others are still there, and each is told of once.
+        #expect(stage.keyCount > keys / 2)
+        var deletes = 0
+        for _ in 0..<10 {
+            deletes += try stage.reply(to: "sync\n", from: writer).split(separator: "\n").count {
+                $0.contains(#""event":"delete""#) && $0.contains(#""reason":"expired""#)
+            }
+        }
+        #expect(stage.keyCount == 0)
+        #expect(deletes == keys)
+    }
+}
