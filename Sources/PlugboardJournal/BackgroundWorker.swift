@@ -49,10 +49,8 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         compactions.add { [self] in report(JournalWork.compact(request, store)) }
     }
 
-    public func trim(before segment: UInt64, isCertain: Bool) {
-        compactions.add { [self] in
-            report(JournalWork.trim(before: segment, isCertain: isCertain, store))
-        }
+    public func trim(_ request: TrimRequest) {
+        compactions.add { [self] in report(JournalWork.trim(request, store)) }
     }
 
     public func finishCompaction() {

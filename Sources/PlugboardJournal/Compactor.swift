@@ -97,10 +97,9 @@ struct Compactor {
         -> Result
     {
         let unfinished = JournalFiles.unfinished(name)
-        if try store.names().contains(unfinished) { try store.remove(unfinished) }
         let result: Result
         do {
-            result = try write(try store.create(unfinished))
+            result = try write(try store.createAnew(unfinished))
         } catch {
             // The disk may be full, and the unfinished file would take the last room.
             try? store.remove(unfinished)
@@ -138,6 +137,32 @@ extension FileStore {
             bytes += size
         }
         return bytes
+    }
+
+    /// The same for segments whose numbers are known. One that is gone counts as removed before. Listing a
+    /// folder with a long history takes longer than removing a segment.
+    func removeSegments(from first: UInt64, before end: UInt64) throws -> Int {
+        var bytes = 0
+        var number = first
+        while number < end {
+            do {
+                let size = try open(JournalFiles.segment(number)).bytes
+                try remove(JournalFiles.segment(number))
+                bytes += size
+            } catch let error as SystemError where error.code == ENOENT {}
+            number += 1
+        }
+        return bytes
+    }
+
+    /// Creates a file, instead of one of that name if there is one.
+    func createAnew(_ name: String) throws -> any AppendableFile {
+        do {
+            return try create(name)
+        } catch let error as SystemError where error.code == EEXIST {
+            try remove(name)
+            return try create(name)
+        }
     }
 }
 

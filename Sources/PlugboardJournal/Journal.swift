@@ -82,7 +82,8 @@ public enum Journal {
         var options = options
         options.historyBytes = 0
         if (try? compact(store, options, &recovered)) != nil { return }
-        _ = JournalWork.trim(before: recovered.snapshot + 1, isCertain: false, store)
+        let replaced = TrimRequest(first: nil, end: recovered.snapshot + 1, isCertain: false)
+        _ = JournalWork.trim(replaced, store)
         try? compact(store, options, &recovered)
     }
 

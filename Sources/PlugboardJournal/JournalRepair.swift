@@ -156,8 +156,8 @@ public struct JournalRepair: ~Copyable {
         result.keys = latest.count
         let name = JournalFiles.snapshot(number)
         let unfinished = JournalFiles.unfinished(name)
-        if try store.names().contains(unfinished) { try store.remove(unfinished) }
-        var output = SnapshotOutput(try store.create(unfinished), when: WallClock.millisecondsSince1970())
+        let file = try store.createAnew(unfinished)
+        var output = SnapshotOutput(file, when: WallClock.millisecondsSince1970())
         output.begin(
             FileHeader.text(
                 .snapshot,

@@ -36,6 +36,16 @@ public struct CompactionRequest: Sendable {
     var progress: CompactionProgress?
 }
 
+/// Segments to remove, which a snapshot replaces.
+public struct TrimRequest: Sendable {
+    /// The first one that may exist; nil if that isn't known, and the folder must be listed.
+    let first: UInt64?
+    /// The first one that stays.
+    let end: UInt64
+    /// Whether the snapshot is on disk for certain. If not, the names are synced first.
+    let isCertain: Bool
+}
+
 /// The result of a piece of work.
 public enum WorkDone: Sendable {
     /// All syncs up to this request number are done.
@@ -63,9 +73,8 @@ public protocol JournalWorker: AnyObject {
     func releaseRoom(of file: any AppendableFile)
     /// Makes a snapshot.
     func compact(_ request: CompactionRequest)
-    /// Removes the segments before `segment`, which a snapshot replaces. If it isn't certain that the
-    /// snapshot is on disk, syncs the names first.
-    func trim(before segment: UInt64, isCertain: Bool)
+    /// Removes segments that a snapshot replaces.
+    func trim(_ request: TrimRequest)
     /// Returns when no snapshot is being made and earlier requests to remove or release are done.
     func finishCompaction()
     /// Returns when all files that were passed to `close` are closed.
@@ -82,7 +91,7 @@ public protocol JournalWorker: AnyObject {
 
 extension JournalWorker {
     public func close(_ files: [any AppendableFile]) {}
-    public func trim(before segment: UInt64, isCertain: Bool) {}
+    public func trim(_ request: TrimRequest) {}
     public func finishCompaction() {}
     public func letGo() {}
     public func rest() {}
@@ -108,8 +117,7 @@ enum JournalWork {
 
     static func prepare(bytes: Int, isLaidOut: Bool, _ store: any FileStore) -> WorkDone {
         do {
-            if try store.names().contains(JournalFiles.next) { try store.remove(JournalFiles.next) }
-            let file = try store.create(JournalFiles.next)
+            let file = try store.createAnew(JournalFiles.next)
             if (try? makeRoom(in: file, bytes, isLaidOut)) ?? false { return .prepared(file) }
             try store.remove(JournalFiles.next)
         } catch {
@@ -125,12 +133,15 @@ enum JournalWork {
         return true
     }
 
-    static func trim(before segment: UInt64, isCertain: Bool, _ store: any FileStore) -> WorkDone {
+    static func trim(_ request: TrimRequest, _ store: any FileStore) -> WorkDone {
         do {
             // An earlier broker made the snapshot. It may have been killed before the name was on disk.
-            if !isCertain { try store.syncNames() }
-            let files = JournalFiles(names: try store.names())
-            return .trimmed(bytes: try store.removeSegments(of: files, before: segment))
+            if !request.isCertain { try store.syncNames() }
+            guard let first = request.first else {
+                let files = JournalFiles(names: try store.names())
+                return .trimmed(bytes: try store.removeSegments(of: files, before: request.end))
+            }
+            return .trimmed(bytes: try store.removeSegments(from: first, before: request.end))
         } catch {
             // The next snapshot removes what couldn't be removed now.
             return .trimmed(bytes: 0)
@@ -178,8 +189,8 @@ public final class ImmediateWorker: JournalWorker {
         done.append(JournalWork.compact(request, store))
     }
 
-    public func trim(before segment: UInt64, isCertain: Bool) {
-        done.append(JournalWork.trim(before: segment, isCertain: isCertain, store))
+    public func trim(_ request: TrimRequest) {
+        done.append(JournalWork.trim(request, store))
     }
 
     public func takeDone() -> [WorkDone] {

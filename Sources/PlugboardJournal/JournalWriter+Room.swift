@@ -59,7 +59,12 @@ extension JournalWriter {
 
     private func trim(before segment: UInt64) {
         roomWork.trims += 1
-        worker.trim(before: segment, isCertain: isSnapshotCertain)
+        worker.trim(TrimRequest(first: firstLeft, end: segment, isCertain: isSnapshotCertain))
+        noteRemoved(before: segment)
+    }
+
+    private func noteRemoved(before segment: UInt64) {
+        firstLeft = max(firstLeft ?? segment, segment)
     }
 
     /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
@@ -137,6 +142,7 @@ extension JournalWriter {
             isSnapshotCertain = true
             loose = (max(0, loose.bytes - result.segmentBytes), max(0, loose.segments - result.segments))
             heldBytes -= result.removedBytes
+            noteRemoved(before: result.firstKept)
             letGo(before: result.firstKept)
         case .compactionFailed(let message):
             (isCompacting, isReliefVain) = (false, true)
@@ -145,6 +151,8 @@ extension JournalWriter {
         case .trimmed(let count):
             heldBytes -= count
             roomWork.trims -= 1
+            // If it failed, the next one looks at what is there.
+            if count == 0 { firstLeft = nil }
         case .released: if !roomWork.unreleased.isEmpty { roomWork.unreleased.removeFirst() }
         default: break
         }

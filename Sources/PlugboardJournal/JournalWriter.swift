@@ -49,6 +49,8 @@ public final class JournalWriter {
     /// The last segment that a snapshot replaces; and whether that snapshot is on disk for certain.
     var snapshotSegment: UInt64
     var isSnapshotCertain = false
+    /// Segments before this one were removed, or will be by what was requested; nil if it isn't known.
+    var firstLeft: UInt64?
     /// The bytes of all values when the last snapshot was made, and those for the snapshot that is being
     /// made.
     var liveThen: (last: Int, next: Int)

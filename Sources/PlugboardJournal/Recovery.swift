@@ -183,8 +183,10 @@ struct Recovery: ~Copyable {
     /// Reads the first line of a segment. Returns damage that a crash may explain: the line is missing,
     /// or it doesn't continue the record before it.
     private mutating func open(_ reader: inout LogReader, _ number: UInt64) throws -> Damage? {
+        // A file that has only laid-out room is empty from its beginning, not from the end of the room.
+        let beginning = reader.place
         switch try reader.next() {
-        case .end: return Damage(place: reader.place, what: "the file is empty", isUnwritten: true)
+        case .end: return Damage(place: beginning, what: "the file is empty", isUnwritten: true)
         case .damage(let damage): return damage
         case .line:
             let line = reader.line

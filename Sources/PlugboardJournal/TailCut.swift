@@ -75,9 +75,8 @@ struct TailCut {
 
     private func keep(_ segment: String, from offset: Int, to end: Int, as name: String) throws {
         let unfinished = JournalFiles.unfinished(name)
-        if try store.names().contains(unfinished) { try store.remove(unfinished) }
         let source = try store.open(segment)
-        let copy = try store.create(unfinished)
+        let copy = try store.createAnew(unfinished)
         var place = offset
         var chunk = ByteBuffer()
         while place < end {

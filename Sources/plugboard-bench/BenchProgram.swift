@@ -113,7 +113,7 @@ enum BenchProgram {
         if let chart { try checkWritable(chart) }
         let isJSON = invocation.has(.json)
         let report = try bench.run { if !isJSON { try print($0.text + "\n") } }
-        try print(isJSON ? report.json() + "\n" : Table.goals(of: report) + "\n" + Table.method(of: report))
+        try print(isJSON ? report.json() + "\n" : Table.end(of: report))
         if let chart { try OutputFile.write(Chart.svg(of: report), to: chart) }
         if let page {
             let link = chart.map { Self.link(to: $0, from: page) }

@@ -69,7 +69,9 @@ extension BenchProgram {
             in at once, and two ratios: to the limit, and how many times faster and cheaper plugboard is.
 
             Believe ratios, from runs with nothing else on the machine. * marks a rate that the load \
-            generator limits: the server could do more. With --peers all rows take about eight minutes.
+            generator limits: the server could do more. With --peers all rows take about eight minutes. The \
+            last line is the one to remember: the rate beside the fastest peer that does the same work, and \
+            the CPU beside the limit's.
 
             With --siege, each row is one misbehaving client, and the status is 1 if a row fails: if one \
             that publishes or one that calls waits too long, or memory grows too much or isn't given back.

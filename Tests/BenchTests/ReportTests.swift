@@ -94,7 +94,7 @@ struct ReportTests {
             growth: rows
         )
         texts += [
-            Table.goals(of: report), Table.method(of: report),
+            Table.end(of: report),
             Table.text(of: report.machine, report.versions),
         ]
         for line in texts.joined().split(separator: "\n") { #expect(line.count <= 100, "\(line)") }

@@ -14,13 +14,17 @@ extension Samples {
 }
 
 extension SystemRow {
-    static func made(_ system: String, _ values: [Metric: [Double]], readsOncePerTurn: Bool = true)
-        -> SystemRow
-    {
+    static func made(
+        _ system: String,
+        _ values: [Metric: [Double]],
+        isEqualPeer: Bool = false,
+        readsOncePerTurn: Bool = true
+    ) -> SystemRow {
         SystemRow(
             system: system,
             summary: "does what a test needs",
             batch: 64,
+            isEqualPeer: isEqualPeer,
             readsOncePerTurn: readsOncePerTurn,
             samples: .made(values)
         )

@@ -31,8 +31,8 @@ final class LateWorker: JournalWorker {
         work.append { $0.compact(request) }
     }
 
-    func trim(before segment: UInt64, isCertain: Bool) {
-        work.append { $0.trim(before: segment, isCertain: isCertain) }
+    func trim(_ request: TrimRequest) {
+        work.append { $0.trim(request) }
     }
 
     func takeDone() -> [WorkDone] { worker.takeDone() }

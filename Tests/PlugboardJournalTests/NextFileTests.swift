@@ -121,6 +121,21 @@ struct NextFileTests {
         #expect(!left.files.keys.contains { $0.hasPrefix("torn-") })
     }
 
+    @Test func `is put aside with what follows it where a crash left nothing but its room`() throws {
+        let journal = try journal()
+        try fillSegment(journal)
+        let kept = journal.state
+        try fillSegment(journal)
+        #expect(segments.count == 3)
+        let left = disk.afterKill()
+        left.files[segments[1]]?.bytes = Array(repeating: 0x0A, count: 2_000)
+        let again = try TestJournal(left, boot: "boot-2", newEpoch: "e2")
+        #expect(again.recovered.torn?.place.offset == 0)
+        #expect(left.files.keys.count { $0.hasPrefix("torn-") } == 2)
+        #expect(again.state == kept)
+        #expect(try TestJournal(left.afterKill(), boot: "boot-2").state == again.state)
+    }
+
     @Test func `is kept aside without its room where a crash tore its last line`() throws {
         let journal = try journal()
         try fillSegment(journal)

@@ -22,9 +22,7 @@ struct RoomTests {
         func releaseRoom(of file: any AppendableFile) { worker.releaseRoom(of: file) }
         func prepare(bytes: Int, isLaidOut: Bool) { worker.prepare(bytes: bytes, isLaidOut: isLaidOut) }
         func compact(_ request: CompactionRequest) { self.request = request }
-        func trim(before segment: UInt64, isCertain: Bool) {
-            worker.trim(before: segment, isCertain: isCertain)
-        }
+        func trim(_ request: TrimRequest) { worker.trim(request) }
         func takeDone() -> [WorkDone] { worker.takeDone() }
         func finish() { finishCompaction() }
         func finishCompaction() {

@@ -48,6 +48,21 @@ import Testing
         for name in ["pipe", "folder"] { #expect(throws: SystemError.self) { _ = try folder.open(name) } }
     }
 
+    @Test(
+        "names are in the order of their bytes, whatever they are made of",
+        arguments: [
+            ["A", "B", "a", "a-0000000009", "a-0000000010", "a-0000000010.x", "b"],
+            // As characters, both spellings of é are the same, and come before ｆ.
+            ["a", "e\u{301}", "z", "\u{E9}", "\u{FF46}", "\u{1F600}"],
+        ]
+    )
+    func order(names: [String]) throws {
+        let temporary = try TemporaryFolder(named: "pbd")
+        let folder = try DataFolder(path: temporary.path)
+        for name in names.reversed() { _ = try folder.create(name) }
+        #expect(try folder.names().map { Array($0.utf8) } == names.map { Array($0.utf8) })
+    }
+
     private func append(_ text: String, to file: DataFile) throws {
         #expect(try file.append(Array(text.utf8).span) == text.utf8.count)
     }

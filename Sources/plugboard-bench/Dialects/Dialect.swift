@@ -45,6 +45,8 @@ protocol Dialect: Sendable {
     /// Whether another dialect measures the same server. Rows in which only the server matters then leave
     /// this one out.
     var isVariant: Bool { get }
+    /// Whether it is a peer that does the same work for a message as plugboard.
+    var isEqualPeer: Bool { get }
     /// The option that makes the program print its version.
     var versionOption: String { get }
     /// Whether each turn of the server reads once, as much as there is. Then the messages per read are
@@ -80,6 +82,7 @@ protocol Dialect: Sendable {
 
 extension Dialect {
     var isVariant: Bool { false }
+    var isEqualPeer: Bool { false }
     var programName: String? { nil }
     var versionOption: String { "--version" }
     var readsOncePerTurn: Bool { false }

@@ -14,6 +14,7 @@ struct MosquittoDialect: Dialect {
     var name: String { work == .keepAndTell ? "mosquitto retain" : "mosquitto publish" }
     var summary: String { work.summary }
     var isVariant: Bool { work == .keepAndTell }
+    var isEqualPeer: Bool { work == .keepAndTell }
 
     /// A client gets a message only once if its subscriptions overlap, so rows with many matches are less
     /// work here. One message to 10,000 observers takes a good part of a second, and the server would

@@ -13,6 +13,7 @@ struct NATSDialect: Dialect {
     var name: String { work == .keepAndTell ? "nats KV" : "nats publish" }
     var summary: String { work.summary + " (TCP)" }
     var isVariant: Bool { work == .keepAndTell }
+    var isEqualPeer: Bool { work == .keepAndTell }
 
     /// Without JetStream, writes are never answered.
     func supports(_ workload: Workload) -> Bool {

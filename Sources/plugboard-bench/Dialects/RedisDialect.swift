@@ -14,6 +14,7 @@ struct RedisDialect: Dialect {
     var name: String { work == .keepAndTell ? "redis SET+PUBLISH" : "redis PUBLISH" }
     var summary: String { work.summary }
     var isVariant: Bool { work == .keepAndTell }
+    var isEqualPeer: Bool { work == .keepAndTell }
 
     func supports(_ workload: Workload) -> Bool {
         workload.isForPeers && (work == .keepAndTell || workload.keeping == .nothing)

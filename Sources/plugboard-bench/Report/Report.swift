@@ -8,6 +8,8 @@ struct SystemRow: Sendable {
     let summary: String
     /// How many messages its publishers wrote at once.
     let batch: Int
+    /// Whether it is a peer that does the same work as plugboard.
+    var isEqualPeer = false
     /// Whether messages per read are also those per turn.
     let readsOncePerTurn: Bool
     let samples: Samples
@@ -28,6 +30,7 @@ extension SystemRow {
             system: dialect.name,
             summary: dialect.summary,
             batch: batch,
+            isEqualPeer: dialect.isEqualPeer,
             readsOncePerTurn: dialect.readsOncePerTurn,
             samples: samples
         )

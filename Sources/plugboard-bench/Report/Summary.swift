@@ -23,6 +23,12 @@ extension Table {
         return PageWidth.text("\(growth.growth.name): \(what)") + aligned([head] + lines)
     }
 
+    /// All that comes after the rows. The last line is the one to remember.
+    static func end(of report: Report) -> String {
+        let headline = Headline.text(of: report)
+        return goals(of: report) + "\n" + method(of: report) + (headline.isEmpty ? "" : "\n" + headline)
+    }
+
     /// The goals that were measured; empty if there are none.
     static func goals(of report: Report) -> String {
         let lines = Goals.measured(in: report).flatMap { goal, value in

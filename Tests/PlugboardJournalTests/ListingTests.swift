@@ -1,0 +1,74 @@
+// How often a journal lists its folder. With a long history that takes longer than what it is for.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardJournal
+
+@Suite("Listing a journal's folder", .computing)
+struct ListingTests {
+    private let disk = SimulatedDisk()
+
+    private var lists: Int { disk.kinds.count { $0 == "list" } }
+    private func names(_ start: String) -> Set<String> { Set(disk.files.keys.filter { $0.hasPrefix(start) }) }
+
+    /// Writes until so many more segments have begun. Returns how many snapshots were made meanwhile.
+    private func fill(_ journal: TestJournal, segments count: Int) throws -> Int {
+        var (segments, snapshots) = (names("segment-"), names("snapshot-"))
+        let before = (segments.count, snapshots.count)
+        while segments.count < before.0 + count {
+            journal.publish("key", "\"\(String(repeating: "x", count: 100))\"")
+            try journal.endTurn()
+            segments.formUnion(names("segment-"))
+            snapshots.formUnion(names("snapshot-"))
+        }
+        return snapshots.count - before.1
+    }
+
+    @Test func `happens once for a snapshot, and not for files that come and go`() throws {
+        var options = JournalOptions(historyBytes: 20_000, segmentBytes: 2_000, looseBytes: 100_000)
+        options.slackBytes = 20_000
+        let journal = try TestJournal(disk, options: options)
+        _ = try fill(journal, segments: 40)
+        let before = lists
+        let snapshots = try fill(journal, segments: 40)
+        #expect(snapshots > 0 && snapshots < 20)
+        #expect(lists - before == snapshots)
+        // What a listing would have found is gone.
+        #expect(names("segment-").count < 40)
+        #expect(try TestJournal(disk.afterKill(), options: options).state == journal.state)
+    }
+
+    @Test func `happens for a removal only where it isn't known what may be there`() throws {
+        let worker = ImmediateWorker(disk)
+        for number in 1...4 as ClosedRange<UInt64> { _ = try disk.create(JournalFiles.segment(number)) }
+        worker.trim(TrimRequest(first: 2, end: 4, isCertain: true))
+        #expect(names("segment-") == [JournalFiles.segment(1), JournalFiles.segment(4)])
+        #expect(lists == 0)
+        worker.trim(TrimRequest(first: nil, end: 4, isCertain: true))
+        #expect(names("segment-") == [JournalFiles.segment(4)])
+        #expect(lists == 1)
+    }
+
+    @Test func `isn't necessary to know what is gone`() throws {
+        _ = try disk.create(JournalFiles.segment(3))
+        #expect(try disk.removeSegments(from: 1, before: 5) == 0)
+        #expect(try disk.removeSegments(from: 5, before: 1) == 0)
+        #expect(names("segment-") == [])
+        disk.nextChangeFails = EIO
+        _ = try? disk.create(JournalFiles.segment(1))
+        _ = try disk.create(JournalFiles.segment(1))
+        disk.nextChangeFails = EIO
+        #expect(throws: SystemError.self) { try disk.removeSegments(from: 1, before: 2) }
+    }
+
+    @Test func `isn't necessary to create a file instead of an old one`() throws {
+        let old = try disk.create("name")
+        _ = try old.append([1, 2, 3].span)
+        _ = try disk.createAnew("name")
+        #expect(disk.files["name"]?.bytes == [] && lists == 0)
+        disk.capacity = 0
+        #expect(throws: SystemError.self) { try disk.createAnew("other") }
+    }
+}
