@@ -22,7 +22,10 @@ let furtherModules: [String: [Target.Dependency]] = [
 ]
 
 /// What lies in their folders beside sources.
-let furtherFiles = ["dashboard": ["page"], "review-tracker": ["demo"], "bridge": ["README.md"]]
+let furtherFiles = ["review-tracker": ["demo"], "bridge": ["README.md"]]
+
+/// Files that are part of their programs.
+let embeddedFiles: [String: [Resource]] = ["dashboard": [.embedInCode("page")]]
 
 let package = Package(
     name: "plugboard",
@@ -81,6 +84,7 @@ let package = Package(
                 dependencies: ["PlugboardClient"] + (furtherModules[name] ?? []),
                 path: "plugins/\(name)",
                 exclude: ["plugin.json"] + (furtherFiles[name] ?? []),
+                resources: embeddedFiles[name],
                 swiftSettings: safe
             )
         }

@@ -1,45 +1,41 @@
-// The files of the page, as the server knows them. Their texts are embedded in the program: the folder
-// `page` has the files themselves, and `.ci/page` makes the Swift files in `PageText` from them.
+// The files of the page, as the server knows them. The package manager embeds the folder `page` in the
+// program (`PackageResources`), so the program needs no files beside it.
 
 /// One file of the page.
 struct PageFile {
     let type: String
-    let text: StaticString
+    let bytes: [UInt8]
 
     /// The files by their paths.
     static let all: [String: PageFile] = [
-        "/": PageFile(type: "text/html", text: PageText.indexHTML),
-        "/style.css": PageFile(type: "text/css", text: PageText.styleCSS),
-        "/views.css": PageFile(type: "text/css", text: PageText.viewsCSS),
-        "/icon.svg": PageFile(type: "image/svg+xml", text: PageText.iconSVG),
-        "/main.js": script(PageText.mainJS),
-        "/lanes.js": script(PageText.lanesJS),
-        "/link.js": script(PageText.linkJS),
-        "/dom.js": script(PageText.domJS),
-        "/chart.js": script(PageText.chartJS),
-        "/json.js": script(PageText.jsonJS),
-        "/pace.js": script(PageText.paceJS),
-        "/keys.js": script(PageText.keysJS),
-        "/tree.js": script(PageText.treeJS),
-        "/key.js": script(PageText.keyJS),
-        "/causes.js": script(PageText.causesJS),
-        "/flow.js": script(PageText.flowJS),
-        "/graph.js": script(PageText.graphJS),
-        "/health.js": script(PageText.healthJS),
-        "/write.js": script(PageText.writeJS),
+        "/": PageFile(type: "text/html", bytes: PackageResources.index_html),
+        "/style.css": PageFile(type: "text/css", bytes: PackageResources.style_css),
+        "/views.css": PageFile(type: "text/css", bytes: PackageResources.views_css),
+        "/icon.svg": PageFile(type: "image/svg+xml", bytes: PackageResources.icon_svg),
+        "/main.js": script(PackageResources.main_js),
+        "/lanes.js": script(PackageResources.lanes_js),
+        "/link.js": script(PackageResources.link_js),
+        "/dom.js": script(PackageResources.dom_js),
+        "/chart.js": script(PackageResources.chart_js),
+        "/json.js": script(PackageResources.json_js),
+        "/pace.js": script(PackageResources.pace_js),
+        "/keys.js": script(PackageResources.keys_js),
+        "/tree.js": script(PackageResources.tree_js),
+        "/key.js": script(PackageResources.key_js),
+        "/causes.js": script(PackageResources.causes_js),
+        "/flow.js": script(PackageResources.flow_js),
+        "/graph.js": script(PackageResources.graph_js),
+        "/health.js": script(PackageResources.health_js),
+        "/write.js": script(PackageResources.write_js),
     ]
 
     /// What the server sends for a path.
     static func answer(_ path: String) -> WebAnswer {
         guard let file = all[path] else { return .empty(.notFound) }
-        // A literal can't end with the file's last line feed.
-        return WebAnswer(status: .fine, type: file.type, body: Array("\(file.text)\n".utf8))
+        return WebAnswer(status: .fine, type: file.type, body: file.bytes)
     }
 
-    private static func script(_ text: StaticString) -> PageFile {
-        PageFile(type: "text/javascript", text: text)
+    private static func script(_ bytes: [UInt8]) -> PageFile {
+        PageFile(type: "text/javascript", bytes: bytes)
     }
 }
-
-/// The texts of the files. The generated files extend it.
-enum PageText {}

@@ -13,7 +13,7 @@ struct WebServerTests {
         for (path, file) in PageFile.all {
             let reply = try client.ask("GET", path, [server.host])
             #expect(reply.status == 200)
-            #expect(reply.body == "\(file.text)\n")
+            #expect(reply.body == String(decoding: file.bytes, as: UTF8.self))
             #expect(reply.head.contains("Content-Type: \(file.type); charset=utf-8\r\n"))
             #expect(reply.head.contains("Content-Security-Policy: default-src 'none'; script-src 'self';"))
             #expect(reply.head.contains("X-Content-Type-Options: nosniff\r\n"))
