@@ -1,4 +1,6 @@
 // Ports on loopback for the programs that tests start, and a server that never answers.
+//
+// Why an address: `bind` takes one of a general form. It is used up within the call.
 
 import Foundation
 import PlugboardPosix

@@ -1,5 +1,7 @@
 // What a service manager expects of a service, with real processes: the service takes over its socket,
 // says when it is ready, and sends signs of life.
+//
+// Why an address: `bind` takes one of a general form. It is used up within the call.
 
 #if os(Linux)
     import PlugboardPosix

@@ -1,4 +1,6 @@
 // The entry point of libFuzzer. Only `.ci/fuzz` compiles it.
+//
+// Why an address: libFuzzer hands one over. Its bytes are copied at once.
 
 import FuzzTargets
 import PlugboardPosix

@@ -1,4 +1,7 @@
 // Changes in place: they copy nothing that nobody asked for, and other threads see whole values only.
+//
+// Why an address: only the place of an array's elements shows that they were not copied. It is compared, and
+// never read through.
 
 import Observables
 import Synchronization

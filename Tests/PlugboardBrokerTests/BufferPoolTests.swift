@@ -1,3 +1,7 @@
+// Memory of buffers that is used again.
+//
+// Why an address: only it shows that memory came back. It is compared, and never read through.
+
 import PlugboardMemory
 import PlugboardWire
 import Testing

@@ -191,10 +191,6 @@ private final class FilterHistory {
     }
 }
 
-private func withBytes<Result>(_ text: String, _ body: (Span<UInt8>) -> Result) -> Result {
-    body(Array(text.utf8).span)
-}
-
 /// The JSON of a member that comes before `old` or `by`.
 private func json(_ name: String, in line: String) -> String? {
     guard let start = end(of: "\"\(name)\":", in: line) else { return nil }

@@ -1,3 +1,8 @@
+// Memory that is given back to the system while it stays allocated.
+//
+// Why raw memory: what is tested is a call on raw memory and on the bytes beside it. It is freed at the end
+// of the test, and no span of it is kept.
+
 import PlugboardPosix
 import Testing
 

@@ -1,5 +1,6 @@
 import PlugboardMemory
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("Buffers and text")

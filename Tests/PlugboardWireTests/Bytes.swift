@@ -1,19 +1,8 @@
-// Texts as the bytes that the wire layer works on.
+// What tests of the wire layer ask of it: a text judged, and a line decoded.
 
 import PlugboardMemory
 import PlugboardWire
-
-/// Lends a text's bytes, in memory that ends right after them.
-func withBytes<Result>(_ text: String, _ body: (Span<UInt8>) throws -> Result) rethrows -> Result {
-    try withBytes(Array(text.utf8), body)
-}
-
-func withBytes<Result>(_ bytes: [UInt8], _ body: (Span<UInt8>) throws -> Result) rethrows -> Result {
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-    defer { copy.deallocate() }
-    copy.copyBytes(from: bytes)
-    return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(copy)))
-}
+import TestSupport
 
 /// What the scanner says about a text; nil if it is one JSON value.
 func failure(_ bytes: [UInt8]) -> JSONFailure? {

@@ -1,4 +1,5 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("The decoder")

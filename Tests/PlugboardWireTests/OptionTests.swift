@@ -1,6 +1,7 @@
 // The fields that few requests have, each at its limit and one beyond it.
 
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("Rare fields")

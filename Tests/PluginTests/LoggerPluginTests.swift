@@ -122,10 +122,10 @@ struct LoggerPluginTests {
         #expect(try await plugin.stop().status == 0)
         let shown = #"update a ["\u009b2J\u007f\u202e","\u001b[2J"] by test"#
         #expect(plugin.output.contains(shown))
-        let unsafe = plugin.output.unicodeScalars.filter {
+        let raw = plugin.output.unicodeScalars.filter {
             $0 != "\n" && ($0.value < 0x20 || (0x7F..<0xA0).contains($0.value) || $0.value == 0x202E)
         }
-        #expect(unsafe.isEmpty)
+        #expect(raw.isEmpty)
         let line = try #require(try lines(log).last)
         #expect(try JSON(line)["value"]?.text == value)
     }

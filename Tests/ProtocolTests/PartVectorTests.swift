@@ -3,6 +3,7 @@
 
 import PlugboardMemory
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("vectors of parts, conditions and differences")
@@ -61,27 +62,29 @@ struct PartVectorTests {
 /// The same functions with arrays.
 private enum Parts {
     static func set(_ array: [UInt8]) throws(Refusal) -> JSONPointerSet {
-        try lend(array) { bytes throws(Refusal) in try JSONPointerSet(array: bytes, at: 0) }
+        try withBytes(array) { bytes throws(Refusal) in try JSONPointerSet(array: bytes, at: 0) }
     }
 
     static func conditions(_ text: [UInt8]) throws(Refusal) -> Conditions {
-        try lend(text) { bytes throws(Refusal) in try Conditions(where: bytes, at: 0) }
+        try withBytes(text) { bytes throws(Refusal) in try Conditions(where: bytes, at: 0) }
     }
 
     static func part(_ pointer: [UInt8], of value: [UInt8]) throws -> [UInt8]? {
         let pointers = try set([UInt8(ascii: "[")] + pointer + [UInt8(ascii: "]")])
-        return lend(value) { value in pointers.withParts(of: value) { $0.has(0) ? Array($0[0]) : nil } }
+        return withBytes(value) { value in pointers.withParts(of: value) { $0.has(0) ? Array($0[0]) : nil } }
     }
 
     static func changes(_ array: [UInt8], from old: [UInt8]?, to new: [UInt8]) throws -> [UInt8]? {
         let pointers = try set(array)
         var comparer = JSONComparer()
         var buffer = ByteBuffer()
-        let isTold = lend(new) { new in
+        let isTold = withBytes(new) { new in
             guard let old else {
                 return pointers.appendChanges(from: Span(), to: new, into: &buffer, using: &comparer)
             }
-            return lend(old) { pointers.appendChanges(from: $0, to: new, into: &buffer, using: &comparer) }
+            return withBytes(old) {
+                pointers.appendChanges(from: $0, to: new, into: &buffer, using: &comparer)
+            }
         }
         // In an event, the members come after others.
         return isTold ? [UInt8(ascii: "{")] + Array(buffer.bytes[1...]) + [UInt8(ascii: "}")] : nil
@@ -90,30 +93,20 @@ private enum Parts {
     static func hold(_ text: [UInt8], for value: [UInt8]) throws -> Bool {
         let conditions = try conditions(text)
         var comparer = JSONComparer()
-        return lend(value) { conditions.hold(for: $0, using: &comparer) }
+        return withBytes(value) { conditions.hold(for: $0, using: &comparer) }
     }
 
     static func patch(from old: [UInt8], to new: [UInt8]) -> [UInt8]? {
         var comparer = JSONComparer()
         var buffer = ByteBuffer()
-        let isPatch = lend(old) { old in
-            lend(new) { MergeDifference.append(from: old, to: $0, into: &buffer, using: &comparer) }
+        let isPatch = withBytes(old) { old in
+            withBytes(new) { MergeDifference.append(from: old, to: $0, into: &buffer, using: &comparer) }
         }
         return isPatch ? Array(buffer.bytes) : nil
     }
 
     static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         var comparer = JSONComparer()
-        return lend(left) { left in lend(right) { comparer.areEqual(left, $0, .spelling) } }
-    }
-
-    private static func lend<Result, Failure: Error>(
-        _ bytes: [UInt8],
-        _ body: (Span<UInt8>) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-        defer { copy.deallocate() }
-        copy.copyBytes(from: bytes)
-        return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(copy)))
+        return withBytes(left) { left in withBytes(right) { comparer.areEqual(left, $0, .spelling) } }
     }
 }

@@ -1,5 +1,8 @@
 // A disk in memory. It can stop at any operation, refuse one, and forget what wasn't synced in time, as
 // in a crash of the machine.
+//
+// Why raw bytes: a read copies megabytes, and byte by byte that takes half of a debug build's time. Both
+// sides are lent for the call, and the range of the copy is checked before.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -19,36 +22,36 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         /// The contents at the last sync.
         fileprivate var safe: [UInt8] = []
         /// What was written since then, and where.
-        fileprivate var unsafe: [(offset: Int, bytes: [UInt8])] = []
+        fileprivate var unsynced: [(offset: Int, bytes: [UInt8])] = []
         /// Whether some bytes will never be safe, because a sync has failed.
         private var isPatchy = false
 
         fileprivate func write(_ piece: [UInt8], at offset: Int) {
             Self.put(piece, at: offset, into: &bytes)
-            unsafe.append((offset, piece))
+            unsynced.append((offset, piece))
         }
 
         fileprivate func copy() -> Contents {
             let copy = Contents()
             (copy.bytes, copy.end, copy.reservedEnd) = (bytes, end, reservedEnd)
-            (copy.safe, copy.unsafe, copy.isPatchy) = (safe, unsafe, isPatchy)
+            (copy.safe, copy.unsynced, copy.isPatchy) = (safe, unsynced, isPatchy)
             return copy
         }
 
         fileprivate func makeSafe() {
             if isPatchy {
-                for piece in unsafe { Self.put(piece.bytes, at: piece.offset, into: &safe) }
+                for piece in unsynced { Self.put(piece.bytes, at: piece.offset, into: &safe) }
                 safe = Array(safe.prefix(bytes.count))
             } else {
                 safe = bytes
             }
-            unsafe = []
+            unsynced = []
         }
 
         /// Makes what isn't safe now stay so, although it can be read. The next sync takes it for done.
         fileprivate func failSync() {
             isPatchy = true
-            unsafe = []
+            unsynced = []
         }
 
         /// Bytes that nobody wrote before these are zeros.
@@ -96,7 +99,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     /// Whether every present file would be complete if the machine stopped now.
     public var isSafe: Bool {
-        files.allSatisfy { name, contents in safeNames[name] === contents && contents.unsafe.isEmpty }
+        files.allSatisfy { name, contents in safeNames[name] === contents && contents.unsynced.isEmpty }
     }
 
     public init() {}
@@ -245,7 +248,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     private static func remains(of contents: Contents, _ choose: (Int) -> Int) -> Contents {
         let copy = Contents()
         copy.bytes = contents.safe
-        for piece in contents.unsafe {
+        for piece in contents.unsynced {
             let count = piece.bytes.count
             let kept = [count, 0, count / 2][choose(3)]
             if kept > 0 { Contents.put(Array(piece.bytes.prefix(kept)), at: piece.offset, into: &copy.bytes) }

@@ -26,6 +26,22 @@ enum Layers {
         "plugins/bridge/CurlTransfer+Linux.swift",
     ]
 
+    /// The tests that say `unsafe`, or use addresses.
+    static let unsafeTests: Set<String> = [
+        "Tests/BridgeTests/FreePorts.swift",
+        "Tests/CommandTests/ServiceTests.swift",
+        "Tests/Fuzzing/Entry.swift",
+        "Tests/ObservablesTests/InPlaceTests.swift",
+        "Tests/PlugboardBrokerTests/BufferPoolTests.swift",
+        "Tests/PlugboardBrokerTests/Simulation/LineReading.swift",
+        "Tests/PlugboardBrokerTests/TestClient.swift",
+        "Tests/PlugboardPosixTests/MemoryPagesTests.swift",
+        "Tests/TestSupport/JSONNode.swift",
+        "Tests/TestSupport/LargeTexts.swift",
+        "Tests/TestSupport/LentBytes.swift",
+        "Tests/TestSupport/SimulatedDisk.swift",
+    ]
+
     /// All layers, from the bottom up. Foundation makes every program start more slowly, so only modules
     /// that need it for Codable may import it, and plugins that choose to.
     static let all: [Layer] = [

@@ -79,6 +79,14 @@ struct TidyTests {
         Self.expectNone(files.flatMap(Rules.argument))
     }
 
+    @Test("only listed tests use unsafe memory, and say why they may")
+    func unsafeTests() throws {
+        let files = try SourceTree.files(in: "Tests").filter(Rules.isUnsafe)
+            .filter { !$0.path.hasPrefix("Tests/TidyTests/") }
+        #expect(Set(files.map(\.path)) == Layers.unsafeTests)
+        Self.expectNone(files.flatMap(Rules.argument))
+    }
+
     @Test("no element of a slab, which moves them as bytes, has a weak reference")
     func weakReferences() throws {
         let files = try SourceTree.files(in: "Sources/PlugboardBroker", "Sources/PlugboardMemory")

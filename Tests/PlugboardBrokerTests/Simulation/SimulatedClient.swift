@@ -2,6 +2,7 @@
 // for a while, vanishes and comes back, and remembers everything.
 
 import PlugboardPosix
+import TestSupport
 
 /// A client. The world owns it.
 final class SimulatedClient {
@@ -203,13 +204,10 @@ final class SimulatedClient {
 
     private func takeLines() {
         var start = 0
-        half.withUnsafeBytes { bytes in
-            while let base = bytes.baseAddress, let feed = memchr(base + start, 0x0A, bytes.count - start) {
-                let end = UnsafeRawPointer(feed) - base
-                take(Array(bytes[start..<end]))
-                place += end + 1 - start
-                start = end + 1
-            }
+        while let end = half.lineFeed(from: start) {
+            take(Array(half[start..<end]))
+            place += end + 1 - start
+            start = end + 1
         }
         half.removeFirst(start)
     }
