@@ -1,12 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One setting for every target: Swift 6 language mode comes with the tools version,
-/// and a warning is an error for everyone, not only in CI.
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
-
-/// The same for modules in which every unsafe construct must be marked.
-let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
+/// One setting for every target: Swift 6 language mode comes with the tools version, a warning is an error
+/// for everyone, not only in CI, and every unsafe construct must be marked.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes"), .strictMemorySafety(),
+]
 
 /// The programs that `plugboard up` starts. Each is a folder of `plugins/`.
 let plugins = [
@@ -37,36 +36,36 @@ let package = Package(
     ],
     dependencies: [],
     targets: [
-        .target(name: "Observables", swiftSettings: safe),
-        .target(name: "PlugboardMemory", swiftSettings: safe),
-        .target(name: "PlugboardWire", dependencies: ["PlugboardMemory"], swiftSettings: safe),
+        .target(name: "Observables", swiftSettings: strict),
+        .target(name: "PlugboardMemory", swiftSettings: strict),
+        .target(name: "PlugboardWire", dependencies: ["PlugboardMemory"], swiftSettings: strict),
         .systemLibrary(name: "CPlatform"),
         .target(
             name: "PlugboardPosix",
             dependencies: ["CPlatform", "PlugboardMemory"],
-            swiftSettings: safe
+            swiftSettings: strict
         ),
         .target(
             name: "PlugboardJournal",
             dependencies: ["PlugboardMemory", "PlugboardWire", "PlugboardPosix"],
-            swiftSettings: safe
+            swiftSettings: strict
         ),
         .target(
             name: "PlugboardBroker",
             dependencies: ["PlugboardMemory", "PlugboardJournal", "PlugboardWire", "PlugboardPosix"],
-            swiftSettings: safe
+            swiftSettings: strict
         ),
         .target(
             name: "PlugboardClient",
             dependencies: ["PlugboardMemory", "Observables", "PlugboardWire", "PlugboardPosix"],
             // Its async calls stay on their caller's actor, because they wait elsewhere.
-            swiftSettings: safe + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+            swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
         // The command runs it but doesn't depend on it, so that building the bus doesn't build the bench.
         .executableTarget(
             name: "plugboard-bench",
             dependencies: ["PlugboardMemory", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
-            swiftSettings: safe
+            swiftSettings: strict
         ),
         .executableTarget(
             name: "plugboard",
@@ -75,7 +74,7 @@ let package = Package(
                 "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
             ]
                 + plugins.map { .target(name: $0) },
-            swiftSettings: safe
+            swiftSettings: strict
         ),
     ]
         + plugins.map { name in
@@ -85,7 +84,7 @@ let package = Package(
                 path: "plugins/\(name)",
                 exclude: ["plugin.json"] + (furtherFiles[name] ?? []),
                 resources: embeddedFiles[name],
-                swiftSettings: safe
+                swiftSettings: strict
             )
         }
         + [
@@ -98,19 +97,19 @@ let package = Package(
                 path: "Tests/TestSupport",
                 swiftSettings: strict
             ),
-            .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: safe),
+            .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
             // The same file twice: in a module whose code is on the main actor by default, and in one without.
             .testTarget(
                 name: "MainActorTests",
                 dependencies: ["PlugboardClient"],
                 path: "Tests/IsolationTests/MainActor",
-                swiftSettings: safe + [.defaultIsolation(MainActor.self)]
+                swiftSettings: strict + [.defaultIsolation(MainActor.self)]
             ),
             .testTarget(
                 name: "NonisolatedTests",
                 dependencies: ["PlugboardClient"],
                 path: "Tests/IsolationTests/Nonisolated",
-                swiftSettings: safe
+                swiftSettings: strict
             ),
             .testTarget(
                 name: "PlugboardWireTests",
@@ -127,7 +126,7 @@ let package = Package(
                 dependencies: [
                     "PlugboardMemory", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
                 ],
-                swiftSettings: safe
+                swiftSettings: strict
             ),
             .testTarget(
                 name: "PlugboardBrokerTests",
@@ -173,7 +172,7 @@ let package = Package(
                     "plugboard-bench", "plugboard", "PlugboardMemory", "PlugboardPosix", "PlugboardWire",
                     "TestSupport",
                 ],
-                swiftSettings: safe
+                swiftSettings: strict
             ),
             .testTarget(
                 name: "CommandTests",
@@ -188,7 +187,7 @@ let package = Package(
                     "plugboard", "PlugboardClient", "PlugboardPosix",
                     "Observables", "TestSupport",
                 ],
-                swiftSettings: safe
+                swiftSettings: strict
             ),
             .testTarget(
                 name: "FuzzTests",
@@ -197,7 +196,7 @@ let package = Package(
                     "PlugboardPosix", "TestSupport",
                 ],
                 exclude: ["Corpus"],
-                swiftSettings: safe
+                swiftSettings: strict
             ),
             .testTarget(name: "TidyTests", swiftSettings: strict),
         ]

@@ -72,7 +72,7 @@ struct DashboardCommandTests {
     /// What a desktop's program for opening pages was started with, by `plugboard dashboard` at a terminal.
     private func opened(_ arguments: [String] = [], display: String = ":0") throws -> String? {
         try folder.script("bin/xdg-open", #"printf '%s\n' "$@" >"\#(folder("opened"))""#)
-        unlink(folder("opened"))
+        SystemCalls.remove(folder("opened"))
         let terminal = try TestTerminal()
         let path = "\(folder("bin")):/usr/bin:/bin"
         let command = try Run(

@@ -123,7 +123,7 @@ final class InstallTests: FolderSuite {
         #expect(try install("--user", "--for", "systemd").end == .exited(0))
         try folder.write(".config/systemd/user/default.target.wants/other.service", "")
         let link = folder.path + "/.config/systemd/user/default.target.wants/plugboard.service"
-        symlink("../plugboard.service", link)
+        SystemCalls.makeLink(link, to: "../plugboard.service")
         let removed = try install("--user", "--for", "systemd", "--remove")
         #expect(removed.end == .exited(0))
         #expect(removed.lines.first == "systemctl --user stop plugboard.socket plugboard.service")

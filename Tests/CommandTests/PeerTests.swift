@@ -51,7 +51,7 @@ struct PeerTests {
     @Test("a folder at the standard place that a stranger made first is not even used")
     func madeFirst() throws {
         let folder = try TemporaryFolder()
-        chmod(folder.path, 0o755)
+        SystemCalls.setMode(folder.path, 0o755)
         let place = "\(folder.path)/plugboard-\(getuid())"
         let stranger = try Stranger(at: "\(place)/bus.sock", saying: [Self.greeting])
         let variables = ["PLUGBOARD_SOCKET": "", "XDG_RUNTIME_DIR": "", "TMPDIR": folder.path]
@@ -94,9 +94,9 @@ struct PeerOptionTests {
         let broker = try Run(["broker", "--ready", "--memory"], in: folder, environment: variables)
         try eventually("the broker listens") { broker.output == "ready\n" }
         #expect(try plugboard("publish", "a", "1", in: folder, environment: variables).end == .exited(0))
-        chmod(folder.path + "/plugboard", 0o755)
+        SystemCalls.setMode(folder.path + "/plugboard", 0o755)
         #expect(try plugboard("get", "a", in: folder, environment: variables).output == "1\n")
-        chmod(folder.path + "/plugboard", 0o777)
+        SystemCalls.setMode(folder.path + "/plugboard", 0o777)
         let open = try plugboard("get", "a", in: folder, environment: variables)
         #expect(open.end == .exited(69))
         #expect(open.messages.contains("other users may write to the folder \(folder.path)/plugboard"))

@@ -68,9 +68,9 @@ final class PolicyTests: FolderSuite {
         .enabled(if: canBeNobody)
     )
     func otherUser() throws {
-        chmod(folder.path, 0o755)
+        SystemCalls.setMode(folder.path, 0o755)
         let broker = try startBroker(in: folder)
-        chmod(folder.socket, 0o666)
+        SystemCalls.setMode(folder.socket, 0o666)
         // If the client wrote, it would find the connection closed and couldn't read why.
         let turned = try nobody("", "-d")
         #expect(turned.hasPrefix(#"{"event":"bye","reason":"forbidden""#))

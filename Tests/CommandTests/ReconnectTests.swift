@@ -156,8 +156,8 @@ final class ReconnectTests: FolderSuite {
         // It must already have something when clients can find it.
         _ = try Run(["publish", "b", "2", "--name", "y"], in: elsewhere).finished()
         _ = try Run(["publish", "d", "3", "--name", "y"], in: elsewhere).finished()
-        unlink(folder.socket)
-        symlink(elsewhere.socket, folder.socket)
+        SystemCalls.remove(folder.socket)
+        SystemCalls.makeLink(folder.socket, to: elsewhere.socket)
         for run in [watcher, some, live, recorder] {
             try eventually("it is back") { run.messages.contains("what happened meanwhile is not known") }
         }

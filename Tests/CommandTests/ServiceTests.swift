@@ -1,7 +1,5 @@
 // What a service manager expects of a service, with real processes: the service takes over its socket,
 // says when it is ready, and sends signs of life.
-//
-// Why an address: `bind` takes one of a general form. It is used up within the call.
 
 #if os(Linux)
     import PlugboardPosix
@@ -17,27 +15,14 @@
 
         init(_ place: String) throws {
             self.place = place
-            var bytes = Array(place.utf8)
-            if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-            let fd = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-            descriptor = Descriptor(adopting: fd)
-            let length = socklen_t(2 + bytes.count + (bytes[0] == 0 ? 0 : 1))
-            let bound = withUnsafePointer(to: address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(fd, $0, length) }
-            }
-            guard bound == 0 else { throw SystemError.last("bind", place) }
+            descriptor = try SystemCalls.bindDatagrams(place)
         }
 
         /// The next notice; nil if none comes in time.
         func next(milliseconds: Int32 = 20_000) -> String? {
-            var entry = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
-            guard poll(&entry, 1, milliseconds) > 0 else { return nil }
-            var bytes = [UInt8](repeating: 0, count: 4_096)
-            let count = recv(descriptor.raw, &bytes, bytes.count, 0)
-            return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+            guard SystemCalls.wait(descriptor.raw, for: Int32(POLLIN), milliseconds: milliseconds) != 0
+            else { return nil }
+            return String(decoding: PipeCalls.read(descriptor.raw, upTo: 4_096).1, as: UTF8.self)
         }
     }
 

@@ -100,7 +100,7 @@ struct NoBrokerTests {
                     isOther ? "speaks protocol 99, this is 1" : "is not a Plugboard broker"
                 )
             )
-            unlink(folder.socket)
+            SystemCalls.remove(folder.socket)
         }
     }
 }
@@ -128,7 +128,7 @@ final class BrokerCommandTests: FolderSuite {
         let refused = try Run(words, in: folder).finished()
         #expect(refused.end == .exited(1) || refused.end == .exited(74))
         #expect(!refused.messages.contains("listening on"))
-        unlink(folder.path + "/state")
+        SystemCalls.remove(folder.path + "/state")
         let first = try Run(words, in: folder)
         try eventually("it tells") { first.messages.contains("listening on") }
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
@@ -141,7 +141,7 @@ final class BrokerCommandTests: FolderSuite {
         second.signal(SIGTERM)
         _ = try second.finished()
         let name = "segment-0000000002.jsonl"
-        unlink(folder.path + "/state/" + name)
+        SystemCalls.remove(folder.path + "/state/" + name)
         let third = try Run(words, in: folder).finished()
         #expect(third.end == .exited(1))
         #expect(third.messages.contains("the journal is damaged: \(name) is missing"))
@@ -188,7 +188,7 @@ final class BrokerCommandTests: FolderSuite {
 
     @Test("a path from the option or the variable may be in a folder that is open to others")
     func openFolder() throws {
-        chmod(folder.path, 0o755)
+        SystemCalls.setMode(folder.path, 0o755)
         for words in [["broker", "--ready"], ["broker", "--ready", "--socket", folder.socket]] {
             let broker = try Run(words, in: folder)
             try eventually("the broker listens") { broker.output == "ready\n" || !broker.isRunning }
@@ -201,12 +201,12 @@ final class BrokerCommandTests: FolderSuite {
     @Test("the user's own folder must be closed to others")
     func ownPlace() throws {
         try folder.write("plugboard/x", "")
-        chmod(folder.path + "/plugboard", 0o755)
+        SystemCalls.setMode(folder.path + "/plugboard", 0o755)
         let environment = ["PLUGBOARD_SOCKET": "", "XDG_RUNTIME_DIR": folder.path]
         let refused = try Run(["broker"], in: folder, environment: environment).finished()
         #expect(refused.end == .exited(1))
         #expect(refused.messages.contains("\(folder.path)/plugboard is open to other users"))
-        chmod(folder.path + "/plugboard", 0o700)
+        SystemCalls.setMode(folder.path + "/plugboard", 0o700)
         let broker = try Run(["broker", "--ready"], in: folder, environment: environment)
         try eventually("the broker listens") { broker.output == "ready\n" }
     }

@@ -174,11 +174,11 @@ struct SuccessionTests {
         let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
-        rename(try folder.script("other", "exit 3"), program)
+        try SystemCalls.rename(folder.script("other", "exit 3"), to: program)
         broker.signal(SIGHUP)
         try eventually("it says that it goes on") { broker.messages.contains("it goes on as it was: ") }
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
-        rename(try copyProgram("next"), program)
+        try SystemCalls.rename(copyProgram("next"), to: program)
         broker.signal(SIGHUP)
         try eventually("it has begun anew") { broker.messages.contains("begun anew") }
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
@@ -212,7 +212,7 @@ struct SuccessionTests {
         )
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
         let spoiling = "case $1 in broker) echo '{' >p.json;; esac; exec '\(Products.plugboard)' \"$@\""
-        rename(try folder.script("other", spoiling), program)
+        try SystemCalls.rename(folder.script("other", spoiling), to: program)
         #expect(try plugboard("restart", in: folder).end == .exited(0))
         #expect(folder.text("p.json") == "{\n")
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
@@ -232,7 +232,7 @@ struct SuccessionTests {
             in: folder
         )
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
-        rename(try folder.script("other", "case $1 in policy) exit 1;; esac"), program)
+        try SystemCalls.rename(folder.script("other", "case $1 in policy) exit 1;; esac"), to: program)
         broker.signal(SIGUSR2)
         try eventually("it says why") { broker.messages.contains("does not take the policy: it exited") }
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))

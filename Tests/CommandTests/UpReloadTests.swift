@@ -126,7 +126,7 @@ struct UpReloadTests {
         let up = try shop.up()
         let pid = try shop.pids("old", count: 1)[0]
         try shop.add("new", "echo here; exec sleep 1000")
-        unlink("\(shop.folder.path)/plugins/old/plugin.json")
+        SystemCalls.remove("\(shop.folder.path)/plugins/old/plugin.json")
         #expect(try reload().lines == ["added    new", "removed  old"])
         try shop.expectGone([pid])
         try eventually("the list is right") { try states() == ["one running", "new running"] }
@@ -146,7 +146,7 @@ struct UpReloadTests {
         let up = try shop.up()
         _ = try shop.pids("rock", count: 1)
         let json = shop.text("rock", "plugin.json")
-        unlink("\(shop.folder.path)/plugins/rock/plugin.json")
+        SystemCalls.remove("\(shop.folder.path)/plugins/rock/plugin.json")
         #expect(try reload().lines == ["removed  rock"])
         try write(json, of: "rock")
         #expect(try reload().output.hasPrefix("changed  rock"))

@@ -207,7 +207,7 @@ final class UpStartTests: ShopSuite {
 
     @Test("in a folder that is open to others, if a person names a socket there")
     func openFolder() throws {
-        chmod(shop.folder.path, 0o755)
+        SystemCalls.setMode(shop.folder.path, 0o755)
         try shop.add("one", #"exec "$PLUGBOARD_PROGRAM" publish a 1"#, json: #","publishes":["a"]"#)
         let up = try shop.up("--socket", shop.folder.socket)
         try eventually("it published") { up.output.hasPrefix("one    | revision ") }

@@ -36,7 +36,7 @@ struct BufferPoolTests {
     private func address(of buffer: inout ByteBuffer) -> UInt {
         buffer.append(byte: 0)
         defer { buffer.removeAll() }
-        return buffer.bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        return unsafe buffer.bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     }
 
     @Test("memory goes round: what was taken back fits the next one of its size, not a larger one")

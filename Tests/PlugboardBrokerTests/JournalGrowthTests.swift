@@ -5,6 +5,7 @@ import Foundation
 import PlugboardBroker
 import PlugboardJournal
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @Suite("The journal of a busy broker", .oneAtATime, .serialized)
@@ -63,9 +64,6 @@ private final class Gauge: Sendable {
 
     private static func bytes(of folder: String) -> Int {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.reduce(0) { sum, name in
-            var status = stat()
-            return stat("\(folder)/\(name)", &status) == 0 ? sum + Int(status.st_blocks) * 512 : sum
-        }
+        return names.reduce(0) { $0 + SystemCalls.bytesOnDisk("\(folder)/\($1)") }
     }
 }

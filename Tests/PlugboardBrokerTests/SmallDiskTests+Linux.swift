@@ -111,16 +111,12 @@
             _ = Self.run("dd", "if=/dev/zero", "of=\(path)/\(name)", "bs=4096")
         }
 
-        func remove(_ name: String) { unlink("\(path)/\(name)") }
+        func remove(_ name: String) { SystemCalls.remove("\(path)/\(name)") }
 
         /// The bytes of all files in a folder, with reserved room.
         func bytes(of folder: String) -> Int {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(folder)")) ?? []
-            return names.reduce(0) { sum, name in
-                var status = stat()
-                return stat("\(path)/\(folder)/\(name)", &status) == 0
-                    ? sum + Int(status.st_blocks) * 512 : sum
-            }
+            return names.reduce(0) { $0 + SystemCalls.bytesOnDisk("\(path)/\(folder)/\($1)") }
         }
 
         private static func run(_ words: String...) -> Bool {

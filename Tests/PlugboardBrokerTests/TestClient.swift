@@ -97,8 +97,7 @@ final class TestClient {
     }
 
     private func wait(_ events: Int16) throws {
-        var entry = pollfd(fd: descriptor.raw, events: events, revents: 0)
-        guard poll(&entry, 1, 60_000) > 0 else {
+        guard SystemCalls.wait(descriptor.raw, for: Int32(events), milliseconds: 60_000) != 0 else {
             throw TestFailure(description: "nothing came for a minute")
         }
     }
@@ -112,9 +111,9 @@ func number(_ field: String, in line: String) -> Int? {
 
 /// The end of a text in a line. The library's own search takes a second for 300 KB in a debug build.
 func end(of text: String, in line: String) -> String.Index? {
-    line.withCString { start in
-        text.withCString { strstr(start, $0) }.map {
-            line.utf8.index(line.startIndex, offsetBy: $0 - UnsafeMutablePointer(mutating: start))
+    unsafe line.withCString { start in
+        unsafe text.withCString { unsafe strstr(start, $0) }.map {
+            unsafe line.utf8.index(line.startIndex, offsetBy: $0 - UnsafeMutablePointer(mutating: start))
         }
     }.map { line.utf8.index($0, offsetBy: text.utf8.count) }
 }

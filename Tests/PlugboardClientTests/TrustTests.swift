@@ -54,8 +54,8 @@ struct TrustTests {
             throw NeverHappened(description: "\(faults.all)")
         }
         #expect(try stranger.heard() == "")
-        unlink(broker.path)
-        chown(broker.folder.path, Accounts.ownUser, 0)
+        SystemCalls.remove(broker.path)
+        SystemCalls.giveAway(broker.folder.path, to: Accounts.ownUser, group: 0)
         try await broker.start()
         try await eventually("it is back") { bus.state.isConnected }
         try await bus.publish("k", 1)

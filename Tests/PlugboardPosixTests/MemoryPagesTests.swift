@@ -1,7 +1,4 @@
 // Memory that is given back to the system while it stays allocated.
-//
-// Why raw memory: what is tested is a call on raw memory and on the bytes beside it. It is freed at the end
-// of the test, and no span of it is kept.
 
 import PlugboardPosix
 import Testing
@@ -10,12 +7,9 @@ import Testing
 struct MemoryPagesTests {
     @Test("loses its contents, and the memory beside it doesn't", arguments: [0, 1, 100_000, 3_000_000])
     func contents(count: Int) throws {
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count + 2, alignment: 65_536)
-        defer { memory.deallocate() }
-        for index in memory.indices { memory[index] = 1 }
-        var part = MutableSpan<UInt8>(
-            _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: memory[1..<(count + 1)])
-        )
+        var memory = [UInt8](repeating: 1, count: count + 2)
+        var all = memory.mutableSpan
+        var part = all._mutatingExtracting(1..<(count + 1))
         MemoryPages.giveBack(&part)
         #expect(memory.first == 1)
         #expect(memory.last == 1)

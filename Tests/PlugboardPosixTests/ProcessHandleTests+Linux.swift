@@ -25,7 +25,7 @@
             )
             var child = try ChildProcess(starting: start)
             let handle = ProcessHandle(child: child.pid)
-            #expect(handle.isExact == (dlsym(nil, "pidfd_open") != nil))
+            #expect(handle.isExact == SystemCalls.hasFunction("pidfd_open"))
             var text: [UInt8] = []
             try waitUntil {
                 if let fd = child.outputFD { text += PipeCalls.read(fd, upTo: 64).bytes }

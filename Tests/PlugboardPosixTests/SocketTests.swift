@@ -58,7 +58,7 @@ struct SocketTests {
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
         #expect(TemporaryFolder.mode(folder("new")) == 0o700)
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
-        #expect(chmod(folder("new"), 0o750) == 0)
+        #expect(SystemCalls.setMode(folder("new"), 0o750))
         #expect(throws: SocketPathError.self) { try SocketPath.prepareFolder(of: path, mustBePrivate: true) }
         try SocketPath.prepareFolder(of: path, mustBePrivate: false)
     }
@@ -66,8 +66,8 @@ struct SocketTests {
     @Test("a link in place of a private folder is refused, wherever it leads")
     func linkedFolder() throws {
         let folder = try TemporaryFolder()
-        #expect(mkdir(folder("real"), 0o700) == 0)
-        #expect(symlink(folder("real"), folder("link")) == 0)
+        try Folder.make(folder("real"))
+        #expect(SystemCalls.makeLink(folder("link"), to: folder("real")))
         let expected = SocketPathError.untrustedFolder(path: folder("link"), reason: "is not a folder")
         #expect(throws: expected) {
             try SocketPath.prepareFolder(of: folder("link") + "/bus.sock", mustBePrivate: true)
@@ -94,7 +94,7 @@ struct SocketTests {
             while mayEnd.all.isEmpty {
                 if let mode = TemporaryFolder.mode(path) { sockets.add(mode) }
                 count += 1
-                guard mkdir(folder("\(count)"), 0o700) == 0 else { return }
+                guard (try? Folder.make(folder("\(count)"))) != nil else { return }
                 if let mode = TemporaryFolder.mode(folder("\(count)")) { folders.add(mode) }
             }
         }
@@ -155,8 +155,8 @@ struct SocketTests {
     func notASocket() throws {
         let folder = try TemporaryFolder()
         try folder.write("file", "precious")
-        #expect(mkdir(folder("folder"), 0o700) == 0)
-        #expect(symlink(folder("file"), folder("link")) == 0)
+        try Folder.make(folder("folder"))
+        #expect(SystemCalls.makeLink(folder("link"), to: folder("file")))
         for name in ["file", "folder", "link"] {
             let error = #expect(throws: SystemError.self, "\(name)") {
                 _ = try UnixSocket.listen(path: folder(name))
@@ -194,7 +194,7 @@ struct SocketTests {
     @Test("a lock file that is a link is not followed")
     func linkedLock() throws {
         let folder = try TemporaryFolder()
-        #expect(symlink(folder("elsewhere"), folder("bus.sock.lock")) == 0)
+        #expect(SystemCalls.makeLink(folder("bus.sock.lock"), to: folder("elsewhere")))
         #expect(throws: SystemError.self) { _ = try SocketLock.acquire(for: folder("bus.sock")) }
         #expect(FileStatus(path: folder("elsewhere")).kind == .missing)
     }

@@ -46,14 +46,14 @@ struct TrustedUsersTests {
         }
         #expect(fault(path) == nil)
         for mode: mode_t in [0o720, 0o702, 0o1777] {
-            #expect(chmod(folder.path, mode) == 0)
+            #expect(SystemCalls.setMode(folder.path, mode))
             #expect(fault(path) == .openFolder(folder.path))
             // If a person named the path, such as a socket in /tmp, only the peer counts.
             try TrustedUsers.own.check(folderOf: path, isOwnPlace: false)
         }
-        #expect(chmod(folder.path, 0o755) == 0)
+        #expect(SystemCalls.setMode(folder.path, 0o755))
         #expect(fault(path) == nil)
-        #expect(symlink(folder.path, folder("link")) == 0)
+        #expect(SystemCalls.makeLink(folder("link"), to: folder.path))
         #expect(fault(folder("link") + "/bus.sock") == .noFolder(folder("link")))
         #expect(fault(folder("none") + "/bus.sock") == nil)
         // Another user looks at the same folder.
@@ -65,7 +65,7 @@ struct TrustedUsersTests {
     @Test("a stranger's folder is refused because of its owner", .enabled(if: Stranger.isPossible))
     func strangersFolder() throws {
         let folder = try TemporaryFolder()
-        #expect(chown(folder.path, Stranger.user, Stranger.user) == 0)
+        #expect(SystemCalls.giveAway(folder.path, to: Stranger.user, group: Stranger.user))
         let error = #expect(throws: UntrustedBroker.self) {
             try TrustedUsers.own.check(folderOf: folder("bus.sock"), isOwnPlace: true)
         }

@@ -138,15 +138,14 @@ struct LogFileTests {
     @Test("something that is no file, such as a pipe or a device, is never rotated")
     func pipe() throws {
         let folder = try TemporaryFolder()
-        try #require(mkfifo(folder("log"), 0o600) == 0)
+        try #require(SystemCalls.makePipe(folder("log")))
         var log = try LogFile(path: folder("log"), bytesMax: 3, keep: 1)
         for number in 10...13 { try log.append(.integer(number)) }
         #expect(try folder.names() == ["log"])
-        let fd = open(folder("log"), O_RDONLY | O_NONBLOCK)
+        let fd = SystemCalls.open(folder("log"), O_RDONLY | O_NONBLOCK)
         defer { close(fd) }
-        var bytes = [UInt8](repeating: 0, count: 100)
-        let count = read(fd, &bytes, bytes.count)
-        #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) == "10\n11\n12\n13\n")
+        let bytes = PipeCalls.read(fd, upTo: 100).1
+        #expect(String(decoding: bytes, as: UTF8.self) == "10\n11\n12\n13\n")
     }
 
     @Test("a new file is for its owner only, and knows its size and whether it ends with a line")
@@ -172,7 +171,10 @@ struct LogFileTests {
         #expect(failure?.description == "\(folder.path) can't be opened: Is a directory")
     }
 
-    @Test("a full disk is an error, not a silent loss", .enabled(if: access("/dev/full", W_OK) == 0))
+    @Test(
+        "a full disk is an error, not a silent loss",
+        .enabled(if: FileStatus(path: "/dev/full").kind == .other)
+    )
     func fullDisk() throws {
         var file = try AppendedFile(path: "/dev/full")
         do throws(LogFailure) {

@@ -107,7 +107,7 @@ struct ShellPluginTests {
         let socket = folder.appendingPathComponent("s").path
         try #require(FileManager.default.createFile(atPath: socket, contents: nil))
         for mode in [0o770, 0o707] {
-            try #require(chmod(folder.path, mode_t(mode)) == 0)
+            try #require(SystemCalls.setMode(folder.path, mode_t(mode)))
             let process = Process()
             let messages = Pipe()
             process.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -164,7 +164,7 @@ private struct JSONReader {
         place += 1
         var units: [UInt8] = []
         while true {
-            let plain = bytes.withUnsafeBytes { Self.plainRun(in: $0, from: place) }
+            let plain = unsafe bytes.withUnsafeBytes { unsafe Self.plainRun(in: $0, from: place) }
             units.append(contentsOf: bytes[place..<(place + plain)])
             place += plain
             let byte = try peek()
@@ -182,7 +182,7 @@ private struct JSONReader {
     private static func plainRun(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var end = start
         while end < bytes.count {
-            let byte = bytes[end]
+            let byte = unsafe bytes[end]
             if byte < 0x20 || byte == 0x22 || byte == 0x5C { break }
             end += 1
         }
@@ -279,10 +279,10 @@ private struct JSONReader {
     }
 
     private mutating func skipSpace() {
-        place = bytes.withUnsafeBytes { bytes in
+        place = unsafe bytes.withUnsafeBytes { bytes in
             var place = place
-            while place < bytes.count, bytes[place] <= 0x20 {
-                let byte = bytes[place]
+            while place < bytes.count, unsafe bytes[place] <= 0x20 {
+                let byte = unsafe bytes[place]
                 guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { break }
                 place += 1
             }

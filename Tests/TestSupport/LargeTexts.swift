@@ -17,10 +17,10 @@ extension String {
 extension [UInt8] {
     /// Where the first line feed from an offset on is.
     public func lineFeed(from start: Int) -> Int? {
-        withUnsafeBytes { bytes in
+        unsafe withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress, start < bytes.count else { return nil }
-            guard let feed = memchr(base + start, 0x0A, bytes.count - start) else { return nil }
-            return UnsafeRawPointer(feed) - base
+            guard let feed = unsafe memchr(base + start, 0x0A, bytes.count - start) else { return nil }
+            return unsafe UnsafeRawPointer(feed) - base
         }
     }
 

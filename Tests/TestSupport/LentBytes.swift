@@ -9,9 +9,9 @@ public func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
 ) throws(Failure) -> Result {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-    defer { copy.deallocate() }
-    copy.copyBytes(from: bytes)
-    return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(copy)))
+    defer { unsafe copy.deallocate() }
+    unsafe copy.copyBytes(from: bytes)
+    return try unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(copy)))
 }
 
 /// Lends the bytes of a text, likewise.

@@ -58,7 +58,7 @@ public final class LinePeer {
             switch socket.send(bytes.span[sent...]) {
             case .bytes(let count): sent += count
             case .ended: return
-            case .failed(let code): throw Problem.failed(String(cString: strerror(code)))
+            case .failed(let code): throw SystemError(code: code, operation: "send")
             case .wouldBlock:
                 let ready = Self.ready(
                     socket.fd,
@@ -117,22 +117,17 @@ public final class LinePeer {
         switch socket.receive() {
         case .bytes, .wouldBlock: break
         case .ended: isEnded = true
-        case .failed(let code): throw Problem.failed(String(cString: strerror(code)))
+        case .failed(let code): throw SystemError(code: code, operation: "receive")
         }
     }
 
     private static func ready(_ fd: Int32, for interest: Interest, until limit: TimeLimit) -> Interest {
         let events =
             (interest.contains(.read) ? Int32(POLLIN) : 0) | (interest.contains(.write) ? Int32(POLLOUT) : 0)
-        var entry = pollfd(fd: fd, events: Int16(events), revents: 0)
-        while true {
-            let count = poll(&entry, 1, limit.milliseconds ?? 0)
-            if count > 0 { break }
-            if count == 0 || errno != EINTR { return [] }
-        }
+        let ready = SystemCalls.wait(fd, for: events, milliseconds: limit.milliseconds ?? 0)
         var result: Interest = []
-        if Int32(entry.revents) & Int32(POLLIN | POLLHUP | POLLERR) != 0 { result.insert(.read) }
-        if Int32(entry.revents) & Int32(POLLOUT) != 0 { result.insert(.write) }
+        if ready & Int32(POLLIN | POLLHUP | POLLERR) != 0 { result.insert(.read) }
+        if ready & Int32(POLLOUT) != 0 { result.insert(.write) }
         return result.intersection(interest)
     }
 }

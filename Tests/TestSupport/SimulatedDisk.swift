@@ -269,9 +269,9 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             let count = max(0, min(buffer.count, contents.count - offset))
             guard count > 0 else { return 0 }
             // In one step, because byte by byte it takes half of a debug build's time.
-            contents.withUnsafeBytes { bytes in
-                buffer.withUnsafeMutableBytes { buffer in
-                    buffer.copyMemory(
+            unsafe contents.withUnsafeBytes { bytes in
+                unsafe buffer.withUnsafeMutableBytes { buffer in
+                    unsafe buffer.copyMemory(
                         from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)])
                     )
                 }
@@ -365,7 +365,7 @@ extension SimulatedDisk {
             let bytes = files[name]?.bytes ?? []
             hasher.combine(name)
             hasher.combine(bytes.count)
-            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         }
         return hasher.finalize()
     }

@@ -28,8 +28,9 @@ public final class Stranger {
         folder = try TemporaryFolder(named: "pbx")
         self.path = path ?? folder.path + "/s"
         let place = SocketPath.folder(of: self.path)
-        guard mkdir(place, 0o755) == 0 || errno == EEXIST, chmod(place, 0o755) == 0,
-            chown(place, Self.user, Self.user) == 0
+        try Folder.make(place)
+        guard SystemCalls.setMode(place, 0o755),
+            SystemCalls.giveAway(place, to: Self.user, group: Self.user)
         else { throw SystemError.last("give away", place) }
         let words = lines.map { "'\($0)\n'" }.joined(separator: " ")
         let script = """

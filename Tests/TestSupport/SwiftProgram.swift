@@ -62,7 +62,7 @@ public enum SwiftProgram {
     /// The objects were compiled with the same options as this program.
     private static let sanitizer: [String] = {
         for (symbol, name) in [("__asan_init", "address"), ("__tsan_init", "thread")]
-        where dlsym(dlopen(nil, RTLD_NOW), symbol) != nil {
+        where SystemCalls.hasFunction(symbol) {
             return ["-sanitize=\(name)"]
         }
         return []

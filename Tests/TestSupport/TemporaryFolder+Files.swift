@@ -23,7 +23,7 @@ extension TemporaryFolder {
     public func write(_ name: String, _ bytes: [UInt8], mode: mode_t = 0o600) throws -> String {
         let file = path + "/" + name
         if name.contains("/") { try Folder.make(SocketPath.folder(of: file)) }
-        let fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        let fd = SystemCalls.open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
         guard fd >= 0 else { throw SystemError.last("open", file) }
         defer { close(fd) }
         var written = 0
@@ -55,8 +55,5 @@ extension TemporaryFolder {
     }
 
     /// The permission bits of a path; nil if nothing is there.
-    public static func mode(_ path: String) -> mode_t? {
-        var status = stat()
-        return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil
-    }
+    public static func mode(_ path: String) -> mode_t? { SystemCalls.mode(path) }
 }

@@ -1,4 +1,6 @@
 // A terminal whose other end a test holds.
+//
+// Why its pointers are safe: each is lent for one call, which reads or writes a value of just that size.
 
 import Foundation
 import PlugboardPosix
@@ -13,7 +15,7 @@ public final class TestTerminal {
     public let path: String
     /// The opened terminal, for a program's standard output.
     public private(set) lazy var program = FileHandle(
-        fileDescriptor: open(path, O_RDWR | O_NOCTTY),
+        fileDescriptor: SystemCalls.open(path, O_RDWR | O_NOCTTY),
         closeOnDealloc: true
     )
     private let screen: Descriptor
@@ -21,12 +23,12 @@ public final class TestTerminal {
 
     /// Without `columns`, the terminal doesn't know its size.
     public init(columns: UInt16? = 80, rows: UInt16 = 24) throws {
-        let fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let fd = SystemCalls.open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard fd >= 0 else { throw SystemError.last("open", "/dev/ptmx") }
         screen = Descriptor(adopting: fd)
         var unlocked: Int32 = 0
         var number: Int32 = 0
-        guard ioctl(fd, Self.unlock, &unlocked) == 0, ioctl(fd, Self.number, &number) == 0
+        guard unsafe ioctl(fd, Self.unlock, &unlocked) == 0, unsafe ioctl(fd, Self.number, &number) == 0
         else { throw SystemError.last("ioctl", "/dev/ptmx") }
         UnixSocket.setBlocking(fd, false)
         path = "/dev/pts/\(number)"
@@ -36,7 +38,7 @@ public final class TestTerminal {
     /// Changes the size. Whoever uses the terminal learns of it with SIGWINCH.
     public func resize(columns: UInt16, rows: UInt16) throws {
         var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
-        guard ioctl(screen.raw, UInt(TIOCSWINSZ), &size) == 0 else {
+        guard unsafe ioctl(screen.raw, UInt(TIOCSWINSZ), &size) == 0 else {
             throw SystemError.last("ioctl", path)
         }
     }
@@ -50,7 +52,7 @@ public final class TestTerminal {
     /// Whether it collects lines and echoes what is typed, as a shell wants it.
     public var isPlain: Bool {
         var mode = termios()
-        guard tcgetattr(screen.raw, &mode) == 0 else { return false }
+        guard unsafe tcgetattr(screen.raw, &mode) == 0 else { return false }
         return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) != 0
     }
 

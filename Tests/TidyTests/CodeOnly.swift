@@ -33,13 +33,11 @@ struct CodeOnly {
         return String(decoding: result, as: UTF8.self)
     }
 
-    private func starts(_ text: StaticString, at offset: Int = 0) -> Bool {
+    private func starts(_ text: String, at offset: Int = 0) -> Bool {
         let from = index + offset
         // Most bytes begin nothing, so the first byte is compared on its own.
-        guard from + text.utf8CodeUnitCount <= bytes.count, bytes[from] == text.utf8Start[0] else {
-            return false
-        }
-        return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[from + $0] == text.utf8Start[$0] }
+        guard from < bytes.count, bytes[from] == text.utf8.first else { return false }
+        return bytes[from...].starts(with: text.utf8)
     }
 
     /// Replaces `count` bytes by spaces, except line feeds.

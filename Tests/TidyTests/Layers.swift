@@ -28,18 +28,17 @@ enum Layers {
 
     /// The tests that say `unsafe`, or use addresses.
     static let unsafeTests: Set<String> = [
-        "Tests/BridgeTests/FreePorts.swift",
-        "Tests/CommandTests/ServiceTests.swift",
         "Tests/Fuzzing/Entry.swift",
         "Tests/ObservablesTests/InPlaceTests.swift",
         "Tests/PlugboardBrokerTests/BufferPoolTests.swift",
-        "Tests/PlugboardBrokerTests/Simulation/LineReading.swift",
         "Tests/PlugboardBrokerTests/TestClient.swift",
-        "Tests/PlugboardPosixTests/MemoryPagesTests.swift",
         "Tests/TestSupport/JSONNode.swift",
         "Tests/TestSupport/LargeTexts.swift",
         "Tests/TestSupport/LentBytes.swift",
+        "Tests/TestSupport/OwnThreads.swift",
         "Tests/TestSupport/SimulatedDisk.swift",
+        "Tests/TestSupport/SystemCalls.swift",
+        "Tests/TestSupport/TestTerminal.swift",
     ]
 
     /// All layers, from the bottom up. Foundation makes every program start more slowly, so only modules

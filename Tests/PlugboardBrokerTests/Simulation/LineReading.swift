@@ -1,26 +1,21 @@
 // The little JSON that the simulation's clients need, read by the tests' own code, because the broker's
 // code is what is tested.
-//
-// Why buffers: the simulation reads millions of lines, and a step through an array takes several times as
-// long in a debug build. In such a build these buffers check their bounds, too.
 
 /// Reads the outermost members of an object.
 enum LineReading {
     static func members(of line: [UInt8]) -> [(name: String, value: String)]? {
-        line.withUnsafeBufferPointer { bytes in
-            guard bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}") else { return nil }
-            var found: [(name: String, value: String)] = []
-            var place = 1
-            while place < bytes.count - 1 {
-                guard let nameEnd = end(of: bytes, from: place), bytes[nameEnd] == UInt8(ascii: ":"),
-                    let valueEnd = end(of: bytes, from: nameEnd + 1)
-                else { return nil }
-                let name = String(decoding: bytes[(place + 1)..<(nameEnd - 1)], as: UTF8.self)
-                found.append((name, String(decoding: bytes[(nameEnd + 1)..<valueEnd], as: UTF8.self)))
-                place = valueEnd + 1
-            }
-            return found
+        guard line.first == UInt8(ascii: "{"), line.last == UInt8(ascii: "}") else { return nil }
+        var found: [(name: String, value: String)] = []
+        var place = 1
+        while place < line.count - 1 {
+            guard let nameEnd = end(of: line.span, from: place), line[nameEnd] == UInt8(ascii: ":"),
+                let valueEnd = end(of: line.span, from: nameEnd + 1)
+            else { return nil }
+            let name = String(decoding: line[(place + 1)..<(nameEnd - 1)], as: UTF8.self)
+            found.append((name, String(decoding: line[(nameEnd + 1)..<valueEnd], as: UTF8.self)))
+            place = valueEnd + 1
         }
+        return found
     }
 
     /// The members of an object by name; empty for anything else.
@@ -33,20 +28,18 @@ enum LineReading {
 
     /// The objects in an array. `list` is the array without its brackets.
     static func objects(in list: [UInt8]) -> [[UInt8]] {
-        list.withUnsafeBufferPointer { bytes in
-            var found: [[UInt8]] = []
-            var place = 0
-            while place < bytes.count {
-                let end = end(of: bytes, from: place) ?? bytes.count
-                found.append(Array(bytes[place..<end]))
-                place = end + 1
-            }
-            return found
+        var found: [[UInt8]] = []
+        var place = 0
+        while place < list.count {
+            let end = end(of: list.span, from: place) ?? list.count
+            found.append(Array(list[place..<end]))
+            place = end + 1
         }
+        return found
     }
 
     /// The offset of what comes after a value.
-    private static func end(of bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+    private static func end(of bytes: Span<UInt8>, from start: Int) -> Int? {
         var place = start
         var depth = 0
         while place < bytes.count {

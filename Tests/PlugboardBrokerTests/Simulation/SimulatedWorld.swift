@@ -278,7 +278,8 @@ final class SlowWorker: JournalWorker {
 
     init(_ store: any FileStore) {
         worker = ImmediateWorker(store)
-        wakeup = (try? Wakeup()).unsafelyUnwrapped
+        guard let wakeup = try? Wakeup() else { preconditionFailure("no descriptor is left") }
+        self.wakeup = wakeup
     }
 
     func sync(_ requests: [SyncRequest], number: UInt64) {
