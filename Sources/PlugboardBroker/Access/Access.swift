@@ -74,7 +74,9 @@ struct Access {
     }
 
     /// Throws, as if there were nothing, where a client may not see the key of a request.
-    func checkSeen(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
+    static func checkSeen(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session)
+        throws(Refusal)
+    {
         guard session.isGuarded else { return }
         try Key.check(request.key, line)
         let key = request.key.bytes(of: line)

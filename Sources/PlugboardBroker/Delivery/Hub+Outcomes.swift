@@ -99,11 +99,7 @@ extension Hub {
 
     /// Adds the members that say whose a subscription is and what it is called.
     func appendSource(of subscription: SubscriptionHandle, to buffer: inout ByteBuffer) {
-        let session = matching[subscription].session
-        buffer.append(#""client":"#)
-        buffer.append(decimal: sessions[session].client)
-        buffer.append(#","name":"#)
-        sessions[session].appendName(keyspace, to: &buffer)
+        sessions[matching[subscription].session].appendSource(keyspace, to: &buffer)
         buffer.append(#","sub":"#)
         buffer.append(matching.sub(of: subscription))
     }

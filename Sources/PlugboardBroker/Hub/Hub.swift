@@ -136,6 +136,7 @@ struct Hub: ~Copyable {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
+        let asked = AskedRequest(request, line, from: session)
         switch request.operation {
         case .publish, .emit, .patch, .add, .delete: try write(request, line, session)
         case .batch: try writeBatch(request, line, session)
@@ -143,8 +144,11 @@ struct Hub: ~Copyable {
         case .keys: try listKeys(request, line, session)
         case .subscribe: try subscribe(request, line, session)
         case .unsubscribe: try unsubscribe(request, line, session)
-        case .who: try who(request, line, session)
-        case .why: try why(request, line, session)
+        case .who:
+            try Who.perform(asked, &keyspace, &matching, &sessions, &delivery, calls, &insight, isSelective)
+        case .why:
+            let limit = requests.decoder.options.limit
+            try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
         case .explain: try explain(request, line, session)
         case .trace: try trace(request, line, session)
         case .hello: try rename(request, line, session)

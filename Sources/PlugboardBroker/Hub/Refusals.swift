@@ -46,6 +46,17 @@ extension Refusal {
         return Refusal(.notFound, message, hint: hint, at: request.key.start)
     }
 
+    /// A key has no value: the refusal names keys that may have been meant.
+    static func notFound(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        for clearance: Clearance?,
+        _ keyspace: inout Keyspace
+    ) -> Refusal {
+        let hint = keyspace.hint(for: request.key.bytes(of: line), to: clearance)
+        return .noValue(request, line, hint: hint ?? "keys lists what there is")
+    }
+
     static func conflict(_ request: Request, _ current: UInt64) -> Refusal {
         let message =
             current == 0

@@ -19,10 +19,8 @@ extension Hub {
         let isSeen = refusal == nil && sessions[session].authorize(.subscribe, key)
         if refusal == nil {
             let observable = keyspace.find(key)
-            if let observable { refreshObservers(of: observable) }
-            matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
-            if !isSeen { matching.forgetFound() }
-            countListed()
+            let steps = matching.list(key, observable, &keyspace, sessions, isSelective, isSeen: isSeen)
+            insight.count(steps: steps)
         }
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)
@@ -84,9 +82,9 @@ extension Hub {
         }
         let barrier = barrier(for: event, of: observable, matching.found.all, from: old, to: value)
         buffer.append(#","observers":["#)
-        for (index, subscription) in listedObservers().enumerated() {
+        for (index, subscription) in matching.listed(sessions).enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
-            appendIdentity(of: subscription, of: key, &buffer)
+            Who.append(subscription, of: key, keyspace, matching, sessions, to: &buffer)
             append(
                 outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription),
                 to: &buffer

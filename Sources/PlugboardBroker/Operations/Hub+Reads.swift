@@ -10,13 +10,13 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
-        try access.checkSeen(request, line, sessions[session])
+        try Access.checkSeen(request, line, sessions[session])
         if key.first == UInt8(ascii: "$") { refreshOwnState(matching: key) }
         guard let observable = keyspace.find(key),
             keyspace[observable].hasValue, !endExpired(observable)
         else {
             try Key.check(request.key, line)
-            throw notFound(request, line, session)
+            throw .notFound(request, line, for: sessions[session].clearance, &keyspace)
         }
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
@@ -64,16 +64,6 @@ extension Hub {
         reply.append(found.count > limit ? #"],"more":true}"# : #"],"more":false}"#)
         reply.append("\n")
         sessions.giveBack(reply, to: session)
-    }
-
-    /// A key has no value: the refusal names keys that may have been meant.
-    mutating func notFound(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) -> Refusal {
-        let hint = keyspace.hint(for: request.key.bytes(of: line), to: sessions[session].clearance)
-        return .noValue(request, line, hint: hint ?? "keys lists what there is")
     }
 
     static var everything: Span<UInt8> {

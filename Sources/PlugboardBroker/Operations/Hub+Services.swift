@@ -49,25 +49,6 @@ extension Hub {
         judgeAgain(service.session)
     }
 
-    /// Adds who would answer a call of a key, if anybody serves it, for `who`.
-    func appendServer(of key: Span<UInt8>, _ buffer: inout ByteBuffer) {
-        guard let service = calls.server(of: key) else { return }
-        let session = service.session
-        buffer.append(#","server":{"client":"#)
-        buffer.append(decimal: sessions[session].client)
-        buffer.append(#","name":"#)
-        sessions[session].appendName(keyspace, to: &buffer)
-        if sessions[session].peer.process > 0 {
-            buffer.append(#","pid":"#)
-            buffer.append(decimal: UInt64(sessions[session].peer.process))
-        }
-        buffer.append(#","pattern":""#)
-        buffer.append(service.pattern)
-        buffer.append(#"","calls":"#)
-        buffer.append(decimal: UInt64(sessions[session].duties?.toAnswer.count ?? 0))
-        buffer.append("}")
-    }
-
     private mutating func replyWithKey(
         _ request: Request,
         _ line: Span<UInt8>,

@@ -84,10 +84,8 @@ extension Hub {
         text.append(decimal: call.number)
         text.append("\"")
         if let server = call.service?.session {
-            text.append(#","server":{"client":"#)
-            text.append(decimal: sessions[server].client)
-            text.append(#","name":"#)
-            sessions[server].appendName(keyspace, to: &text)
+            text.append(#","server":{"#)
+            sessions[server].appendSource(keyspace, to: &text)
             text.append("}")
         }
         let now = deadlines.now

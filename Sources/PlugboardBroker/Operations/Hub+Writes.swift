@@ -111,7 +111,9 @@ extension Hub {
             }
         }
         if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
-        if operation == .delete, current == 0 { throw notFound(request, line, session) }
+        if operation == .delete, current == 0 {
+            throw .notFound(request, line, for: sessions[session].clearance, &keyspace)
+        }
         return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
     }
 
