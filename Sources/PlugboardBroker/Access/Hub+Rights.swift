@@ -79,7 +79,7 @@ extension Hub {
         let made = duties.made.map(\.number)
         let toAnswer = duties.toAnswer.map(\.number)
         for service in services where !sessions[session].authorizeAll(.serve, service.pattern) {
-            end(service)
+            Serve.end(service, &calls, &sessions, &delivery)
         }
         for number in made {
             guard let call = calls.find(number), !sessions[session].authorize(.call, call.key) else {

@@ -54,9 +54,7 @@ extension Hub {
     /// Makes sure that a subscription, and its session, has a place for what it is owed.
     @discardableResult
     mutating func openBacklog(of subscription: SubscriptionHandle) -> (backlog: Backlog, catchup: Catchup) {
-        let session = matching[subscription].session
-        if matching[subscription].isDirect { sessions[session].indirectCount += 1 }
-        return (matching[subscription].makeBacklog(), sessions[session].makeCatchup())
+        sessions.openBacklog(of: subscription, &matching)
     }
 
     /// Gives that place up when nothing is owed and nothing has to wait.
@@ -222,7 +220,7 @@ extension Hub {
         tail.skipped = owed.skipped
         tail.revision = owed.revision
         var ending = ByteBuffer()
-        appendEnd(of: owed.observable, to: &ending)
+        deadlines.appendEnd(of: keyspace.bond(of: owed.observable), to: &ending)
         if let names = notes.unacknowledged { ending.append(names.bytes) }
         tail.ending = ending.bytes.kept
         let event: Event = keyspace[owed.observable].hasValue ? .update : .delete

@@ -40,7 +40,7 @@ extension Hub {
             calls.move(call, to: service.session, &sessions)
             calls.noteSent(call, by: service)
             if insight.isTracing { noteTrace(of: call, .asked) }
-            judgeAgain(reporter)
+            Duties.noteEnd(for: reporter, &sessions, &delivery)
             var line = delivery.takeLine()
             line.append(event.span)
             send(line, to: service.session)

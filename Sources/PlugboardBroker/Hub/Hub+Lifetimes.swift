@@ -61,15 +61,6 @@ extension Hub {
         keyspace.note(ticket, ofBondAt: bond)
     }
 
-    /// Adds what ends a key's value by itself, and how much of its time is left. Adds nothing for most keys.
-    func appendEnd(of observable: ObservableHandle, to buffer: inout ByteBuffer) {
-        guard let bond = keyspace.bond(of: observable) else { return }
-        let end = bond.ticket.flatMap { deadlines.time(of: $0) }
-        // A value whose time has come is still there until the next turn.
-        let left = end.map { max(1, Deadlines.milliseconds(from: deadlines.now, to: $0)) }
-        EventEncoder.appendEnd(isWhileConnected: bond.isWhileConnected, milliseconds: left ?? 0, to: &buffer)
-    }
-
     /// Frees a key of what would delete it.
     mutating func unbind(_ observable: ObservableHandle) {
         if let ticket = keyspace.unbind(observable) { deadlines.cancel(ticket) }

@@ -140,32 +140,66 @@ struct Hub: ~Copyable {
         switch request.operation {
         case .publish, .emit, .patch, .add, .delete: try write(request, line, session)
         case .batch: try writeBatch(request, line, session)
-        case .get: try get(request, line, session)
-        case .keys: try listKeys(request, line, session)
-        case .subscribe: try subscribe(request, line, session)
-        case .unsubscribe: try unsubscribe(request, line, session)
+        case .get: try get(asked)
+        case .keys: try listKeys(asked)
+        case .subscribe: try subscribe(asked)
+        case .unsubscribe: try unsubscribe(asked)
         case .who:
             try Who.perform(asked, &keyspace, &matching, &sessions, &delivery, calls, &insight, isSelective)
         case .why:
             let limit = requests.decoder.options.limit
             try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
         case .explain: try explain(request, line, session)
-        case .trace: try trace(request, line, session)
+        case .trace: try trace(asked)
         case .hello: try rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)
-        case .pause: try pause(request, line, session)
-        case .resume: try resume(request, line, session)
-        case .step: try step(request, line, session)
-        case .acknowledge: try acknowledge(request, line, session)
+        case .pause, .resume, .step: try control(asked)
+        case .acknowledge: try acknowledge(asked)
         case .call: try call(request, line, session)
         case .answer: try answer(request, line, session)
-        case .serve: try serve(request, line, session)
-        case .unserve: try unserve(request, line, session)
+        case .serve:
+            try Serve.perform(asked, &calls, &sessions, &delivery)
+            if !calls.held.isEmpty { askHeld() }
+        case .unserve: try Serve.undo(asked, &calls, &sessions, &delivery)
         case .will: try keepWill(request, line, session)
         case .goodbye: part(request, line, session)
-        case .disconnect: try disconnect(request, line, session)
+        case .disconnect: try disconnect(asked)
         }
+    }
+
+    private mutating func get(_ asked: AskedRequest) throws(Refusal) {
+        try Access.checkSeen(asked.request, asked.line, sessions[asked.session])
+        refreshOwnState(matching: asked.key)
+        let isOver = if let known = keyspace.find(asked.key) { endExpired(known) } else { false }
+        try Get.perform(asked, isOver: isOver, &keyspace, &sessions, &delivery, deadlines)
+    }
+
+    private mutating func listKeys(_ asked: AskedRequest) throws(Refusal) {
+        try ListKeys.check(asked, requests.decoder.options)
+        refreshOwnState(matching: asked.key)
+        ListKeys.perform(asked, &requests, keyspace, &sessions, &delivery, &insight, deadlines)
+    }
+
+    private mutating func control(_ asked: AskedRequest) throws(Refusal) {
+        let subscription = try Control.perform(
+            asked,
+            requests.decoder.options,
+            keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            insight.tracing
+        )
+        review(subscription)
+    }
+
+    private mutating func disconnect(_ asked: AskedRequest) throws(Refusal) {
+        let client = requests.decoder.options.client
+        let other = try Disconnect.perform(asked, client, keyspace, &sessions, &delivery)
+        leave(other)
+        Disconnect.reply(asked, client, revision: revision, &sessions, &delivery)
+        if other == asked.session { appendBye(to: other) }
     }
 
     /// The plainest success: the operation, the `id` and the revision.

@@ -25,6 +25,15 @@ extension Key {
 }
 
 extension Pattern {
+    /// A hint for somebody whose patterns would cost too much.
+    static let fewerSteps = "patterns whose * stand at ever different places take many; ** takes one"
+
+    /// What matches each key that is not the broker's own.
+    static var everything: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("**").bytes }
+    }
+
     /// Throws unless a pattern that a request names is well-formed.
     static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = fault(range.bytes(of: line)) else { return }
@@ -97,6 +106,10 @@ extension Refusal {
         )
         refusal.sub = text
         return refusal
+    }
+
+    static func noClient(_ client: UInt64) -> Refusal {
+        Refusal(.notFound, "there is no client \(client)", hint: "$broker.clients.* lists them")
     }
 
     static func noProvider(_ request: Request, _ line: Span<UInt8>) -> Refusal {

@@ -12,7 +12,7 @@ extension Hub {
     ) throws(Refusal) {
         try Key.check(request.key, line)
         let key = request.key.bytes(of: line)
-        try access.check(.call, request, line, sessions[session])
+        try Access.check(.call, request, line, sessions[session])
         guard let service = calls.server(of: key), sessions[service.session].isOpen else {
             if try hold(request, line, session) { return }
             if insight.isTracing { noteTrace(ofUnserved: key, by: session) }
@@ -95,7 +95,9 @@ extension Hub {
 
     /// Ends what a client serves, what it was asked and what it asked.
     mutating func leaveCalls(_ session: SessionHandle) {
-        while let service = sessions[session].duties?.services.last { end(service) }
+        while let service = sessions[session].duties?.services.last {
+            Serve.end(service, &calls, &sessions, &delivery)
+        }
         while let call = sessions[session].duties?.made.last { finish(call, .abandoned) }
         // Callers hear of it in the order in which they asked.
         let unanswered = sessions[session].duties?.toAnswer ?? []
@@ -155,13 +157,7 @@ extension Hub {
         if let deadline = call.deadline { deadlines.cancel(deadline) }
         if !calls.held.isEmpty { forgetHeld(call) }
         calls.remove(call, &sessions)
-        judgeAgain(call.server)
-    }
-
-    /// Has the loop look at a client whose connection may have stayed open only for a call or a service
-    /// that has just ended.
-    mutating func judgeAgain(_ session: SessionHandle) {
-        if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
+        Duties.noteEnd(for: call.server, &sessions, &delivery)
     }
 
     /// Adds a line to what a client is sent; one that is behind gets it after what it is owed by now.

@@ -6,19 +6,16 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    mutating func trace(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let wanted = try patterns(of: request, line)
-        try access.checkPatterns(wanted, line, sessions[session])
-        let sub = try chooseSub(request, patterns: wanted.count, line, session)
-        let subscription = try register(sub, [], nil, line, session)
+    mutating func trace(_ asked: AskedRequest) throws(Refusal) {
+        let wanted = try requests.patterns(of: asked)
+        try Access.checkPatterns(wanted, asked.line, sessions[asked.session])
+        let sub = try chooseSub(asked, patterns: wanted.count)
+        let subscription = try register(sub, [], nil, asked)
         matching[subscription].isTracer = true
-        insight.addTracer(subscription, wanted.map { Array($0.bytes(of: line)) }, traceLimit(request))
+        let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
+        insight.addTracer(subscription, patterns, traceLimit(asked.request))
         charge(subscription, traced: wanted.count)
-        replyRegistered(subscription, request, line)
+        replyRegistered(subscription, asked)
     }
 
     /// How many events a trace has in a time, if the request says so.

@@ -73,19 +73,15 @@ extension Hub {
         phases.close(observable, revision: revision, barrier, until: end, &keyspace, &deadlines)
     }
 
-    mutating func acknowledge(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let subscription = try subscription(request, line, of: session)
+    mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
+        let subscription = try asked.subscription(of: asked.session, matching, sessions)
         guard matching[subscription].acknowledges else {
-            let sub = String(matching.sub(of: subscription))
-            let message = "subscription \(sub) does not acknowledge"
-            throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
+            let message = "subscription \(String(matching.sub(of: subscription))) does not acknowledge"
+            let hint = "subscribe with \"ack\":true"
+            throw Refusal(.conflict, message, hint: hint, at: asked.request.sub.start)
         }
         noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
-        if request.wantsReply { replyDone(request, line, session) }
+        if asked.request.wantsReply { replyDone(asked.request, asked.line, asked.session) }
     }
 
     /// An observer has done its part up to a revision; one that ends has done all.

@@ -26,4 +26,24 @@ struct AskedRequest: ~Escapable {
         @_lifetime(copy self)
         get { request.id.bytes(of: line) }
     }
+    /// `sub` as JSON.
+    var sub: ByteBuffer {
+        var text = ByteBuffer()
+        let bytes = request.sub.bytes(of: line)
+        if request.subIsInteger { text.append(bytes) } else { JSONText.append(bytes, to: &text) }
+        return text
+    }
+
+    /// The subscription of a client that it names.
+    func subscription(
+        of owner: SessionHandle,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) throws(Refusal) -> SubscriptionHandle {
+        let sub = sub
+        guard let found = matching.find(sub.bytes, in: sessions[owner].subscriptions) else {
+            throw .unknown(sub, request)
+        }
+        return found
+    }
 }
