@@ -10,14 +10,8 @@ import PlugboardWire
 extension Hub {
     /// What a subscription with a backlog waits for.
     func state(of subscription: SubscriptionHandle, _ backlog: Backlog) -> Backlog.State {
-        backlog.state(from: matching[subscription].phase, phases, keyspace) {
-            // An event that may not be seen waits for no gate: it is passed over, and nobody would say when
-            // that opens.
-            let session = matching[subscription].session
-            return backlog.replay?.withFrontKey { key in
-                sessions[session].authorize(.subscribe, key) ? keyspace.find(key) : nil
-            } ?? nil
-        }
+        let session = matching[subscription].session
+        return backlog.state(from: matching[subscription].phase, of: sessions[session], phases, keyspace)
     }
 
     /// After something that may have changed a subscription's state: gives its backlog up where it needs

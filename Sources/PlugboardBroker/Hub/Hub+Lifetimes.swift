@@ -36,7 +36,8 @@ extension Hub {
         case .call(let number): timeOut(call: number)
         case .trace(let subscription): insight.wakeTracer(subscription)
         case .ownState: lookRound()
-        case .idle(let plugin): checkIdle(plugin, now: now)
+        case .idle(let plugin):
+            supervision.checkIdle(plugin, now: now, at: revision, &sessions, &delivery, &deadlines)
         }
     }
 

@@ -149,15 +149,15 @@ struct Hub: ~Copyable {
         case .why:
             let limit = requests.decoder.options.limit
             try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
-        case .explain: try explain(request, line, session)
+        case .explain: try explain(asked)
         case .trace: try trace(asked)
         case .hello: try rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)
         case .pause, .resume, .step: try control(asked)
         case .acknowledge: try acknowledge(asked)
-        case .call: try call(request, line, session)
-        case .answer: try answer(request, line, session)
+        case .call: try call(asked)
+        case .answer: try answer(asked)
         case .serve:
             try Serve.perform(asked, &calls, &sessions, &delivery)
             if !calls.held.isEmpty { askHeld() }
@@ -181,6 +181,31 @@ struct Hub: ~Copyable {
         ListKeys.perform(asked, &requests, keyspace, &sessions, &delivery, &insight, deadlines)
     }
 
+    private mutating func explain(_ asked: AskedRequest) throws(Refusal) {
+        guard let write = requests.decoder.writes.first else {
+            throw Refusal(.missingField, "explain needs \"write\"")
+        }
+        let refusal = refusal(of: write, in: asked)
+        let value =
+            write.operation.combines
+            ? requests.merged.bytes.kept
+            : write.operation == .delete ? Span() : write.value.bytes(of: asked.line)
+        let steps = Explain.perform(
+            asked,
+            write,
+            value,
+            refusal,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            phases,
+            durability,
+            isSelective
+        )
+        insight.count(steps: steps)
+    }
+
     private mutating func control(_ asked: AskedRequest) throws(Refusal) {
         let subscription = try Control.perform(
             asked,
@@ -201,6 +226,9 @@ struct Hub: ~Copyable {
         Disconnect.reply(asked, client, revision: revision, &sessions, &delivery)
         if other == asked.session { appendBye(to: other) }
     }
+
+    /// Looks at the whole state, between two turns. Throws the first thing that doesn't hold.
+    func checkInvariants() throws(BrokenInvariant) { try HubInvariants.check(self) }
 
     /// The plainest success: the operation, the `id` and the revision.
     @inline(__always)
@@ -227,9 +255,9 @@ struct Hub: ~Copyable {
         _ session: SessionHandle
     ) throws(Refusal) {
         let name = requests.decoder.options.name.bytes(of: line)
-        try checkName(name, at: requests.decoder.options.name.start, session)
+        try supervision.checkName(name, at: requests.decoder.options.name.start, sessions[session])
         sessions[session].rename(name, &keyspace)
-        noteSupervisor(name, session)
+        if sessions[session].clearance?.isSupervisor == true { supervision.supervisorName = String(name) }
         noteName(name, of: session)
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)

@@ -47,6 +47,18 @@ struct Matching: ~Copyable {
         texts[subscriptions[subscription].text].sub.kept
     }
 
+    /// Adds the members that say whose a subscription is and what it is called.
+    func appendSource(
+        of subscription: SubscriptionHandle,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        to buffer: inout ByteBuffer
+    ) {
+        sessions[self[subscription].session].appendSource(keyspace, to: &buffer)
+        buffer.append(#","sub":"#)
+        buffer.append(sub(of: subscription))
+    }
+
     /// The subscription among a client's that is called `sub`, given as JSON.
     func find(_ sub: Span<UInt8>, in set: borrowing SubscriptionSet) -> SubscriptionHandle? {
         guard let text = texts.find(sub) else { return nil }

@@ -124,7 +124,7 @@ extension Hub {
 
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionHandle) {
-        if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
+        noteDemand(of: subscription, -1)
         charge(subscription, traced: insight.tracing.patterns(of: subscription).count, -1)
         if matching[subscription].isTracer, let ticket = insight.removeTracer(subscription) {
             deadlines.cancel(ticket)
@@ -182,8 +182,14 @@ extension Hub {
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
         charge(subscription, traced: 0)
-        if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
+        noteDemand(of: subscription, 1)
         return subscription
+    }
+
+    /// A subscription has begun, or is about to end.
+    private mutating func noteDemand(of subscription: SubscriptionHandle, _ change: Int) {
+        if supervision.onDemand.isEmpty { return }
+        supervision.noteDemand(of: subscription, change, keyspace, matching, &sessions, &delivery, &deadlines)
     }
 
     /// Has a subscription observe what it wants, or frees it where keys would visit too many nodes.

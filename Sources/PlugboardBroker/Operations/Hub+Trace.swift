@@ -43,21 +43,31 @@ extension Hub {
             return
         }
         refreshObservers(of: observable)
-        let (event, old) = (Event(operation), keyspace[observable].value)
         let observers = keyspace[observable].observers.all.map(\.subscription)
-        let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.noteMore() }
         insight.count(steps: listed.count * Self.stepsPerOutcome)
-        for subscription in listed
-        where sessions[matching[subscription].session].isOpen {
-            let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
-            let session = matching[subscription].session
+        let open = listed.filter { sessions[matching[$0].session].isOpen }
+        let outcomes = Outcome.all(
+            of: Event(operation),
+            key,
+            to: value,
+            for: open,
+            of: observers,
+            keyspace,
+            matching,
+            sessions,
+            &delivery,
+            phases,
+            durability
+        )
+        for (subscription, outcome) in zip(open, outcomes) {
             var text = ByteBuffer()
             text.append("{")
-            appendSource(of: subscription, to: &text)
-            append(outcome, to: &text)
-            insight.trace(text.bytes, client: sessions[session].client, isSent: outcome.isSent)
+            matching.appendSource(of: subscription, keyspace, sessions, to: &text)
+            outcome.append(keyspace, matching, sessions, to: &text)
+            let client = sessions[matching[subscription].session].client
+            insight.trace(text.bytes, client: client, isSent: outcome.isSent)
         }
     }
 

@@ -70,6 +70,18 @@ extension Hub {
         commit(planned, request, value: value, line, session, reason: reason)
     }
 
+    /// Why a write would be refused; nil where it would not. What a patch or a sum comes to is left in
+    /// `requests.merged`.
+    mutating func refusal(of write: Request, in asked: AskedRequest) -> Refusal? {
+        do throws(Refusal) {
+            let planned = try plan(write, asked.line, asked.session)
+            if write.operation.combines { try combine(planned, write, asked.line, asked.session) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Checks a write against the state, changing nothing.
     mutating func plan(
         _ request: Request,
@@ -100,7 +112,7 @@ extension Hub {
             let known = keyspace[observable].standing(asOf: matching.generation)
             current = known.revision
             isUnobserved = known.isUnobserved
-            if known.isReserved { try checkOwn(request, line, session) }
+            if known.isReserved { try supervision.checkOwn(request, line, sessions[session]) }
         } else {
             try checkNew(request, line, session)
         }
@@ -125,7 +137,9 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         try Key.check(request.key, line)
-        if Key.isReserved(request.key.bytes(of: line)) { try checkOwn(request, line, session) }
+        if Key.isReserved(request.key.bytes(of: line)) {
+            try supervision.checkOwn(request, line, sessions[session])
+        }
     }
 
     /// Makes a checked write real. `value` is what the key gets, or what is emitted.
