@@ -9,7 +9,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// The room of rights and quotas.
-struct Access {
+struct Access: ~Copyable {
     /// The broker's own user.
     private let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.

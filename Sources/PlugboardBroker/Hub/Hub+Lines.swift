@@ -132,16 +132,13 @@ extension Hub {
         execute(request, line.span, from: session)
     }
 
-    mutating func execute(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        from session: SessionHandle
-    ) {
+    private mutating func execute(_ request: Request, _ line: Span<UInt8>, from session: SessionHandle) {
+        let asked = AskedRequest(request, line, from: session)
         begin(session)
         do throws(Refusal) {
-            try perform(request, line, session)
+            try perform(asked)
         } catch {
-            refuse(error, id: request.id.bytes(of: line), session)
+            refuse(error, id: asked.id, session)
         }
         end(session)
     }

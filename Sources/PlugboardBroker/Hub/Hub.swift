@@ -131,15 +131,10 @@ struct Hub: ~Copyable {
     }
 
     @inline(__always)
-    mutating func perform(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let asked = AskedRequest(request, line, from: session)
-        switch request.operation {
-        case .publish, .emit, .patch, .add, .delete: try write(request, line, session)
-        case .batch: try writeBatch(request, line, session)
+    mutating func perform(_ asked: AskedRequest) throws(Refusal) {
+        switch asked.request.operation {
+        case .publish, .emit, .patch, .add, .delete: try write(asked)
+        case .batch: try writeBatch(asked)
         case .get: try get(asked)
         case .keys: try listKeys(asked)
         case .subscribe: try subscribe(asked)
@@ -151,9 +146,9 @@ struct Hub: ~Copyable {
             try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
         case .explain: try explain(asked)
         case .trace: try trace(asked)
-        case .hello: try rename(request, line, session)
-        case .sync: replyDone(request, line, session)
-        case .help: try help(request, line, session)
+        case .hello: try rename(asked)
+        case .sync: replyDone(.sync, id: asked.id, to: asked.session)
+        case .help: try help(asked)
         case .pause, .resume, .step: try control(asked)
         case .acknowledge: try acknowledge(asked)
         case .call: try call(asked)
@@ -162,8 +157,8 @@ struct Hub: ~Copyable {
             try Serve.perform(asked, &calls, &sessions, &delivery)
             if !calls.held.isEmpty { askHeld() }
         case .unserve: try Serve.undo(asked, &calls, &sessions, &delivery)
-        case .will: try keepWill(request, line, session)
-        case .goodbye: part(request, line, session)
+        case .will: try keepWill(asked)
+        case .goodbye: part(asked)
         case .disconnect: try disconnect(asked)
         }
     }
@@ -185,7 +180,7 @@ struct Hub: ~Copyable {
         guard let write = requests.decoder.writes.first else {
             throw Refusal(.missingField, "explain needs \"write\"")
         }
-        let refusal = refusal(of: write, in: asked)
+        let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
         let value =
             write.operation.combines
             ? requests.merged.bytes.kept
@@ -232,15 +227,9 @@ struct Hub: ~Copyable {
 
     /// The plainest success: the operation, the `id` and the revision.
     @inline(__always)
-    mutating func replyDone(_ request: Request, _ line: Span<UInt8>, _ session: SessionHandle) {
-        let id = request.id.bytes(of: line)
+    mutating func replyDone(_ operation: Operation, id: Span<UInt8>, to session: SessionHandle) {
         delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendDone(
-            request.operation,
-            id: id,
-            revision: revision,
-            to: &sessions[session].outbox.own
-        )
+        ReplyEncoder.appendDone(operation, id: id, revision: revision, to: &sessions[session].outbox.own)
     }
 
     mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionHandle) {
@@ -249,18 +238,15 @@ struct Hub: ~Copyable {
         ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &sessions[session].outbox.own)
     }
 
-    private mutating func rename(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let name = requests.decoder.options.name.bytes(of: line)
+    private mutating func rename(_ asked: AskedRequest) throws(Refusal) {
+        let session = asked.session
+        let name = requests.decoder.options.name.bytes(of: asked.line)
         try supervision.checkName(name, at: requests.decoder.options.name.start, sessions[session])
         sessions[session].rename(name, &keyspace)
         if sessions[session].clearance?.isSupervisor == true { supervision.supervisorName = String(name) }
         noteName(name, of: session)
         delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
+        ReplyEncoder.appendStart(.hello, id: asked.id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","client":"#)
         sessions[session].outbox.own.append(decimal: sessions[session].client)
         sessions[session].outbox.own.append(#","name":"#)
@@ -269,23 +255,16 @@ struct Hub: ~Copyable {
         noteOwn(session)
     }
 
-    private mutating func help(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
+    private mutating func help(_ asked: AskedRequest) throws(Refusal) {
+        let session = asked.session
         var operation: Operation?
-        if request.has(.about) {
+        if asked.request.has(.about) {
             let about = requests.decoder.options.about
-            operation = Operation(about.bytes(of: line))
-            if operation == nil { throw Self.noSuchHelp(about, line) }
+            operation = Operation(about.bytes(of: asked.line))
+            if operation == nil { throw Self.noSuchHelp(about, asked.line) }
         }
         delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendHelp(
-            about: operation,
-            id: request.id.bytes(of: line),
-            to: &sessions[session].outbox.own
-        )
+        ReplyEncoder.appendHelp(about: operation, id: asked.id, to: &sessions[session].outbox.own)
     }
 
     private static func noSuchHelp(_ about: ByteRange, _ line: Span<UInt8>) -> Refusal {

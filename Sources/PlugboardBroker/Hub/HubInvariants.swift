@@ -202,7 +202,7 @@ enum HubInvariants {
         where hub.keyspace[observable].hasValue && !hub.keyspace[observable].isReserved {
             use.add(to: hub.keyspace.account(of: observable)) {
                 $0.keys += 1
-                $0.kept += hub.keptBytes(of: observable)
+                $0.kept += KeyCharge.bytes(of: observable, hub.keyspace)
             }
         }
         return use

@@ -51,7 +51,7 @@ struct Resumption: ~Escapable {
     func beginning(
         _ keyspace: borrowing Keyspace,
         _ durability: borrowing Durability,
-        _ access: Access
+        _ access: borrowing Access
     ) -> Beginning {
         guard asked.request.has(.since) else { return .fresh }
         // What a client may see may have grown with the policy: then it missed more than is new.

@@ -54,7 +54,7 @@ extension Hub {
             throw Refusal(.conflict, message, hint: hint, at: asked.request.sub.start)
         }
         noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
-        if asked.request.wantsReply { replyDone(asked.request, asked.line, asked.session) }
+        if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 
     /// An observer has done its part up to a revision; one that ends has done all.

@@ -47,7 +47,7 @@ final class SupervisedPlugin {
 }
 
 /// The supervisor and its plugins.
-struct Supervision {
+struct Supervision: ~Copyable {
     /// The most plugins of a broker.
     static let pluginsMax = 1_024
 
