@@ -1,5 +1,6 @@
 // A hub without sockets: lines go in, lines come out, and a turn ends when the test says so.
 
+import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
@@ -133,4 +134,11 @@ extension Hub {
 
     /// A session ends, and what the turn still has to do names it: a mistake.
     mutating func forgetButInDelivery(_ session: SessionHandle) { sessions.remove(session, &keyspace) }
+}
+
+extension Hub {
+    /// Takes a record of an earlier broker into an empty bus.
+    mutating func restore(_ record: RecordLine, _ line: Span<UInt8>, _ authors: inout RestoredAuthors) {
+        authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
+    }
 }

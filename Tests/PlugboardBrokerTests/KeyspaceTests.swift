@@ -128,9 +128,10 @@ struct KeyspaceTests {
         let will = room.keyspace.end(legacy)
         let hasWill = will != nil
         var ended: [ObservableHandle] = []
+        var deadlines = Deadlines()
         while let observable = room.keyspace.nextEnded() {
             ended.append(observable)
-            _ = room.keyspace.unbind(observable)
+            room.keyspace.unbind(observable, &deadlines)
         }
         #expect(!hasWill && ended == [first, second] && room.keyspace.boundCount == 0)
     }

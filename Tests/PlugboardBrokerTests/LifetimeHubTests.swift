@@ -42,7 +42,7 @@ struct LifetimeHubTests {
             #"{"event":"update","key":"k","revision":1,"value":1,"by":"a","expires":\#(later + 4_000),"#
             + #""when":\#(later)}"#
         var authors = RestoredAuthors()
-        test.hub.beginRestoring()
+        test.hub.keyspace.beginRestoring()
         let bytes = Array(line.utf8)
         if let record = RecordLine(bytes.span) { test.hub.restore(record, bytes.span, &authors) }
         test.hub.endRestoring(snapshotRevision: 0)

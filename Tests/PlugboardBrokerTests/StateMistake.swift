@@ -27,7 +27,7 @@ final class BusyBus {
     init() throws {
         let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
         bare.hub.access = Access(owner: 1_000)
-        bare.hub.obey(supervisor: 7)
+        bare.hub.supervision.supervisor = 7
         bare.hub.supervision.sessionOf = { $0 }
         let policy = try PolicyReader.policy(in: Array(Self.policy.utf8), nobody)
         bare.hub.access.follow(policy, since: 0)

@@ -80,7 +80,7 @@ struct StateMistakeTests {
     @Test("an observer that is being closed counts until it is gone, and only once")
     func demandOfTheDeparting() {
         let bare = BareHub()
-        bare.hub.obey(supervisor: 7)
+        bare.hub.supervision.supervisor = 7
         let up = bare.client(.init(process: 7, user: 1))
         let (one, other) = (bare.client(), bare.client())
         for observer in [one, other] { bare.take("subscribe lamp.a", from: observer) }

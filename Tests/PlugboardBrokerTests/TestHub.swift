@@ -52,7 +52,7 @@ final class TestHub {
     /// Makes a process the supervisor. A process number from 1000 on belongs to the session of its
     /// hundreds: 1234 to that of 1200.
     func obey(supervisor: Int32) {
-        hub.obey(supervisor: supervisor)
+        hub.supervision.supervisor = supervisor
         hub.supervision.sessionOf = { $0 >= 1_000 ? $0 / 100 * 100 : 1 }
     }
 

@@ -9,7 +9,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// The room of rights and quotas.
-struct Access {
+struct Access: ~Copyable {
     /// The broker's own user.
     private let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.
@@ -63,7 +63,7 @@ struct Access {
     @inline(never)
     func checkWrite(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
         let key = request.key.bytes(of: line)
-        try check(request.operation == .emit ? .emit : .publish, request, line, session)
+        try Self.check(request.operation == .emit ? .emit : .publish, request, line, session)
         let isBlind = request.operation == .publish || request.operation == .emit
         guard !isBlind || request.has(.ifRevision) else { return }
         guard session.authorize(.subscribe, key) else {
@@ -74,7 +74,9 @@ struct Access {
     }
 
     /// Throws, as if there were nothing, where a client may not see the key of a request.
-    func checkSeen(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
+    static func checkSeen(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session)
+        throws(Refusal)
+    {
         guard session.isGuarded else { return }
         try Key.check(request.key, line)
         let key = request.key.bytes(of: line)
@@ -84,7 +86,7 @@ struct Access {
     }
 
     /// Throws unless a client may do something with the key of a request.
-    func check(
+    static func check(
         _ action: PolicyAction,
         _ request: Request,
         _ line: Span<UInt8>,
@@ -92,19 +94,19 @@ struct Access {
     ) throws(Refusal) {
         guard session.isGuarded else { return }
         guard session.authorize(action, request.key.bytes(of: line)) else {
-            throw Self.forbidden(action, request.key, line, session)
+            throw forbidden(action, request.key, line, session)
         }
     }
 
     /// Throws unless a client may see at least some of the keys that each of its patterns can match.
-    func checkPatterns(
+    static func checkPatterns(
         _ wanted: [ByteRange],
         _ line: Span<UInt8>,
         _ session: borrowing Session
     ) throws(Refusal) {
         guard session.isGuarded else { return }
         for range in wanted where !session.authorizeSome(.subscribe, range.bytes(of: line)) {
-            throw Self.forbidden(.subscribe, range, line, session)
+            throw forbidden(.subscribe, range, line, session)
         }
     }
 
@@ -155,12 +157,12 @@ struct Access {
 
     /// Throws if so many more patterns would exceed the quota of a client's user. Patterns count instead of
     /// subscriptions, because a subscription has up to 64 of them. Served patterns count, too.
-    func checkSubscriptions(of session: borrowing Session, patterns: Int) throws(Refusal) {
+    static func checkSubscriptions(of session: borrowing Session, patterns: Int) throws(Refusal) {
         guard let account = session.clearance?.account,
             account.subscriptions + patterns > account.quota.subscriptions
         else { return }
         let most = account.quota.subscriptions
-        throw Self.overQuota("subscriptions", "observes and serves at most \(most) patterns")
+        throw overQuota("subscriptions", "observes and serves at most \(most) patterns")
     }
 
     /// Counts the patterns and the filter of a subscription; `sign` is -1 when it ends.

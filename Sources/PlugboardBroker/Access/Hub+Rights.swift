@@ -79,7 +79,7 @@ extension Hub {
         let made = duties.made.map(\.number)
         let toAnswer = duties.toAnswer.map(\.number)
         for service in services where !sessions[session].authorizeAll(.serve, service.pattern) {
-            end(service)
+            Serve.end(service, &calls, &sessions, &delivery)
         }
         for number in made {
             guard let call = calls.find(number), !sessions[session].authorize(.call, call.key) else {
@@ -105,5 +105,86 @@ extension Hub {
     mutating func notePartial(_ bytes: Int, of session: SessionHandle) {
         guard sessions[session].isGuarded, access.recountPartial(bytes, of: sessions[session]) else { return }
         delivery.setAside(session, .quota, &sessions)
+    }
+
+    // MARK: Plugins
+
+    /// Tells what a client that has just connected is to the supervisor, if anything.
+    mutating func placeSupervised(_ session: SessionHandle, _ groups: [UInt32]) {
+        guard supervision.supervisor != nil else { return }
+        let peer = sessions[session].peer
+        if supervision.isSupervisor(peer) {
+            sessions[session].clearance = Clearance(groups: groups, rights: nil, isSupervisor: true)
+        } else if let plugin = supervision.plugin(of: peer) {
+            bind(session, to: plugin, groups)
+        }
+    }
+
+    /// Makes a client one of a plugin's, for good.
+    private mutating func bind(
+        _ session: SessionHandle,
+        to plugin: SupervisedPlugin,
+        _ groups: [UInt32]
+    ) {
+        let clearance = sessions[session].clearance ?? Clearance(groups: groups, rights: nil)
+        sessions[session].clearance = clearance
+        clearance.plugin = plugin
+        clearance.name = plugin.name
+        sessions[session].rename(Array(plugin.name.utf8).span, &keyspace)
+        if access.followsPolicy { _ = renewRights(of: session) }
+        endForbiddenDuties(of: session)
+    }
+
+    /// Goes by what the supervisor has just published.
+    mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
+        guard let report = try? PluginReport(keyspace[observable].value, at: 0) else { return }
+        supervision.reporter = reporter
+        let before = supervision.plugin(named: report.name)?.rights
+        if let plugin = supervision.take(report) { findClients(of: plugin, before) }
+        guard let plugin = supervision.plugin(named: report.name) else { return }
+        failHeld(for: plugin)
+        supervision.renewDemand(of: plugin, keyspace, matching, &sessions, &delivery, &deadlines)
+    }
+
+    /// The supervisor deletes what it said of a plugin: there is none of that name any more.
+    mutating func dropReport(_ observable: ObservableHandle) {
+        guard let report = try? PluginReport(keyspace[observable].value, at: 0),
+            let plugin = supervision.plugin(named: report.name)
+        else { return }
+        supervision.remove(plugin)
+        failHeld(for: plugin)
+    }
+
+    private mutating func findClients(of plugin: SupervisedPlugin, _ before: Rights?) {
+        // Who is a client already may turn out to be the plugin's, or to have taken its name.
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot) else { continue }
+            if sessions[session].clearance?.plugin === plugin {
+                limit(session, before)
+            } else if sessions[session].clearance?.plugin == nil,
+                supervision.plugin(of: sessions[session].peer) === plugin
+            {
+                bind(session, to: plugin, sessions[session].clearance?.groups ?? [])
+                limit(session, nil)
+            } else if sessions[session].isNamed(plugin.name, keyspace) {
+                sessions[session].loseName(&keyspace)
+                sessions[session].clearance?.name = nil
+                if access.followsPolicy { _ = renewRights(of: session) }
+            }
+        }
+        matching.outdate()
+    }
+
+    /// What a plugin's client may do is another than `before`; nil: everything.
+    private mutating func limit(_ session: SessionHandle, _ before: Rights?) {
+        guard let rights = sessions[session].clearance?.plugin?.rights, rights !== before else { return }
+        noteNewSight(of: session)
+        endForbiddenDuties(of: session)
+        // Who observes nothing has been told nothing but what it asked for.
+        let seesLess = before?.mayShowMore(than: rights) ?? true
+        let isObserver = sessions[session].subscriptions.count > 0
+        if seesLess, isObserver, sessions[session].hasUnread {
+            delivery.setAside(session, .revoked, &sessions)
+        }
     }
 }

@@ -82,29 +82,38 @@ final class Backlog {
         return lines.frontHeader == nil ? .gap : .line
     }
 
-    /// What it waits for. `replayed` finds the key of the event of the journal that comes next.
+    /// What a subscription of a phase and a client waits for.
     func state(
         from phase: UInt8,
+        of session: borrowing Session,
         _ phases: borrowing Phases,
-        _ keyspace: borrowing Keyspace,
-        replayed: () -> ObservableHandle?
+        _ keyspace: borrowing Keyspace
     ) -> State {
         if awaitsReply { return .reply }
         if isPaused, steps == 0 { return .pause }
         let next = next
         if case .nothing = next { return .nothing }
         if case .replayed = next, replay?.readyCount == 0 { return .journal }
-        if !phases.isEmpty, let observable = gated(next, replayed), phases.holds(observable, from: phase) {
+        if !phases.isEmpty, let observable = gated(next, session, keyspace),
+            phases.holds(observable, from: phase)
+        {
             return .phase(observable)
         }
         return isHeld(next, keyspace) ? .window : .room
     }
 
     /// The key at whose gate something waits, if that is closed.
-    private func gated(_ next: Next, _ replayed: () -> ObservableHandle?) -> ObservableHandle? {
+    private func gated(
+        _ next: Next,
+        _ session: borrowing Session,
+        _ keyspace: borrowing Keyspace
+    ) -> ObservableHandle? {
         switch next {
         case .nothing, .synced, .gap: nil
-        case .replayed: replayed()
+        case .replayed:
+            // An event that may not be seen waits for no gate: it is passed over, and nobody would say when
+            // that opens.
+            replay?.withFrontKey { session.authorize(.subscribe, $0) ? keyspace.find($0) : nil } ?? nil
         case .key(let owed): keys[owed].isGated ? keys[owed].observable : nil
         case .line: lines.frontHeader?.observable
         }

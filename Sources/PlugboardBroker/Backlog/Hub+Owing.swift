@@ -279,12 +279,8 @@ extension Hub {
 
     /// How many events of this revision lie before this one in the journal; nil where it isn't there.
     private func journalPlace(of event: Event, _ observable: ObservableHandle?) -> Int? {
-        isReadBack(event, observable) ? durability.eventsOfBatch : nil
-    }
-
-    /// Whether an event that there was no room for is read again from the journal.
-    func isReadBack(_ event: Event, _ observable: ObservableHandle?) -> Bool {
-        durability.isKept && event != .emit && observable.map({ keyspace[$0].isReserved }) != true
+        let isReserved = observable.map { keyspace[$0].isReserved } ?? false
+        return durability.isReadBack(event, isReserved: isReserved) ? durability.eventsOfBatch : nil
     }
 
     /// Tells a subscription a line that is about no event of a key, or queues it.

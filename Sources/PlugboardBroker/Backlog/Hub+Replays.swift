@@ -7,33 +7,6 @@ import PlugboardJournal
 import PlugboardWire
 
 extension Hub {
-    /// How a new subscription begins.
-    enum Beginning {
-        case fresh
-        /// With what the history knows that it missed.
-        case remembered
-        /// With what the journal has of it, from there on.
-        case kept(ReadPlace)
-        /// With all there is, as it isn't known what it missed.
-        case anew
-
-        /// All values there are come first.
-        var isWhole: Bool {
-            switch self {
-            case .fresh, .anew: true
-            case .remembered, .kept: false
-            }
-        }
-
-        var isResumed: Bool? {
-            switch self {
-            case .fresh: nil
-            case .remembered, .kept: true
-            case .anew: false
-            }
-        }
-    }
-
     /// Tells a subscription again what was written after a revision, passing over so many events
     /// of the next one.
     mutating func beginReplay(

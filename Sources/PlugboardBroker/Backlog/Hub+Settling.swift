@@ -10,14 +10,8 @@ import PlugboardWire
 extension Hub {
     /// What a subscription with a backlog waits for.
     func state(of subscription: SubscriptionHandle, _ backlog: Backlog) -> Backlog.State {
-        backlog.state(from: matching[subscription].phase, phases, keyspace) {
-            // An event that may not be seen waits for no gate: it is passed over, and nobody would say when
-            // that opens.
-            let session = matching[subscription].session
-            return backlog.replay?.withFrontKey { key in
-                sessions[session].authorize(.subscribe, key) ? keyspace.find(key) : nil
-            } ?? nil
-        }
+        let session = matching[subscription].session
+        return backlog.state(from: matching[subscription].phase, of: sessions[session], phases, keyspace)
     }
 
     /// After something that may have changed a subscription's state: gives its backlog up where it needs
@@ -54,9 +48,7 @@ extension Hub {
     /// Makes sure that a subscription, and its session, has a place for what it is owed.
     @discardableResult
     mutating func openBacklog(of subscription: SubscriptionHandle) -> (backlog: Backlog, catchup: Catchup) {
-        let session = matching[subscription].session
-        if matching[subscription].isDirect { sessions[session].indirectCount += 1 }
-        return (matching[subscription].makeBacklog(), sessions[session].makeCatchup())
+        sessions.openBacklog(of: subscription, &matching)
     }
 
     /// Gives that place up when nothing is owed and nothing has to wait.
@@ -222,7 +214,7 @@ extension Hub {
         tail.skipped = owed.skipped
         tail.revision = owed.revision
         var ending = ByteBuffer()
-        appendEnd(of: owed.observable, to: &ending)
+        deadlines.appendEnd(of: keyspace.bond(of: owed.observable), to: &ending)
         if let names = notes.unacknowledged { ending.append(names.bytes) }
         tail.ending = ending.bytes.kept
         let event: Event = keyspace[owed.observable].hasValue ? .update : .delete

@@ -41,6 +41,16 @@ final class Duties {
 }
 
 extension Duties {
+    /// Has the loop look at a client whose connection may have stayed open only for a call or a service
+    /// that has just ended.
+    static func noteEnd(
+        for session: SessionHandle,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
+    }
+
     func has(made call: Call) -> Bool {
         made.indices.contains(call.callerPlace) && made[call.callerPlace] === call
     }

@@ -89,6 +89,22 @@ struct Session: ~Copyable {
         buffer.append("\"")
     }
 
+    /// Adds the members that say who the client is.
+    func appendSource(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
+        buffer.append(#""client":"#)
+        buffer.append(decimal: client)
+        buffer.append(#","name":"#)
+        appendName(keyspace, to: &buffer)
+    }
+
+    /// The same, and its process where that is known.
+    func appendIdentity(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
+        appendSource(keyspace, to: &buffer)
+        guard peer.process > 0 else { return }
+        buffer.append(#","pid":"#)
+        buffer.append(decimal: UInt64(peer.process))
+    }
+
     @inline(__always) var isOpen: Bool { farewell == nil }
 
     /// What a write has to know of its writer, in one look.

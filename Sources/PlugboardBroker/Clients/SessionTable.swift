@@ -3,6 +3,7 @@
 // table that every client pays for.
 
 import PlugboardMemory
+import PlugboardWire
 
 /// The sessions that are connected now. Owns them.
 struct SessionTable: ~Copyable {
@@ -35,6 +36,15 @@ struct SessionTable: ~Copyable {
         return nil
     }
 
+    /// A client that another one names, of the same user, or of any where that is root's.
+    func find(_ client: UInt64, for session: SessionHandle) throws(Refusal) -> SessionHandle {
+        guard let other = find(client: client) else { throw .noClient(client) }
+        guard all[other].peer.user == all[session].peer.user || all[session].peer.user == 0 else {
+            throw Refusal(.forbidden, "client \(client) is another user's")
+        }
+        return other
+    }
+
     /// The session in a slot, if it is still that client's.
     func find(slot: Int, client: UInt64) -> SessionHandle? {
         guard let session = inSlot(slot), all[session].client == client else { return nil }
@@ -52,6 +62,16 @@ struct SessionTable: ~Copyable {
     @inline(__always)
     mutating func giveBack(_ own: consuming ByteBuffer, to session: SessionHandle) {
         all[session].outbox.own = own
+    }
+
+    /// Makes sure that a subscription, and its session, has a place for what it is owed.
+    @discardableResult
+    mutating func openBacklog(of subscription: SubscriptionHandle, _ matching: inout Matching)
+        -> (backlog: Backlog, catchup: Catchup)
+    {
+        let session = matching[subscription].session
+        if matching[subscription].isDirect { all[session].indirectCount += 1 }
+        return (matching[subscription].makeBacklog(), all[session].makeCatchup())
     }
 
     mutating func insert(_ session: consuming Session) -> SessionHandle {

@@ -8,9 +8,7 @@ extension Hub {
     /// Brings an observable's list of observers up to date.
     @inline(__always)
     mutating func refreshObservers(of observable: ObservableHandle) {
-        if keyspace[observable].observersGeneration != matching.generation {
-            matching.rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-        }
+        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
     }
 
     /// Whether there is anybody to be told of an event of a key.

@@ -218,6 +218,10 @@ struct Durability: ~Copyable {
     /// far.
     func beginReading(after revision: UInt64) -> ReadPlace? { journal?.beginReading(after: revision) }
 
+    /// Whether an event that there was no room for is read again from the journal. The broker's own keys are
+    /// reserved, and not in it.
+    func isReadBack(_ event: Event, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
+
     func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
         journal?.endReading(at: place, goingOnAt: next)
     }

@@ -25,7 +25,7 @@ extension EventLoop {
         boot: String,
         newEpoch: () -> String = Journal.newEpoch
     ) throws {
-        hub.beginRestoring()
+        hub.keyspace.beginRestoring()
         var authors = RestoredAuthors()
         let time = time
         var records = RecordBuffer(clock: { time.millisecondsSince1970() })
@@ -38,7 +38,14 @@ extension EventLoop {
             newEpoch: newEpoch,
             records: &records
         ) { record, line in
-            hub.restore(record, line, &authors)
+            authors.restore(
+                record,
+                line,
+                &hub.keyspace,
+                &hub.access,
+                &hub.durability,
+                &hub.deadlines
+            )
         }
         authors.release(&hub.keyspace)
         hub.keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
@@ -114,7 +121,14 @@ extension EventLoop {
         for news in try hub.durability.takeNews() {
             switch news {
             case .read(let piece): hub.take(piece)
-            case .synced(let mark): hub.answerDurable(upTo: mark)
+            case .synced(let mark):
+                DurableAnswers.send(
+                    upTo: mark,
+                    at: hub.revision,
+                    &hub.durability,
+                    &hub.sessions,
+                    &hub.delivery
+                )
             case .compactionFailed(let message): warn("no snapshot could be made: \(message)")
             case .full(true): warn("the disk under the journal is full: writes are refused")
             case .full(false): report("there is room for the journal again")

@@ -36,7 +36,8 @@ extension Hub {
         case .call(let number): timeOut(call: number)
         case .trace(let subscription): insight.wakeTracer(subscription)
         case .ownState: lookRound()
-        case .idle(let plugin): checkIdle(plugin, now: now)
+        case .idle(let plugin):
+            supervision.checkIdle(plugin, now: now, at: revision, &sessions, &delivery, &deadlines)
         }
     }
 
@@ -48,7 +49,7 @@ extension Hub {
         _ reason: EventReason?,
         _ session: SessionHandle
     ) {
-        unbind(observable)
+        keyspace.unbind(observable, &deadlines)
         keyspace[observable].marks.reason = reason
         if let reason { keyspace.note(reason) }
         guard request.isBounded else { return }
@@ -61,34 +62,17 @@ extension Hub {
         keyspace.note(ticket, ofBondAt: bond)
     }
 
-    /// Adds what ends a key's value by itself, and how much of its time is left. Adds nothing for most keys.
-    func appendEnd(of observable: ObservableHandle, to buffer: inout ByteBuffer) {
-        guard let bond = keyspace.bond(of: observable) else { return }
-        let end = bond.ticket.flatMap { deadlines.time(of: $0) }
-        // A value whose time has come is still there until the next turn.
-        let left = end.map { max(1, Deadlines.milliseconds(from: deadlines.now, to: $0)) }
-        EventEncoder.appendEnd(isWhileConnected: bond.isWhileConnected, milliseconds: left ?? 0, to: &buffer)
-    }
-
-    /// Frees a key of what would delete it.
-    mutating func unbind(_ observable: ObservableHandle) {
-        if let ticket = keyspace.unbind(observable) { deadlines.cancel(ticket) }
-    }
-
     /// Keeps a write to be made when the connection ends, or forgets the one that was kept.
-    mutating func keepWill(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
+    mutating func keepWill(_ asked: AskedRequest) throws(Refusal) {
+        let session = asked.session
         if let write = requests.decoder.writes.first {
-            try Key.checkWritable(write, line)
-            if sessions[session].isGuarded { try access.checkWrite(write, line, sessions[session]) }
-            try replaceWill(of: session, by: Will(write, in: line))
+            try Key.checkWritable(write, asked.line)
+            if sessions[session].isGuarded { try access.checkWrite(write, asked.line, sessions[session]) }
+            try replaceWill(of: session, by: Will(write, in: asked.line))
         } else {
             try replaceWill(of: session, by: nil)
         }
-        replyDone(request, line, session)
+        replyDone(.will, id: asked.id, to: session)
     }
 
     /// Keeps a will in place of another, or of none, or throws; nil takes it back.
@@ -121,15 +105,12 @@ extension Hub {
 
     /// Ends a connection as its client wishes: everything of it goes but the will. The loop
     /// closes it when the last line was sent.
-    mutating func part(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) {
+    mutating func part(_ asked: AskedRequest) {
+        let session = asked.session
         try? replaceWill(of: session, by: nil)
         sessions[session].farewell = .goodbye
         leave(session)
-        replyDone(request, line, session)
+        replyDone(.goodbye, id: asked.id, to: session)
         appendBye(to: session)
     }
 
@@ -152,8 +133,8 @@ extension Hub {
     /// Makes the write of a will. If it can't be made, nobody is left to be told.
     private mutating func write(_ will: borrowing Will, _ session: SessionHandle) {
         do throws(Refusal) {
-            let planned = try plan(will.write, will.bytes, session)
-            try make(planned, will.write, will.bytes, session, reason: .will)
+            let asked = AskedRequest(will.write, will.bytes, from: session)
+            try make(try plan(asked), asked, reason: .will)
         } catch {}
     }
 
@@ -176,6 +157,13 @@ extension Hub {
         }
     }
 
+    /// After the last: ends what ended with the earlier broker. Of its writes up to
+    /// `snapshotRevision` only what was left of them is known.
+    mutating func endRestoring(snapshotRevision: UInt64) {
+        keyspace.endRestoring(snapshotRevision: snapshotRevision)
+        deleteEnded(goingOnAt: 0)
+    }
+
     /// Ends a value now if its time is over: with very many that fell due at once, its turn would come later.
     /// Returns whether it is over, also where the journal has no room for that yet.
     mutating func endExpired(_ observable: ObservableHandle) -> Bool {
@@ -188,7 +176,7 @@ extension Hub {
 
     /// Deletes a key whose time is over, in the name of who wrote it.
     private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {
-        unbind(observable)
+        keyspace.unbind(observable, &deadlines)
         guard let author = keyspace[observable].writer else { return }
         keyspace.retain(author)
         keyspace.advance()

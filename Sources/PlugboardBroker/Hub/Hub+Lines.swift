@@ -47,6 +47,11 @@ extension Hub {
         return requests.group.leftOver == nil
     }
 
+    /// All that was done since the start, in observers told. A visit in the pattern tree costs two.
+    @inline(__always) var effort: UInt64 {
+        insight.effort &+ 2 &* matching.visits &+ delivery.judge.steps
+    }
+
     /// Whether others are to have their turn before more is done for anybody.
     @inline(__always) var hasDoneEnough: Bool { effort > requests.effortEnd }
 
@@ -127,17 +132,42 @@ extension Hub {
         execute(request, line.span, from: session)
     }
 
-    mutating func execute(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        from session: SessionHandle
-    ) {
+    private mutating func execute(_ request: Request, _ line: Span<UInt8>, from session: SessionHandle) {
+        let asked = AskedRequest(request, line, from: session)
         begin(session)
         do throws(Refusal) {
-            try perform(request, line, session)
+            try perform(asked)
         } catch {
-            refuse(error, id: request.id.bytes(of: line), session)
+            refuse(error, id: asked.id, session)
         }
         end(session)
+    }
+
+    // MARK: Requests that were put off
+
+    /// Goes on with them, each for a slice, while the turn has time.
+    mutating func goOnWithWalks() {
+        requests.forgetAbandoned(&keyspace, &insight)
+        var first: Walk?
+        while let walk = requests.next() {
+            let isDone = requests.goOn(with: walk, &keyspace, &delivery, &insight)
+            if isDone { finish(walk) } else { requests.wait(walk) }
+            if hasDoneEnough || first === walk { return }
+            if first == nil { first = walk }
+        }
+    }
+
+    /// Executes a request that was put off, with what was found.
+    private mutating func finish(_ walk: Walk) {
+        let session = walk.session
+        sessions[session].isBusy = false
+        sessions[session].line = walk.number
+        delivery.touch(awaited: session, &sessions)
+        requests.beginExecuting(walk)
+        let line = walk.line
+        execute(walk.request, line.span, from: session)
+        requests.endExecuting()
+        // Where it was refused after all, nobody has taken what it owed.
+        requests.abandonSnapshot(of: walk)
     }
 }

@@ -131,50 +131,105 @@ struct Hub: ~Copyable {
     }
 
     @inline(__always)
-    mutating func perform(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        switch request.operation {
-        case .publish, .emit, .patch, .add, .delete: try write(request, line, session)
-        case .batch: try writeBatch(request, line, session)
-        case .get: try get(request, line, session)
-        case .keys: try listKeys(request, line, session)
-        case .subscribe: try subscribe(request, line, session)
-        case .unsubscribe: try unsubscribe(request, line, session)
-        case .who: try who(request, line, session)
-        case .why: try why(request, line, session)
-        case .explain: try explain(request, line, session)
-        case .trace: try trace(request, line, session)
-        case .hello: try rename(request, line, session)
-        case .sync: replyDone(request, line, session)
-        case .help: try help(request, line, session)
-        case .pause: try pause(request, line, session)
-        case .resume: try resume(request, line, session)
-        case .step: try step(request, line, session)
-        case .acknowledge: try acknowledge(request, line, session)
-        case .call: try call(request, line, session)
-        case .answer: try answer(request, line, session)
-        case .serve: try serve(request, line, session)
-        case .unserve: try unserve(request, line, session)
-        case .will: try keepWill(request, line, session)
-        case .goodbye: part(request, line, session)
-        case .disconnect: try disconnect(request, line, session)
+    mutating func perform(_ asked: AskedRequest) throws(Refusal) {
+        switch asked.request.operation {
+        case .publish, .emit, .patch, .add, .delete: try write(asked)
+        case .batch: try writeBatch(asked)
+        case .get: try get(asked)
+        case .keys: try listKeys(asked)
+        case .subscribe: try subscribe(asked)
+        case .unsubscribe: try unsubscribe(asked)
+        case .who:
+            try Who.perform(asked, &keyspace, &matching, &sessions, &delivery, calls, &insight, isSelective)
+        case .why:
+            let limit = requests.decoder.options.limit
+            try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
+        case .explain: try explain(asked)
+        case .trace: try trace(asked)
+        case .hello: try rename(asked)
+        case .sync: replyDone(.sync, id: asked.id, to: asked.session)
+        case .help: try help(asked)
+        case .pause, .resume, .step: try control(asked)
+        case .acknowledge: try acknowledge(asked)
+        case .call: try call(asked)
+        case .answer: try answer(asked)
+        case .serve:
+            try Serve.perform(asked, &calls, &sessions, &delivery)
+            if !calls.held.isEmpty { askHeld() }
+        case .unserve: try Serve.undo(asked, &calls, &sessions, &delivery)
+        case .will: try keepWill(asked)
+        case .goodbye: part(asked)
+        case .disconnect: try disconnect(asked)
         }
     }
 
+    private mutating func get(_ asked: AskedRequest) throws(Refusal) {
+        try Access.checkSeen(asked.request, asked.line, sessions[asked.session])
+        refreshOwnState(matching: asked.key)
+        let isOver = if let known = keyspace.find(asked.key) { endExpired(known) } else { false }
+        try Get.perform(asked, isOver: isOver, &keyspace, &sessions, &delivery, deadlines)
+    }
+
+    private mutating func listKeys(_ asked: AskedRequest) throws(Refusal) {
+        try ListKeys.check(asked, requests.decoder.options)
+        refreshOwnState(matching: asked.key)
+        ListKeys.perform(asked, &requests, keyspace, &sessions, &delivery, &insight, deadlines)
+    }
+
+    private mutating func explain(_ asked: AskedRequest) throws(Refusal) {
+        guard let write = requests.decoder.writes.first else {
+            throw Refusal(.missingField, "explain needs \"write\"")
+        }
+        let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
+        let value =
+            write.operation.combines
+            ? requests.merged.bytes.kept
+            : write.operation == .delete ? Span() : write.value.bytes(of: asked.line)
+        let steps = Explain.perform(
+            asked,
+            write,
+            value,
+            refusal,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            phases,
+            durability,
+            isSelective
+        )
+        insight.count(steps: steps)
+    }
+
+    private mutating func control(_ asked: AskedRequest) throws(Refusal) {
+        let subscription = try Control.perform(
+            asked,
+            requests.decoder.options,
+            keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            insight.tracing
+        )
+        review(subscription)
+    }
+
+    private mutating func disconnect(_ asked: AskedRequest) throws(Refusal) {
+        let client = requests.decoder.options.client
+        let other = try Disconnect.perform(asked, client, keyspace, &sessions, &delivery)
+        leave(other)
+        Disconnect.reply(asked, client, revision: revision, &sessions, &delivery)
+        if other == asked.session { appendBye(to: other) }
+    }
+
+    /// Looks at the whole state, between two turns. Throws the first thing that doesn't hold.
+    func checkInvariants() throws(BrokenInvariant) { try HubInvariants.check(self) }
+
     /// The plainest success: the operation, the `id` and the revision.
     @inline(__always)
-    mutating func replyDone(_ request: Request, _ line: Span<UInt8>, _ session: SessionHandle) {
-        let id = request.id.bytes(of: line)
+    mutating func replyDone(_ operation: Operation, id: Span<UInt8>, to session: SessionHandle) {
         delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendDone(
-            request.operation,
-            id: id,
-            revision: revision,
-            to: &sessions[session].outbox.own
-        )
+        ReplyEncoder.appendDone(operation, id: id, revision: revision, to: &sessions[session].outbox.own)
     }
 
     mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionHandle) {
@@ -183,18 +238,15 @@ struct Hub: ~Copyable {
         ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &sessions[session].outbox.own)
     }
 
-    private mutating func rename(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let name = requests.decoder.options.name.bytes(of: line)
-        try checkName(name, at: requests.decoder.options.name.start, session)
+    private mutating func rename(_ asked: AskedRequest) throws(Refusal) {
+        let session = asked.session
+        let name = requests.decoder.options.name.bytes(of: asked.line)
+        try supervision.checkName(name, at: requests.decoder.options.name.start, sessions[session])
         sessions[session].rename(name, &keyspace)
-        noteSupervisor(name, session)
+        if sessions[session].clearance?.isSupervisor == true { supervision.supervisorName = String(name) }
         noteName(name, of: session)
         delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
+        ReplyEncoder.appendStart(.hello, id: asked.id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","client":"#)
         sessions[session].outbox.own.append(decimal: sessions[session].client)
         sessions[session].outbox.own.append(#","name":"#)
@@ -203,23 +255,16 @@ struct Hub: ~Copyable {
         noteOwn(session)
     }
 
-    private mutating func help(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
+    private mutating func help(_ asked: AskedRequest) throws(Refusal) {
+        let session = asked.session
         var operation: Operation?
-        if request.has(.about) {
+        if asked.request.has(.about) {
             let about = requests.decoder.options.about
-            operation = Operation(about.bytes(of: line))
-            if operation == nil { throw Self.noSuchHelp(about, line) }
+            operation = Operation(about.bytes(of: asked.line))
+            if operation == nil { throw Self.noSuchHelp(about, asked.line) }
         }
         delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendHelp(
-            about: operation,
-            id: request.id.bytes(of: line),
-            to: &sessions[session].outbox.own
-        )
+        ReplyEncoder.appendHelp(about: operation, id: asked.id, to: &sessions[session].outbox.own)
     }
 
     private static func noSuchHelp(_ about: ByteRange, _ line: Span<UInt8>) -> Refusal {

@@ -25,6 +25,15 @@ extension Key {
 }
 
 extension Pattern {
+    /// A hint for somebody whose patterns would cost too much.
+    static let fewerSteps = "patterns whose * stand at ever different places take many; ** takes one"
+
+    /// What matches each key that is not the broker's own.
+    static var everything: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("**").bytes }
+    }
+
     /// Throws unless a pattern that a request names is well-formed.
     static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = fault(range.bytes(of: line)) else { return }
@@ -44,6 +53,17 @@ extension Refusal {
     static func noValue(_ request: Request, _ line: Span<UInt8>, hint: String) -> Refusal {
         let message = "\"\(request.key.excerpt(of: line))\" has no value"
         return Refusal(.notFound, message, hint: hint, at: request.key.start)
+    }
+
+    /// A key has no value: the refusal names keys that may have been meant.
+    static func notFound(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        for clearance: Clearance?,
+        _ keyspace: inout Keyspace
+    ) -> Refusal {
+        let hint = keyspace.hint(for: request.key.bytes(of: line), to: clearance)
+        return .noValue(request, line, hint: hint ?? "keys lists what there is")
     }
 
     static func conflict(_ request: Request, _ current: UInt64) -> Refusal {
@@ -86,6 +106,10 @@ extension Refusal {
         )
         refusal.sub = text
         return refusal
+    }
+
+    static func noClient(_ client: UInt64) -> Refusal {
+        Refusal(.notFound, "there is no client \(client)", hint: "$broker.clients.* lists them")
     }
 
     static func noProvider(_ request: Request, _ line: Span<UInt8>) -> Refusal {

@@ -19,8 +19,18 @@ extension Hub {
         if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
 
+    /// Tells who looks after the broker of trouble with the journal.
+    mutating func warn(storage message: String) {
+        insight.warn(
+            storage: message,
+            revision: revision,
+            at: deadlines.timeOfDay
+        )
+        if insight.isWatched { tellWarnings() }
+    }
+
     /// Tells of a warning before the next round.
-    mutating func tellWarnings() {
+    private mutating func tellWarnings() {
         insight.beginWrites()
         if isObserved(own: OwnKey.warnings) { refreshWarnings() }
     }

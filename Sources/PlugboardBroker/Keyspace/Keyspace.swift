@@ -290,9 +290,9 @@ struct Keyspace: ~Copyable {
         lifetimes.note(ticket, ofBondAt: place)
     }
 
-    /// Frees a key of its bond, if it has one. Returns the deadline, which is to be cancelled.
-    mutating func unbind(_ observable: ObservableHandle) -> DeadlineTicket? {
-        lifetimes.unbind(observable, &observables)
+    /// Frees a key of what would delete it.
+    mutating func unbind(_ observable: ObservableHandle, _ deadlines: inout Deadlines) {
+        if let ticket = lifetimes.unbind(observable, &observables) { deadlines.cancel(ticket) }
     }
 
     /// What ends a key's value; nil where nothing does.

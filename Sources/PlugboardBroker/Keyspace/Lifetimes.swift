@@ -3,6 +3,7 @@
 // order they were written. Owned by the hub; what is told of it is the hub's business.
 
 import PlugboardMemory
+import PlugboardWire
 
 /// What ends a value without anybody deleting it.
 struct Bond: BitwiseCopyable {
@@ -217,5 +218,18 @@ extension Lifetimes {
         }
         try Self.always.agree("a chain ends with its last bond", legacies[legacy].last, previous)
         return found
+    }
+}
+
+extension Deadlines {
+    /// Adds what ends a value by itself, and how much of its time is left. Adds nothing for most keys.
+    func appendEnd(
+        of bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?,
+        to buffer: inout ByteBuffer
+    ) {
+        guard let bond else { return }
+        // A value whose time has come is still there until the next turn.
+        let left = bond.ticket.flatMap { time(of: $0) }.map { max(1, Self.milliseconds(from: now, to: $0)) }
+        EventEncoder.appendEnd(isWhileConnected: bond.isWhileConnected, milliseconds: left ?? 0, to: &buffer)
     }
 }

@@ -115,7 +115,7 @@ public final class Broker: Sendable {
         )
         if let folder { try loop.open(folder, configuration.journal) }
         if let state = before.state, folder == nil { try loop.goOn(with: state) }
-        if let supervisor = configuration.supervisor { loop.hub.obey(supervisor: supervisor) }
+        if let supervisor = configuration.supervisor { loop.hub.supervision.supervisor = supervisor }
         let policy = policy.get()
         if let policy, let policyInbox { try loop.follow(policy, inbox: policyInbox) }
         if let rights = before.rights {

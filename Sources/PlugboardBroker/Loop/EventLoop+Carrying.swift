@@ -28,9 +28,18 @@ extension EventLoop {
 
     /// Goes on with the state that the broker before had. Throws `JournalError`, `SystemError`.
     mutating func goOn(with state: CarriedState) throws {
-        hub.beginRestoring()
+        hub.keyspace.beginRestoring()
         var authors = RestoredAuthors()
-        let recovered = try state.read { record, line in hub.restore(record, line, &authors) }
+        let recovered = try state.read { record, line in
+            authors.restore(
+                record,
+                line,
+                &hub.keyspace,
+                &hub.access,
+                &hub.durability,
+                &hub.deadlines
+            )
+        }
         authors.release(&hub.keyspace)
         let epoch = recovered.epoch ?? hub.keyspace.epoch
         hub.keyspace.resume(epoch, at: recovered.revision, isNew: recovered.epoch == nil)

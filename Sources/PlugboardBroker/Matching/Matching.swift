@@ -47,6 +47,18 @@ struct Matching: ~Copyable {
         texts[subscriptions[subscription].text].sub.kept
     }
 
+    /// Adds the members that say whose a subscription is and what it is called.
+    func appendSource(
+        of subscription: SubscriptionHandle,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        to buffer: inout ByteBuffer
+    ) {
+        sessions[self[subscription].session].appendSource(keyspace, to: &buffer)
+        buffer.append(#","sub":"#)
+        buffer.append(sub(of: subscription))
+    }
+
     /// The subscription among a client's that is called `sub`, given as JSON.
     func find(_ sub: Span<UInt8>, in set: borrowing SubscriptionSet) -> SubscriptionHandle? {
         guard let text = texts.find(sub) else { return nil }
@@ -159,8 +171,52 @@ struct Matching: ~Copyable {
         self.visits &+= UInt64(visits)
     }
 
-    /// Nobody was found: who asked may not know.
-    mutating func forgetFound() { found.removeAll() }
+    /// What naming an observer costs, in observers that are told an event meanwhile.
+    private static let stepsPerListed = 16
+
+    /// Leaves in `found` those whom a reply names that asks for the observers of a key; nobody where who asks
+    /// may not see it. Returns what that costs, in observers that are told an event meanwhile.
+    mutating func list(
+        _ key: Span<UInt8>,
+        _ observable: ObservableHandle?,
+        _ keyspace: inout Keyspace,
+        _ sessions: borrowing SessionTable,
+        _ isSelective: Bool,
+        isSeen: Bool
+    ) -> Int {
+        if let observable { refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective) }
+        find(key, observable, keyspace, sessions, isSelective: isSelective)
+        if !isSeen { found.removeAll() }
+        return found.count + min(found.count, Limits.listedObserversMax) * Self.stepsPerListed
+    }
+
+    /// Of those who were found as many as one reply names. Where those are not all, the ones that are
+    /// not up to date come first: they are what is looked for.
+    func listed(_ sessions: borrowing SessionTable) -> [SubscriptionHandle] {
+        guard found.count > Limits.listedObserversMax else { return found.all }
+        var (behind, live): ([SubscriptionHandle], [SubscriptionHandle]) = ([], [])
+        for subscription in found.all where behind.count < Limits.listedObserversMax {
+            let isBehind = sessions[self[subscription].session].isBehind
+            if self[subscription].state(isBehind: isBehind) != .live {
+                behind.append(subscription)
+            } else if live.count < Limits.listedObserversMax {
+                live.append(subscription)
+            }
+        }
+        return behind + live.prefix(Limits.listedObserversMax - behind.count)
+    }
+
+    /// Brings a key's list of observers up to date.
+    @inline(__always)
+    mutating func refreshObservers(
+        of observable: ObservableHandle,
+        _ keyspace: inout Keyspace,
+        _ sessions: borrowing SessionTable,
+        isSelective: Bool
+    ) {
+        guard keyspace[observable].observersGeneration != generation else { return }
+        rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+    }
 
     /// Makes a key's list of observers anew.
     @inline(never)

@@ -5,57 +5,95 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    mutating func subscribe(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let wanted = try patterns(of: request, line)
-        try access.checkPatterns(wanted, line, sessions[session])
-        let sub = try chooseSub(request, patterns: wanted.count, line, session)
-        for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
-        let filter = Filter(requests.decoder, line, revision: revision)
+    mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {
+        let (options, session) = (requests.decoder.options, asked.session)
+        let wanted = try requests.patterns(of: asked)
+        try Access.checkPatterns(wanted, asked.line, sessions[session])
+        let sub = try chooseSub(asked, patterns: wanted.count)
+        for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
+        let filter = Filter(requests.decoder, asked.line, revision: revision)
         try access.checkKept(filter?.bytes ?? 0, of: sessions[session])
-        let beginning = beginning(request, wanted, line)
+        let resumption = Resumption(asked, wanted, options)
+        let beginning = resumption.beginning(keyspace, durability, access)
         var snapshot: ValueSnapshot?
-        if beginning.isWhole, requests.decoder.options.initial {
-            snapshot = prepareSnapshot(of: wanted, filter, request, line, session)
+        if beginning.isWhole, options.initial {
+            snapshot = requests.prepareSnapshot(
+                for: asked,
+                of: wanted,
+                filter,
+                &keyspace,
+                &sessions,
+                &delivery,
+                &insight
+            )
             if snapshot == nil { return }
         }
         // What it knew before is not known here: only what it missed will have been told.
-        if beginning.isResumed == true { filter?.unsentRevision = requests.decoder.options.since }
-        let subscription = try register(sub, wanted, filter, line, session)
-        throttle(subscription, milliseconds: requests.decoder.options.every)
-        let emits = countEmits(of: wanted, request, line, session)
-        replyRegistered(subscription, request, line, isResumed: beginning.isResumed, emits)
+        if beginning.isResumed == true { filter?.unsentRevision = options.since }
+        let subscription = try register(sub, wanted, filter, asked)
+        throttle(subscription, milliseconds: options.every)
+        let emits = resumption.countEmits(keyspace, sessions[session])
+        replyRegistered(subscription, asked, isResumed: beginning.isResumed, emits)
         switch beginning {
-        case .remembered: oweMissed(of: wanted, line, subscription)
+        case .remembered:
+            openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: options.initial)
+            owe(resumption.missed(keyspace, sessions[session]), to: subscription)
         case .kept(let place):
-            let (since, initial) = (requests.decoder.options.since, requests.decoder.options.initial)
-            openBacklog(of: subscription).backlog.begin(at: since, owingSynced: initial)
-            beginReplay(subscription, from: place, after: since)
+            openBacklog(of: subscription).backlog.begin(at: options.since, owingSynced: options.initial)
+            beginReplay(subscription, from: place, after: options.since)
         case .fresh, .anew:
             guard let snapshot else { return }
             let isAnew = beginning.isResumed == false
-            let gone = isAnew ? goneKeys(of: wanted, request, line, for: session) : []
+            let gone = isAnew ? resumption.goneKeys(keyspace, sessions[session]) : []
             owe(snapshot, gone: gone, to: subscription)
         }
+    }
+
+    /// Owes the newest of each key that an observer missed, deleted ones too; then `synced`.
+    private mutating func owe(_ missed: [History.Entry], to subscription: SubscriptionHandle) {
+        for entry in missed {
+            if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
+            oweMissed(entry.observable, revision: entry.revision, to: subscription)
+        }
+        review(subscription)
+    }
+
+    /// Owes the values of a snapshot, the oldest first, and among them the deletes of keys that are `gone`; then
+    /// `synced`. Owed like anything else, so one of any size takes no more room than the outbox.
+    private mutating func owe(
+        _ snapshot: ValueSnapshot,
+        gone: [History.Entry],
+        to subscription: SubscriptionHandle
+    ) {
+        let (backlog, catchup) = openBacklog(of: subscription)
+        backlog.begin(at: revision, owingSynced: true)
+        backlog.takeOver(snapshot.backlog)
+        insert(snapshot.ownValues(keyspace), to: backlog)
+        for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
+        insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, to: backlog)
+        catchup.owedCount += backlog.keys.count
+        checkOwed(of: subscription)
+        review(subscription)
+    }
+
+    private mutating func insert(_ owed: [OwedKey], to backlog: Backlog) {
+        if owed.isEmpty { return }
+        for key in owed { keyspace[key.observable].owedBy += 1 }
+        backlog.keys.insert(owed)
     }
 
     /// Answers what a new subscription is called, from which revision on it is told, and where it
     /// asked for what it missed, whether that follows.
     mutating func replyRegistered(
         _ subscription: SubscriptionHandle,
-        _ request: Request,
-        _ line: Span<UInt8>,
+        _ asked: AskedRequest,
         isResumed: Bool? = nil,
         _ emits: EmitCount? = nil
     ) {
-        let session = matching[subscription].session
+        let session = asked.session
         if sessions[session].isBehind { awaitReply(subscription) }
         delivery.openReply(to: session, &sessions)
-        let id = request.id.bytes(of: line)
-        ReplyEncoder.appendStart(request.operation, id: id, to: &sessions[session].outbox.own)
+        ReplyEncoder.appendStart(asked.request.operation, id: asked.id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","sub":"#)
         sessions[session].outbox.own.append(matching.sub(of: subscription))
         sessions[session].outbox.own.append(#","revision":"#)
@@ -74,27 +112,19 @@ extension Hub {
         catchup.unanswered.append(subscription)
     }
 
-    mutating func unsubscribe(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let sub = Self.subText(request, line)
-        end(try subscription(request, line, of: session))
+    mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
+        let session = asked.session
+        end(try asked.subscription(of: session, matching, sessions))
         delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(
-            .unsubscribe,
-            id: request.id.bytes(of: line),
-            to: &sessions[session].outbox.own
-        )
+        ReplyEncoder.appendStart(.unsubscribe, id: asked.id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","sub":"#)
-        sessions[session].outbox.own.append(sub.bytes)
+        sessions[session].outbox.own.append(asked.sub.bytes)
         sessions[session].outbox.own.append("}\n")
     }
 
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionHandle) {
-        if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
+        noteDemand(of: subscription, -1)
         charge(subscription, traced: insight.tracing.patterns(of: subscription).count, -1)
         if matching[subscription].isTracer, let ticket = insight.removeTracer(subscription) {
             deadlines.cancel(ticket)
@@ -108,48 +138,20 @@ extension Hub {
         matching.remove(subscription)
     }
 
-    /// The patterns of a request, each of them well-formed and none twice.
-    func patterns(of request: Request, _ line: Span<UInt8>) throws(Refusal) -> [ByteRange] {
-        if request.has(.key) {
-            try Pattern.check(request.key, line)
-            return [request.key]
-        }
-        var wanted: [ByteRange] = []
-        for range in requests.decoder.patterns {
-            try Pattern.check(range, line)
-            let bytes = range.bytes(of: line)
-            if !Self.contains(bytes, among: wanted, of: line) { wanted.append(range) }
-        }
-        return wanted
-    }
-
-    private static func contains(
-        _ pattern: Span<UInt8>,
-        among wanted: [ByteRange],
-        of line: Span<UInt8>
-    ) -> Bool {
-        for range in wanted where range.bytes(of: line).isEqual(to: pattern) { return true }
-        return false
-    }
-
     /// The JSON of the sub that was asked for, or of the smallest free one.
-    mutating func chooseSub(
-        _ request: Request,
-        patterns count: Int,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) -> ByteBuffer {
-        try access.checkSubscriptions(of: sessions[session], patterns: count)
+    mutating func chooseSub(_ asked: AskedRequest, patterns count: Int) throws(Refusal) -> ByteBuffer {
+        let session = asked.session
+        try Access.checkSubscriptions(of: sessions[session], patterns: count)
         guard sessions[session].subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
-        if !request.has(.sub) {
+        if !asked.request.has(.sub) {
             var sub = ByteBuffer()
             sub.append(decimal: smallestFreeSub(of: session))
             return sub
         }
-        let sub = Self.subText(request, line)
-        if hasSubscription(sub, session) { throw .duplicate(sub, request) }
+        let sub = asked.sub
+        if hasSubscription(sub, session) { throw .duplicate(sub, asked.request) }
         return sub
     }
 
@@ -168,27 +170,26 @@ extension Hub {
         }
     }
 
-    static func subText(_ request: Request, _ line: Span<UInt8>) -> ByteBuffer {
-        var text = ByteBuffer()
-        let bytes = request.sub.bytes(of: line)
-        if request.subIsInteger { text.append(bytes) } else { JSONText.append(bytes, to: &text) }
-        return text
-    }
-
     mutating func register(
         _ sub: borrowing ByteBuffer,
         _ wanted: [ByteRange],
         _ filter: Filter?,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
+        _ asked: AskedRequest
     ) throws(Refusal) -> SubscriptionHandle {
+        let session = asked.session
         let subscription = matching.add(sub.bytes, of: session, requests.decoder.options, filter)
-        try attach(subscription, to: wanted, line, of: sessions[session].peer.user)
+        try attach(subscription, to: wanted, asked.line, of: sessions[session].peer.user)
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
         charge(subscription, traced: 0)
-        if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
+        noteDemand(of: subscription, 1)
         return subscription
+    }
+
+    /// A subscription has begun, or is about to end.
+    private mutating func noteDemand(of subscription: SubscriptionHandle, _ change: Int) {
+        if supervision.onDemand.isEmpty { return }
+        supervision.noteDemand(of: subscription, change, keyspace, matching, &sessions, &delivery, &deadlines)
     }
 
     /// Has a subscription observe what it wants, or frees it where keys would visit too many nodes.
@@ -205,7 +206,7 @@ extension Hub {
         guard matching.steps(of: user) > Limits.patternStepsMax else { return }
         matching.detach(subscription, of: user, &keyspace)
         matching.remove(subscription)
-        throw Refusal(.limit, Self.tooManySteps, hint: Self.fewerSteps)
+        throw Refusal(.limit, Self.tooManySteps, hint: Pattern.fewerSteps)
     }
 
     /// What a pattern costs that comes, in observers that are told an event meanwhile.
@@ -213,7 +214,6 @@ extension Hub {
 
     private static let tooManySteps =
         "with these patterns, finding who observes a key could take more than \(Limits.patternStepsMax) steps"
-    static let fewerSteps = "patterns whose * stand at ever different places take many; ** takes one"
 
     private func user(of subscription: SubscriptionHandle) -> UInt32 {
         sessions[matching[subscription].session].peer.user

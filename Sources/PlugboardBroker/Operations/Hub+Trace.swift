@@ -6,19 +6,16 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    mutating func trace(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let wanted = try patterns(of: request, line)
-        try access.checkPatterns(wanted, line, sessions[session])
-        let sub = try chooseSub(request, patterns: wanted.count, line, session)
-        let subscription = try register(sub, [], nil, line, session)
+    mutating func trace(_ asked: AskedRequest) throws(Refusal) {
+        let wanted = try requests.patterns(of: asked)
+        try Access.checkPatterns(wanted, asked.line, sessions[asked.session])
+        let sub = try chooseSub(asked, patterns: wanted.count)
+        let subscription = try register(sub, [], nil, asked)
         matching[subscription].isTracer = true
-        insight.addTracer(subscription, wanted.map { Array($0.bytes(of: line)) }, traceLimit(request))
+        let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
+        insight.addTracer(subscription, patterns, traceLimit(asked.request))
         charge(subscription, traced: wanted.count)
-        replyRegistered(subscription, request, line)
+        replyRegistered(subscription, asked)
     }
 
     /// How many events a trace has in a time, if the request says so.
@@ -46,21 +43,31 @@ extension Hub {
             return
         }
         refreshObservers(of: observable)
-        let (event, old) = (Event(operation), keyspace[observable].value)
         let observers = keyspace[observable].observers.all.map(\.subscription)
-        let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.noteMore() }
         insight.count(steps: listed.count * Self.stepsPerOutcome)
-        for subscription in listed
-        where sessions[matching[subscription].session].isOpen {
-            let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
-            let session = matching[subscription].session
+        let open = listed.filter { sessions[matching[$0].session].isOpen }
+        let outcomes = Outcome.all(
+            of: Event(operation),
+            key,
+            to: value,
+            for: open,
+            of: observers,
+            keyspace,
+            matching,
+            sessions,
+            &delivery,
+            phases,
+            durability
+        )
+        for (subscription, outcome) in zip(open, outcomes) {
             var text = ByteBuffer()
             text.append("{")
-            appendSource(of: subscription, to: &text)
-            append(outcome, to: &text)
-            insight.trace(text.bytes, client: sessions[session].client, isSent: outcome.isSent)
+            matching.appendSource(of: subscription, keyspace, sessions, to: &text)
+            outcome.append(keyspace, matching, sessions, to: &text)
+            let client = sessions[matching[subscription].session].client
+            insight.trace(text.bytes, client: client, isSent: outcome.isSent)
         }
     }
 
@@ -84,10 +91,8 @@ extension Hub {
         text.append(decimal: call.number)
         text.append("\"")
         if let server = call.service?.session {
-            text.append(#","server":{"client":"#)
-            text.append(decimal: sessions[server].client)
-            text.append(#","name":"#)
-            sessions[server].appendName(keyspace, to: &text)
+            text.append(#","server":{"#)
+            sessions[server].appendSource(keyspace, to: &text)
             text.append("}")
         }
         let now = deadlines.now

@@ -6,15 +6,13 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    mutating func write(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let planned = try plan(request, line, session)
-        if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
-        try make(planned, request, line, session, reason: nil)
-        replyWritten(request, line, session)
+    mutating func write(_ asked: AskedRequest) throws(Refusal) {
+        let planned = try plan(asked)
+        if asked.request.isDurable {
+            try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
+        }
+        try make(planned, asked, reason: nil)
+        replyWritten(asked)
     }
 
     /// Makes a publish, as nearly all writes are, with what is known of it: the key's hash, and who
@@ -29,7 +27,20 @@ extension Hub {
         by author: AuthorHandle?
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
-        let planned = try plan(.publish, request, key, line, hash: hash, session, isGuarded: isGuarded)
+        let planned = try WriteCheck.plan(
+            .publish,
+            request,
+            key,
+            line,
+            hash: hash,
+            session,
+            isGuarded: isGuarded,
+            &keyspace,
+            matching,
+            sessions,
+            access,
+            supervision
+        )
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         let value = request.value.bytes(of: line)
         if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
@@ -39,26 +50,25 @@ extension Hub {
         let writer = author ?? sessions[session].author(&keyspace)
         set(.publish, observable, value, request, session, writer, nil, isUnobserved: planned.isUnobserved)
         if request.isDurable {
-            replyWritten(request, line, session)
+            replyWritten(AskedRequest(request, line, from: session))
         } else if request.wantsReply {
-            replyDone(request, line, session)
+            replyDone(.publish, id: request.id.bytes(of: line), to: session)
         }
     }
 
     /// Makes a write that fits the state, or throws having changed nothing.
     mutating func make(
         _ planned: PlannedWrite,
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle,
+        _ asked: AskedRequest,
         reason: EventReason?
     ) throws(Refusal) {
-        if request.operation.combines { try combine(planned, request, line, session) }
+        let request = asked.request
+        if request.operation.combines { try combine(planned, asked) }
         let bytes = request.operation.combines ? requests.merged.count : request.value.count
         if request.operation != .emit {
             if !durability.hasRoom(for: bytes) {
                 do throws(Refusal) {
-                    try makeRoom(for: bytes, request.key.bytes(of: line))
+                    try makeRoom(for: bytes, asked.key)
                 } catch {
                     // What is deleted makes room, so that it may take some that is kept back.
                     guard request.operation == .delete, durability.hasOwnRoom else { throw error }
@@ -66,175 +76,100 @@ extension Hub {
             }
             keyspace.advance()
         }
-        let value = request.operation.combines ? requests.merged.bytes.kept : request.value.bytes(of: line)
-        commit(planned, request, value: value, line, session, reason: reason)
+        let value =
+            request.operation.combines
+            ? requests.merged.bytes.kept : request.value.bytes(of: asked.line)
+        commit(planned, asked, value: value, reason)
+    }
+
+    /// Why a write would be refused; nil where it would not. What a patch or a sum comes to is left in
+    /// `requests.merged`.
+    mutating func refusal(of write: AskedRequest) -> Refusal? {
+        do throws(Refusal) {
+            let planned = try plan(write)
+            if write.request.operation.combines { try combine(planned, write) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Makes all writes of a batch, or none.
+    mutating func writeBatch(_ asked: AskedRequest) throws(Refusal) {
+        try BatchCheck.plan(asked, &requests, &keyspace, matching, sessions, &access, supervision)
+        if asked.request.isDurable {
+            try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
+        }
+        let bytes = asked.line.count + requests.batch.mergedCount
+        if !durability.hasRoom(for: bytes) {
+            try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
+        }
+        if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
+        durability.beginBatch(revision: revision)
+        for index in requests.batch.writes.indices {
+            commitWrite(
+                at: index,
+                AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
+            )
+        }
+        durability.endBatch()
+        replyWritten(asked)
+    }
+
+    /// An observable that an earlier write of the batch made or let go of is looked up anew.
+    private mutating func commitWrite(at index: Int, _ write: AskedRequest) {
+        let hash = requests.batch.writes[index].hash
+        let planned = PlannedWrite(hash: hash, observable: keyspace.find(write.key, hash: hash))
+        let value =
+            write.request.operation.combines
+            ? requests.batch.value(at: index).kept : write.request.value.bytes(of: write.line)
+        commit(planned, write, value: value, nil)
     }
 
     /// Checks a write against the state, changing nothing.
-    mutating func plan(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) -> PlannedWrite {
-        let key = request.key.bytes(of: line)
-        let isGuarded = sessions[session].isGuarded
-        let hash = keyspace.hash(key)
-        return try plan(request.operation, request, key, line, hash: hash, session, isGuarded: isGuarded)
+    mutating func plan(_ asked: AskedRequest) throws(Refusal) -> PlannedWrite {
+        try WriteCheck.plan(asked, &keyspace, matching, sessions, access, supervision)
     }
 
-    /// The same, with the key, its hash, and whether its writer's rights have to be looked at.
-    @inline(always)
-    private mutating func plan(
-        _ operation: Operation,
-        _ request: Request,
-        _ key: Span<UInt8>,
-        _ line: Span<UInt8>,
-        hash: UInt64,
-        _ session: SessionHandle,
-        isGuarded: Bool
-    ) throws(Refusal) -> PlannedWrite {
-        let observable = keyspace.find(key, hash: hash)
-        var current: UInt64 = 0
-        var isUnobserved = false
-        if let observable {
-            let known = keyspace[observable].standing(asOf: matching.generation)
-            current = known.revision
-            isUnobserved = known.isUnobserved
-            if known.isReserved { try checkOwn(request, line, session) }
-        } else {
-            try checkNew(request, line, session)
-        }
-        if isGuarded {
-            try access.checkWrite(request, line, sessions[session])
-            if operation == .publish {
-                try checkQuota(request, line, observable, count: request.value.count, session)
-            }
-        }
-        if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
-        if operation == .delete, current == 0 { throw notFound(request, line, session) }
-        return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
-    }
-
-    /// Throws unless a key that nobody has named yet may be written; the supervisor may also write its own.
-    @inline(never)
-    private func checkNew(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        try Key.check(request.key, line)
-        if Key.isReserved(request.key.bytes(of: line)) { try checkOwn(request, line, session) }
+    private mutating func combine(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
+        try WriteCheck.combine(planned, asked, &requests, keyspace, sessions[asked.session], access)
     }
 
     /// Makes a checked write real. `value` is what the key gets, or what is emitted.
-    mutating func commit(
+    private mutating func commit(
         _ planned: PlannedWrite,
-        _ request: Request,
+        _ asked: AskedRequest,
         value: Span<UInt8>,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle,
-        reason: EventReason?
+        _ reason: EventReason?
     ) {
-        let author = sessions[session].author(&keyspace)
-        guard request.has(.origin) else {
-            return commit(planned, request, value: value, line, session, author, reason)
-        }
-        let elsewhere = keyspace.author(author, from: request.origin(of: line))
-        commit(planned, request, value: value, line, session, elsewhere, reason)
+        let author = sessions[asked.session].author(&keyspace)
+        guard asked.request.has(.origin) else { return commit(planned, asked, value: value, author, reason) }
+        let elsewhere = keyspace.author(author, from: asked.request.origin(of: asked.line))
+        commit(planned, asked, value: value, elsewhere, reason)
         keyspace.release(elsewhere)
     }
 
     /// The same in the name of an author.
     private mutating func commit(
         _ planned: PlannedWrite,
-        _ request: Request,
+        _ asked: AskedRequest,
         value: Span<UInt8>,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle,
         _ author: AuthorHandle,
         _ reason: EventReason?
     ) {
-        let key = request.key.bytes(of: line)
-        switch request.operation {
-        case .emit: emit(key, planned, value, request.cause, author, reason)
+        let (operation, cause) = (asked.request.operation, asked.request.cause)
+        switch operation {
+        case .emit: emit(asked.key, planned, value, cause, author, reason)
         case .delete:
             guard let observable = planned.observable else { return }
             if keyspace[observable].isReserved { dropReport(observable) }
-            delete(observable, by: author, cause: request.cause, reason: reason)
+            delete(observable, by: author, cause: cause, reason: reason)
         default:
             let observable =
                 planned.observable
-                ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
-            set(request.operation, observable, value, request, session, author, reason)
+                ?? keyspace.insert(asked.key, hash: planned.hash, valueCount: value.count)
+            set(operation, observable, value, asked.request, asked.session, author, reason)
         }
-    }
-
-    /// Throws where a value of `count` bytes would be too much for its writer's user.
-    private mutating func checkQuota(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ observable: ObservableHandle?,
-        count: Int,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        guard let account = sessions[session].clearance?.account else { return }
-        let own = observable.flatMap {
-            keyspace[$0].hasValue && keyspace.account(of: $0) === account
-                ? keptBytes(of: $0) : nil
-        }
-        let bytes = request.key.count + Author.bytes(of: request.origin(of: line)) + count
-        try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: bytes - (own ?? 0))
-    }
-
-    /// What of a key that has a value is counted for its writer's user.
-    func keptBytes(of observable: ObservableHandle) -> Int {
-        keyspace[observable].keptBytes + keyspace.authors.originBytes(keyspace[observable].writer)
-    }
-
-    /// A value is about to take the place of another, or of none.
-    @inline(never)
-    func charge(_ observable: ObservableHandle, count: Int, to author: AuthorHandle) {
-        discharge(observable)
-        guard !keyspace[observable].isReserved, let account = keyspace.authors.account(author) else { return }
-        account.keys += 1
-        account.kept += keyspace[observable].key.count + keyspace.authors[author].origin.count + count
-    }
-
-    /// A value is about to go.
-    @inline(never)
-    func discharge(_ observable: ObservableHandle) {
-        guard keyspace[observable].hasValue, !keyspace[observable].isReserved,
-            let account = keyspace.account(of: observable)
-        else { return }
-        account.keys -= 1
-        account.kept -= keptBytes(of: observable)
-    }
-
-    /// Makes the new value of a patch or a sum from the present one, in `requests.merged`.
-    mutating func combine(
-        _ planned: PlannedWrite,
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let (change, value) = (request.value.bytes(of: line), keyspace.value(of: planned.observable))
-        let field = request.field.bytes(of: line)
-        do throws(Refusal) {
-            if request.operation == .patch {
-                try requests.merge(change, atField: field, of: value)
-            } else {
-                try requests.add(change, toField: field, of: value)
-            }
-        } catch {
-            throw error.ofPart(request, at: planned.observable.map { keyspace[$0].revision } ?? 0)
-        }
-        let count = requests.merged.count
-        guard count > Limits.valueBytesMax else {
-            return try checkQuota(request, line, planned.observable, count: count, session)
-        }
-        let message =
-            "the new value would have \(count) bytes, a value has at most \(Limits.valueBytesMax)"
-        throw Refusal(.limit, message, at: request.value.start)
     }
 
     @inline(always)
@@ -259,14 +194,16 @@ extension Hub {
                 tellNews(.update, of: observable, to: value, by: author, cause, reason)
             }
         }
-        if access.counts { charge(observable, count: value.count, to: author) }
+        if access.counts { KeyCharge.charge(observable, count: value.count, to: author, keyspace) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
         if !change.isReserved { durability.noteGrowth(change.growth) }
         note(operation, observable, author, cause)
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
         }
-        if durability.isKept { record(observable, value, request, reason) }
+        if durability.isKept {
+            CommitRecording.record(observable, value, request, reason, keyspace, &durability, deadlines)
+        }
     }
 
     /// Deletes the value of a key under the present revision.
@@ -281,13 +218,15 @@ extension Hub {
         if !keyspace[observable].isReserved {
             durability.noteGrowth(-keyspace[observable].recordBytes)
         }
-        if access.counts { discharge(observable) }
+        if access.counts { KeyCharge.discharge(observable, keyspace) }
         keyspace.removeValue(of: observable, cause: cause, writer: author)
-        unbind(observable)
+        keyspace.unbind(observable, &deadlines)
         keyspace[observable].marks.reason = reason
         note(.delete, observable, author, cause)
         if let reason { keyspace.note(reason) }
-        if durability.isKept { recordDelete(of: observable, by: author, cause, reason) }
+        if durability.isKept {
+            CommitRecording.recordDelete(of: observable, by: author, cause, reason, keyspace, &durability)
+        }
         keyspace.keepForHistory(observable)
     }
 
@@ -334,13 +273,39 @@ extension Hub {
         keyspace.note(operation, observable, author, cause)
         if cause.isNamed { insight.noteReturns(&keyspace) }
     }
-}
 
-/// A write that was checked and can no longer fail.
-struct PlannedWrite: BitwiseCopyable {
-    let hash: UInt64
-    /// Nil: nobody has named this key yet.
-    let observable: ObservableHandle?
-    /// It is certain that nobody is to be told.
-    var isUnobserved = false
+    /// Makes sure that a write of a key can be kept, or refuses it. The broker's own keys are not kept.
+    @inline(never)
+    private mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>) throws(Refusal) {
+        if Key.isReserved(key) { return }
+        try durability.makeRoom(for: bytes, isBatch: false, revision: revision)
+    }
+
+    /// Answers a write, once the disk has it where that was asked for.
+    private mutating func replyWritten(_ asked: AskedRequest) {
+        let (request, session) = (asked.request, asked.session)
+        let sum = request.operation == .add ? requests.sum.bytes(of: requests.merged.bytes).kept : Span()
+        if request.isDurable {
+            sessions[session].awaitedWrites += 1
+            durability.awaitDisk(
+                request.operation,
+                from: sessions[session],
+                isTold: request.wantsReply,
+                revision: revision,
+                id: asked.id,
+                sum: sum
+            )
+        } else if request.wantsReply {
+            guard request.operation == .add else {
+                return replyDone(request.operation, id: asked.id, to: session)
+            }
+            delivery.openReply(to: session, &sessions)
+            ReplyEncoder.appendAdded(
+                id: asked.id,
+                revision: revision,
+                sum: sum,
+                to: &sessions[session].outbox.own
+            )
+        }
+    }
 }

@@ -11,7 +11,18 @@ extension Hub {
     /// Tells the first phases at once, up to the first that acknowledges; owes the others.
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
         let observers = keyspace[observable].observers.all.map(\.subscription)
-        let barrier = barrier(for: event, of: observable, observers, from: tail.old, to: tail.value)
+        let barrier = AckBarrier(
+            for: event,
+            of: observable,
+            observers,
+            from: tail.old,
+            to: tail.value,
+            keyspace,
+            matching,
+            sessions,
+            &delivery,
+            phases
+        )
         delivery.beginEvent()
         insight.count(events: observers.count)
         var isHeld = false
@@ -27,44 +38,6 @@ extension Hub {
         if let barrier, isHeld { close(observable, revision: tail.revision, barrier) }
     }
 
-    /// The first phase that has to acknowledge a write of a key before others are told of it; nil: none
-    /// has. The key may be one that nobody has named yet.
-    mutating func barrier(
-        for event: Event,
-        of observable: ObservableHandle?,
-        _ observers: [SubscriptionHandle],
-        from old: Span<UInt8>,
-        to value: Span<UInt8>
-    ) -> AckBarrier? {
-        guard event != .emit, observable.map({ keyspace[$0].hasAcknowledgers }) != false else {
-            return nil
-        }
-        // Who isn't told won't acknowledge, unless an earlier write that is still held.
-        let gate = observable.flatMap { phases.gate(of: $0) }
-        var acknowledging: [SubscriptionHandle] = []
-        for subscription in acknowledgers(among: observers) {
-            if delivery.concerns(event, from: old, to: value, matching[subscription].filter) {
-                acknowledging.append(subscription)
-            } else if gate != nil, let observable, isToBeTold(of: observable, subscription) {
-                acknowledging.append(subscription)
-            }
-        }
-        var phase = acknowledging.first.map { matching[$0].phase }
-        var earlier: [Acknowledger] = []
-        if let gate, gate.phase <= phase ?? .max {
-            earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
-            if !earlier.isEmpty { phase = gate.phase }
-        }
-        guard let phase else { return nil }
-        let told = acknowledging.filter { matching[$0].phase == phase }
-        return AckBarrier(phase: phase, told: told, earlier: earlier)
-    }
-
-    /// The observers that acknowledge, by phase.
-    private func acknowledgers(among observers: [SubscriptionHandle]) -> [SubscriptionHandle] {
-        observers.filter { matching[$0].acknowledges && sessions[matching[$0].session].isOpen }
-    }
-
     /// Waits for the observers of a phase.
     private mutating func close(_ observable: ObservableHandle, revision: UInt64, _ barrier: AckBarrier) {
         // Who writes on and on does not put off the end of the wait.
@@ -73,19 +46,15 @@ extension Hub {
         phases.close(observable, revision: revision, barrier, until: end, &keyspace, &deadlines)
     }
 
-    mutating func acknowledge(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
-    ) throws(Refusal) {
-        let subscription = try subscription(request, line, of: session)
+    mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
+        let subscription = try asked.subscription(of: asked.session, matching, sessions)
         guard matching[subscription].acknowledges else {
-            let sub = String(matching.sub(of: subscription))
-            let message = "subscription \(sub) does not acknowledge"
-            throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
+            let message = "subscription \(String(matching.sub(of: subscription))) does not acknowledge"
+            let hint = "subscribe with \"ack\":true"
+            throw Refusal(.conflict, message, hint: hint, at: asked.request.sub.start)
         }
         noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
-        if request.wantsReply { replyDone(request, line, session) }
+        if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 
     /// An observer has done its part up to a revision; one that ends has done all.
@@ -131,10 +100,10 @@ extension Hub {
         unacknowledged: HeldBytes?
     ) {
         refreshObservers(of: observable)
-        let later = acknowledgers(among: keyspace[observable].observers.all.map(\.subscription))
+        let observers = keyspace[observable].observers.all.map(\.subscription)
+        let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
             .filter { matching[$0].phase > gate.phase }
-        var told: [SubscriptionHandle] = []
-        for subscription in later where isToBeTold(of: observable, subscription) { told.append(subscription) }
+        let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }
         // Who isn't told of this write may still have to acknowledge one before it.
         let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
         let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
@@ -158,18 +127,6 @@ extension Hub {
         for subscription in free { review(subscription) }
         keyspace[observable].owedBy -= 1
         keyspace.removeIfUnneeded(observable)
-    }
-
-    /// Whether an observer that could not be told of a key yet will be; one without a filter is.
-    mutating func isToBeTold(
-        of observable: ObservableHandle,
-        _ subscription: SubscriptionHandle
-    ) -> Bool {
-        if matching[subscription].filter == nil { return true }
-        guard let backlog = matching[subscription].backlog else { return false }
-        return place(of: observable, in: backlog) != nil
-            || matching[subscription].delivery == .all
-                && backlog.lines.contains(keyHash: keyspace[observable].hash)
     }
 
     private mutating func note(

@@ -47,7 +47,7 @@ final class SupervisedPlugin {
 }
 
 /// The supervisor and its plugins.
-struct Supervision {
+struct Supervision: ~Copyable {
     /// The most plugins of a broker.
     static let pluginsMax = 1_024
 
@@ -151,6 +151,54 @@ extension Supervision {
         plugins[plugin.name] = nil
         all.removeAll { $0 === plugin }
         onDemand.removeAll { $0 === plugin }
+    }
+}
+
+extension Supervision {
+    /// Throws unless a client may call itself so.
+    func checkName(
+        _ name: Span<UInt8>,
+        at offset: Int,
+        _ session: borrowing Session
+    ) throws(Refusal) {
+        guard supervisor != nil else { return }
+        let wanted = String(name)
+        if let plugin = session.clearance?.plugin {
+            if plugin.name == wanted { return }
+            let message = "this is the plugin \"\(plugin.name)\", which can't call itself \"\(wanted)\""
+            throw Refusal(.forbidden, message, hint: "it has its name: hello isn't needed", at: offset)
+        }
+        guard isTaken(wanted), session.clearance?.isSupervisor != true else { return }
+        let message = "\"\(wanted)\" is the name of a plugin, which this client is not"
+        throw Refusal(.forbidden, message, hint: "plugboard plugins lists them", at: offset)
+    }
+
+    /// Throws unless a write to one of the broker's own keys is the supervisor's, of a plugin, and
+    /// can be understood.
+    @inline(never)
+    func checkOwn(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: borrowing Session
+    ) throws(Refusal) {
+        guard session.clearance?.isSupervisor == true,
+            request.key.bytes(of: line).starts(with: Self.pluginPrefix)
+        else { throw .reserved(request, line) }
+        if request.operation == .delete { return }
+        guard request.operation == .publish, request.has(.whileConnected) else {
+            let message = "how plugins are is published, while the one who knows is connected"
+            throw Refusal(.forbidden, message, hint: "say \"while\":\"connected\"", at: request.key.start)
+        }
+        let report = try PluginReport(request.value.bytes(of: line), at: request.value.start)
+        guard hasRoom(for: report.name) else {
+            let message = "there are at most \(Self.pluginsMax) plugins"
+            throw Refusal(.limit, message, at: request.key.start)
+        }
+    }
+
+    private static var pluginPrefix: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.plugins.").bytes }
     }
 }
 

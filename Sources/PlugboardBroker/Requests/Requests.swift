@@ -77,6 +77,22 @@ struct Requests: ~Copyable {
         try decoder.decodeUnusual(&line, into: &request)
     }
 
+    /// The patterns of a request, each of them well-formed and none twice.
+    func patterns(of asked: AskedRequest) throws(Refusal) -> [ByteRange] {
+        if asked.request.has(.key) {
+            try Pattern.check(asked.request.key, asked.line)
+            return [asked.request.key]
+        }
+        var wanted: [ByteRange] = []
+        for range in decoder.patterns {
+            try Pattern.check(range, asked.line)
+            let bytes = range.bytes(of: asked.line)
+            let isKnown = wanted.contains { $0.bytes(of: asked.line).isEqual(to: bytes) }
+            if !isKnown { wanted.append(range) }
+        }
+        return wanted
+    }
+
     // MARK: Publishes in a row
 
     /// Has the publish that was just read wait.
@@ -134,26 +150,97 @@ struct Requests: ~Copyable {
     /// Whether any request is put off, or anything is to be forgotten.
     var areWaiting: Bool { !walks.isEmpty || isForgetting }
 
-    /// What one slice may do.
-    var allowance: SliceAllowance { SliceAllowance(visits: visitsMax, keys: visitsMax) }
-
     /// Tests look at fewer keys in a slice.
     mutating func limitSlices(visits: Int) { visitsMax = visits }
 
-    /// Goes on with a search for a slice. Returns whether it is done, and how many keys it looked at.
-    func goOn(
-        with search: inout KeySearch,
-        _ keyspace: borrowing Keyspace
-    ) -> (isDone: Bool, visits: Int) {
-        var visits = visitsMax
-        let isDone = search.goOn(keyspace, &visits)
-        return (isDone, visitsMax - visits)
+    /// The keys that a search finds. Nil where that takes longer than others can wait: then the request is put
+    /// off, so that it must not have changed anything yet, and is executed again.
+    mutating func look(
+        for asked: AskedRequest,
+        _ search: consuming KeySearch,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: inout SessionTable,
+        _ insight: inout Insight
+    ) -> [ObservableHandle]? {
+        if case .keys(let search)? = finished?.work { return search.present(in: keyspace) }
+        if goOn(with: &search, keyspace, &insight) { return search.present(in: keyspace) }
+        putOff(asked, .keys(search), &sessions)
+        return nil
+    }
+
+    /// The values that a subscription begins with, owed already. Nil where the request is put off.
+    mutating func prepareSnapshot(
+        for asked: AskedRequest,
+        of wanted: [ByteRange],
+        _ filter: Filter?,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ insight: inout Insight
+    ) -> ValueSnapshot? {
+        if case .snapshot(let snapshot)? = finished?.work { return snapshot }
+        let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
+        let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].clearance, filter, keyspace)
+        if goOn(with: snapshot, &keyspace, &delivery, &insight) { return snapshot }
+        putOff(asked, .snapshot(snapshot), &sessions)
+        return nil
     }
 
     /// Puts off the request under way, behind those that wait.
-    mutating func putOff(_ walk: Walk) {
+    private mutating func putOff(_ asked: AskedRequest, _ work: WalkWork, _ sessions: inout SessionTable) {
+        sessions[asked.session].isBusy = true
+        let walk = Walk(asked, number: sessions[asked.session].line, work)
         swap(&walk.decoder, &decoder)
         walks.append(walk)
+    }
+
+    /// What looking at a key costs, and owing it, in observers that are told an event meanwhile.
+    private static let stepsPerVisit = 16
+
+    /// Goes on with a request for a slice. Returns whether it can be executed.
+    mutating func goOn(
+        with walk: Walk,
+        _ keyspace: inout Keyspace,
+        _ delivery: inout Delivery,
+        _ insight: inout Insight
+    ) -> Bool {
+        switch walk.work {
+        case .keys(var search):
+            let isDone = goOn(with: &search, keyspace, &insight)
+            walk.work = .keys(search)
+            return isDone
+        case .snapshot(let snapshot):
+            guard snapshot.isLost(keyspace) else {
+                return goOn(with: snapshot, &keyspace, &delivery, &insight)
+            }
+            abandonSnapshot(of: walk)
+            walk.work = .snapshot(snapshot.anew(keyspace))
+            return false
+        }
+    }
+
+    private func goOn(
+        with search: inout KeySearch,
+        _ keyspace: borrowing Keyspace,
+        _ insight: inout Insight
+    ) -> Bool {
+        var visits = visitsMax
+        let isDone = search.goOn(keyspace, &visits)
+        insight.count(steps: (visitsMax - visits) * Self.stepsPerVisit)
+        return isDone
+    }
+
+    private func goOn(
+        with snapshot: ValueSnapshot,
+        _ keyspace: inout Keyspace,
+        _ delivery: inout Delivery,
+        _ insight: inout Insight
+    ) -> Bool {
+        var rest = SliceAllowance(visits: visitsMax, keys: visitsMax)
+        let isDone = snapshot.goOn(&keyspace, &delivery, &rest)
+        let done = max(0, visitsMax - rest.visits) + max(0, visitsMax - rest.keys)
+        insight.count(steps: done * Self.stepsPerVisit)
+        return isDone
     }
 
     /// The request whose turn it is.
@@ -199,18 +286,18 @@ struct Requests: ~Copyable {
     /// Whether something is to be forgotten.
     var isForgetting: Bool { !abandoned.isEmpty }
 
-    /// Forgets some of it. Returns how many keys.
-    mutating func forgetAbandoned(_ keyspace: inout Keyspace) -> Int {
+    /// Forgets some of it.
+    mutating func forgetAbandoned(_ keyspace: inout Keyspace, _ insight: inout Insight) {
         var count = 0
+        defer { insight.count(steps: count * Self.stepsPerVisit) }
         while let backlog = abandoned.last {
             while count < visitsMax, let place = backlog.keys.front {
                 backlog.takeBack(place, &keyspace)
                 count += 1
             }
             if backlog.keys.isEmpty { abandoned.removeLast() }
-            if count >= visitsMax { return count }
+            if count >= visitsMax { return }
         }
-        return count
     }
 
     func checkInvariants(

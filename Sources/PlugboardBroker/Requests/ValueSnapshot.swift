@@ -13,7 +13,7 @@ final class ValueSnapshot {
     /// What is owed so far, the oldest first.
     let backlog = Backlog()
     /// Of the broker's own keys no history is kept: they are owed at the end.
-    private(set) var ownKeys: [ObservableHandle] = []
+    private var ownKeys: [ObservableHandle] = []
     /// What it found out may be wrong: what the client may see has changed.
     var isOutdated = false
     private let filter: Filter?
@@ -71,10 +71,21 @@ final class ValueSnapshot {
         }
     }
 
-    /// A broker's own key is still to be told.
-    func isWanted(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
-        keyspace.contains(observable) && search.isWanted(observable, keyspace)
-            && backlog.keys.find(observable) == nil
+    /// The broker's own values among those that were found, as they are now.
+    func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
+        var wanted: [ObservableHandle] = []
+        for key in ownKeys
+        where keyspace.contains(key) && search.isWanted(key, keyspace) && backlog.keys.find(key) == nil {
+            wanted.append(key)
+        }
+        var runs = KeyRuns()
+        runs.append(wanted, keyspace)
+        var own: [OwedKey] = []
+        while let key = runs.popFirst(keyspace) {
+            if own.last?.observable == key.observable { continue }
+            own.append(OwedKey(key.observable, revision: key.revision, .nothing))
+        }
+        return own
     }
 
     private func beginRound(_ keyspace: borrowing Keyspace) {

@@ -21,14 +21,8 @@ final class Walk {
     var decoder = RequestDecoder()
     var work: WalkWork
 
-    init(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        number: UInt64,
-        from session: SessionHandle,
-        _ work: WalkWork
-    ) {
-        (self.request, self.number, self.session, self.work) = (request, number, session, work)
-        self.line = Array(line)
+    init(_ asked: AskedRequest, number: UInt64, _ work: WalkWork) {
+        (request, session, self.number, self.work) = (asked.request, asked.session, number, work)
+        line = Array(asked.line)
     }
 }

@@ -5,33 +5,52 @@
 import PlugboardMemory
 import PlugboardWire
 
-extension Hub {
+extension Supervision {
     // MARK: Observers
 
     /// A subscription has begun, or is about to end.
     @inline(never)
-    mutating func noteDemand(of subscription: SubscriptionHandle, _ change: Int) {
-        for plugin in supervision.onDemand where isObserver(subscription, of: plugin) {
+    func noteDemand(
+        of subscription: SubscriptionHandle,
+        _ change: Int,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ deadlines: inout Deadlines
+    ) {
+        for plugin in onDemand {
+            guard isObserver(subscription, of: plugin, keyspace, matching, sessions) else { continue }
             plugin.demand?.observers += change
-            weigh(plugin)
+            weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
         }
     }
 
     /// Counts the observers of a plugin anew. Those of a client that is being closed count until they
     /// end, as that is when they are taken off.
-    func countObservers(of plugin: SupervisedPlugin) -> Int {
+    func countObservers(
+        of plugin: SupervisedPlugin,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) -> Int {
         var count = 0
         for slot in 0..<sessions.slotCount {
             guard let session = sessions.inSlot(slot) else { continue }
-            for subscription in sessions[session].subscriptions.list.all
-            where isObserver(subscription, of: plugin) {
-                count += 1
+            for subscription in sessions[session].subscriptions.list.all {
+                if isObserver(subscription, of: plugin, keyspace, matching, sessions) { count += 1 }
             }
         }
         return count
     }
 
-    private func isObserver(_ subscription: SubscriptionHandle, of plugin: SupervisedPlugin) -> Bool {
+    private func isObserver(
+        _ subscription: SubscriptionHandle,
+        of plugin: SupervisedPlugin,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) -> Bool {
         let clearance = sessions[matching[subscription].session].clearance
         guard let demand = plugin.demand, clearance?.isSupervisor != true, clearance?.plugin !== plugin else {
             return false
@@ -49,34 +68,42 @@ extension Hub {
         return false
     }
 
-    /// A plugin is being asked something: it isn't idle.
-    func noteAsked(_ session: SessionHandle, at time: UInt64) {
-        sessions[session].clearance?.plugin?.demand?.quietSince = time
-    }
-
     // MARK: The supervisor
 
     /// Goes by what was said of a plugin that is started on demand.
-    mutating func renewDemand(of plugin: SupervisedPlugin) {
+    func renewDemand(
+        of plugin: SupervisedPlugin,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ deadlines: inout Deadlines
+    ) {
         guard let demand = plugin.demand else { return }
-        demand.observers = countObservers(of: plugin)
+        demand.observers = countObservers(of: plugin, keyspace, matching, sessions)
         if demand.isRunning, !demand.isWanted {
             // Started by hand: it is idle from now on.
             demand.isWanted = true
             demand.quietSince = deadlines.now
         } else if plugin.process == nil, plugin.isNeeded, demand.isWanted {
-            tellDemand(plugin)
+            tellDemand(plugin, at: keyspace.revision, &sessions, &delivery)
         }
-        weigh(plugin)
+        weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
     }
 
     /// Tells the supervisor when a plugin becomes wanted, and looks at it later when it isn't any more.
-    mutating func weigh(_ plugin: SupervisedPlugin) {
+    func weigh(
+        _ plugin: SupervisedPlugin,
+        at revision: UInt64,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ deadlines: inout Deadlines
+    ) {
         guard let demand = plugin.demand else { return }
         if plugin.isNeeded {
             if demand.isWanted { return }
             demand.isWanted = true
-            return tellDemand(plugin)
+            return tellDemand(plugin, at: revision, &sessions, &delivery)
         }
         guard demand.isWanted, !demand.isTimed else { return }
         demand.isTimed = true
@@ -85,22 +112,29 @@ extension Hub {
     }
 
     /// A while ago nobody wanted a plugin.
-    mutating func checkIdle(_ number: Int, now: UInt64) {
-        guard let plugin = supervision.plugin(number), let demand = plugin.demand else { return }
+    func checkIdle(
+        _ number: Int,
+        now: UInt64,
+        at revision: UInt64,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ deadlines: inout Deadlines
+    ) {
+        guard let plugin = plugin(number), let demand = plugin.demand else { return }
         demand.isTimed = false
         guard demand.isWanted, !plugin.isNeeded else { return }
-        if isBusy(plugin) { demand.quietSince = now }
+        if isBusy(plugin, sessions) { demand.quietSince = now }
         guard now >= demand.quietSince + demand.idleNanoseconds else {
             demand.isTimed = true
             deadlines.add(at: demand.quietSince + demand.idleNanoseconds, .idle(plugin: number))
             return
         }
         demand.isWanted = false
-        tellDemand(plugin)
+        tellDemand(plugin, at: revision, &sessions, &delivery)
     }
 
     /// Whether it has yet to answer something.
-    private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
+    private func isBusy(_ plugin: SupervisedPlugin, _ sessions: borrowing SessionTable) -> Bool {
         for slot in 0..<sessions.slotCount {
             guard let session = sessions.inSlot(slot), sessions[session].clearance?.plugin === plugin,
                 let duties = sessions[session].duties
@@ -110,10 +144,15 @@ extension Hub {
         return false
     }
 
-    private mutating func tellDemand(_ plugin: SupervisedPlugin) {
-        guard let reporter = supervision.reporter, let demand = plugin.demand else { return }
+    private func tellDemand(
+        _ plugin: SupervisedPlugin,
+        at revision: UInt64,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        guard let reporter, let demand = plugin.demand else { return }
         var event = delivery.takeLine()
         EventEncoder.appendDemand(plugin: plugin.name, isWanted: demand.isWanted, to: &event)
-        send(event, to: reporter)
+        delivery.send(event, to: reporter, at: revision, &sessions)
     }
 }

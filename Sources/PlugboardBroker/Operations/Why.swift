@@ -4,66 +4,92 @@
 import PlugboardMemory
 import PlugboardWire
 
-extension Hub {
-    mutating func why(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle
+/// `why`.
+enum Why {
+    static func perform(
+        _ asked: AskedRequest,
+        _ limit: Int,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ isSelective: Bool
     ) throws(Refusal) {
-        let key = request.key.bytes(of: line)
-        try access.checkSeen(request, line, sessions[session])
-        guard let observable = keyspace.find(key),
+        let session = asked.session
+        try Access.checkSeen(asked.request, asked.line, sessions[session])
+        guard let observable = keyspace.find(asked.key),
             keyspace[observable].hasValue || keyspace.lastEntry(of: observable) != nil
         else {
-            try Key.check(request.key, line)
-            throw notFound(request, line, session)
+            try Key.check(asked.request.key, asked.line)
+            throw .notFound(asked.request, asked.line, for: sessions[session].clearance, &keyspace)
         }
-        let limit = request.has(.limit) ? requests.decoder.options.limit : Limits.chainStepsDefault
+        let limit = asked.request.has(.limit) ? limit : Limits.chainStepsDefault
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)
-        ReplyEncoder.appendStart(.why, id: request.id.bytes(of: line), to: &reply)
+        ReplyEncoder.appendStart(.why, id: asked.id, to: &reply)
         reply.append(#","key":""#)
-        reply.append(key)
+        reply.append(asked.key)
         reply.append(#"","chain":["#)
-        let end = appendChain(of: observable, limit: limit, for: session, to: &reply)
+        var chain = CauseChain(for: session, isSelective: isSelective)
+        let end = chain.append(of: observable, limit: limit, &keyspace, &matching, sessions, to: &reply)
         reply.append("]")
         reply.append(end.member)
         reply.append("}\n")
         sessions.giveBack(reply, to: session)
     }
+}
+
+/// The chain of one answer.
+private struct CauseChain {
+    private let session: SessionHandle
+    private let isSelective: Bool
+    /// How many observers may still be asked about.
+    private var checks = ChainEnd.checksMax
+
+    init(for session: SessionHandle, isSelective: Bool) {
+        (self.session, self.isSelective) = (session, isSelective)
+    }
 
     /// Adds the steps, newest first. A step that the client may not see is as good as forgotten.
-    private mutating func appendChain(
+    mutating func append(
         of observable: ObservableHandle,
         limit: Int,
-        for session: SessionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: borrowing SessionTable,
         to buffer: inout ByteBuffer
     ) -> ChainEnd {
-        guard let newest = newestEntry(of: observable) else {
-            appendForgottenStep(observable, to: &buffer)
+        guard var current = newestEntry(of: observable, keyspace) else {
+            appendForgottenStep(observable, keyspace, to: &buffer)
             // The broker's own writes are not remembered, and have no cause.
             return keyspace[observable].isReserved ? .root : .truncated
         }
-        var checks = ChainEnd.checksMax
-        var current = newest
-        appendStep(current, to: &buffer)
+        appendStep(current, keyspace, to: &buffer)
         for _ in 1..<max(1, limit) {
-            guard let cause = cause(of: current, &checks) else { return end(at: current) }
-            guard isSeen(cause, by: session) else { return .truncated }
+            guard let cause = cause(of: current, &keyspace, &matching, sessions) else {
+                return end(at: current, keyspace)
+            }
+            guard isSeen(cause, keyspace, sessions) else { return .truncated }
             buffer.append(",")
-            appendStep(cause, to: &buffer)
+            appendStep(cause, keyspace, to: &buffer)
             current = cause
         }
-        guard let cause = cause(of: current, &checks) else { return end(at: current) }
-        return isSeen(cause, by: session) ? .more : .truncated
+        guard let cause = cause(of: current, &keyspace, &matching, sessions) else {
+            return end(at: current, keyspace)
+        }
+        return isSeen(cause, keyspace, sessions) ? .more : .truncated
     }
 
-    private func isSeen(_ number: UInt64, by session: SessionHandle) -> Bool {
+    private func isSeen(
+        _ number: UInt64,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable
+    ) -> Bool {
         sessions[session].authorize(.subscribe, keyspace[keyspace.history[number].observable].key)
     }
 
     /// The entry of the write that a key's value is from, or of its last delete or emit.
-    private func newestEntry(of observable: ObservableHandle) -> UInt64? {
+    private func newestEntry(of observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> UInt64? {
         guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
         guard
             let last = keyspace.history.last(
@@ -89,14 +115,19 @@ extension Hub {
 
     /// The entry that caused another: of several with one revision the last that the writer
     /// was told of, as far as that can still be said.
-    private mutating func cause(of number: UInt64, _ checks: inout Int) -> UInt64? {
+    private mutating func cause(
+        of number: UInt64,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: borrowing SessionTable
+    ) -> UInt64? {
         guard let last = keyspace.history.cause(of: number) else { return nil }
         let candidates = keyspace.history.shared(with: last)
         if candidates.count == 1 { return last }
         let author = keyspace.history[number].author
-        for candidate in candidates
-        where isObserved(keyspace.history[candidate].observable, by: author, &checks) {
-            return candidate
+        for candidate in candidates {
+            let observable = keyspace.history[candidate].observable
+            if isObserved(observable, by: author, &keyspace, &matching, sessions) { return candidate }
         }
         return last
     }
@@ -104,10 +135,12 @@ extension Hub {
     private mutating func isObserved(
         _ observable: ObservableHandle,
         by author: AuthorHandle,
-        _ checks: inout Int
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: borrowing SessionTable
     ) -> Bool {
         guard checks > 0 else { return false }
-        refreshObservers(of: observable)
+        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
         let client = keyspace.authors[author].client
         let count = min(checks, keyspace[observable].observers.count)
         checks -= 1 + count
@@ -119,14 +152,14 @@ extension Hub {
     }
 
     /// Why a chain goes no further at an entry.
-    private func end(at number: UInt64) -> ChainEnd {
+    private func end(at number: UInt64, _ keyspace: borrowing Keyspace) -> ChainEnd {
         guard let cause = keyspace.history[number].cause.revision, keyspace.history.completeSince > 0 else {
             return .root
         }
         return cause <= keyspace.history.completeSince ? .truncated : .root
     }
 
-    private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
+    private func appendStep(_ number: UInt64, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         let entry = keyspace.history[number]
         buffer.append(#"{"key":""#)
         buffer.append(keyspace[entry.observable].key)
@@ -145,7 +178,11 @@ extension Hub {
     }
 
     /// The step of a value that is older than the history: when and how is not known any more.
-    private func appendForgottenStep(_ observable: ObservableHandle, to buffer: inout ByteBuffer) {
+    private func appendForgottenStep(
+        _ observable: ObservableHandle,
+        _ keyspace: borrowing Keyspace,
+        to buffer: inout ByteBuffer
+    ) {
         buffer.append(#"{"key":""#)
         buffer.append(keyspace[observable].key)
         buffer.append(#"","revision":"#)

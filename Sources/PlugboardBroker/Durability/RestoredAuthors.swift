@@ -1,0 +1,142 @@
+// What a journal holds becomes the state again, record by record.
+
+import PlugboardJournal
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+
+/// The writers that a journal names, none of whom is connected any more.
+struct RestoredAuthors: ~Copyable {
+    private var known: [[UInt8]: AuthorHandle] = [:]
+    /// Most records are by who wrote the one before.
+    private var last: AuthorHandle?
+
+    init() {}
+
+    /// The author with a name and an origin, given as JSON, and of a user where that is counted.
+    mutating func author(
+        _ name: Span<UInt8>,
+        from origin: Span<UInt8>,
+        _ account: UserAccount? = nil,
+        _ keyspace: inout Keyspace
+    ) -> AuthorHandle {
+        if let last, origin.isEmpty, keyspace.authors[last].name.isEqual(to: name),
+            keyspace.authors[last].origin.isEmpty, keyspace.authors[last].presence.account === account
+        {
+            return last
+        }
+        var key = Array(name) + Array(origin)
+        if let account { key += [0] + Array("\(account.user)".utf8) }
+        let author = known[key] ?? Self.make(name, origin, account, &keyspace)
+        known[key] = author
+        last = author
+        return author
+    }
+
+    /// Takes a record of an earlier broker into an empty bus.
+    mutating func restore(
+        _ record: RecordLine,
+        _ line: Span<UInt8>,
+        _ keyspace: inout Keyspace,
+        _ access: inout Access,
+        _ durability: inout Durability,
+        _ deadlines: inout Deadlines
+    ) {
+        let key = record.key.bytes(of: line)
+        let hash = keyspace.hash(key)
+        let known = keyspace.find(key, hash: hash)
+        let account = record.user.map { access.restoredAccount(of: $0) }
+        let (name, origin) = (record.by.bytes(of: line), record.origin.bytes(of: line))
+        let author = author(name, from: origin, account, &keyspace)
+        guard record.kind == .update else {
+            let observable = known ?? keyspace.insert(key, hash: hash)
+            return forget(observable, record, author, &keyspace, access, &durability, &deadlines)
+        }
+        let observable = known ?? keyspace.insert(key, hash: hash, valueCount: record.value.count)
+        durability.noteGrowth(keyspace[observable].growth(to: record.value.count))
+        if access.counts { KeyCharge.charge(observable, count: record.value.count, to: author, keyspace) }
+        let value = record.value.bytes(of: line)
+        keyspace.set(observable, value, revision: record.revision, cause: record.cause, writer: author)
+        Self.remember(.publish, observable, author, record, &keyspace)
+        keyspace[observable].marks.reason = record.reason
+        if record.isWhileConnected || record.expires > 0 || keyspace[observable].marks.bond != nil {
+            Self.restoreLifetime(of: observable, record, &keyspace, &deadlines)
+        }
+    }
+
+    private func forget(
+        _ observable: ObservableHandle,
+        _ record: RecordLine,
+        _ author: AuthorHandle,
+        _ keyspace: inout Keyspace,
+        _ access: borrowing Access,
+        _ durability: inout Durability,
+        _ deadlines: inout Deadlines
+    ) {
+        if keyspace[observable].hasValue {
+            keyspace.unbind(observable, &deadlines)
+            durability.noteGrowth(-keyspace[observable].recordBytes)
+            if access.counts { KeyCharge.discharge(observable, keyspace) }
+        }
+        keyspace.removeValue(of: observable, cause: record.cause, writer: author)
+        keyspace[observable].marks.reason = record.reason
+        Self.remember(.delete, observable, author, record, &keyspace)
+    }
+
+    /// The history goes on where an earlier broker's writes are known one by one: behind the
+    /// snapshot. Of a patch the journal has the result.
+    private static func remember(
+        _ operation: Operation,
+        _ observable: ObservableHandle,
+        _ author: AuthorHandle,
+        _ record: RecordLine,
+        _ keyspace: inout Keyspace
+    ) {
+        if !record.isOfSnapshot { keyspace.restore(operation, observable, author, record) }
+    }
+
+    /// A connection that a value was to last as long as has ended with the broker; time went on.
+    private static func restoreLifetime(
+        of observable: ObservableHandle,
+        _ record: RecordLine,
+        _ keyspace: inout Keyspace,
+        _ deadlines: inout Deadlines
+    ) {
+        keyspace.unbind(observable, &deadlines)
+        if record.isWhileConnected {
+            let legacy = keyspace.makeLegacy()
+            _ = keyspace.bind(observable, to: legacy)
+            _ = keyspace.end(legacy)
+            return
+        }
+        guard record.expires > 0 else { return }
+        // Where the clock was set back meanwhile, it is no longer than was left when it was written.
+        let now = max(deadlines.timeOfDay, record.when)
+        let bond = keyspace.bind(observable, to: nil)
+        let time = Deadlines.time(
+            milliseconds: record.expires > now ? record.expires - now : 0,
+            after: deadlines.now
+        )
+        keyspace.note(
+            deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)),
+            ofBondAt: bond
+        )
+    }
+
+    /// No more will be asked for: each stays for as long as a value or the history names it.
+    consuming func release(_ keyspace: inout Keyspace) {
+        for author in known.values { keyspace.release(author) }
+    }
+
+    private static func make(
+        _ name: Span<UInt8>,
+        _ origin: Span<UInt8>,
+        _ account: UserAccount?,
+        _ keyspace: inout Keyspace
+    ) -> AuthorHandle {
+        let presence = Presence(client: 0, account: account)
+        presence.end()
+        let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
+        return keyspace.makeAuthor(name: characters.span, origin: origin, presence: presence)
+    }
+}

@@ -1,0 +1,258 @@
+// What always holds between two turns: each structure says it of itself, and here is what
+// they say of each other. Found by counting anew, in time that grows with the state, so it is
+// asked after each turn of a simulation and now and then in a debug build, never in a release.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// What is checked of a hub as a whole.
+enum HubInvariants {
+    /// Looks at the whole state, between two turns. Throws the first thing that doesn't hold.
+    static func check(_ hub: borrowing Hub) throws(BrokenInvariant) {
+        var living = Living()
+        try hub.sessions.checkInvariants(&living)
+        try hub.keyspace.checkInvariants(&living, hub.deadlines, legacies(living, hub))
+        try hub.deadlines.checkInvariants()
+        try checkSubscriptions(living, hub)
+        try checkKeys(living, hub)
+        try checkDelivery(living, hub)
+        try checkCalls(living, hub)
+        try checkDeadlines(living, hub)
+        try hub.access.checkInvariants(foundUse(living, hub))
+        try hub.keyspace.checkAuthors(living, signatures(living, hub))
+        try hub.durability.checkInvariants(living, hub.sessions, hub.matching)
+        try checkTurn(living, hub)
+    }
+
+    // MARK: Subscriptions
+
+    private static func checkSubscriptions(_ living: borrowing Living, _ hub: borrowing Hub)
+        throws(BrokenInvariant)
+    {
+        for session in living.sessions {
+            try hub.sessions[session].subscriptions.checkInvariants(of: session, hub.matching)
+        }
+        let always = Invariants(of: "Session")
+        for session in living.sessions {
+            let found = hub.sessions[session].subscriptions.list.all.count { !hub.matching[$0].isDirect }
+            let (client, stated) = (
+                "client \(hub.sessions[session].client)", Int(hub.sessions[session].indirectCount)
+            )
+            try always.agree("it counts what can't be told at once", stated, found, of: client)
+        }
+        try hub.matching.checkInvariants(living, hub.keyspace, hub.sessions, isSelective: hub.isSelective)
+        try hub.insight.checkInvariants(living, hub.matching)
+        try rhythmsAreKept(living, hub)
+    }
+
+    private static func rhythmsAreKept(_ living: borrowing Living, _ hub: borrowing Hub)
+        throws(BrokenInvariant)
+    {
+        for subscription in living.subscriptions {
+            guard let ticket = hub.matching[subscription].backlog?.window?.ticket else { continue }
+            let isTimed = hub.deadlines.deadline(of: ticket) == .window(subscription)
+            let name = "subscription \(hub.matching[subscription].serial)"
+            try Invariants(of: "Window").hold("the deadline of a rhythm is there", isTimed, of: name)
+        }
+    }
+
+    // MARK: Keys
+
+    private static func checkKeys(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
+        let always = Invariants(of: "Hub")
+        var bytes = 0
+        for observable in living.observables {
+            if !hub.keyspace[observable].isReserved { bytes += hub.keyspace[observable].recordBytes }
+        }
+        try always.agree("it counts the bytes of their records", hub.durability.liveBytes, bytes)
+    }
+
+    // MARK: Deadlines
+
+    /// What clients that live would leave behind.
+    private static func legacies(_ living: borrowing Living, _ hub: borrowing Hub) -> [LegacyHandle] {
+        living.sessions.compactMap { hub.sessions[$0].legacy }
+    }
+
+    /// Who refers to authors beside values and the history: clients and the broker itself.
+    private static func signatures(_ living: borrowing Living, _ hub: borrowing Hub) -> [AuthorHandle] {
+        [hub.insight.author] + living.sessions.compactMap { hub.sessions[$0].signature }
+    }
+
+    /// What falls due is what somebody waits for, and no more.
+    private static func checkDeadlines(_ living: borrowing Living, _ hub: borrowing Hub)
+        throws(BrokenInvariant)
+    {
+        let always = Invariants(of: "Deadlines")
+        var due = DueCounts()
+        for deadline in hub.deadlines.all { due.note(deadline) }
+        var ticking = 0
+        for subscription in living.subscriptions
+        where hub.matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
+        try always.agree("one for each gate", due.gates, hub.phases.count)
+        try always.agree("one for each rhythm that ticks", due.windows, ticking)
+        let resting = hub.insight.tracing.tracers.count { $0.isResting }
+        try always.agree("one for each tracer that rests", due.traces, resting)
+        try always.agree("one for each call", due.calls, hub.calls.count)
+        try always.agree("one for each bond to a time", due.expiries, hub.keyspace.timedCount)
+        try always.agree("one while keys of the departed are to go", due.ends, hub.keyspace.isEnding ? 1 : 0)
+        try always.agree("one while the broker is watched", due.ownStates, hub.insight.isWatched ? 1 : 0)
+    }
+
+    // MARK: What is owed
+
+    /// Looks at all that is owed.
+    private static func checkDelivery(_ living: borrowing Living, _ hub: borrowing Hub)
+        throws(BrokenInvariant)
+    {
+        var owedBy: [ObservableHandle: Int] = [:]
+        for subscription in living.subscriptions {
+            guard let backlog = hub.matching[subscription].backlog else { continue }
+            try backlog.checkInvariants(living, hub.keyspace, &owedBy)
+            try whoIsOwedWaitsForSomething(subscription, backlog, hub)
+        }
+        try hub.phases.checkInvariants(living, hub.keyspace, hub.matching, hub.deadlines, &owedBy)
+        try hub.requests.checkInvariants(living, hub.sessions, hub.keyspace, &owedBy)
+        let always = Invariants(of: "Observable")
+        for observable in living.observables {
+            let (stated, found) = (Int(hub.keyspace[observable].owedBy), owedBy[observable] ?? 0)
+            try always.agree(
+                "it counts who is owed it",
+                stated,
+                found,
+                of: String(hub.keyspace[observable].key)
+            )
+        }
+        for session in living.sessions { try whoIsBehindHasAReason(session, hub) }
+    }
+
+    /// A subscription that is owed something and that nothing holds back is about to be told.
+    private static func whoIsOwedWaitsForSomething(
+        _ subscription: SubscriptionHandle,
+        _ backlog: Backlog,
+        _ hub: borrowing Hub
+    ) throws(BrokenInvariant) {
+        let session = hub.matching[subscription].session
+        guard hub.sessions[session].isOpen, !backlog.isEmpty, !backlog.isReady else { return }
+        let always = Invariants(of: "Backlog")
+        let name = "client \(hub.sessions[session].client)"
+        guard case .room = hub.state(of: subscription, backlog) else { return }
+        try always.hold("what is owed waits for something", false, of: name)
+    }
+
+    /// A session is behind as long as something waits for it to read, and held as long as a reply does.
+    private static func whoIsBehindHasAReason(_ session: SessionHandle, _ hub: borrowing Hub)
+        throws(BrokenInvariant)
+    {
+        let always = Invariants(of: "Session")
+        let client = "client \(hub.sessions[session].client)"
+        let catchup = hub.sessions[session].catchup
+        if let catchup {
+            try catchup.checkInvariants(of: session, hub)
+        } else {
+            let isNothing = Catchup.Waiting(session, hub).isNothing
+            try always.hold("what waits has a place", isNothing, of: client)
+        }
+        guard hub.sessions[session].isOpen else { return }
+        let isReplyWaiting = catchup.map { !$0.deferred.isEmpty } ?? false
+        try always.agree(
+            "it is held while a reply waits",
+            hub.sessions[session].isHeld,
+            isReplyWaiting,
+            of: client
+        )
+        let isCatchingUp = catchup.map { !$0.ready.isEmpty || $0.isReading(hub.matching) } ?? false
+        let isBehind = hub.sessions[session].isBehind
+        try always.hold(
+            "it is behind while something is to come first",
+            isBehind || !hub.sessions[session].isHeld && !isCatchingUp,
+            of: client
+        )
+    }
+
+    // MARK: Calls
+
+    /// Looks at all calls and services.
+    private static func checkCalls(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
+        try hub.calls.checkInvariants(living, hub.deadlines, hub.sessions)
+        let always = Invariants(of: "Supervision")
+        if let reporter = hub.supervision.reporter {
+            try always.hold("who reports is there", living.sessions.contains(reporter))
+        }
+        for plugin in hub.supervision.onDemand {
+            let observers = hub.supervision.countObservers(
+                of: plugin,
+                hub.keyspace,
+                hub.matching,
+                hub.sessions
+            )
+            let stated = plugin.demand?.observers ?? -1
+            try always.agree("demand is the observers that there are", stated, observers, of: plugin.name)
+        }
+    }
+
+    // MARK: What users take up
+
+    /// What was found that each user takes up.
+    private static func foundUse(_ living: borrowing Living, _ hub: borrowing Hub) -> FoundUse {
+        var use = FoundUse()
+        guard hub.access.counts else { return use }
+        for session in living.sessions { countUse(of: session, hub, &use) }
+        for observable in living.observables
+        where hub.keyspace[observable].hasValue && !hub.keyspace[observable].isReserved {
+            use.add(to: hub.keyspace.account(of: observable)) {
+                $0.keys += 1
+                $0.kept += KeyCharge.bytes(of: observable, hub.keyspace)
+            }
+        }
+        return use
+    }
+
+    private static func countUse(of session: SessionHandle, _ hub: borrowing Hub, _ use: inout FoundUse) {
+        guard let clearance = hub.sessions[session].clearance else { return }
+        let services = hub.sessions[session].duties?.services.count ?? 0
+        use.add(to: clearance.account) {
+            $0.connections += 1
+            $0.owed += clearance.owed
+            $0.partial += clearance.partial
+            $0.kept += hub.willBytes(of: session)
+            $0.subscriptions += services
+        }
+        for subscription in hub.sessions[session].subscriptions.list.all {
+            let observed = hub.matching[subscription].keys.count + hub.matching[subscription].patterns.count
+            let isTracer = hub.matching[subscription].isTracer
+            let traced = isTracer ? hub.insight.tracing.patterns(of: subscription).count : 0
+            use.add(to: clearance.account) {
+                $0.subscriptions += observed + traced
+                $0.kept += hub.matching[subscription].filter?.bytes ?? 0
+            }
+        }
+    }
+
+    // MARK: The turn
+
+    /// Nothing is left of the turn before.
+    private static func checkTurn(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
+        let always = Invariants(of: "Hub")
+        try always.hold("no batch is being written", hub.durability.eventsOfBatch == 0)
+        try hub.delivery.checkInvariants(living, hub.sessions)
+    }
+}
+
+/// How many deadlines of each kind there are.
+private struct DueCounts {
+    private(set) var (expiries, ends, calls, windows, traces, ownStates, gates) = (0, 0, 0, 0, 0, 0, 0)
+
+    mutating func note(_ deadline: Deadline) {
+        switch deadline {
+        case .expiry: expiries += 1
+        case .ended: ends += 1
+        case .call: calls += 1
+        case .window: windows += 1
+        case .trace: traces += 1
+        case .ownState: ownStates += 1
+        case .gate: gates += 1
+        case .idle: break
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// What a write would do, without doing it: the refusal it would get, or who would be told
+// what, and what would become of it on the way to each.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// `explain`.
+enum Explain {
+    /// `value` is what the key would get; `refusal` why the write would be refused. Returns what that costs, in
+    /// observers that are told an event meanwhile.
+    static func perform(
+        _ asked: AskedRequest,
+        _ write: Request,
+        _ value: Span<UInt8>,
+        _ refusal: Refusal?,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ phases: borrowing Phases,
+        _ durability: borrowing Durability,
+        _ isSelective: Bool
+    ) -> Int {
+        let key = write.key.bytes(of: asked.line)
+        delivery.openReply(to: asked.session, &sessions)
+        var reply = sessions.takeOwn(of: asked.session)
+        ReplyEncoder.appendStart(.explain, id: asked.id, to: &reply)
+        reply.append(#","op":""#)
+        reply.append(write.operation.name)
+        reply.append(#"","key":"#)
+        JSONText.append(key, to: &reply)
+        var steps = 0
+        if let refusal {
+            // What is refused may be no key at all, of which there is nothing to be asked.
+            reply.append(#","refused":{"error":""#)
+            reply.append(string: refusal.code.rawValue)
+            reply.append("\"")
+            ReplyEncoder.appendDetails(of: refusal, to: &reply)
+            reply.append("}")
+        } else {
+            let (event, observable) = (Event(write.operation), keyspace.find(key))
+            let isSeen = sessions[asked.session].authorize(.subscribe, key)
+            steps = matching.list(key, observable, &keyspace, sessions, isSelective, isSeen: isSeen)
+            append(event, of: keyspace.revision, to: value, &reply)
+            let listed = matching.listed(sessions)
+            let outcomes = Outcome.all(
+                of: event,
+                key,
+                to: value,
+                for: listed,
+                of: matching.found.all,
+                keyspace,
+                matching,
+                sessions,
+                &delivery,
+                phases,
+                durability
+            )
+            reply.append(#","observers":["#)
+            for (index, subscription) in listed.enumerated() {
+                reply.append(index == 0 ? "{" : ",{")
+                Who.append(subscription, of: key, keyspace, matching, sessions, to: &reply)
+                outcomes[index].append(keyspace, matching, sessions, to: &reply)
+                reply.append("}")
+            }
+            reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+            // Of a key that the client may not see it isn't told whether somebody observes it.
+            if isSeen, matching.found.isEmpty { reply.append(event.nobodysNote) }
+        }
+        reply.append("}\n")
+        sessions.giveBack(reply, to: asked.session)
+        return steps
+    }
+
+    private static func append(
+        _ event: Event,
+        of revision: UInt64,
+        to value: Span<UInt8>,
+        _ buffer: inout ByteBuffer
+    ) {
+        buffer.append(#","effect":""#)
+        buffer.append(event.name)
+        buffer.append(#"","revision":"#)
+        buffer.append(decimal: event == .emit ? revision : revision + 1)
+        if value.isEmpty { return }
+        buffer.append(#","value":"#)
+        buffer.append(value)
+    }
+}
+
+extension Event {
+    /// What a write causes.
+    init(_ operation: Operation) {
+        switch operation {
+        case .emit: self = .emit
+        case .delete: self = .delete
+        default: self = .update
+        }
+    }
+
+    var name: StaticString {
+        switch self {
+        case .update: "update"
+        case .emit: "emit"
+        case .delete: "delete"
+        }
+    }
+
+    fileprivate var nobodysNote: StaticString {
+        switch self {
+        case .update: #","note":"nobody observes this key: it is kept for whoever asks or subscribes later""#
+        case .emit: #","note":"nobody observes this key, and an emit is not kept: nobody would ever know""#
+        case .delete: #","note":"nobody observes this key: it would just be gone""#
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// What stands in the way of a write: the key, rights, the quota, `if`; and what a patch or a sum comes to.
+// Nothing of the state is changed here.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// A write that was checked and can no longer fail.
+struct PlannedWrite: BitwiseCopyable {
+    let hash: UInt64
+    /// Nil: nobody has named this key yet.
+    let observable: ObservableHandle?
+    /// It is certain that nobody is to be told.
+    var isUnobserved = false
+}
+
+/// The checks of a write.
+enum WriteCheck {
+    static func plan(
+        _ asked: AskedRequest,
+        _ keyspace: inout Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable,
+        _ access: borrowing Access,
+        _ supervision: borrowing Supervision
+    ) throws(Refusal) -> PlannedWrite {
+        try plan(
+            asked.request.operation,
+            asked.request,
+            asked.key,
+            asked.line,
+            hash: keyspace.hash(asked.key),
+            asked.session,
+            isGuarded: sessions[asked.session].isGuarded,
+            &keyspace,
+            matching,
+            sessions,
+            access,
+            supervision
+        )
+    }
+
+    /// The same, with the key, its hash, and whether its writer's rights have to be looked at.
+    @inline(always)
+    static func plan(
+        _ operation: Operation,
+        _ request: Request,
+        _ key: Span<UInt8>,
+        _ line: Span<UInt8>,
+        hash: UInt64,
+        _ session: SessionHandle,
+        isGuarded: Bool,
+        _ keyspace: inout Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable,
+        _ access: borrowing Access,
+        _ supervision: borrowing Supervision
+    ) throws(Refusal) -> PlannedWrite {
+        let observable = keyspace.find(key, hash: hash)
+        var current: UInt64 = 0
+        var isUnobserved = false
+        if let observable {
+            let known = keyspace[observable].standing(asOf: matching.generation)
+            current = known.revision
+            isUnobserved = known.isUnobserved
+            if known.isReserved { try supervision.checkOwn(request, line, sessions[session]) }
+        } else {
+            try checkNew(request, line, sessions[session], supervision)
+        }
+        if isGuarded {
+            try access.checkWrite(request, line, sessions[session])
+            if operation == .publish {
+                let count = request.value.count
+                try checkQuota(request, line, observable, count: count, sessions[session], keyspace, access)
+            }
+        }
+        if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
+        if operation == .delete, current == 0 {
+            throw .notFound(request, line, for: sessions[session].clearance, &keyspace)
+        }
+        return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
+    }
+
+    /// Throws unless a key that nobody has named yet may be written; the supervisor may also write its own.
+    @inline(never)
+    private static func checkNew(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: borrowing Session,
+        _ supervision: borrowing Supervision
+    ) throws(Refusal) {
+        try Key.check(request.key, line)
+        if Key.isReserved(request.key.bytes(of: line)) { try supervision.checkOwn(request, line, session) }
+    }
+
+    /// Throws where a value of `count` bytes would be too much for its writer's user.
+    private static func checkQuota(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ observable: ObservableHandle?,
+        count: Int,
+        _ session: borrowing Session,
+        _ keyspace: borrowing Keyspace,
+        _ access: borrowing Access
+    ) throws(Refusal) {
+        guard let account = session.clearance?.account else { return }
+        var own: Int?
+        if let observable, keyspace[observable].hasValue, keyspace.account(of: observable) === account {
+            own = KeyCharge.bytes(of: observable, keyspace)
+        }
+        let bytes = request.key.count + Author.bytes(of: request.origin(of: line)) + count
+        try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: bytes - (own ?? 0))
+    }
+
+    /// Makes the new value of a patch or a sum from the present one, in `requests.merged`.
+    static func combine(
+        _ planned: PlannedWrite,
+        _ asked: AskedRequest,
+        _ requests: inout Requests,
+        _ keyspace: borrowing Keyspace,
+        _ session: borrowing Session,
+        _ access: borrowing Access
+    ) throws(Refusal) {
+        let (request, observable) = (asked.request, planned.observable)
+        let line = asked.line
+        let (change, value) = (request.value.bytes(of: line), keyspace.value(of: observable))
+        let field = request.field.bytes(of: line)
+        do throws(Refusal) {
+            if request.operation == .patch {
+                try requests.merge(change, atField: field, of: value)
+            } else {
+                try requests.add(change, toField: field, of: value)
+            }
+        } catch {
+            var revision: UInt64 = 0
+            if let observable { revision = keyspace[observable].revision }
+            throw error.ofPart(request, at: revision)
+        }
+        let count = requests.merged.count
+        guard count > Limits.valueBytesMax else {
+            return try checkQuota(request, line, observable, count: count, session, keyspace, access)
+        }
+        let message =
+            "the new value would have \(count) bytes, a value has at most \(Limits.valueBytesMax)"
+        throw Refusal(.limit, message, at: request.value.start)
+    }
+}
