@@ -38,6 +38,8 @@ final class Connection {
     var isReleased = false
     /// Is read when others have had their turn.
     var isSlow = false
+    /// That is known, and it is not this turn's: it isn't watched for it.
+    var isQueued = false
     /// What it asked for last took long: so may what it asks for next.
     var isHeavy = false
     /// The last read brought very much.
@@ -56,7 +58,7 @@ final class Connection {
     /// What to wait for, given all of the above.
     func wantedInterest(_ session: borrowing Session) -> Interest {
         var wanted: Interest = []
-        if !inputEnded, !isHeldBack, session.isOpen { wanted.insert(.read) }
+        if !inputEnded, !isHeldBack, !isQueued, session.isOpen { wanted.insert(.read) }
         if isWaitingToWrite { wanted.insert(.write) }
         return wanted
     }

@@ -28,11 +28,15 @@ extension EventLoop {
         }
     }
 
-    /// A connection that has half a line can be read.
-    mutating func noteSlow(_ connection: Connection) {
+    /// A connection that has half a line can be read. Where more can be than fit a turn, it isn't watched for
+    /// that until its turn has come: the system would list it in each turn.
+    mutating func noteSlow(_ connection: Connection) throws {
         if connection.isSlow { return }
         connection.isSlow = true
         slow.append(connection.token)
+        guard slow.count > Self.slowReadsPerTurn else { return }
+        connection.isQueued = true
+        try watch(connection)
     }
 
     /// Reads on where there is half a line, as much as fits the turn, or of `one` client at least. Those that
@@ -47,7 +51,7 @@ extension EventLoop {
         {
             count += 1
             guard let connection = connections.find(token: slow[count - 1]) else { continue }
-            connection.isSlow = false
+            (connection.isSlow, connection.isQueued) = (false, false)
             hub.delivery.touch(heard: connection.session, &hub.sessions)
             let before = connection.inbox.allocatedBytes
             receive(connection)

@@ -323,7 +323,8 @@ extension EventLoop {
         }
     }
 
-    private func watch(_ connection: Connection) throws {
+    /// Has the system tell what a connection waits for, and nothing else.
+    func watch(_ connection: Connection) throws {
         let wanted = connection.wantedInterest(hub.sessions[connection.session])
         guard wanted != connection.interest else { return }
         connection.interest = wanted

@@ -89,7 +89,8 @@ final class SiegeStage {
             revisions: Int(loop.hub.revision),
             readBytes: network.counts.readBytes,
             sends: network.counts.sends,
-            closings: network.counts.closings
+            closings: network.counts.closings,
+            listed: network.counts.listed
         )
     }
 

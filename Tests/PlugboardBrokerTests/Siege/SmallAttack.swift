@@ -15,6 +15,8 @@ struct TurnCost: Sendable {
     /// Calls of the system.
     var sends = 0
     var closings = 0
+    /// What the system has shown to be ready.
+    var listed = 0
 }
 
 /// One attacker.

@@ -43,6 +43,21 @@ struct SmallSiegeTests {
         #expect(stage.signsOfLife(turns: 49, seconds: 10) == 5)
     }
 
+    @Test("who waits in line with half a line is not listed as ready in each turn until then")
+    func listedOnce() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let crowd = 1_000
+        let links = try (0..<crowd).map { _ in try stage.connect() }
+        for link in links { stage.send("{", link) }
+        let other = try stage.connect()
+        for _ in 0..<8 { try stage.ask("sync", other) }
+        let listed = try stage.watch(turns: 20, \.listed) { for link in links { stage.send(" ", link) } }
+        #expect(listed.all <= crowd + 20)
+        // Each was read, and is heard again.
+        let again = try stage.watch(turns: 20, \.readBytes) { for link in links { stage.send(" ", link) } }
+        #expect(again.all > crowd)
+    }
+
     @Test("a get never shows a key that has expired, however late its turn comes")
     func expired() throws {
         let stage = try SiegeStage(hasSlices: true)
