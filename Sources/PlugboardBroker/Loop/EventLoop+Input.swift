@@ -239,6 +239,13 @@ extension EventLoop {
         if !connection.isHeldBack { connection.inbox.releaseMemory() }
     }
 
+    /// The system has told that it hung up, and would tell it in each turn until its end has come.
+    mutating func noteHungUp(_ connection: Connection) throws {
+        noteGone(connection)
+        connection.isHungUp = true
+        try watch(connection)
+    }
+
     /// Nobody reads any more: what waits is dropped, what was sent before is still read.
     mutating func noteGone(_ connection: Connection) {
         connection.outputEnded = true

@@ -320,6 +320,7 @@ extension EventLoop {
             finished.append(connection.token)
         } else {
             try watch(connection)
+            if connection.isReadOn { try noteSlow(connection) }
         }
     }
 

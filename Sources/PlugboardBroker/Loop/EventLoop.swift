@@ -282,7 +282,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.policyToken: isPolicyWaiting = true
         default:
             guard let connection = connections.find(token: ready.token) else { return false }
-            if ready.isGone { noteGone(connection) }
+            if ready.isGone { try noteHungUp(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let canRead = ready.canRead || ready.isGone
             if canRead, ready.isGone || comesLater(connection) { try noteSlow(connection) }

@@ -131,7 +131,9 @@ final class SiegeNetwork: Sockets, Poller {
         try atTurn()
         if let listenerToken, !waiting.isEmpty { body(Self.readable(listenerToken)) }
         for fd in order {
-            guard let link = links[fd], let (token, interest) = link.watch else { continue }
+            guard let link = links[fd], let (token, interest) = link.watch, !interest.contains(.known) else {
+                continue
+            }
             let canRead = interest.contains(.read) && (!link.toBroker.isEmpty || link.isClosed)
             let canWrite = interest.contains(.write) && (link.reads || link.isClosed)
             guard canRead || canWrite || link.isClosed else { continue }
