@@ -52,10 +52,10 @@ extension EventLoop {
         }
     }
 
-    /// Who traces is told when all are served; and who may see less from now on has been sent what it may
-    /// still see.
+    /// Who may see less from now on has been sent what it may still see. A trace says when observers were sent
+    /// an event, and names about twice as many of them as a turn serves: while anybody traces, it serves these.
     var mayServeMore: Bool {
-        servedCount < servedMax || hub.insight.hasTraces || isStopping || isPolicyWaiting
+        servedCount / (hub.insight.hasTraces ? 2 : 1) < servedMax || isStopping || isPolicyWaiting
     }
 
     /// Closes the connections that are finished. Who is given up is told so before that.

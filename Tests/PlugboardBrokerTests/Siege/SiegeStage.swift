@@ -90,8 +90,17 @@ final class SiegeStage {
             readBytes: network.counts.readBytes,
             sends: network.counts.sends,
             closings: network.counts.closings,
-            listed: network.counts.listed
+            listed: network.counts.listed,
+            keptBytes: keptBytes
         )
+    }
+
+    private var keptBytes: Int {
+        var sum = 0
+        for connection in loop.connections.all() {
+            sum += loop.hub.sessions[connection.session].outbox.own.count
+        }
+        return sum
     }
 
     private func turn() throws { try loop.turn(waiting: 0) }
