@@ -17,7 +17,7 @@ extension Hub {
         try checkDelivery(living)
         try checkCalls(living)
         try checkDeadlines(living)
-        try access.checkInvariants(foundUse(living))
+        try access.checkInvariants(foundUse(living), living)
         try keyspace.checkAuthors(living, signatures(living))
         try durability.checkInvariants(living, sessions, matching)
         try checkTurn(living)

@@ -236,7 +236,9 @@ extension EventLoop {
     /// No more will come. Half a line is not executed.
     private mutating func endInput(_ connection: Connection) {
         connection.inputEnded = true
-        if !connection.isHeldBack { connection.inbox.releaseMemory() }
+        if connection.isHeldBack { return }
+        connection.inbox.releaseMemory()
+        hub.notePartial(0, of: connection.session)
     }
 
     /// The system has told that it hung up, and would tell it in each turn until its end has come.

@@ -110,7 +110,7 @@ extension EventLoop {
             if hub.sessions[session].outbox.isEmpty { break }
             flush(connection)
         }
-        if hub.sessions[session].isGuarded { hub.recountOwed(session) }
+        if connection.isWaitingToWrite || hub.sessions[session].isCounted { hub.recountOwed(session) }
         if hub.sessions[session].isBehind, hub.sessions[session].isOpen, !connection.isWaitingToWrite,
             !hub.awaitsJournal(session)
         {

@@ -57,7 +57,7 @@ extension Hub {
         if other == session {
             sessions[session].farewell = .disconnected
         } else if sessions[other].isOpen {
-            delivery.setAside(other, saying: message(from: session), &sessions)
+            delivery.setAside(other, .disconnected, saying: message(from: session), &sessions)
         }
         leave(other)
         delivery.openReply(to: session, &sessions)

@@ -27,7 +27,7 @@ final class SiegeStage {
     private(set) var answers = 0
 
     /// Without slices all that somebody asks for is done in one turn.
-    init(hasSlices: Bool) throws {
+    init(hasSlices: Bool, _ commons: Commons = Commons()) throws {
         loop = try EventLoop(
             poller: network,
             listener: SiegeNetwork.listener,
@@ -35,6 +35,7 @@ final class SiegeStage {
             network: network,
             time: TimeSource(time)
         )
+        loop.hub.access = Access(commons: commons)
         if hasSlices {
             (loop.effortMax, loop.servedMax) = (Self.effort, Self.served)
             loop.hub.requests.limitSlices(visits: Self.visits)
@@ -66,6 +67,13 @@ final class SiegeStage {
             try turn()
             text = text.suffix(256) + link.take()
         }
+    }
+
+    /// What a client is sent in the next few turns.
+    func news(of link: Link) throws -> String {
+        for _ in 0..<8 { try turn() }
+        try loop.hub.checkInvariants()
+        return String(decoding: link.take(), as: UTF8.self)
     }
 
     /// What a client is sent up to the reply to a line, and in that turn.
