@@ -230,6 +230,8 @@ struct Access {
             account.owed += owed - clearance.owed
             clearance.owed = owed
             if account.quota.owed < .max {
+                // It may have been without one before.
+                _ = commons.note(owed: 0, of: session)
                 return hasGrown && account.owed > account.quota.owed ? .quota : nil
             }
         }
@@ -249,6 +251,7 @@ struct Access {
             account.partial += bytes - clearance.partial
             clearance.partial = bytes
             if account.quota.partial < .max {
+                _ = commons.note(partial: 0, of: session)
                 return hasGrown && account.partial > account.quota.partial ? .quota : nil
             }
         }

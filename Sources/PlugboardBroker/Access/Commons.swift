@@ -28,6 +28,7 @@ struct Commons {
     /// Notes what waits for a client to read. Returns true if that has grown, and all together are past the
     /// limit now.
     mutating func note(owed bytes: Int, of session: SessionHandle) -> Bool {
+        if bytes == 0, shares.isEmpty { return false }
         var share = shares[session] ?? Share()
         let hasGrown = bytes > share.owed
         owed += bytes - share.owed
