@@ -85,6 +85,10 @@ public enum Limits {
     public static let queueBytesMax = 1_048_576
     /// Keys owed to one client, over all its subscriptions.
     public static let owedKeysMax = 4_194_304
+    /// Bytes that wait for all clients without a quota together to read.
+    public static let commonOwedBytesMax = 1_073_741_824
+    /// Bytes of requests that all clients without a quota together have sent in part.
+    public static let commonPartialBytesMax = 268_435_456
     /// Durable writes of one client that wait for the disk at the same time.
     public static let durablesMax = 16_384
     /// Lines in a row that are over the limit, before the broker closes the connection.

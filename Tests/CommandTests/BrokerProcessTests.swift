@@ -85,6 +85,24 @@ struct BrokerProcessTests {
     }
 }
 
+extension BrokerProcessTests {
+    @Test(
+        "the system's table of descriptors is large from the start: to grow, it keeps the loop waiting",
+        .enabled(if: FileStatus(path: "/proc/self/status").kind == .file)
+    )
+    func descriptorTable() throws {
+        let folder = try TemporaryFolder()
+        let broker = try startBroker(in: folder)
+        let path = "/proc/\(broker.pid)/status"
+        let status = String(decoding: try InputFile.contents(path: path, limit: 1 << 16), as: UTF8.self)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("FDSize:") })
+        let size = try #require(line.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) })
+        #expect(size >= min(OpenFiles.raiseLimit(), Limits.clientsMax))
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+}
+
 /// Takes most of the descriptors that this process may have.
 @Suite("The largest number of clients", .oneAtATime)
 struct ClientLimitTests {

@@ -72,6 +72,19 @@ struct PollerTests {
         #expect(try ready(poller).map(\.token) == [1, 2])
     }
 
+    @Test("nothing is reported of a peer whose end is known", arguments: PollerKind.allCases)
+    func known(kind: PollerKind) throws {
+        let pair = try UnixSocket.pair()
+        let poller = try kind.make()
+        try poller.add(pair.first.raw, token: 1, interest: .read)
+        send("x", to: pair.second)
+        #expect(shutdown(pair.second.raw, Int32(SHUT_RDWR)) == 0)
+        #expect(try ready(poller).map(\.isGone) == [true])
+        try poller.change(pair.first.raw, token: 1, interest: .known)
+        #expect(try ready(poller).isEmpty)
+        poller.remove(pair.first.raw)
+    }
+
     @Test("after remove nothing is reported, and the place is free again", arguments: PollerKind.allCases)
     func remove(kind: PollerKind) throws {
         let pair = try UnixSocket.pair()

@@ -20,9 +20,12 @@ struct Access: ~Copyable {
     /// The account of the user whose batch is being checked. The batch's writes count there before they are
     /// made.
     private var planning: UserAccount?
+    /// What clients without a quota take up together.
+    private var commons: Commons
 
-    init(owner: UInt32 = Accounts.ownUser) {
+    init(owner: UInt32 = Accounts.ownUser, commons: Commons = Commons()) {
         self.owner = owner
+        self.commons = commons
     }
 
     // MARK: The policy
@@ -219,30 +222,51 @@ struct Access: ~Copyable {
         planning = nil
     }
 
-    /// Counts the bytes owed to a client anew. Returns true if they have grown and its user now exceeds the
-    /// quota.
+    /// Counts the bytes owed to a client anew. Returns what is exceeded if they have grown: the quota of its
+    /// user, or what clients without one have together.
     @inline(never)
-    func recountOwed(_ session: borrowing Session) -> Bool {
-        guard let clearance = session.clearance, let account = clearance.account else { return false }
-        let owed = session.owedBytes
-        let hasGrown = owed > clearance.owed
-        account.owed += owed - clearance.owed
-        clearance.owed = owed
-        return hasGrown && account.owed > account.quota.owed
+    mutating func recountOwed(_ session: SessionHandle, _ sessions: inout SessionTable) -> Excess? {
+        if let clearance = sessions[session].clearance, let account = clearance.account {
+            let owed = sessions[session].owedBytes
+            let hasGrown = owed > clearance.owed
+            account.owed += owed - clearance.owed
+            clearance.owed = owed
+            if account.quota.owed < .max {
+                // It may have been without one before.
+                _ = commons.note(owed: 0, of: session)
+                return hasGrown && account.owed > account.quota.owed ? .quota : nil
+            }
+        }
+        let bytes = sessions[session].ownOwedBytes
+        sessions[session].hasShare = bytes > 0
+        return commons.note(owed: bytes, of: session) ? .commonOwed : nil
     }
 
     /// Counts the bytes of a request that has come in part. Returns the same as `recountOwed`.
-    func recountPartial(_ bytes: Int, of session: borrowing Session) -> Bool {
-        guard let clearance = session.clearance, let account = clearance.account else { return false }
-        let hasGrown = bytes > clearance.partial
-        account.partial += bytes - clearance.partial
-        clearance.partial = bytes
-        return hasGrown && account.partial > account.quota.partial
+    mutating func recountPartial(
+        _ bytes: Int,
+        of session: SessionHandle,
+        _ sessions: borrowing SessionTable
+    ) -> Excess? {
+        if let clearance = sessions[session].clearance, let account = clearance.account {
+            let hasGrown = bytes > clearance.partial
+            account.partial += bytes - clearance.partial
+            clearance.partial = bytes
+            if account.quota.partial < .max {
+                _ = commons.note(partial: 0, of: session)
+                return hasGrown && account.partial > account.quota.partial ? .quota : nil
+            }
+        }
+        return commons.note(partial: bytes, of: session) ? .commonPartial : nil
     }
 
+    /// A client that has left takes up nothing of what all have together.
+    mutating func forget(_ session: SessionHandle) { commons.forget(session) }
+
     /// Checks that the accounts agree with what was found, and that no batch is being checked.
-    func checkInvariants(_ found: FoundUse) throws(BrokenInvariant) {
+    func checkInvariants(_ found: FoundUse, _ living: borrowing Living) throws(BrokenInvariant) {
         try Invariants(of: "Access").hold("no batch is being checked", planning == nil)
+        try commons.checkInvariants(living)
         try accounts.checkInvariants(found)
     }
 
@@ -261,5 +285,26 @@ struct Access: ~Copyable {
             "this user, all its clients together, \(quota)",
             hint: "\"\(name)\" of \"quotas\" in the broker's --policy"
         )
+    }
+}
+
+/// What a client is past, so that it is closed.
+enum Excess {
+    /// The quota of its user.
+    case quota
+    /// What may wait for all clients without a quota together, or what these may have sent in part.
+    case commonOwed, commonPartial
+
+    /// What the client's last line says, if not that it is about a quota.
+    var message: String? {
+        switch self {
+        case .quota: nil
+        case .commonOwed: Self.message("\(Limits.commonOwedBytesMax) bytes wait to be read")
+        case .commonPartial: Self.message("\(Limits.commonPartialBytesMax) bytes of unfinished requests wait")
+        }
+    }
+
+    private static func message(_ what: String) -> String {
+        "more than \(what) of all clients without a quota together"
     }
 }

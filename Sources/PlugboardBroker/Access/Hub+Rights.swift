@@ -95,16 +95,21 @@ extension Hub {
         }
     }
 
-    /// Counts anew what a client is owed. One whose user is owed too much by that is closed.
+    /// Counts anew what a client is owed. If that is too much for its user, or for all without a quota, it is
+    /// closed.
     @inline(never)
     mutating func recountOwed(_ session: SessionHandle) {
-        if access.recountOwed(sessions[session]) { delivery.setAside(session, .quota, &sessions) }
+        if let excess = access.recountOwed(session, &sessions) { setAside(session, excess) }
     }
 
     /// Counts what has come of a client's next request.
     mutating func notePartial(_ bytes: Int, of session: SessionHandle) {
-        guard sessions[session].isGuarded, access.recountPartial(bytes, of: sessions[session]) else { return }
-        delivery.setAside(session, .quota, &sessions)
+        if let excess = access.recountPartial(bytes, of: session, sessions) { setAside(session, excess) }
+    }
+
+    private mutating func setAside(_ session: SessionHandle, _ excess: Excess) {
+        guard let message = excess.message else { return delivery.setAside(session, .quota, &sessions) }
+        delivery.setAside(session, .quota, saying: message, &sessions)
     }
 
     // MARK: Plugins

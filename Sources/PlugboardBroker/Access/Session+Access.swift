@@ -25,6 +25,9 @@ extension Session {
         clearance?.permit(action, key) ?? true
     }
 
+    /// What waits for this client is to be counted whenever it is served.
+    var isCounted: Bool { isGuarded || isBehind || hasShare }
+
     /// Whether something that was queued for this client has not been sent yet.
     var hasUnread: Bool {
         if let catchup, !catchup.isEmpty { return true }
@@ -38,13 +41,16 @@ extension Session {
 
     /// The bytes that wait for this client: in its outbox, in its catching up, for owed keys, and for calls
     /// without an answer.
-    var owedBytes: Int {
-        guard isOpen else { return outbox.keptCount }
+    var owedBytes: Int { outbox.keptCount + waitingBytes }
+
+    /// The same without what it shares with others.
+    var ownOwedBytes: Int { mutating get { outbox.own.count + outbox.unsharedBytes() + waitingBytes } }
+
+    private var waitingBytes: Int {
+        guard isOpen else { return 0 }
         let calls = (duties?.made.count ?? 0) * Self.callBytes
-        let waiting = catchup.map {
-            $0.queuedBytes + $0.deferred.count
-                + $0.owedCount * OwedKey.countedBytes
-        }
-        return outbox.keptCount + calls + (waiting ?? 0)
+        guard let catchup else { return calls }
+        return calls + catchup.queuedBytes + catchup.deferred.count
+            + catchup.owedCount * OwedKey.countedBytes
     }
 }

@@ -166,7 +166,7 @@ extension Hub {
         let session = matching[subscription].session
         if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
             delivery.setAside(session, .slow, &sessions)
-        } else if access.counts {
+        } else {
             recountOwed(session)
         }
     }
@@ -257,7 +257,7 @@ extension Hub {
         before: Int? = nil
     ) -> Bool {
         let (backlog, catchup) = openBacklog(of: subscription)
-        defer { if access.counts { recountOwed(matching[subscription].session) } }
+        defer { recountOwed(matching[subscription].session) }
         let event = delivery.eventNumber
         let cost = LineQueue.cost(ofLine: line.count)
         guard catchup.queuedBytes + cost <= Limits.queueBytesMax, !backlog.lines.hasGap else {

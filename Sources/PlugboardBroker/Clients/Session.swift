@@ -40,6 +40,8 @@ struct Session: ~Copyable {
     var isHeld = false
     /// A request of it was put off; the next one waits for that.
     var isBusy = false
+    /// Something that waits for it counts among what clients without a quota take up together.
+    var hasShare = false
     /// Durable writes of it that wait for the disk.
     var awaitedWrites: UInt16 = 0
     /// When it connected, in milliseconds since 1970.

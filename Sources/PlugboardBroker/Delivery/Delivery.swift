@@ -25,7 +25,7 @@ struct Delivery: ~Copyable {
     private(set) var dirty = List<SessionHandle>(reserving: 64)
     /// Sessions that are to be dismissed: too much is owed to them, or to their users.
     private(set) var dismissed = List<SessionHandle>()
-    /// What the last lines of sessions say that other clients end.
+    /// What the last lines of sessions say that don't all say the same.
     private var messages: [SessionHandle: String] = [:]
     /// Sessions of which something became free while an event was told.
     private(set) var freed = List<SessionHandle>()
@@ -94,13 +94,18 @@ struct Delivery: ~Copyable {
         dismissed.append(session)
     }
 
-    /// The same for a client that another one disconnects. The message is for its last line.
-    mutating func setAside(_ session: SessionHandle, saying message: String, _ sessions: inout SessionTable) {
-        setAside(session, .disconnected, &sessions)
-        messages[session] = message
+    /// The same, with a message for the client's last line.
+    mutating func setAside(
+        _ session: SessionHandle,
+        _ farewell: Farewell,
+        saying message: String,
+        _ sessions: inout SessionTable
+    ) {
+        if sessions[session].isOpen { messages[session] = message }
+        setAside(session, farewell, &sessions)
     }
 
-    /// What the last line of a session says, if that is about another client.
+    /// What the last line of a session says, if that is not the same for all who leave for this reason.
     mutating func takeMessage(to session: SessionHandle) -> String? {
         messages.isEmpty ? nil : messages.removeValue(forKey: session)
     }

@@ -84,6 +84,13 @@ struct Outbox: ~Copyable {
         dropShared()
     }
 
+    /// The bytes of parts that nobody else holds.
+    mutating func unsharedBytes() -> Int {
+        var sum = 0
+        for index in held.indices where isKnownUniquelyReferenced(&held[index]) { sum += held[index].count }
+        return sum
+    }
+
     var heldParts: Range<Int> { held.indices }
 
     /// What was not sent of a held part.

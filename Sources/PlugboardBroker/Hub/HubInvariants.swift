@@ -18,7 +18,7 @@ enum HubInvariants {
         try checkDelivery(living, hub)
         try checkCalls(living, hub)
         try checkDeadlines(living, hub)
-        try hub.access.checkInvariants(foundUse(living, hub))
+        try hub.access.checkInvariants(foundUse(living, hub), living)
         try hub.keyspace.checkAuthors(living, signatures(living, hub))
         try hub.durability.checkInvariants(living, hub.sessions, hub.matching)
         try checkTurn(living, hub)

@@ -28,6 +28,8 @@ final class Connection {
     var inputEnded = false
     /// The peer can't be reached any more; what it sent before still counts.
     var outputEnded = false
+    /// The peer has hung up: the system needn't say so again.
+    var isHungUp = false
     /// The system took less than was there: waiting until it takes more.
     var isWaitingToWrite = false
     /// The last byte sent was in the middle of a line.
@@ -38,6 +40,8 @@ final class Connection {
     var isReleased = false
     /// Is read when others have had their turn.
     var isSlow = false
+    /// That is known, and it is not this turn's: it isn't watched for it.
+    var isQueued = false
     /// What it asked for last took long: so may what it asks for next.
     var isHeavy = false
     /// The last read brought very much.
@@ -53,10 +57,15 @@ final class Connection {
     /// It has begun a line, and nothing stands in the way of the rest.
     var hasHalfLine: Bool { !inbox.isEmpty && !isHeldBack && !isReleased }
 
+    /// What was sent before the peer hung up is still to be read, and nothing but other connections stands in
+    /// the way.
+    var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !isReleased }
+
     /// What to wait for, given all of the above.
     func wantedInterest(_ session: borrowing Session) -> Interest {
+        if isHungUp { return .known }
         var wanted: Interest = []
-        if !inputEnded, !isHeldBack, session.isOpen { wanted.insert(.read) }
+        if !inputEnded, !isHeldBack, !isQueued, session.isOpen { wanted.insert(.read) }
         if isWaitingToWrite { wanted.insert(.write) }
         return wanted
     }

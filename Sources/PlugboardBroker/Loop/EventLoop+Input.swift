@@ -28,11 +28,15 @@ extension EventLoop {
         }
     }
 
-    /// A connection that has half a line can be read.
-    mutating func noteSlow(_ connection: Connection) {
+    /// A connection that has half a line can be read. Where more can be than fit a turn, it isn't watched for
+    /// that until its turn has come: the system would list it in each turn.
+    mutating func noteSlow(_ connection: Connection) throws {
         if connection.isSlow { return }
         connection.isSlow = true
         slow.append(connection.token)
+        guard slow.count > Self.slowReadsPerTurn else { return }
+        connection.isQueued = true
+        try watch(connection)
     }
 
     /// Reads on where there is half a line, as much as fits the turn, or of `one` client at least. Those that
@@ -47,7 +51,7 @@ extension EventLoop {
         {
             count += 1
             guard let connection = connections.find(token: slow[count - 1]) else { continue }
-            connection.isSlow = false
+            (connection.isSlow, connection.isQueued) = (false, false)
             hub.delivery.touch(heard: connection.session, &hub.sessions)
             let before = connection.inbox.allocatedBytes
             receive(connection)
@@ -232,7 +236,16 @@ extension EventLoop {
     /// No more will come. Half a line is not executed.
     private mutating func endInput(_ connection: Connection) {
         connection.inputEnded = true
-        if !connection.isHeldBack { connection.inbox.releaseMemory() }
+        if connection.isHeldBack { return }
+        connection.inbox.releaseMemory()
+        hub.notePartial(0, of: connection.session)
+    }
+
+    /// The system has told that it hung up, and would tell it in each turn until its end has come.
+    mutating func noteHungUp(_ connection: Connection) throws {
+        noteGone(connection)
+        connection.isHungUp = true
+        try watch(connection)
     }
 
     /// Nobody reads any more: what waits is dropped, what was sent before is still read.

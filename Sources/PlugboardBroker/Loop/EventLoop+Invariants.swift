@@ -37,6 +37,12 @@ extension EventLoop {
             let isWatched = connection.interest == connection.wantedInterest(hub.sessions[connection.session])
             try always.hold("a connection is watched for what it waits for", isWatched, of: name)
             try always.hold(
+                "what was sent before a hang-up is read",
+                !connection.isReadOn || connection.isSlow || finished.all.contains(connection.token)
+                    || leaving.contains(connection.token),
+                of: name
+            )
+            try always.hold(
                 "who is done with is gone",
                 !connection.isFinished(hub.sessions[connection.session])
                     || leaving.contains(connection.token) || finished.all.contains(connection.token),

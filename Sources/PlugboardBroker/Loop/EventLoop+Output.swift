@@ -52,10 +52,10 @@ extension EventLoop {
         }
     }
 
-    /// Who traces is told when all are served; and who may see less from now on has been sent what it may
-    /// still see.
+    /// Who may see less from now on has been sent what it may still see. A trace says when observers were sent
+    /// an event, and names about twice as many of them as a turn serves: while anybody traces, it serves these.
     var mayServeMore: Bool {
-        servedCount < servedMax || hub.insight.hasTraces || isStopping || isPolicyWaiting
+        servedCount / (hub.insight.hasTraces ? 2 : 1) < servedMax || isStopping || isPolicyWaiting
     }
 
     /// Closes the connections that are finished. Who is given up is told so before that.
@@ -110,7 +110,7 @@ extension EventLoop {
             if hub.sessions[session].outbox.isEmpty { break }
             flush(connection)
         }
-        if hub.sessions[session].isGuarded { hub.recountOwed(session) }
+        if connection.isWaitingToWrite || hub.sessions[session].isCounted { hub.recountOwed(session) }
         if hub.sessions[session].isBehind, hub.sessions[session].isOpen, !connection.isWaitingToWrite,
             !hub.awaitsJournal(session)
         {
@@ -320,10 +320,12 @@ extension EventLoop {
             finished.append(connection.token)
         } else {
             try watch(connection)
+            if connection.isReadOn { try noteSlow(connection) }
         }
     }
 
-    private func watch(_ connection: Connection) throws {
+    /// Has the system tell what a connection waits for, and nothing else.
+    func watch(_ connection: Connection) throws {
         let wanted = connection.wantedInterest(hub.sessions[connection.session])
         guard wanted != connection.interest else { return }
         connection.interest = wanted

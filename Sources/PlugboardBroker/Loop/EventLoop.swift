@@ -282,10 +282,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.policyToken: isPolicyWaiting = true
         default:
             guard let connection = connections.find(token: ready.token) else { return false }
-            if ready.isGone { noteGone(connection) }
+            if ready.isGone { try noteHungUp(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let canRead = ready.canRead || ready.isGone
-            if canRead, ready.isGone || comesLater(connection) { noteSlow(connection) }
+            if canRead, ready.isGone || comesLater(connection) { try noteSlow(connection) }
             if connection.isSlow, !ready.canWrite { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
             if canRead, !connection.isSlow { receive(connection, upTo: bytes) }

@@ -19,7 +19,7 @@ enum Disconnect {
             sessions[other].farewell = .disconnected
         } else if sessions[other].isOpen {
             let message = message(from: sessions[asked.session], keyspace)
-            delivery.setAside(other, saying: message, &sessions)
+            delivery.setAside(other, .disconnected, saying: message, &sessions)
         }
         return other
     }

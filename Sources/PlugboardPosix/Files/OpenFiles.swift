@@ -13,4 +13,13 @@ public enum OpenFiles {
         if unsafe setrlimit(openFilesLimit, &raised) == 0 { limit = raised }
         return Int(clamping: limit.rlim_cur)
     }
+
+    /// Has the system make its table of this process's descriptors large enough for so many. If that grows
+    /// later, beside other threads, `accept` waits for tens of milliseconds. So call it before there are any.
+    public static func makeRoom(for count: Int) {
+        for standard: Int32 in 0...2 {
+            let fd = fcntl(standard, F_DUPFD_CLOEXEC, Int32(clamping: count - 1))
+            if fd >= 0 { return DescriptorCalls.close(fd) }
+        }
+    }
 }

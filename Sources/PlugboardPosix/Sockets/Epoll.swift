@@ -28,6 +28,7 @@
         }
 
         public func change(_ fd: Int32, token: UInt64, interest: Interest) throws {
+            if interest.contains(.known) { return remove(fd) }
             try control(EPOLL_CTL_MOD, fd, token, interest)
         }
 

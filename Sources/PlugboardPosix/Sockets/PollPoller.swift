@@ -24,6 +24,7 @@ public final class PollPoller: Poller {
         guard let place = places[fd] else {
             throw SystemError(code: ENOENT, operation: "poll", subject: "descriptor \(fd)")
         }
+        if interest.contains(.known) { return remove(fd) }
         watched[place].events = Self.bits(interest)
         tokens[place] = token
     }

@@ -20,12 +20,14 @@ public struct Readiness: Equatable, Sendable, BitwiseCopyable {
     }
 }
 
-/// What a descriptor waits for. The end of its peer is always reported.
+/// What a descriptor waits for. The end of its peer is reported in any case, again and again, but for `known`.
 public struct Interest: OptionSet, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     public static let read = Interest(rawValue: 1)
     public static let write = Interest(rawValue: 2)
+    /// The end of its peer is known: nothing is reported any more.
+    public static let known = Interest(rawValue: 4)
 }
 
 /// Waits for many descriptors at once, level-triggered. Used by one thread.

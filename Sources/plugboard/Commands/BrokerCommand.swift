@@ -111,7 +111,7 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         // The usual limit of 1,024 is too low: it is far below the limit of clients, and one other user at
         // its quota would use it up.
-        _ = OpenFiles.raiseLimit()
+        OpenFiles.makeRoom(for: min(OpenFiles.raiseLimit(), Limits.clientsMax))
         let inheritance = Handover.take()
         let variables = Handover.variables(BrokerSuccessor.variables)
         let signals = try Signals(catching: BrokerSuccessor.signals)

@@ -34,6 +34,8 @@ final class SiegeNetwork: Sockets, Poller {
         var readBytes = 0
         var sends = 0
         var closings = 0
+        /// What was ready, once for each turn in which the broker was shown it.
+        var listed = 0
     }
 
     private(set) var counts = Counts()
@@ -129,10 +131,13 @@ final class SiegeNetwork: Sockets, Poller {
         try atTurn()
         if let listenerToken, !waiting.isEmpty { body(Self.readable(listenerToken)) }
         for fd in order {
-            guard let link = links[fd], let (token, interest) = link.watch else { continue }
+            guard let link = links[fd], let (token, interest) = link.watch, !interest.contains(.known) else {
+                continue
+            }
             let canRead = interest.contains(.read) && (!link.toBroker.isEmpty || link.isClosed)
             let canWrite = interest.contains(.write) && (link.reads || link.isClosed)
             guard canRead || canWrite || link.isClosed else { continue }
+            counts.listed += 1
             body(Readiness(token: token, canRead: canRead, canWrite: canWrite, isGone: link.isClosed))
         }
     }

@@ -27,7 +27,7 @@ final class SiegeStage {
     private(set) var answers = 0
 
     /// Without slices all that somebody asks for is done in one turn.
-    init(hasSlices: Bool) throws {
+    init(hasSlices: Bool, _ commons: Commons = Commons()) throws {
         loop = try EventLoop(
             poller: network,
             listener: SiegeNetwork.listener,
@@ -35,6 +35,7 @@ final class SiegeStage {
             network: network,
             time: TimeSource(time)
         )
+        loop.hub.access = Access(commons: commons)
         if hasSlices {
             (loop.effortMax, loop.servedMax) = (Self.effort, Self.served)
             loop.hub.requests.limitSlices(visits: Self.visits)
@@ -68,6 +69,13 @@ final class SiegeStage {
         }
     }
 
+    /// What a client is sent in the next few turns.
+    func news(of link: Link) throws -> String {
+        for _ in 0..<8 { try turn() }
+        try loop.hub.checkInvariants()
+        return String(decoding: link.take(), as: UTF8.self)
+    }
+
     /// What a client is sent up to the reply to a line, and in that turn.
     func reply(to line: String, from link: Link) throws -> String {
         send(line, link)
@@ -89,8 +97,18 @@ final class SiegeStage {
             revisions: Int(loop.hub.revision),
             readBytes: network.counts.readBytes,
             sends: network.counts.sends,
-            closings: network.counts.closings
+            closings: network.counts.closings,
+            listed: network.counts.listed,
+            keptBytes: keptBytes
         )
+    }
+
+    private var keptBytes: Int {
+        var sum = 0
+        for connection in loop.connections.all() {
+            sum += loop.hub.sessions[connection.session].outbox.own.count
+        }
+        return sum
     }
 
     private func turn() throws { try loop.turn(waiting: 0) }

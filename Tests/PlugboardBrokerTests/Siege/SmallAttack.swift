@@ -15,6 +15,10 @@ struct TurnCost: Sendable {
     /// Calls of the system.
     var sends = 0
     var closings = 0
+    /// What the system has shown to be ready.
+    var listed = 0
+    /// Bytes of the clients' own that wait for them.
+    var keptBytes = 0
 }
 
 /// One attacker.
@@ -35,6 +39,10 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
     private static let stepsMost = 8 * Int(SiegeStage.effort) + 4_096
     /// One who is told much is told so many steps' worth without a look at the budget.
     private static let settlingMost = 16_384
+
+    /// The value of which those who don't read keep a copy each, four times. To keep one takes longer than a turn
+    /// serves.
+    private static let stoppedBytes = 65_536
 
     var testDescription: String { name }
 
@@ -106,14 +114,31 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             let write = #"{"op":"publish","key":"siege.where","value":{\#(members)"z":-1}}"#
             return { stage.send(lines(200) { _ in write } + "\n", writer) }
         },
+        SmallAttack(name: "members") { stage in
+            let (observer, writer) = (try stage.connect(), try stage.connect())
+            let subscribe = #"{"op":"subscribe","key":"siege.diff","diff":true,"initial":false}"#
+            try stage.ask(lines(10) { _ in subscribe }, observer)
+            let members = String(repeating: #""a":1,"#, count: 2_000)
+            let writes = lines(100) { #"publish siege.diff {\#(members)"b":\#($0)}"# }
+            return { stage.send(writes + "\n", writer) }
+        },
         SmallAttack(name: "fan-out", measure: \.sends, most: SiegeStage.served + 8) { stage in
-            for _ in 0..<300 {
-                try stage.ask(#"{"op":"subscribe","key":"siege.fan","initial":false}"#, try stage.connect())
-            }
-            let writer = try stage.connect()
-            return { stage.send(lines(50) { "publish siege.fan \($0)" } + "\n", writer) }
+            try fanOut(stage)
+        },
+        // A trace names more observers than a turn serves, and it serves these.
+        SmallAttack(name: "fan-out-traced", measure: \.sends, most: 2 * SiegeStage.served + 8) { stage in
+            try stage.ask("trace siege.fan", try stage.connect())
+            return try fanOut(stage)
         },
     ]
+
+    private static func fanOut(_ stage: SiegeStage) throws -> () throws -> Void {
+        for _ in 0..<300 {
+            try stage.ask(#"{"op":"subscribe","key":"siege.fan","initial":false}"#, try stage.connect())
+        }
+        let writer = try stage.connect()
+        return { stage.send(lines(50) { "publish siege.fan \($0)" } + "\n", writer) }
+    }
 
     private static let holding: [SmallAttack] = [
         SmallAttack(name: "paused") { stage in
@@ -121,6 +146,17 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             try stage.ask(lines(100) { #"{"op":"subscribe","sub":\#($0),"key":"**"}"# }, observer)
             try stage.ask(lines(100) { "pause \($0)" }, observer)
             return { stage.send(writes(500, "siege.paused.k") + "\n", writer) }
+        },
+        SmallAttack(name: "stopped", measure: \.keptBytes, most: 5 * stoppedBytes) { stage in
+            let observers = try (0..<100).map { _ in try stage.connect() }
+            let subscribe = #"{"op":"subscribe","key":"siege.all","delivery":"all","initial":false}"#
+            for observer in observers { try stage.ask(subscribe, observer) }
+            let writer = try stage.connect()
+            let write = "publish siege.all \"" + String(repeating: "x", count: stoppedBytes) + "\"\n"
+            return {
+                for observer in observers { observer.reads = false }
+                stage.send(String(repeating: write, count: 4), writer)
+            }
         },
         SmallAttack(name: "half-lines", measure: \.readBytes, most: 3_000_000, hasFixedBudget: true) {
             stage in

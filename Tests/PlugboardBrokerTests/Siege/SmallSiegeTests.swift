@@ -43,6 +43,34 @@ struct SmallSiegeTests {
         #expect(stage.signsOfLife(turns: 49, seconds: 10) == 5)
     }
 
+    @Test("who waits in line with half a line is not listed as ready in each turn until then")
+    func listedOnce() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let crowd = 1_000
+        let links = try (0..<crowd).map { _ in try stage.connect() }
+        for link in links { stage.send("{", link) }
+        let other = try stage.connect()
+        for _ in 0..<8 { try stage.ask("sync", other) }
+        let listed = try stage.watch(turns: 20, \.listed) { for link in links { stage.send(" ", link) } }
+        #expect(listed.all <= crowd + 20)
+        // Each was read, and is heard again.
+        let again = try stage.watch(turns: 20, \.readBytes) { for link in links { stage.send(" ", link) } }
+        #expect(again.all > crowd)
+    }
+
+    @Test("who hangs up is listed once, however long its turn takes to come, and all that it sent is read")
+    func hungUpOnce() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let crowd = 1_000
+        let links = try (0..<crowd).map { _ in try stage.connect() }
+        let other = try stage.connect()
+        for (number, link) in links.enumerated() { stage.send("publish siege.last.k\(number) 1\n", link) }
+        let listed = try stage.watch(turns: 40, \.listed) { for link in links { stage.close(link) } }
+        #expect(listed.all <= crowd + 40)
+        _ = try stage.reply(to: "sync\n", from: other)
+        #expect(stage.keyCount == crowd + 1)
+    }
+
     @Test("a get never shows a key that has expired, however late its turn comes")
     func expired() throws {
         let stage = try SiegeStage(hasSlices: true)

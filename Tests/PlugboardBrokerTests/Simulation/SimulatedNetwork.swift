@@ -184,7 +184,7 @@ final class SimulatedNetwork: Sockets, Poller {
             if fd == stopDescriptor { return world.isStopping ? Self.readable(watch) : nil }
             if fd == world.policyDescriptor { return world.hasPolicy ? Self.readable(watch) : nil }
             if fd == world.journalDescriptor { return world.hasJournalNews ? Self.readable(watch) : nil }
-            guard let link = links[fd] else { return nil }
+            guard let link = links[fd], !watch.interest.contains(.known) else { return nil }
             let canRead = watch.interest.contains(.read) && (!link.toBroker.isEmpty || link.hasEnded)
             let hasRoom = link.toClient.count < link.room || link.isClosedByClient
             let canWrite = watch.interest.contains(.write) && hasRoom

@@ -1,0 +1,75 @@
+// What clients without a quota take up together: without a policy all clients, with one those of the broker's
+// own user and of root, unless it names them. It protects the machine from a program of one's own that goes
+// wrong. Owned by `Access`. What always holds: only who takes up something is noted, so all others cost
+// nothing, and the sums are those of what is noted.
+
+import PlugboardWire
+
+/// The shares of clients in what has one limit for all of them.
+struct Commons {
+    private struct Share {
+        var owed = 0
+        var partial = 0
+    }
+
+    private let owedMax: Int
+    private let partialMax: Int
+    private var shares: [SessionHandle: Share] = [:]
+    private var owed = 0
+    private var partial = 0
+
+    init(
+        owedMax: Int = Limits.commonOwedBytesMax,
+        partialMax: Int = Limits.commonPartialBytesMax
+    ) {
+        (self.owedMax, self.partialMax) = (owedMax, partialMax)
+    }
+
+    /// Notes what waits for a client to read. Returns true if that has grown, and all together are past the
+    /// limit now.
+    mutating func note(owed bytes: Int, of session: SessionHandle) -> Bool {
+        if bytes == 0, shares.isEmpty { return false }
+        var share = shares[session] ?? Share()
+        let hasGrown = bytes > share.owed
+        owed += bytes - share.owed
+        share.owed = bytes
+        keep(share, of: session)
+        return hasGrown && owed > owedMax
+    }
+
+    /// Notes what a client has sent of its next request. Returns the same.
+    mutating func note(partial bytes: Int, of session: SessionHandle) -> Bool {
+        if bytes == 0, shares.isEmpty { return false }
+        var share = shares[session] ?? Share()
+        let hasGrown = bytes > share.partial
+        partial += bytes - share.partial
+        share.partial = bytes
+        keep(share, of: session)
+        return hasGrown && partial > partialMax
+    }
+
+    /// A client has left.
+    mutating func forget(_ session: SessionHandle) {
+        guard let share = shares.removeValue(forKey: session) else { return }
+        owed -= share.owed
+        partial -= share.partial
+    }
+
+    private mutating func keep(_ share: Share, of session: SessionHandle) {
+        shares[session] = share.owed > 0 || share.partial > 0 ? share : nil
+    }
+}
+
+extension Commons {
+    private static var always: Invariants { Invariants(of: "Commons") }
+
+    /// Nobody is noted who is gone, and the sums are right.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        for session in shares.keys {
+            try Self.always.hold("who is noted is there", living.sessions.contains(session))
+        }
+        try Self.always.agree("it adds up what is owed", owed, shares.values.reduce(0) { $0 + $1.owed })
+        let sum = shares.values.reduce(0) { $0 + $1.partial }
+        try Self.always.agree("it adds up the requests in part", partial, sum)
+    }
+}
