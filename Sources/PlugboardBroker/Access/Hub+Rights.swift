@@ -1,5 +1,8 @@
 // What follows from rights: who connects gets them, who loses some is told no more, and what may
-// not be seen is not there: what a refusal says depends on the policy alone, never on what there is.
+// not be seen is not there: what a refusal says depends on the policy alone, never on what there is. The
+// supervisor alone writes `$broker.plugins.…`, and what it writes there is what the broker goes by. Clients of a
+// plugin's session have its name from their greeting on, can't take another, and may do what its declaration
+// lists and no more.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -126,11 +129,7 @@ extension Hub {
     }
 
     /// Makes a client one of a plugin's, for good.
-    private mutating func bind(
-        _ session: SessionHandle,
-        to plugin: SupervisedPlugin,
-        _ groups: [UInt32]
-    ) {
+    private mutating func bind(_ session: SessionHandle, to plugin: SupervisedPlugin, _ groups: [UInt32]) {
         let clearance = sessions[session].clearance ?? Clearance(groups: groups, rights: nil)
         sessions[session].clearance = clearance
         clearance.plugin = plugin

@@ -284,11 +284,7 @@ extension Hub {
     }
 
     /// Tells a subscription a line that is about no event of a key, or queues it.
-    mutating func tellOrQueue(
-        _ line: Span<UInt8>,
-        revision: UInt64,
-        to subscription: SubscriptionHandle
-    ) {
+    mutating func tellOrQueue(_ line: Span<UInt8>, revision: UInt64, to subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         if matching[subscription].isDirect, !sessions[session].isBehind {

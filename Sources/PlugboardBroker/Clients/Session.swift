@@ -190,6 +190,14 @@ struct Session: ~Copyable {
         if duties?.isEmpty == true { duties = nil }
     }
 
+    /// The place for what is to be done when its connection ends, made where there is none yet.
+    mutating func makeLegacy(_ keyspace: inout Keyspace) -> LegacyHandle {
+        if let legacy { return legacy }
+        let made = keyspace.makeLegacy()
+        legacy = made
+        return made
+    }
+
     mutating func rename(_ name: Span<UInt8>, _ keyspace: inout Keyspace) {
         sign(as: keyspace.makeAuthor(name: name, presence: presence(keyspace)), &keyspace)
     }

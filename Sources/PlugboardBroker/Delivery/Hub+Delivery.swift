@@ -47,14 +47,7 @@ extension Hub {
     ) {
         if !delivery.freed.isEmpty { tellFreed(besides: observable) }
         let by = keyspace.authors[author].by
-        var tail = keyspace[observable].tail(
-            of: event,
-            revision: revision,
-            to: value,
-            by: by,
-            cause,
-            reason
-        )
+        var tail = keyspace[observable].tail(of: event, revision: revision, to: value, by: by, cause, reason)
         tail.ending = ending.kept
         tell(event, tail, to: observable)
     }

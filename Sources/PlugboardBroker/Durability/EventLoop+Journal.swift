@@ -38,14 +38,7 @@ extension EventLoop {
             newEpoch: newEpoch,
             records: &records
         ) { record, line in
-            authors.restore(
-                record,
-                line,
-                &hub.keyspace,
-                &hub.access,
-                &hub.durability,
-                &hub.deadlines
-            )
+            authors.restore(record, line, &hub.keyspace, &hub.access, &hub.durability, &hub.deadlines)
         }
         authors.release(&hub.keyspace)
         hub.keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)

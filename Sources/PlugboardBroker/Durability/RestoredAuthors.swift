@@ -117,10 +117,7 @@ struct RestoredAuthors: ~Copyable {
             milliseconds: record.expires > now ? record.expires - now : 0,
             after: deadlines.now
         )
-        keyspace.note(
-            deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)),
-            ofBondAt: bond
-        )
+        keyspace.note(deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)), ofBondAt: bond)
     }
 
     /// No more will be asked for: each stays for as long as a value or the history names it.

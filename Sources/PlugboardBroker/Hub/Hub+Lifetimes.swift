@@ -53,7 +53,7 @@ extension Hub {
         keyspace[observable].marks.reason = reason
         if let reason { keyspace.note(reason) }
         guard request.isBounded else { return }
-        let legacy = request.has(.whileConnected) ? makeLegacy(of: session) : nil
+        let legacy = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
         let bond = keyspace.bind(observable, to: legacy)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
@@ -62,52 +62,11 @@ extension Hub {
         keyspace.note(ticket, ofBondAt: bond)
     }
 
-    /// Keeps a write to be made when the connection ends, or forgets the one that was kept.
-    mutating func keepWill(_ asked: AskedRequest) throws(Refusal) {
-        let session = asked.session
-        if let write = requests.decoder.writes.first {
-            try Key.checkWritable(write, asked.line)
-            if sessions[session].isGuarded { try access.checkWrite(write, asked.line, sessions[session]) }
-            try replaceWill(of: session, by: Will(write, in: asked.line))
-        } else {
-            try replaceWill(of: session, by: nil)
-        }
-        replyDone(.will, id: asked.id, to: session)
-    }
-
-    /// Keeps a will in place of another, or of none, or throws; nil takes it back.
-    private mutating func replaceWill(
-        of session: SessionHandle,
-        by will: consuming Will?
-    ) throws(Refusal) {
-        let bytes = Legacy.bytes(of: will)
-        try access.replaceWill(of: sessions[session], willBytes(of: session), by: bytes)
-        if bytes > 0 {
-            keyspace.keep(will, in: makeLegacy(of: session))
-        } else if let legacy = sessions[session].legacy {
-            keyspace.keep(nil, in: legacy)
-        }
-    }
-
-    /// What the will of a client takes up.
-    func willBytes(of session: SessionHandle) -> Int {
-        guard let legacy = sessions[session].legacy else { return 0 }
-        return keyspace.willBytes(of: legacy)
-    }
-
-    /// The place for what is to be done when a connection ends, made where there is none yet.
-    private mutating func makeLegacy(of session: SessionHandle) -> LegacyHandle {
-        if let legacy = sessions[session].legacy { return legacy }
-        let made = keyspace.makeLegacy()
-        sessions[session].legacy = made
-        return made
-    }
-
     /// Ends a connection as its client wishes: everything of it goes but the will. The loop
     /// closes it when the last line was sent.
     mutating func part(_ asked: AskedRequest) {
         let session = asked.session
-        try? replaceWill(of: session, by: nil)
+        try? KeepWill.replace(by: nil, of: session, &keyspace, &sessions, access)
         sessions[session].farewell = .goodbye
         leave(session)
         replyDone(.goodbye, id: asked.id, to: session)

@@ -1,5 +1,6 @@
 // From lines to requests: publishes wait for a moment for those that follow, whatever
-// else a client sends is executed at once, after those that wait.
+// else a client sends is executed at once, after those that wait. What takes longer than others can wait
+// for goes on by turns.
 
 import PlugboardMemory
 import PlugboardWire
@@ -101,14 +102,7 @@ extension Hub {
         guard isOpen else { return }
         let line = waiting.line.bytes(of: bytes)
         do throws(Refusal) {
-            try publish(
-                waiting.request,
-                line,
-                hash: waiting.hash,
-                session,
-                isGuarded: isGuarded,
-                by: author
-            )
+            try publish(waiting.request, line, hash: waiting.hash, session, isGuarded: isGuarded, by: author)
         } catch {
             sessions[session].line = waiting.number
             refuse(error, id: waiting.request.id.bytes(of: line), session)
@@ -117,10 +111,7 @@ extension Hub {
     }
 
     /// A line that is not plain, or not a request at all.
-    private mutating func executeUnusual(
-        _ line: inout MutableSpan<UInt8>,
-        from session: SessionHandle
-    ) {
+    private mutating func executeUnusual(_ line: inout MutableSpan<UInt8>, from session: SessionHandle) {
         var request = Request()
         do throws(Refusal) {
             try requests.readUnusual(&line, into: &request)

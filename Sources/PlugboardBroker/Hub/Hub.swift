@@ -149,7 +149,7 @@ struct Hub: ~Copyable {
         case .trace: try trace(asked)
         case .hello: try rename(asked)
         case .sync: replyDone(.sync, id: asked.id, to: asked.session)
-        case .help: try help(asked)
+        case .help: try Help.perform(asked, requests.decoder.options.about, &sessions, &delivery)
         case .pause, .resume, .step: try control(asked)
         case .acknowledge: try acknowledge(asked)
         case .call: try call(asked)
@@ -158,7 +158,9 @@ struct Hub: ~Copyable {
             try Serve.perform(asked, &calls, &sessions, &delivery)
             if !calls.held.isEmpty { askHeld() }
         case .unserve: try Serve.undo(asked, &calls, &sessions, &delivery)
-        case .will: try keepWill(asked)
+        case .will:
+            try KeepWill.perform(asked, requests.decoder.writes.first, &keyspace, &sessions, access)
+            replyDone(.will, id: asked.id, to: asked.session)
         case .goodbye: part(asked)
         case .disconnect: try disconnect(asked)
         }
@@ -203,16 +205,8 @@ struct Hub: ~Copyable {
     }
 
     private mutating func control(_ asked: AskedRequest) throws(Refusal) {
-        let subscription = try Control.perform(
-            asked,
-            requests.decoder.options,
-            keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            insight.tracing
-        )
-        review(subscription)
+        let options = requests.decoder.options
+        review(try Control.perform(asked, options, keyspace, &matching, &sessions, &delivery, insight))
     }
 
     private mutating func disconnect(_ asked: AskedRequest) throws(Refusal) {
@@ -254,24 +248,5 @@ struct Hub: ~Copyable {
         JSONText.append(name, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append("}\n")
         noteOwn(session)
-    }
-
-    private mutating func help(_ asked: AskedRequest) throws(Refusal) {
-        let session = asked.session
-        var operation: Operation?
-        if asked.request.has(.about) {
-            let about = requests.decoder.options.about
-            operation = Operation(about.bytes(of: asked.line))
-            if operation == nil { throw Self.noSuchHelp(about, asked.line) }
-        }
-        delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendHelp(about: operation, id: asked.id, to: &sessions[session].outbox.own)
-    }
-
-    private static func noSuchHelp(_ about: ByteRange, _ line: Span<UInt8>) -> Refusal {
-        let word = String(about.bytes(of: line)[..<min(48, about.count)])
-        let names = Operation.allCases.map { $0.name.description }.joined(separator: ", ")
-        let hint = OperationHelp.hint(for: word) ?? "the operations are \(names)"
-        return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: about.start)
     }
 }

@@ -215,7 +215,7 @@ enum HubInvariants {
             $0.connections += 1
             $0.owed += clearance.owed
             $0.partial += clearance.partial
-            $0.kept += hub.willBytes(of: session)
+            $0.kept += hub.keyspace.willBytes(of: hub.sessions[session].legacy)
             $0.subscriptions += services
         }
         for subscription in hub.sessions[session].subscriptions.list.all {

@@ -21,11 +21,7 @@ extension Hub {
 
     /// Tells who looks after the broker of trouble with the journal.
     mutating func warn(storage message: String) {
-        insight.warn(
-            storage: message,
-            revision: revision,
-            at: deadlines.timeOfDay
-        )
+        insight.warn(storage: message, revision: revision, at: deadlines.timeOfDay)
         if insight.isWatched { tellWarnings() }
     }
 

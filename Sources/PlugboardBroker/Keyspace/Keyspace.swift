@@ -317,8 +317,8 @@ struct Keyspace: ~Copyable {
     /// A place for what a client leaves behind.
     mutating func makeLegacy() -> LegacyHandle { lifetimes.legacies.insert(Legacy()) }
 
-    /// What the will in it takes up.
-    func willBytes(of legacy: LegacyHandle) -> Int { lifetimes.legacies[legacy].willBytes }
+    /// What the will in it takes up, if there is one.
+    func willBytes(of legacy: LegacyHandle?) -> Int { legacy.map { lifetimes.legacies[$0].willBytes } ?? 0 }
 
     /// Keeps a will in place of another, or of none.
     mutating func keep(_ will: consuming Will?, in legacy: LegacyHandle) {

@@ -223,10 +223,7 @@ extension Lifetimes {
 
 extension Deadlines {
     /// Adds what ends a value by itself, and how much of its time is left. Adds nothing for most keys.
-    func appendEnd(
-        of bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?,
-        to buffer: inout ByteBuffer
-    ) {
+    func appendEnd(of bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?, to buffer: inout ByteBuffer) {
         guard let bond else { return }
         // A value whose time has come is still there until the next turn.
         let left = bond.ticket.flatMap { time(of: $0) }.map { max(1, Self.milliseconds(from: now, to: $0)) }

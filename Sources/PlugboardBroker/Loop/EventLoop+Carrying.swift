@@ -31,14 +31,7 @@ extension EventLoop {
         hub.keyspace.beginRestoring()
         var authors = RestoredAuthors()
         let recovered = try state.read { record, line in
-            authors.restore(
-                record,
-                line,
-                &hub.keyspace,
-                &hub.access,
-                &hub.durability,
-                &hub.deadlines
-            )
+            authors.restore(record, line, &hub.keyspace, &hub.access, &hub.durability, &hub.deadlines)
         }
         authors.release(&hub.keyspace)
         let epoch = recovered.epoch ?? hub.keyspace.epoch

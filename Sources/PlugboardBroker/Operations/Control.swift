@@ -14,9 +14,9 @@ enum Control {
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
-        _ tracing: borrowing Tracing
+        _ insight: borrowing Insight
     ) throws(Refusal) -> SubscriptionHandle {
-        let subscription = try target(of: asked, options.client, keyspace, matching, sessions, tracing)
+        let subscription = try target(of: asked, options.client, keyspace, matching, sessions, insight)
         switch asked.request.operation {
         case .pause:
             let isPlain =
@@ -51,7 +51,7 @@ enum Control {
         _ keyspace: borrowing Keyspace,
         _ matching: borrowing Matching,
         _ sessions: borrowing SessionTable,
-        _ tracing: borrowing Tracing
+        _ insight: borrowing Insight
     ) throws(Refusal) -> SubscriptionHandle {
         let session = asked.session
         guard asked.request.has(.client) else {
@@ -63,7 +63,7 @@ enum Control {
         // Where it may not hold it, it is told the same as if there were none.
         if let owner = sessions.find(client: client),
             let found = matching.find(asked.sub.bytes, in: sessions[owner].subscriptions),
-            owner == session || isControllable(found, by: sessions[session], keyspace, matching, tracing)
+            owner == session || isControllable(found, by: sessions[session], keyspace, matching, insight)
         {
             return found
         }
@@ -76,7 +76,7 @@ enum Control {
         by session: borrowing Session,
         _ keyspace: borrowing Keyspace,
         _ matching: borrowing Matching,
-        _ tracing: borrowing Tracing
+        _ insight: borrowing Insight
     ) -> Bool {
         for place in matching[subscription].keys.all
         where !session.authorize(.control, keyspace[place.observable].key) {
@@ -89,7 +89,7 @@ enum Control {
             if !session.authorizeAll(.control, pattern.bytes) { return false }
         }
         guard matching[subscription].isTracer else { return true }
-        for pattern in tracing.patterns(of: subscription)
+        for pattern in insight.tracing.patterns(of: subscription)
         where !session.authorizeAll(.control, pattern.span) {
             return false
         }

@@ -17,15 +17,7 @@ extension Hub {
         let beginning = resumption.beginning(keyspace, durability, access)
         var snapshot: ValueSnapshot?
         if beginning.isWhole, options.initial {
-            snapshot = requests.prepareSnapshot(
-                for: asked,
-                of: wanted,
-                filter,
-                &keyspace,
-                &sessions,
-                &delivery,
-                &insight
-            )
+            snapshot = requests.prepare(asked, wanted, filter, &keyspace, &sessions, &delivery, &insight)
             if snapshot == nil { return }
         }
         // What it knew before is not known here: only what it missed will have been told.

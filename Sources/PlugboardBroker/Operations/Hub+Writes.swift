@@ -1,7 +1,8 @@
-// Single writes. Each is checked whole before anything changes; then observers are
+// Writes, single ones and batches. Each is checked whole before anything changes; then observers are
 // told, then the value is kept, then the writer is answered, so that a reply with a
 // revision means that everything up to it lies before it in the writer's own outbox.
 
+import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
@@ -27,20 +28,7 @@ extension Hub {
         by author: AuthorHandle?
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
-        let planned = try WriteCheck.plan(
-            .publish,
-            request,
-            key,
-            line,
-            hash: hash,
-            session,
-            isGuarded: isGuarded,
-            &keyspace,
-            matching,
-            sessions,
-            access,
-            supervision
-        )
+        let planned = try plan(request, key, line, hash: hash, session, isGuarded: isGuarded)
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         let value = request.value.bytes(of: line)
         if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
@@ -57,11 +45,7 @@ extension Hub {
     }
 
     /// Makes a write that fits the state, or throws having changed nothing.
-    mutating func make(
-        _ planned: PlannedWrite,
-        _ asked: AskedRequest,
-        reason: EventReason?
-    ) throws(Refusal) {
+    mutating func make(_ planned: PlannedWrite, _ asked: AskedRequest, reason: EventReason?) throws(Refusal) {
         let request = asked.request
         if request.operation.combines { try combine(planned, asked) }
         let bytes = request.operation.combines ? requests.merged.count : request.value.count
@@ -127,8 +111,29 @@ extension Hub {
     }
 
     /// Checks a write against the state, changing nothing.
+    @inline(never)
     mutating func plan(_ asked: AskedRequest) throws(Refusal) -> PlannedWrite {
         try WriteCheck.plan(asked, &keyspace, matching, sessions, access, supervision)
+    }
+
+    /// The same for a publish. Of nearly all there is nothing to be checked but whether their key is known, and
+    /// that is not to cost more than that.
+    @inline(always)
+    private mutating func plan(
+        _ request: Request,
+        _ key: Span<UInt8>,
+        _ line: Span<UInt8>,
+        hash: UInt64,
+        _ session: SessionHandle,
+        isGuarded: Bool
+    ) throws(Refusal) -> PlannedWrite {
+        if !isGuarded, !request.has(.ifRevision), let observable = keyspace.find(key, hash: hash) {
+            let known = keyspace[observable].standing(asOf: matching.generation)
+            if !known.isReserved {
+                return PlannedWrite(hash: hash, observable: observable, isUnobserved: known.isUnobserved)
+            }
+        }
+        return try plan(AskedRequest(request, line, from: session))
     }
 
     private mutating func combine(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
@@ -201,9 +206,7 @@ extension Hub {
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
         }
-        if durability.isKept {
-            CommitRecording.record(observable, value, request, reason, keyspace, &durability, deadlines)
-        }
+        if durability.isKept { record(observable, value, request, reason) }
     }
 
     /// Deletes the value of a key under the present revision.
@@ -224,9 +227,7 @@ extension Hub {
         keyspace[observable].marks.reason = reason
         note(.delete, observable, author, cause)
         if let reason { keyspace.note(reason) }
-        if durability.isKept {
-            CommitRecording.recordDelete(of: observable, by: author, cause, reason, keyspace, &durability)
-        }
+        if durability.isKept { recordDelete(of: observable, by: author, cause, reason) }
         keyspace.keepForHistory(observable)
     }
 
@@ -254,10 +255,7 @@ extension Hub {
 
     /// Makes the observable of a key that nobody has named yet, if a pattern matches it: then
     /// somebody is told, and the history remembers.
-    private mutating func observableToEmit(
-        _ key: Span<UInt8>,
-        _ hash: UInt64
-    ) -> ObservableHandle? {
+    private mutating func observableToEmit(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
         matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
         return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
@@ -279,6 +277,52 @@ extension Hub {
     private mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>) throws(Refusal) {
         if Key.isReserved(key) { return }
         try durability.makeRoom(for: bytes, isBatch: false, revision: revision)
+    }
+
+    // MARK: Recording
+
+    /// Records a value that was just kept. The broker's own keys are not, only that they took a revision.
+    @inline(__always)
+    private mutating func record(
+        _ observable: ObservableHandle,
+        _ value: Span<UInt8>,
+        _ request: Request,
+        _ reason: EventReason?
+    ) {
+        if keyspace[observable].isReserved { return durability.pass(revision) }
+        var commit = Commit(
+            keyPrefix: keyspace[observable].keyPrefix,
+            revision: revision,
+            value: value,
+            by: keyspace.authors.recorded(keyspace[observable].writer),
+            cause: request.cause,
+            reason: reason
+        )
+        if request.isBounded { bind(&commit, as: request) }
+        durability.record(commit)
+    }
+
+    private mutating func recordDelete(
+        of observable: ObservableHandle,
+        by author: AuthorHandle,
+        _ cause: WriteCause,
+        _ reason: EventReason?
+    ) {
+        if keyspace[observable].isReserved { return durability.pass(revision) }
+        let commit = Commit(
+            keyPrefix: keyspace[observable].keyPrefix,
+            revision: revision,
+            value: Span(),
+            by: keyspace.authors[author].by,
+            cause: cause,
+            reason: reason
+        )
+        durability.record(commit)
+    }
+
+    private func bind(_ commit: inout Commit, as request: Request) {
+        commit.isWhileConnected = request.has(.whileConnected)
+        if request.has(.timeToLive) { commit.expires = deadlines.timeOfDay + request.timeToLive }
     }
 
     /// Answers a write, once the disk has it where that was asked for.

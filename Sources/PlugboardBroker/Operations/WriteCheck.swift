@@ -23,39 +23,10 @@ enum WriteCheck {
         _ access: borrowing Access,
         _ supervision: borrowing Supervision
     ) throws(Refusal) -> PlannedWrite {
-        try plan(
-            asked.request.operation,
-            asked.request,
-            asked.key,
-            asked.line,
-            hash: keyspace.hash(asked.key),
-            asked.session,
-            isGuarded: sessions[asked.session].isGuarded,
-            &keyspace,
-            matching,
-            sessions,
-            access,
-            supervision
-        )
-    }
-
-    /// The same, with the key, its hash, and whether its writer's rights have to be looked at.
-    @inline(always)
-    static func plan(
-        _ operation: Operation,
-        _ request: Request,
-        _ key: Span<UInt8>,
-        _ line: Span<UInt8>,
-        hash: UInt64,
-        _ session: SessionHandle,
-        isGuarded: Bool,
-        _ keyspace: inout Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        _ access: borrowing Access,
-        _ supervision: borrowing Supervision
-    ) throws(Refusal) -> PlannedWrite {
-        let observable = keyspace.find(key, hash: hash)
+        let (request, session) = (asked.request, asked.session)
+        let line = asked.line
+        let hash = keyspace.hash(asked.key)
+        let observable = keyspace.find(asked.key, hash: hash)
         var current: UInt64 = 0
         var isUnobserved = false
         if let observable {
@@ -64,32 +35,22 @@ enum WriteCheck {
             isUnobserved = known.isUnobserved
             if known.isReserved { try supervision.checkOwn(request, line, sessions[session]) }
         } else {
-            try checkNew(request, line, sessions[session], supervision)
+            try Key.check(request.key, line)
+            // The supervisor may also write its own.
+            if Key.isReserved(asked.key) { try supervision.checkOwn(request, line, sessions[session]) }
         }
-        if isGuarded {
+        if sessions[session].isGuarded {
             try access.checkWrite(request, line, sessions[session])
-            if operation == .publish {
+            if request.operation == .publish {
                 let count = request.value.count
                 try checkQuota(request, line, observable, count: count, sessions[session], keyspace, access)
             }
         }
         if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
-        if operation == .delete, current == 0 {
+        if request.operation == .delete, current == 0 {
             throw .notFound(request, line, for: sessions[session].clearance, &keyspace)
         }
         return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
-    }
-
-    /// Throws unless a key that nobody has named yet may be written; the supervisor may also write its own.
-    @inline(never)
-    private static func checkNew(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: borrowing Session,
-        _ supervision: borrowing Supervision
-    ) throws(Refusal) {
-        try Key.check(request.key, line)
-        if Key.isReserved(request.key.bytes(of: line)) { try supervision.checkOwn(request, line, session) }
     }
 
     /// Throws where a value of `count` bytes would be too much for its writer's user.

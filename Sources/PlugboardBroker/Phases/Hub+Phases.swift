@@ -94,11 +94,7 @@ extension Hub {
     }
 
     /// Lets a key through to the next phases, up to the next that acknowledges.
-    private mutating func advance(
-        _ observable: ObservableHandle,
-        _ gate: Gate,
-        unacknowledged: HeldBytes?
-    ) {
+    private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, unacknowledged: HeldBytes?) {
         refreshObservers(of: observable)
         let observers = keyspace[observable].observers.all.map(\.subscription)
         let later = AckBarrier.acknowledgers(among: observers, matching, sessions)

@@ -156,11 +156,7 @@ extension Supervision {
 
 extension Supervision {
     /// Throws unless a client may call itself so.
-    func checkName(
-        _ name: Span<UInt8>,
-        at offset: Int,
-        _ session: borrowing Session
-    ) throws(Refusal) {
+    func checkName(_ name: Span<UInt8>, at offset: Int, _ session: borrowing Session) throws(Refusal) {
         guard supervisor != nil else { return }
         let wanted = String(name)
         if let plugin = session.clearance?.plugin {
@@ -176,11 +172,7 @@ extension Supervision {
     /// Throws unless a write to one of the broker's own keys is the supervisor's, of a plugin, and
     /// can be understood.
     @inline(never)
-    func checkOwn(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: borrowing Session
-    ) throws(Refusal) {
+    func checkOwn(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
         guard session.clearance?.isSupervisor == true,
             request.key.bytes(of: line).starts(with: Self.pluginPrefix)
         else { throw .reserved(request, line) }

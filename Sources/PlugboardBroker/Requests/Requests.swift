@@ -169,9 +169,9 @@ struct Requests: ~Copyable {
     }
 
     /// The values that a subscription begins with, owed already. Nil where the request is put off.
-    mutating func prepareSnapshot(
-        for asked: AskedRequest,
-        of wanted: [ByteRange],
+    mutating func prepare(
+        _ asked: AskedRequest,
+        _ wanted: [ByteRange],
         _ filter: Filter?,
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable,
