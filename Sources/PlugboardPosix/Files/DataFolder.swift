@@ -91,9 +91,9 @@ public final class DataFolder: Sendable {
 
 /// A file in such a folder: read at any place, or appended to.
 public final class DataFile: Sendable {
-    /// How many line feeds to write at a time: enough for the system to keep them in one piece of
-    /// memory.
-    private static let laidOutBytesMax = 262_144
+    /// The line feeds to write at a time: enough for the system to keep them in one piece of memory. They
+    /// are made once, because finding memory for them takes as long as writing them.
+    private static let lineFeeds = [UInt8](repeating: 0x0A, count: 262_144)
     private let path: String
     private let descriptor: Descriptor
 
@@ -200,11 +200,10 @@ public final class DataFile: Sendable {
 
     /// Writes line feeds after the end. The next appended bytes replace them.
     public func layOut(_ bytes: Int) throws {
-        let room = [UInt8](repeating: 0x0A, count: min(bytes, Self.laidOutBytesMax))
         var place = try end()
         let last = place + bytes
         while place < last {
-            let piece = room.span[..<min(room.count, last - place)]
+            let piece = Self.lineFeeds.span[..<min(Self.lineFeeds.count, last - place)]
             let count = retrying { ByteCalls.writeBytes(descriptor.raw, piece, at: place) }
             guard count > 0 else { throw SystemError.last("write", path) }
             place += count
