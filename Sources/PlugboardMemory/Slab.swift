@@ -306,11 +306,19 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         used += 1
     }
 
+    /// At least so much memory, once it is more than `smallBytes`: the system then maps it by itself. A
+    /// smaller piece that is outgrown leaves a hole among other memory.
+    private static var mappedBytes: Int { 2_097_152 }
+    private static var smallBytes: Int { 131_072 }
+
     /// Doubles the memory. For a large piece, `realloc` moves pages instead of copying bytes, and cells
     /// that were never used take up no pages.
     private mutating func grow() {
         precondition(capacity <= .max / 2, "a slab is full")
         capacity = max(8, capacity * 2)
+        if Int(capacity) * Slab.cellBytes > Slab.smallBytes {
+            capacity = max(capacity, UInt32(Slab.mappedBytes / Slab.cellBytes) + 1)
+        }
         unsafe cells = Slab.grown(cells, to: Int(capacity) * Slab.cellBytes)
     }
 
