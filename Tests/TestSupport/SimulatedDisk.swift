@@ -81,6 +81,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public private(set) var kinds: [String] = []
     /// Sees each piece before it is written.
     public var beforeWrite: ([UInt8]) -> Void = { _ in }
+    /// Is called before each sync of a file, such as to let time pass.
+    public var beforeSync: () -> Void = {}
     /// Room for all files together, in bytes.
     public var capacity = 1 << 60
     public var canReserve = true
@@ -141,6 +143,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     }
 
     private func sync(_ contents: Contents, _ name: String) throws {
+        beforeSync()
         do {
             try step("sync")
         } catch {

@@ -4,6 +4,7 @@
 
 import PlugboardMemory
 import PlugboardPosix
+import PlugboardWire
 
 /// All observables, by key.
 struct ObservableTable: ~Copyable {
@@ -40,6 +41,8 @@ struct ObservableTable: ~Copyable {
     /// Those that have come by now, as they came: so they lie in memory one after the other, and
     /// often in order.
     private var loaded: [ObservableHandle] = []
+    /// The encoded piece of the newest key. Kept, so that a new key needs one piece of memory and not two.
+    private var prefix = ByteBuffer()
 
     init() {}
 
@@ -118,7 +121,15 @@ struct ObservableTable: ~Copyable {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
         if !outgrown.isEmpty { move(count: Self.movedPerKey) }
         let height = order.nextHeight()
-        let made = Observable(key: key, hash: hash, height: height, valueCount: valueCount)
+        prefix.removeAll()
+        EventEncoder.appendKeyPrefix(key, to: &prefix)
+        let made = Observable(
+            key: key,
+            prefix: prefix.bytes,
+            hash: hash,
+            height: height,
+            valueCount: valueCount
+        )
         let observable = all.insert(made)
         place(Slot(hash: hash, observable: observable))
         if isLoading { loaded.append(observable) } else { order.insert(observable, in: &all) }
@@ -257,6 +268,7 @@ private struct OrderedKey {
     /// Eight bytes as a number that is ordered as they are; zeros, which no key has, behind the
     /// key's end.
     private static func word(_ key: Span<UInt8>, at offset: Int) -> UInt64 {
+        if offset + 8 <= key.count { return key.word(at: offset).byteSwapped }
         var word: UInt64 = 0
         for index in offset..<(offset + 8) {
             word = word << 8 | UInt64(index < key.count ? key[index] : 0)
