@@ -15,18 +15,19 @@ struct Session: ~Copyable {
     let slot: Int
     /// The process and the user at the other end.
     let peer: PeerIdentity
-    /// Who it signs as, where it has written anything or has a name.
-    private(set) var signature: AuthorHandle?
+    /// Who it signs as; `.none` before it has written anything or has a name. Not an optional: that would
+    /// take up eight bytes more.
+    private var signedAs = AuthorHandle.none
     /// What it may do, and whose it is; nil: it is nobody's in particular and may do everything.
     var clearance: Clearance? {
         didSet { isGuarded = clearance != nil }
     }
-    /// A policy or a plugin's declaration says what it may do.
-    private(set) var isGuarded = false
     var outbox = Outbox()
     /// The line being handled, from 1.
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
+    /// A policy or a plugin's declaration says what it may do.
+    private(set) var isGuarded = false
     /// In the list of sessions that have something to be sent.
     var isTouched = false
     /// It is among those of them that are served first.
@@ -50,24 +51,33 @@ struct Session: ~Copyable {
     var farewell: Farewell? {
         didSet { noteStalled() }
     }
+    /// Behind, being closed, or with an indirect subscription: each event's observers are asked.
+    private var isStalled = false
     /// Subscriptions that have a filter, or something that waits.
     var indirectCount: Int32 = 0 {
         didSet { noteStalled() }
     }
-    /// Any of these, in one: each event's observers are asked.
-    private var isStalled = false
     /// What there is to catch up with, while there is any.
     private(set) var catchup: Catchup?
     /// What it serves, asked and was asked, while there is any.
     private(set) var duties: Duties?
-    /// What is to be done when its connection ends, where there is anything.
-    var legacy: LegacyHandle?
+    /// `.none` where there is none.
+    private var bequeathed = LegacyHandle.none
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
         self.client = client
         self.slot = slot
         self.peer = peer
         self.since = since
+    }
+
+    /// Who it signs as, where it has written anything or has a name.
+    @inline(__always) var signature: AuthorHandle? { signedAs == .none ? nil : signedAs }
+
+    /// What is to be done when its connection ends, where there is anything.
+    var legacy: LegacyHandle? {
+        get { bequeathed == .none ? nil : bequeathed }
+        set { bequeathed = newValue ?? .none }
     }
 
     private mutating func noteStalled() {
@@ -203,7 +213,7 @@ struct Session: ~Copyable {
 
     private mutating func sign(as author: AuthorHandle, _ keyspace: inout Keyspace) {
         if let signature { keyspace.release(signature) }
-        signature = author
+        signedAs = author
     }
 }
 

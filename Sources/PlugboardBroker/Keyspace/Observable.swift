@@ -36,8 +36,9 @@ struct Observable: ~Copyable {
     private var outside = ByteBlock()
     /// What deletes it by itself, and why the last write was made, where there is any of it.
     var marks = LifetimeMarks()
-    /// Who wrote the value; who deleted it, while that is owed to somebody. Kept by `ObservableTable`.
-    fileprivate(set) var writer: AuthorHandle?
+    /// Who wrote the value; who deleted it, while that is owed to somebody; else `.none`. Kept by
+    /// `ObservableTable`. Not an optional: that would take up eight bytes more.
+    fileprivate var signedBy = AuthorHandle.none
     /// All that match, patterns included; true as of `observersGeneration`.
     var observers = List<Recipient>()
 
@@ -55,14 +56,14 @@ struct Observable: ~Copyable {
     /// Without a value: the last generation of the history that points here, 0 for none.
     var generation: UInt32 = 0
 
-    /// The observable of a key, with room for a value of about `valueCount` bytes.
-    init(key: Span<UInt8>, hash: UInt64, height: Int, valueCount: Int) {
-        var prefix = ByteBuffer()
-        EventEncoder.appendKeyPrefix(key, to: &prefix)
-        let room = valueCount > Self.inPlaceBytesMax ? 0 : Self.capacity(for: valueCount)
+    /// The observable of a key, with room for a value of about `valueCount` bytes. `prefix` is the key as
+    /// `EventEncoder.appendKeyPrefix` wrote it.
+    init(key: Span<UInt8>, prefix: Span<UInt8>, hash: UInt64, height: Int, valueCount: Int) {
         let links = height * Self.linkBytes
-        memory = ByteBlock(count: links + prefix.count + room)
-        memory.write(prefix.bytes, at: links)
+        let start = links + prefix.count
+        let isInPlace = valueCount > 0 && valueCount <= Self.inPlaceBytesMax
+        memory = ByteBlock(count: isInPlace ? Self.blockBytes(for: start + valueCount) : start)
+        memory.write(prefix, at: links)
         prefixCount = UInt16(prefix.count)
         keyCount = UInt16(key.count)
         self.hash = hash
@@ -114,6 +115,8 @@ struct Observable: ~Copyable {
         observersGeneration == generation ? !observers.isEmpty : nil
     }
 
+    /// Who wrote the value; who deleted it, while that is owed to somebody.
+    @inline(__always) var writer: AuthorHandle? { signedBy == .none ? nil : signedBy }
     @inline(__always) var hasValue: Bool { revision != 0 }
     @inline(__always) var isNeeded: Bool { hasValue || !exactObservers.isEmpty || owedBy > 0 }
 
@@ -180,7 +183,7 @@ struct Observable: ~Copyable {
             isReserved: isReserved,
             hasMarks: !marks.isEmpty,
             growth: growth(to: value.count),
-            isOfSameWriter: self.writer == writer
+            isOfSameWriter: signedBy == writer
         )
         if outside.isEmpty, value.count <= memory.count &- valueStart {
             memory.write(value, at: valueStart)
@@ -224,7 +227,7 @@ struct Observable: ~Copyable {
         let (room, count) = (capacity, value.count)
         if count > room || (room > Self.keptRoomMax && count < room / 4) {
             let fits = count <= memory.count - valueStart
-            outside = fits ? ByteBlock() : ByteBlock(count: Self.capacity(for: count))
+            outside = fits ? ByteBlock() : ByteBlock(count: Self.blockBytes(for: count))
         }
         if outside.isEmpty { memory.write(value, at: valueStart) } else { outside.write(value, at: 0) }
     }
@@ -235,10 +238,10 @@ struct Observable: ~Copyable {
         outside.isEmpty ? memory.count &- valueStart : outside.count
     }
 
-    /// Room for the next value to be a little longer, as counters and prices are.
-    private static func capacity(for count: Int) -> Int {
-        count == 0 ? 0 : (count + 23) & ~15
-    }
+    /// The length of a block whose last part is a value: four bytes more at least, for the next value to be a
+    /// little longer, as counters and prices are. Above that, what the system would round up to in any case:
+    /// it hands out 8 bytes less than multiples of 16.
+    private static func blockBytes(for count: Int) -> Int { (count + 11) & ~15 + 8 }
 }
 
 extension ObservableTable {
@@ -288,7 +291,7 @@ extension ObservableTable {
     ) {
         if let author { authors.retain(author) }
         if let writer = self[observable].writer { authors.release(writer) }
-        self[observable].writer = author
+        self[observable].signedBy = author ?? .none
     }
 }
 

@@ -8,6 +8,8 @@ import PlugboardWire
 /// A client's connection, as the loop sees it.
 final class Connection {
     let descriptor: Descriptor
+    /// Lines over the limit since the last that was not.
+    var overlongLines: Int32 = 0
     let session: SessionHandle
     /// Where the poller's number finds it.
     let slot: Int
@@ -22,8 +24,6 @@ final class Connection {
     var isDiscarding = false
     /// Lines that have come.
     var lines: UInt64 = 0
-    /// Lines over the limit since the last that was not.
-    var overlongLines = 0
     /// The peer will send no more.
     var inputEnded = false
     /// The peer can't be reached any more; what it sent before still counts.

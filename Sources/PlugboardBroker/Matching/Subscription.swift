@@ -36,17 +36,17 @@ struct Subscription: ~Copyable {
     let phase: UInt8
     /// Later phases wait until it has acknowledged.
     let acknowledges: Bool
-    /// What it asked to be spared; nil for nearly all.
-    let filter: Filter?
     /// Told at once and plainly, as nearly all are: nothing is owed, nothing stands in the way.
     private(set) var isDirect: Bool
-    /// What it is owed, while it is owed anything or has to wait.
-    private(set) var backlog: Backlog?
-
     /// Is told what the bus does, and not of any key.
     var isTracer = false
     /// Its place in its session's list.
     var place: Int32 = 0
+    /// What it asked to be spared; nil for nearly all.
+    let filter: Filter?
+    /// What it is owed, while it is owed anything or has to wait.
+    private(set) var backlog: Backlog?
+
     /// The keys that it names exactly.
     var keys = List<ExactPlace>()
     /// The ends of its patterns in the tree.
