@@ -125,6 +125,7 @@ struct ClientLimitTests {
             try LinePeer(path: folder.socket).text().hasPrefix(#"{"event":"hello""#)
         }
         broker.signal(SIGTERM)
-        #expect(try broker.finished().end == .exited(0))
+        let finished = try broker.finished()
+        #expect(finished.end == .exited(0), "\(finished.messages)")
     }
 }

@@ -18,8 +18,14 @@ struct CodeOnly {
     }
 
     private mutating func run() -> String {
+        let (slash, quote, hash) = (UInt8(ascii: "/"), UInt8(ascii: "\""), UInt8(ascii: "#"))
         while index < bytes.count {
-            if starts("//") {
+            let byte = bytes[index]
+            if byte != slash, byte != quote, byte != hash {
+                // Most bytes begin nothing.
+                result.append(byte)
+                index += 1
+            } else if starts("//") {
                 skipLine()
             } else if starts("/*") {
                 skipComment()
@@ -35,7 +41,6 @@ struct CodeOnly {
 
     private func starts(_ text: String, at offset: Int = 0) -> Bool {
         let from = index + offset
-        // Most bytes begin nothing, so the first byte is compared on its own.
         guard from < bytes.count, bytes[from] == text.utf8.first else { return false }
         return bytes[from...].starts(with: text.utf8)
     }

@@ -66,7 +66,8 @@ struct BrowserTests {
                 "the key is there",
                 for: "document.querySelector('.row .token')?.textContent.includes('<img')"
             )
-            #expect(try tab.run("return \(text(key))").string == JSON(encoding: value).text)
+            let shown = try JSON(encoding: JSON(encoding: value).text).text
+            try tab.wait("its value is there, as text", for: "\(text(key)) === \(shown)")
             try tab.run("location.hash = '#/keys/' + encodeURIComponent('\(key)')")
             try tab.wait(
                 "its own page is there",
