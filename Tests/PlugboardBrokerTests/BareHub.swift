@@ -137,6 +137,19 @@ extension Hub {
         keyspace[observable].owedBy -= 1
     }
 
+    mutating func beginReplay(_ subscription: SubscriptionHandle, from place: ReadPlace, after: UInt64) {
+        Replaying.begin(
+            subscription,
+            from: place,
+            after: after,
+            keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &durability
+        )
+    }
+
     /// A session ends, and what the turn still has to do names it: a mistake.
     mutating func forgetButInDelivery(_ session: SessionHandle) { sessions.remove(session, &keyspace) }
 }

@@ -21,17 +21,17 @@ struct CommonsTests {
         var commons = Commons()
         let most = Limits.commonOwedBytesMax
         let isPast = [
-            commons.note(owed: most - 10, of: sessions[0]),
-            commons.note(owed: 10, of: sessions[1]),
-            commons.note(owed: 1, of: sessions[2]),
+            commons.note(.owed, most - 10, of: sessions[0]),
+            commons.note(.owed, 10, of: sessions[1]),
+            commons.note(.owed, 1, of: sessions[2]),
             // Who reads is not the one who exceeds it.
-            commons.note(owed: 9, of: sessions[1]),
-            commons.note(owed: 1, of: sessions[2]),
+            commons.note(.owed, 9, of: sessions[1]),
+            commons.note(.owed, 1, of: sessions[2]),
         ]
         #expect(isPast == [false, false, true, false, false])
         commons.forget(sessions[0])
         let isPastThen = [
-            commons.note(owed: most - 9, of: sessions[2]), commons.note(owed: most - 8, of: sessions[2]),
+            commons.note(.owed, most - 9, of: sessions[2]), commons.note(.owed, most - 8, of: sessions[2]),
         ]
         #expect(isPastThen == [false, true])
     }
@@ -41,12 +41,12 @@ struct CommonsTests {
         var commons = Commons()
         let most = Limits.commonPartialBytesMax
         let isPast = [
-            commons.note(partial: most, of: sessions[0]), commons.note(partial: 0, of: sessions[1]),
-            commons.note(partial: 1, of: sessions[1]), commons.note(owed: 1, of: sessions[2]),
+            commons.note(.partial, most, of: sessions[0]), commons.note(.partial, 0, of: sessions[1]),
+            commons.note(.partial, 1, of: sessions[1]), commons.note(.owed, 1, of: sessions[2]),
         ]
         #expect(isPast == [false, false, true, false])
         commons.forget(sessions[0])
-        let isPastThen = commons.note(partial: most - 1, of: sessions[2])
+        let isPastThen = commons.note(.partial, most - 1, of: sessions[2])
         #expect(!isPastThen)
     }
 

@@ -11,7 +11,7 @@ struct RoomTests {
     ]
     /// Limits of the hub. They may only be lowered.
     private static let hubFieldsMax = 12
-    private static let hubFilesMax = 13
+    private static let hubFilesMax = 8
 
     private static func broker() throws -> [SourceFile] {
         try SourceTree.files(in: "Sources/PlugboardBroker")

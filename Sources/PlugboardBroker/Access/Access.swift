@@ -149,8 +149,8 @@ struct Access: ~Copyable {
     /// Stops counting a client that has left.
     func closeAccount(of session: borrowing Session) {
         guard let clearance = session.clearance, let account = clearance.account else { return }
-        account.owed -= clearance.owed
-        account.partial -= clearance.partial
+        account.waiting.owed -= clearance.waiting.owed
+        account.waiting.partial -= clearance.waiting.partial
         account.connections -= 1
         clearance.account = nil
     }
@@ -226,38 +226,43 @@ struct Access: ~Copyable {
     /// user, or what clients without one have together.
     @inline(never)
     mutating func recountOwed(_ session: SessionHandle, _ sessions: inout SessionTable) -> Excess? {
-        if let clearance = sessions[session].clearance, let account = clearance.account {
-            let owed = sessions[session].owedBytes
-            let hasGrown = owed > clearance.owed
-            account.owed += owed - clearance.owed
-            clearance.owed = owed
-            if account.quota.owed < .max {
-                // It may have been without one before.
-                _ = commons.note(owed: 0, of: session)
-                return hasGrown && account.owed > account.quota.owed ? .quota : nil
-            }
+        let clearance = sessions[session].clearance
+        if let clearance, let isOver = count(.owed, sessions[session].owedBytes, of: session, clearance) {
+            return isOver ? .quota : nil
         }
         let bytes = sessions[session].ownOwedBytes
         sessions[session].hasShare = bytes > 0
-        return commons.note(owed: bytes, of: session) ? .commonOwed : nil
+        return commons.note(.owed, bytes, of: session) ? .commonOwed : nil
     }
 
     /// Counts the bytes of a request that has come in part. Returns the same as `recountOwed`.
     mutating func recountPartial(
         _ bytes: Int,
         of session: SessionHandle,
-        _ sessions: borrowing SessionTable
+        _ clearance: Clearance?
     ) -> Excess? {
-        if let clearance = sessions[session].clearance, let account = clearance.account {
-            let hasGrown = bytes > clearance.partial
-            account.partial += bytes - clearance.partial
-            clearance.partial = bytes
-            if account.quota.partial < .max {
-                _ = commons.note(partial: 0, of: session)
-                return hasGrown && account.partial > account.quota.partial ? .quota : nil
-            }
+        if let clearance, let isOver = count(.partial, bytes, of: session, clearance) {
+            return isOver ? .quota : nil
         }
-        return commons.note(partial: bytes, of: session) ? .commonPartial : nil
+        return commons.note(.partial, bytes, of: session) ? .commonPartial : nil
+    }
+
+    /// Counts bytes of a client for its user. Returns whether they have grown past the user's quota; nil where it
+    /// has none.
+    private mutating func count(
+        _ kind: WaitingBytes.Kind,
+        _ bytes: Int,
+        of session: SessionHandle,
+        _ clearance: Clearance
+    ) -> Bool? {
+        guard let account = clearance.account else { return nil }
+        let growth = bytes - clearance.waiting[kind]
+        account.waiting[kind] += growth
+        clearance.waiting[kind] = bytes
+        guard account.quota[kind] < .max else { return nil }
+        // It may have been without one before.
+        _ = commons.note(kind, 0, of: session)
+        return growth > 0 && account.waiting[kind] > account.quota[kind]
     }
 
     /// A client that has left takes up nothing of what all have together.
@@ -285,26 +290,5 @@ struct Access: ~Copyable {
             "this user, all its clients together, \(quota)",
             hint: "\"\(name)\" of \"quotas\" in the broker's --policy"
         )
-    }
-}
-
-/// What a client is past, so that it is closed.
-enum Excess {
-    /// The quota of its user.
-    case quota
-    /// What may wait for all clients without a quota together, or what these may have sent in part.
-    case commonOwed, commonPartial
-
-    /// What the client's last line says, if not that it is about a quota.
-    var message: String? {
-        switch self {
-        case .quota: nil
-        case .commonOwed: Self.message("\(Limits.commonOwedBytesMax) bytes wait to be read")
-        case .commonPartial: Self.message("\(Limits.commonPartialBytesMax) bytes of unfinished requests wait")
-        }
-    }
-
-    private static func message(_ what: String) -> String {
-        "more than \(what) of all clients without a quota together"
     }
 }

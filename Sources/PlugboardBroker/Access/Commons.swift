@@ -5,58 +5,48 @@
 
 import PlugboardWire
 
+/// Bytes that wait in the broker: for clients to read them, and for the rest of their requests.
+struct WaitingBytes {
+    enum Kind { case owed, partial }
+
+    var owed = 0
+    var partial = 0
+
+    subscript(kind: Kind) -> Int {
+        get { kind == .owed ? owed : partial }
+        set { if kind == .owed { owed = newValue } else { partial = newValue } }
+    }
+}
+
 /// The shares of clients in what has one limit for all of them.
 struct Commons {
-    private struct Share {
-        var owed = 0
-        var partial = 0
-    }
-
-    private let owedMax: Int
-    private let partialMax: Int
-    private var shares: [SessionHandle: Share] = [:]
-    private var owed = 0
-    private var partial = 0
+    private let most: WaitingBytes
+    private var shares: [SessionHandle: WaitingBytes] = [:]
+    private var sum = WaitingBytes()
 
     init(
         owedMax: Int = Limits.commonOwedBytesMax,
         partialMax: Int = Limits.commonPartialBytesMax
     ) {
-        (self.owedMax, self.partialMax) = (owedMax, partialMax)
+        most = WaitingBytes(owed: owedMax, partial: partialMax)
     }
 
-    /// Notes what waits for a client to read. Returns true if that has grown, and all together are past the
-    /// limit now.
-    mutating func note(owed bytes: Int, of session: SessionHandle) -> Bool {
+    /// Notes what waits of a client. Returns true if that has grown, and all together are past the limit now.
+    mutating func note(_ kind: WaitingBytes.Kind, _ bytes: Int, of session: SessionHandle) -> Bool {
         if bytes == 0, shares.isEmpty { return false }
-        var share = shares[session] ?? Share()
-        let hasGrown = bytes > share.owed
-        owed += bytes - share.owed
-        share.owed = bytes
-        keep(share, of: session)
-        return hasGrown && owed > owedMax
-    }
-
-    /// Notes what a client has sent of its next request. Returns the same.
-    mutating func note(partial bytes: Int, of session: SessionHandle) -> Bool {
-        if bytes == 0, shares.isEmpty { return false }
-        var share = shares[session] ?? Share()
-        let hasGrown = bytes > share.partial
-        partial += bytes - share.partial
-        share.partial = bytes
-        keep(share, of: session)
-        return hasGrown && partial > partialMax
+        var share = shares[session] ?? WaitingBytes()
+        let growth = bytes - share[kind]
+        sum[kind] += growth
+        share[kind] = bytes
+        shares[session] = share.owed > 0 || share.partial > 0 ? share : nil
+        return growth > 0 && sum[kind] > most[kind]
     }
 
     /// A client has left.
     mutating func forget(_ session: SessionHandle) {
         guard let share = shares.removeValue(forKey: session) else { return }
-        owed -= share.owed
-        partial -= share.partial
-    }
-
-    private mutating func keep(_ share: Share, of session: SessionHandle) {
-        shares[session] = share.owed > 0 || share.partial > 0 ? share : nil
+        sum.owed -= share.owed
+        sum.partial -= share.partial
     }
 }
 
@@ -68,8 +58,9 @@ extension Commons {
         for session in shares.keys {
             try Self.always.hold("who is noted is there", living.sessions.contains(session))
         }
-        try Self.always.agree("it adds up what is owed", owed, shares.values.reduce(0) { $0 + $1.owed })
-        let sum = shares.values.reduce(0) { $0 + $1.partial }
-        try Self.always.agree("it adds up the requests in part", partial, sum)
+        let owed = shares.values.reduce(0) { $0 + $1.owed }
+        try Self.always.agree("it adds up what is owed", sum.owed, owed)
+        let partial = shares.values.reduce(0) { $0 + $1.partial }
+        try Self.always.agree("it adds up the requests in part", sum.partial, partial)
     }
 }

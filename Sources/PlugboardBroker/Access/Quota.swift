@@ -44,14 +44,17 @@ public struct Quota: Equatable, Sendable {
     ]
 }
 
+extension Quota {
+    subscript(kind: WaitingBytes.Kind) -> Int { kind == .owed ? owed : partial }
+}
+
 /// What one user takes up.
 final class UserAccount {
     let user: UInt32
     var quota: Quota
     var connections = 0
     var subscriptions = 0
-    var owed = 0
-    var partial = 0
+    var waiting = WaitingBytes()
     var keys = 0
     var kept = 0
     /// What the batch that is being checked would add.
@@ -128,8 +131,13 @@ extension UserAccount {
             use.subscriptions,
             of: user
         )
-        try Self.always.agree("it counts what is owed", owed, use.owed, of: user)
-        try Self.always.agree("it counts the requests in part", partial, use.partial, of: user)
+        try Self.always.agree("it counts what is owed", waiting.owed, use.waiting.owed, of: user)
+        try Self.always.agree(
+            "it counts the requests in part",
+            waiting.partial,
+            use.waiting.partial,
+            of: user
+        )
         try Self.always.agree("it counts the keys", keys, use.keys, of: user)
         try Self.always.agree("it counts the bytes that are kept", kept, use.kept, of: user)
         try Self.always.hold("no batch is under way", planned.keys == 0 && planned.bytes == 0, of: user)

@@ -68,10 +68,8 @@ final class Clearance {
     var rights: Rights?
     /// The account of the client's user; nil if there is no policy.
     var account: UserAccount?
-    /// How many owed bytes the account counts for this client.
-    var owed = 0
-    /// The same for bytes of a request that has come in part.
-    var partial = 0
+    /// What the account counts for this client.
+    var waiting = WaitingBytes()
     /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?
     /// Whether the client is the supervisor's. It publishes the states of plugins, and no policy applies to

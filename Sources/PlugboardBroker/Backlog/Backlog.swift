@@ -187,6 +187,46 @@ final class Backlog {
         keyspace.removeIfUnneeded(observable)
     }
 
+    /// Where a key stands among those that are owed, if it does.
+    @inline(__always)
+    func place(of observable: ObservableHandle, _ keyspace: inout Keyspace) -> OwedKeys.Place? {
+        let hint = keyspace[observable].owedPlace
+        guard let place = keys.find(observable, hint: hint) else { return nil }
+        if place != hint { keyspace[observable].owedPlace = place }
+        return place
+    }
+
+    /// Some didn't acknowledge a key that has waited at its gate. The line about it says so.
+    func note(_ unacknowledged: HeldBytes, of observable: ObservableHandle, _ keyspace: inout Keyspace) {
+        guard let owed = place(of: observable, &keyspace), keys[owed].isGated,
+            keys.notes(at: owed).unacknowledged == nil
+        else { return }
+        keys.note(unacknowledged: unacknowledged, at: owed)
+    }
+
+    /// Notes that a throttled subscription was told of a key: a deadline for each that was told
+    /// something lately.
+    func noteWindow(
+        _ keyHash: UInt64,
+        _ subscription: SubscriptionHandle,
+        _ event: UInt64,
+        _ deadlines: inout Deadlines
+    ) {
+        guard let span = window?.span else { return }
+        let now = deadlines.now
+        window?.note(keyHash, at: now)
+        guard window?.isTicking == false else { return }
+        window?.open(event: event)
+        window?.ticket = deadlines.add(at: now + span, .window(subscription))
+    }
+
+    /// Owes keys that are not owed yet.
+    func insert(_ owed: [OwedKey], _ keyspace: inout Keyspace) {
+        if owed.isEmpty { return }
+        for key in owed { keyspace[key.observable].owedBy += 1 }
+        keys.insert(owed)
+    }
+
     /// Takes over the keys that were owed before there was a subscription.
     func takeOver(_ other: Backlog) { swap(&keys, &other.keys) }
 

@@ -10,19 +10,19 @@ extension Hub {
     mutating func tellOrOwe(
         _ event: Event,
         _ tail: borrowing EventTail,
-        of observable: ObservableHandle?,
+        of observable: ObservableHandle,
         to subscription: SubscriptionHandle
     ) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        let hash = keyHash(observable, tail)
-        let isLater = observable != nil && isJudgedLater(event, for: subscription)
-        guard !sessions[session].isBehind, matching[subscription].isFree(hash), !isLater else {
+        let hash = keyspace[observable].hash
+        let way = matching[subscription].way(of: event, hash, isBehind: sessions[session].isBehind)
+        guard way == .direct, !isJudgedLater(event, for: subscription) else {
             return owe(event, tail, of: observable, to: subscription)
         }
         guard let line = line(event, tail, of: observable, for: subscription) else { return }
         delivery.append(line, to: session, &sessions)
-        noteWindow(of: subscription, hash)
+        matching[subscription].backlog?.noteWindow(hash, subscription, delivery.eventNumber, &deadlines)
     }
 
     /// What nearly every update is for a reader that has stopped: the key is owed already, and
@@ -36,12 +36,12 @@ extension Hub {
     ) -> Bool {
         guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly
         else { return false }
-        guard let owed = place(of: observable, in: backlog) else {
+        guard let owed = backlog.place(of: observable, &keyspace) else {
             guard backlog.isPausedPlainly, sessions[matching[subscription].session].isOpen
             else { return false }
             insight.count(steps: Self.stepsPerOwedEvent)
             let owed = OwedKey(observable, revision: revision, event: delivery.eventNumber)
-            appendOwed(owed, to: subscription, backlog)
+            append(owed, to: subscription, backlog)
             return true
         }
         guard backlog.keys[owed].isPlain else { return false }
@@ -49,33 +49,24 @@ extension Hub {
         return true
     }
 
-    /// Where a key stands among those that an observer is owed, if it does.
-    @inline(__always)
-    mutating func place(of observable: ObservableHandle, in backlog: Backlog) -> OwedKeys.Place? {
-        let hint = keyspace[observable].owedPlace
-        guard let place = backlog.keys.find(observable, hint: hint) else { return nil }
-        if place != hint { keyspace[observable].owedPlace = place }
-        return place
-    }
-
     /// Notes an event for later. `isGated`: it waits at the gate of its key.
     mutating func owe(
         _ event: Event,
         _ tail: borrowing EventTail,
-        of observable: ObservableHandle?,
+        of observable: ObservableHandle,
         to subscription: SubscriptionHandle,
         isGated: Bool = false
     ) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        let key = event == .emit ? nil : observable
-        let isAll = matching[subscription].delivery == .all
-        if isAll, let key, !writeAwaited(key, event, tail.revision, of: subscription) {
+        if event != .emit, matching[subscription].delivery == .all,
+            !writeAwaited(observable, event, tail.revision, of: subscription)
+        {
             return noteFree(subscription)
         }
-        guard isOwed(event, tail, key, subscription) else { return }
-        if !isAll, let key {
-            oweKey(event, tail, key, subscription, isGated)
+        guard isOwed(event, tail, observable, subscription) else { return }
+        if matching[subscription].owedWay(of: event) == .key {
+            oweKey(event, tail, observable, subscription, isGated)
         } else {
             queueLine(event, tail, observable, subscription, isGated)
         }
@@ -97,13 +88,13 @@ extension Hub {
     private mutating func isOwed(
         _ event: Event,
         _ tail: borrowing EventTail,
-        _ key: ObservableHandle?,
+        _ observable: ObservableHandle,
         _ subscription: SubscriptionHandle
     ) -> Bool {
         guard matching[subscription].filter != nil else { return true }
-        if key != nil, isJudgedLater(event, for: subscription) { return true }
-        if let key, matching[subscription].delivery == .latest, let backlog = matching[subscription].backlog,
-            place(of: key, in: backlog) != nil || backlog.replay?.gathers == true
+        if isJudgedLater(event, for: subscription) { return true }
+        if matching[subscription].owedWay(of: event) == .key, let backlog = matching[subscription].backlog,
+            backlog.place(of: observable, &keyspace) != nil || backlog.replay?.gathers == true
         {
             return true
         }
@@ -113,8 +104,8 @@ extension Hub {
     /// Whether an event is held against an observer's filter when that is told what it is owed: the turn has
     /// done enough, and others wait. Who acknowledges is told at once, as others wait for that.
     private func isJudgedLater(_ event: Event, for subscription: SubscriptionHandle) -> Bool {
-        hasDoneEnough && event != .emit && matching[subscription].filter != nil
-            && matching[subscription].delivery == .latest && !matching[subscription].acknowledges
+        hasDoneEnough && matching[subscription].filter != nil
+            && matching[subscription].owedWay(of: event) == .key && !matching[subscription].acknowledges
     }
 
     // MARK: Keys
@@ -129,54 +120,21 @@ extension Hub {
     ) {
         let backlog = openBacklog(of: subscription).backlog
         insight.count(steps: Self.stepsPerOwedEvent)
-        guard let place = place(of: observable, in: backlog) else {
+        guard let place = backlog.place(of: observable, &keyspace) else {
             var owed = OwedKey(observable, revision: tail.revision, event: delivery.eventNumber)
             owed.isGated = isGated
             owed.wasSent = wasSent(observable, subscription)
             let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
             let held = needsOld ? delivery.hold(tail.old) : nil
-            return appendOwed(owed, holding: held, to: subscription, backlog)
+            return append(owed, holding: held, to: subscription, backlog)
         }
         // A key of the snapshot that goes before it was told was never there for this observer.
-        if backlog.keys[place].isInitial, event == .delete { return forgetOwed(place, of: subscription) }
+        if backlog.keys[place].isInitial, event == .delete {
+            return Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
+        }
         backlog.keys[place].isGated = isGated
         backlog.keys.note(unacknowledged: nil, at: place)
         backlog.keys.fold(place, revision: tail.revision, event: delivery.eventNumber)
-    }
-
-    /// Owes one key more. A session that is owed too many is given up.
-    mutating func appendOwed(
-        _ owed: OwedKey,
-        holding held: HeldBytes? = nil,
-        to subscription: SubscriptionHandle,
-        _ backlog: Backlog
-    ) {
-        let place = backlog.keys.append(owed)
-        if let held { backlog.keys.hold(held, at: place) }
-        keyspace[owed.observable].owedBy += 1
-        let catchup = sessions[matching[subscription].session].makeCatchup()
-        catchup.owedCount += 1
-        if catchup.owedCount > Limits.owedKeysMax || catchup.owedCount % Self.owedKeysPerCount == 0 {
-            checkOwed(of: subscription)
-        }
-    }
-
-    /// Counts what a session is owed, and gives it up where that is too much.
-    mutating func checkOwed(of subscription: SubscriptionHandle) {
-        let session = matching[subscription].session
-        if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
-            delivery.setAside(session, .slow, &sessions)
-        } else {
-            recountOwed(session)
-        }
-    }
-
-    /// Takes a key out of what is owed. Its observable may be needed no longer.
-    mutating func forgetOwed(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
-        let (backlog, catchup) = openBacklog(of: subscription)
-        catchup.owedCount -= 1
-        catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
-        keyspace[backlog.keys.remove(place).observable].owedBy -= 1
     }
 
     /// Who is told all is still owed the value from before this event, as that is about to change:
@@ -188,7 +146,7 @@ extension Hub {
         of subscription: SubscriptionHandle
     ) -> Bool {
         guard let backlog = matching[subscription].backlog,
-            let owed = place(of: observable, in: backlog), !backlog.keys[owed].isWritten
+            let owed = backlog.place(of: observable, &keyspace), !backlog.keys[owed].isWritten
         else { return true }
         let catchup = openBacklog(of: subscription).catchup
         var line = ByteBuffer()
@@ -219,10 +177,29 @@ extension Hub {
             backlog.keys.renew(owed, revision: revision, event: delivery.eventNumber)
         } else {
             backlog.awaitGap()
-            forgetOwed(owed, of: subscription)
+            Owing.forget(owed, of: subscription, &keyspace, &matching, &sessions)
         }
         backlog.lines.drop(revision: revision, event: delivery.eventNumber, before: before)
         matching[subscription].filter?.unsentRevision = self.revision
+    }
+
+    private mutating func append(
+        _ owed: OwedKey,
+        holding held: HeldBytes? = nil,
+        to subscription: SubscriptionHandle,
+        _ backlog: Backlog
+    ) {
+        Owing.append(
+            owed,
+            holding: held,
+            to: subscription,
+            backlog,
+            &keyspace,
+            matching,
+            &sessions,
+            &delivery,
+            &access
+        )
     }
 
     // MARK: Lines
@@ -230,7 +207,7 @@ extension Hub {
     private mutating func queueLine(
         _ event: Event,
         _ tail: borrowing EventTail,
-        _ observable: ObservableHandle?,
+        _ observable: ObservableHandle,
         _ subscription: SubscriptionHandle,
         _ isGated: Bool
     ) {
@@ -238,7 +215,7 @@ extension Hub {
         let line = delivery.log.bytes(of: place).kept
         let shared = line.count >= Delivery.sharedBytesMin ? delivery.hold(place) : nil
         let gate = isGated ? observable : nil
-        let hash = keyHash(observable, tail)
+        let hash = keyspace[observable].hash
         let before = journalPlace(of: event, observable)
         if !queue(line, shared, revision: tail.revision, hash, gate, to: subscription, before: before) {
             matching[subscription].filter?.unsentRevision = revision
@@ -257,7 +234,7 @@ extension Hub {
         before: Int? = nil
     ) -> Bool {
         let (backlog, catchup) = openBacklog(of: subscription)
-        defer { recountOwed(matching[subscription].session) }
+        defer { Excess.countOwed(to: matching[subscription].session, &access, &sessions, &delivery) }
         let event = delivery.eventNumber
         let cost = LineQueue.cost(ofLine: line.count)
         guard catchup.queuedBytes + cost <= Limits.queueBytesMax, !backlog.lines.hasGap else {
@@ -278,8 +255,8 @@ extension Hub {
     }
 
     /// How many events of this revision lie before this one in the journal; nil where it isn't there.
-    private func journalPlace(of event: Event, _ observable: ObservableHandle?) -> Int? {
-        let isReserved = observable.map { keyspace[$0].isReserved } ?? false
+    private func journalPlace(of event: Event, _ observable: ObservableHandle) -> Int? {
+        let isReserved = keyspace[observable].isReserved
         return durability.isReadBack(event, isReserved: isReserved) ? durability.eventsOfBatch : nil
     }
 
@@ -304,7 +281,7 @@ extension Hub {
         guard sessions[session].isOpen else { return }
         if matching[subscription].isDirect, !sessions[session].isBehind {
             delivery.touch(session, &sessions)
-            appendLagged(gap.dropped, gap.first, gap.last, to: subscription)
+            tellLagged(gap.dropped, gap, to: subscription)
             if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
             return
         }
@@ -318,14 +295,13 @@ extension Hub {
     private mutating func line(
         _ event: Event,
         _ tail: borrowing EventTail,
-        of observable: ObservableHandle?,
+        of observable: ObservableHandle,
         for subscription: SubscriptionHandle
     ) -> ByteRange? {
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
         var telling = Telling.event
         if let filter = matching[subscription].filter {
-            let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
-            telling = delivery.telling(event, tail, wasSent: wasSent, filter)
+            telling = delivery.telling(event, tail, wasSent: wasSent(observable, subscription), filter)
         }
         switch telling {
         case .nothing: return nil
@@ -344,14 +320,6 @@ extension Hub {
         return matching[subscription].backlog?.keys.find(observable) == nil
     }
 
-    private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
-        if let observable { return keyspace[observable].hash }
-        return keyspace.hash(tail.keyPrefix)
-    }
-
     /// What owing an event of a key costs, in observers that are told it meanwhile.
     private static let stepsPerOwedEvent = 16
-
-    /// Keys that a client is owed in addition before that is counted, where it doesn't read.
-    private static let owedKeysPerCount = 1_024
 }

@@ -21,7 +21,9 @@ extension Hub {
         dropEmptyBacklog(of: subscription)
         guard let backlog = matching[subscription].backlog else { return }
         let session = matching[subscription].session
-        if !backlog.isPaused, backlog.replay?.isReading == true { noteBehind(session) }
+        if !backlog.isPaused, backlog.replay?.isReading == true {
+            Owing.noteBehind(session, &sessions, &delivery)
+        }
         let isFirst = !sessions[session].isBehind
         noteReady(subscription)
         if isFirst, sessions[session].isBehind { settle(session) }
@@ -36,13 +38,7 @@ extension Hub {
         let isPlain = matching[subscription].delivery == .latest && matching[subscription].filter == nil
         backlog.beginReady(isPlain: isPlain)
         openBacklog(of: subscription).catchup.ready.append(subscription)
-        noteBehind(matching[subscription].session)
-    }
-
-    /// Until a client was told what is owed to it, what comes for it is owed, too.
-    mutating func noteBehind(_ session: SessionHandle) {
-        sessions[session].isBehind = true
-        delivery.touch(session, &sessions)
+        Owing.noteBehind(matching[subscription].session, &sessions, &delivery)
     }
 
     /// Makes sure that a subscription, and its session, has a place for what it is owed.
@@ -68,7 +64,7 @@ extension Hub {
     mutating func writeOff(_ subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog else { return }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
-        endReplay(of: subscription)
+        Replaying.end(of: subscription, &matching, &sessions, &durability)
         if matching[subscription].delivery == .latest, backlog.keys.count > Self.forgottenAtOnceMax {
             // Many are forgotten some at a time. None of these is a line that was made.
             openBacklog(of: subscription).catchup.owedCount -= backlog.keys.count
@@ -92,7 +88,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return true }
         while let owed = backlog.keys.front {
             let observable = backlog.keys[owed].observable
-            forgetOwed(owed, of: subscription)
+            Owing.forget(owed, of: subscription, &keyspace, &matching, &sessions)
             keyspace.removeIfUnneeded(observable)
             insight.count(steps: Self.stepsPerOwedKey)
             if effort > effortEnd { return backlog.keys.isEmpty }
@@ -195,9 +191,9 @@ extension Hub {
         let isTold = sessions[session].outbox.own.count > before
         if isTold {
             backlog.noteTold(owed.revision)
-            noteWindow(of: subscription, keyspace[owed.observable].hash)
+            noteWindow(of: subscription, keyspace[owed.observable].hash, backlog)
         }
-        forgetOwed(place, of: subscription)
+        Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
         keyspace.removeIfUnneeded(owed.observable)
         return isTold
     }
@@ -233,12 +229,28 @@ extension Hub {
         TurnLog.append(event, tail, telling, delivery.judge.change, kind, for: matching[text], to: &buffer)
     }
 
+    private mutating func tellReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
+        let told = Replaying.tellNext(
+            subscription,
+            backlog,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &access,
+            &durability
+        )
+        guard let told else { return }
+        insight.count(events: 1)
+        noteWindow(of: subscription, told, backlog)
+    }
+
     private mutating func tellLine(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         guard let header = backlog.lines.frontHeader else { return }
         let session = matching[subscription].session
         sessions[session].outbox.own.append(backlog.lines.front)
         backlog.noteTold(header.revision)
-        noteWindow(of: subscription, header.keyHash)
+        noteWindow(of: subscription, header.keyHash, backlog)
         sessions[session].catchup?.queuedBytes -= backlog.lines.removeFront()
     }
 
@@ -246,27 +258,24 @@ extension Hub {
     private mutating func tell(_ gap: Gap, _ subscription: SubscriptionHandle, _ backlog: Backlog) {
         let place = gap.isKept ? durability.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
-        if dropped > 0 { appendLagged(dropped, gap.first, gap.last, to: subscription) }
+        if dropped > 0 { tellLagged(dropped, gap, to: subscription) }
         guard let place else { return backlog.noteTold(max(backlog.lastRevision, gap.last)) }
-        beginReplay(subscription, from: place, after: gap.keptFirst - 1, skipping: gap.keptBefore)
+        Replaying.begin(
+            subscription,
+            from: place,
+            after: gap.keptFirst - 1,
+            skipping: gap.keptBefore,
+            keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &durability
+        )
     }
 
     /// Says how many lines are missing, and between which revisions.
-    mutating func appendLagged(
-        _ dropped: UInt64,
-        _ first: UInt64,
-        _ last: UInt64,
-        to subscription: SubscriptionHandle
-    ) {
-        let session = matching[subscription].session
-        delivery.openOwn(of: session, &sessions)
-        EventEncoder.appendLagged(
-            sub: matching.sub(of: subscription),
-            dropped: dropped,
-            first: first,
-            last: last,
-            to: &sessions[session].outbox.own
-        )
+    mutating func tellLagged(_ dropped: UInt64, _ gap: Gap, to subscription: SubscriptionHandle) {
+        Owing.appendLagged(dropped, gap.first, gap.last, to: subscription, matching, &sessions, &delivery)
     }
 
     /// The snapshot is complete. What is still owed is newer than it.
@@ -302,23 +311,12 @@ extension Hub {
 // MARK: Rhythm
 
 extension Hub {
-    /// Gives a subscription its rhythm.
-    mutating func throttle(_ subscription: SubscriptionHandle, milliseconds: UInt32) {
-        guard milliseconds > 0 else { return }
-        openBacklog(of: subscription).backlog.window = Window(milliseconds: milliseconds)
-    }
-
-    /// Notes that a throttled subscription was told of a key: a deadline for each that was told
-    /// something lately.
-    mutating func noteWindow(of subscription: SubscriptionHandle, _ keyHash: UInt64) {
-        guard let backlog = matching[subscription].backlog, let span = backlog.window?.span else {
-            return
-        }
-        let now = deadlines.now
-        backlog.window?.note(keyHash, at: now)
-        guard backlog.window?.isTicking == false else { return }
-        backlog.window?.open(event: delivery.eventNumber)
-        backlog.window?.ticket = deadlines.add(at: now + span, .window(subscription))
+    private mutating func noteWindow(
+        of subscription: SubscriptionHandle,
+        _ keyHash: UInt64,
+        _ backlog: Backlog
+    ) {
+        backlog.noteWindow(keyHash, subscription, delivery.eventNumber, &deadlines)
     }
 
     /// A window ends: what is owed passes. Where something was told meanwhile, another one follows, a

@@ -5,12 +5,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Brings an observable's list of observers up to date.
-    @inline(__always)
-    mutating func refreshObservers(of observable: ObservableHandle) {
-        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-    }
-
     /// Whether there is anybody to be told of an event of a key.
     @inline(__always)
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
@@ -49,7 +43,11 @@ extension Hub {
         let by = keyspace.authors[author].by
         var tail = keyspace[observable].tail(of: event, revision: revision, to: value, by: by, cause, reason)
         tail.ending = ending.kept
-        tell(event, tail, to: observable)
+        if keyspace[observable].hasAcknowledgers, event != .emit {
+            tellInPhases(event, tail, of: observable)
+        } else {
+            deliver(event, tail, of: observable)
+        }
     }
 
     /// Tells the observers of a key of a value that will end by itself, and what ends it.
@@ -83,16 +81,40 @@ extension Hub {
         keyspace[observable].owedBy -= 1
     }
 
-    /// Tells the observers of a key one event. Call it before the value changes: `tail` may refer to
-    /// the old one.
-    @inline(always)
-    private mutating func tell(_ event: Event, _ tail: borrowing EventTail, to observable: ObservableHandle) {
-        if keyspace[observable].hasAcknowledgers, event != .emit {
-            return tellInPhases(event, tail, of: observable)
+    /// Tells the first phases at once, up to the first that acknowledges; owes the others.
+    private mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
+        let observers = keyspace[observable].observers.all.map(\.subscription)
+        let barrier = AckBarrier(
+            for: event,
+            of: observable,
+            observers,
+            from: tail.old,
+            to: tail.value,
+            keyspace,
+            matching,
+            sessions,
+            &delivery,
+            phases
+        )
+        delivery.beginEvent()
+        insight.count(events: observers.count)
+        var isHeld = false
+        for subscription in observers where sessions[matching[subscription].session].isOpen {
+            if let barrier, barrier.holds(matching[subscription]) {
+                isHeld = true
+                owe(event, tail, of: observable, to: subscription, isGated: true)
+            } else {
+                tellOrOwe(event, tail, of: observable, to: subscription)
+            }
+            _ = delivery.hasCopiedOut(&sessions)
         }
-        deliver(event, tail, of: observable)
+        if let barrier, isHeld {
+            phases.close(observable, revision: tail.revision, barrier, &keyspace, &deadlines)
+        }
     }
 
+    /// Tells the observers of a key one event. Call it before the value changes: `tail` may refer to
+    /// the old one.
     @inline(always)
     private mutating func deliver(
         _ event: Event,

@@ -109,9 +109,10 @@ extension Outcome {
         _ keyspace: borrowing Keyspace
     ) {
         let backlog = subscription.backlog
+        let way = subscription.way(of: event, hash, isBehind: session.isBehind)
         if backlog?.isPaused == true {
             self = .paused
-        } else if subscription.isFree(hash), !session.isBehind {
+        } else if way == .direct {
             self = .sent
         } else if case .phase(let held) = backlog?.state(
             from: subscription.phase,
@@ -123,7 +124,7 @@ extension Outcome {
         {
             // What waits for a phase holds up all that comes after.
             self = .waiting(AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
-        } else if event != .emit, subscription.delivery == .latest {
+        } else if way == .key {
             self = .conflated
         } else {
             self = backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued

@@ -33,7 +33,7 @@ extension Hub {
             deleteEnded(goingOnAt: now &+ 1)
         case .window(let subscription): endWindow(of: subscription)
         case .gate(let observable): expireGate(of: observable)
-        case .call(let number): timeOut(call: number)
+        case .call(let number): end(CallEnding.late(number, calls))
         case .trace(let subscription): insight.wakeTracer(subscription)
         case .ownState: lookRound()
         case .idle(let plugin):

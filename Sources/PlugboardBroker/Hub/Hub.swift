@@ -42,6 +42,11 @@ struct Hub: ~Copyable {
     /// The revision of the last committed write.
     var revision: UInt64 { keyspace.revision }
 
+    /// Gives a client that has just connected its rights.
+    mutating func place(_ session: SessionHandle, _ groups: [UInt32]) {
+        Placement.place(session, groups, &access, supervision, &keyspace, &sessions)
+    }
+
     /// Greets a new client; the first thing it is ever sent.
     mutating func greet(_ session: SessionHandle) {
         delivery.openReply(to: session, &sessions)
@@ -78,7 +83,7 @@ struct Hub: ~Copyable {
     mutating func leave(_ session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         // What its end sets free for others must not be told to itself.
         if sessions[session].isOpen { sessions[session].farewell = .gone }
-        if sessions[session].duties != nil { leaveCalls(session) }
+        if sessions[session].duties != nil { leaveCalls(of: session) }
         if sessions[session].isBusy { requests.cancel(of: session) }
         sessions[session].isBusy = false
         sessions[session].catchup?.ready.removeAll()
@@ -123,6 +128,33 @@ struct Hub: ~Copyable {
         sessions.remove(session, &keyspace)
     }
 
+    /// Tells the turn's traces. What is told is sent in the same turn.
+    mutating func tellTraces() {
+        var telling = TraceTelling()
+        var line = delivery.takeLine()
+        while let (subscription, news) = telling.next(&insight, matching, sessions, &line) {
+            switch news {
+            case .gap(let gap): tellOrQueue(gap, to: subscription)
+            case .line(let revision): tellOrQueue(line.bytes, revision: revision, to: subscription)
+            }
+        }
+        delivery.giveBack(line)
+        insight.endTelling(&deadlines)
+    }
+
+    /// Tells tracers that there was no room for some of what they trace; not all in one turn, if they are very
+    /// many.
+    mutating func tellGaps(until effortEnd: UInt64 = .max) {
+        while effort <= effortEnd, let (gap, subscription) = insight.takeGap() {
+            tellOrQueue(gap, to: subscription)
+            insight.count(steps: Self.stepsPerGap)
+        }
+        insight.forgetToldGaps()
+    }
+
+    /// What telling one gap costs, in observers told.
+    private static let stepsPerGap = 16
+
     /// The turn is over: what was shared by its events is not needed any more.
     mutating func endTurn() {
         delivery.endTurn()
@@ -146,17 +178,28 @@ struct Hub: ~Copyable {
             let limit = requests.decoder.options.limit
             try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
         case .explain: try explain(asked)
-        case .trace: try trace(asked)
+        case .trace:
+            let traced = try StartTrace.perform(
+                asked,
+                requests,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &insight
+            )
+            noteWeight(of: traced, 1)
         case .hello: try rename(asked)
         case .sync: replyDone(.sync, id: asked.id, to: asked.session)
         case .help: try Help.perform(asked, requests.decoder.options.about, &sessions, &delivery)
         case .pause, .resume, .step: try control(asked)
-        case .acknowledge: try acknowledge(asked)
+        case .acknowledge:
+            let subscription = try Acknowledge.check(asked, matching, sessions)
+            noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
+            if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
         case .call: try call(asked)
         case .answer: try answer(asked)
-        case .serve:
-            try Serve.perform(asked, &calls, &sessions, &delivery)
-            if !calls.held.isEmpty { askHeld() }
+        case .serve: try serve(asked)
         case .unserve: try Serve.undo(asked, &calls, &sessions, &delivery)
         case .will:
             try KeepWill.perform(asked, requests.decoder.writes.first, &keyspace, &sessions, access)
@@ -171,6 +214,34 @@ struct Hub: ~Copyable {
         refreshOwnState(matching: asked.key)
         let isOver = if let known = keyspace.find(asked.key) { endExpired(known) } else { false }
         try Get.perform(asked, isOver: isOver, &keyspace, &sessions, &delivery, deadlines)
+    }
+
+    private mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {
+        let wanted = try requests.patterns(of: asked)
+        try Access.checkPatterns(wanted, asked.line, sessions[asked.session])
+        let sub = try NewSubscription.chooseSub(asked, patterns: wanted.count, matching, &sessions)
+        for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
+        let subscription = try Subscribe.perform(
+            asked,
+            wanted,
+            sub,
+            &requests,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &access,
+            &durability,
+            &insight
+        )
+        guard let subscription else { return }
+        noteWeight(of: subscription, 1)
+        review(subscription)
+    }
+
+    private mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
+        end(try asked.subscription(of: asked.session, matching, sessions))
+        NewSubscription.replyEnded(asked, &sessions, &delivery)
     }
 
     private mutating func listKeys(_ asked: AskedRequest) throws(Refusal) {
@@ -202,6 +273,32 @@ struct Hub: ~Copyable {
             isSelective
         )
         insight.count(steps: steps)
+    }
+
+    private mutating func call(_ asked: AskedRequest) throws(Refusal) {
+        try AskServer.perform(
+            asked,
+            requests.decoder.options.timeout,
+            &calls,
+            &keyspace,
+            &sessions,
+            &delivery,
+            &insight,
+            supervision,
+            &deadlines
+        )
+    }
+
+    private mutating func answer(_ asked: AskedRequest) throws(Refusal) {
+        let answer = try Answer(asked, requests.decoder.options, calls, sessions)
+        if let call = answer.call { end(call, answer.pass(&keyspace, &sessions, &delivery)) }
+        if asked.request.wantsReply { answer.reply(&sessions, &delivery) }
+    }
+
+    private mutating func serve(_ asked: AskedRequest) throws(Refusal) {
+        try Serve.perform(asked, &calls, &sessions, &delivery)
+        if calls.held.isEmpty { return }
+        AskServer.askHeld(&calls, &keyspace, &sessions, &delivery, &insight, supervision, &deadlines)
     }
 
     private mutating func control(_ asked: AskedRequest) throws(Refusal) {

@@ -213,8 +213,8 @@ enum HubInvariants {
         let services = hub.sessions[session].duties?.services.count ?? 0
         use.add(to: clearance.account) {
             $0.connections += 1
-            $0.owed += clearance.owed
-            $0.partial += clearance.partial
+            $0.waiting.owed += clearance.waiting.owed
+            $0.waiting.partial += clearance.waiting.partial
             $0.kept += hub.keyspace.willBytes(of: hub.sessions[session].legacy)
             $0.subscriptions += services
         }

@@ -80,10 +80,11 @@ struct Insight: ~Copyable {
 
     mutating func addTracer(
         _ subscription: SubscriptionHandle,
+        of session: SessionHandle,
         _ patterns: [[UInt8]],
         _ limit: TraceLimit?
     ) {
-        tracing.add(subscription, patterns, limit)
+        tracing.add(subscription, of: session, patterns, limit)
     }
 
     /// Returns the deadline of its rest, which is needed no longer.
@@ -94,21 +95,15 @@ struct Insight: ~Copyable {
     /// A tracer has rested enough.
     mutating func wakeTracer(_ subscription: SubscriptionHandle) { tracing.wake(subscription) }
 
-    /// Notes the deadline that ends a tracer's rest.
-    mutating func note(_ ticket: DeadlineTicket, ofTracer index: Int) {
-        tracing.note(ticket, ofTracer: index)
-    }
-
     /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers
     /// afterwards.
     mutating func beginTrace(
         of write: TracedWrite,
         _ key: Span<UInt8>,
         by author: Span<UInt8>,
-        _ matching: borrowing Matching,
         _ sessions: borrowing SessionTable
     ) -> Bool {
-        findTracers(of: key, matching, sessions)
+        findTracers(of: key, sessions)
         guard tracing.takes(revision: write.revision) else { return false }
         tracing.begin(write, key, by: author)
         return true
@@ -120,10 +115,9 @@ struct Insight: ~Copyable {
         callOf key: Span<UInt8>,
         _ text: Span<UInt8>,
         revision: UInt64,
-        _ matching: borrowing Matching,
         _ sessions: borrowing SessionTable
     ) {
-        findTracers(of: key, matching, sessions)
+        findTracers(of: key, sessions)
         guard tracing.takes(revision: revision) else { return }
         tracing.append(callOf: key, text, revision: revision)
     }
@@ -142,13 +136,15 @@ struct Insight: ~Copyable {
     /// A tracer isn't told of a write: so much is told in this turn already.
     mutating func drop(_ index: Int, ofTracer tracer: Int) { tracing.drop(index, ofTracer: tracer) }
 
-    /// Finds those whom a key concerns, for `tracing.found`.
-    mutating func findTracers(
-        of key: Span<UInt8>,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable
-    ) {
-        let visits = tracing.find(key, matching, sessions)
+    /// Finds those whom a note of the turn concerns, for `tracing.found`.
+    mutating func findTracers(ofNote place: Int, _ sessions: borrowing SessionTable) {
+        let visits = tracing.find(ofNote: place, sessions)
+        steps &+= UInt64(visits * Self.stepsPerTracer)
+    }
+
+    /// Finds those whom a key concerns.
+    private mutating func findTracers(of key: Span<UInt8>, _ sessions: borrowing SessionTable) {
+        let visits = tracing.find(key, sessions)
         steps &+= UInt64(visits * Self.stepsPerTracer)
     }
 
@@ -160,6 +156,16 @@ struct Insight: ~Copyable {
 
     /// Those whose gaps were taken have none any more.
     mutating func forgetToldGaps() { tracing.forgetToldGaps() }
+
+    /// All was told. Those who have had enough rest.
+    mutating func endTelling(_ deadlines: inout Deadlines) {
+        for number in tracing.limited {
+            guard let end = tracing.restEnd(ofTracer: number) else { continue }
+            let deadline = Deadline.trace(tracing.subscription(number))
+            tracing.note(deadlines.add(at: end, deadline), ofTracer: number)
+        }
+        forgetTraces()
+    }
 
     /// Forgets the turn's traces.
     mutating func forgetTraces() { tracing.removeAll() }

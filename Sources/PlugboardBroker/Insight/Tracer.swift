@@ -7,6 +7,8 @@ import PlugboardWire
 struct Tracer {
     /// `.none` where the number is free.
     let subscription: SubscriptionHandle
+    /// Whose that is.
+    let session: SessionHandle
     let patterns: [[UInt8]]
     /// Where these stand in the tree.
     var standing: [TracerPlace] = []

@@ -6,14 +6,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// A write that is traced, without its key and its writer.
-struct TracedWrite {
-    let operation: Operation
-    let reason: EventReason?
-    let revision: UInt64
-    let cause: WriteCause
-}
-
 /// The tracers, and the traces of the present turn.
 struct Tracing: ~Copyable {
     /// The most bytes of text in one turn, and the most bytes of lines that tracers are told in one. Past it,
@@ -72,10 +64,15 @@ struct Tracing: ~Copyable {
         self.source = source
     }
 
-    mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]], _ limit: TraceLimit?) {
+    mutating func add(
+        _ subscription: SubscriptionHandle,
+        of session: SessionHandle,
+        _ patterns: [[UInt8]],
+        _ limit: TraceLimit?
+    ) {
         let number = freeSlots.popLast() ?? slots.count
-        if number == slots.count { slots.append(Tracer(subscription: .none, patterns: [])) }
-        var tracer = Tracer(subscription: subscription, patterns: patterns, limit: limit)
+        if number == slots.count { slots.append(Tracer(subscription: .none, session: .none, patterns: [])) }
+        var tracer = Tracer(subscription: subscription, session: session, patterns: patterns, limit: limit)
         for pattern in patterns {
             let (node, index) = tree.insert(pattern.span, number)
             tracer.standing.append(TracerPlace(node: node, index: index))
@@ -92,7 +89,7 @@ struct Tracing: ~Copyable {
         guard let number = numbers.removeValue(forKey: subscription) else { return nil }
         while let place = slots[number].standing.popLast() { removePattern(place) }
         let tracer = slots[number]
-        slots[number] = Tracer(subscription: .none, patterns: [], isListed: tracer.isListed)
+        slots[number] = Tracer(subscription: .none, session: .none, patterns: [], isListed: tracer.isListed)
         freeSlots.append(number)
         if tracer.limit != nil { limitedCount -= 1 }
         if tracer.isResting { restingCount -= 1 }
@@ -132,11 +129,7 @@ struct Tracing: ~Copyable {
     var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0].limit != nil } }
 
     /// Finds those whom a key concerns and who may see it, each once. Returns what that has cost, in visits.
-    mutating func find(
-        _ key: Span<UInt8>,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable
-    ) -> Int {
+    mutating func find(_ key: Span<UInt8>, _ sessions: borrowing SessionTable) -> Int {
         found.removeAll()
         searches += 1
         let visits = tree.match(key, into: &found)
@@ -144,7 +137,7 @@ struct Tracing: ~Copyable {
         for place in found.indices {
             let number = found[place]
             guard slots[number].lastSearch != searches,
-                sessions[matching[slots[number].subscription].session].authorize(.subscribe, key)
+                sessions[slots[number].session].authorize(.subscribe, key)
             else { continue }
             slots[number].lastSearch = searches
             found[count] = number
@@ -153,6 +146,14 @@ struct Tracing: ~Copyable {
         let all = found.count
         found.truncate(to: count)
         return visits + all
+    }
+
+    /// The same for the key of a note of the turn.
+    mutating func find(ofNote place: Int, _ sessions: borrowing SessionTable) -> Int {
+        var text = ByteBuffer()
+        swap(&text, &self.text)
+        defer { swap(&text, &self.text) }
+        return find(records[place].key.bytes(of: text.bytes), sessions)
     }
 
     /// Whether to note a write to this key: a tracer wants it, and there is room. Without room, tracers count
@@ -265,12 +266,6 @@ struct Tracing: ~Copyable {
     /// The revision of a write.
     func revision(_ index: Int) -> UInt64 { records[index].revision }
 
-    /// The key of a write.
-    @_lifetime(borrow self)
-    func key(_ index: Int) -> Span<UInt8> {
-        records[index].key.bytes(of: text.bytes)
-    }
-
     /// Adds the line about a write, without the members before the key.
     func appendLine(_ index: Int, isLast: Bool, to buffer: inout ByteBuffer) {
         let record = records[index]
@@ -358,6 +353,8 @@ extension Tracing {
         for tracer in tracers {
             let isThere = living.subscriptions.contains(tracer.subscription)
             try Self.always.hold("who traces is there", isThere)
+            let isIts = matching[tracer.subscription].session == tracer.session
+            try Self.always.hold("it knows whose who traces is", isIts)
             let isEnding = tracer.limit?.ticket != nil
             try Self.always.agree("who rests has a deadline", tracer.isResting, isEnding)
         }

@@ -205,7 +205,11 @@ extension EventLoop {
             hub.delivery.takeBack(from: &connection.inbox)
         }
         connection.searchedBytes = connection.inbox.count
-        hub.notePartial(connection.inbox.count, of: connection.session)
+        notePartial(connection.inbox.count, of: connection.session)
+    }
+
+    private mutating func notePartial(_ bytes: Int, of session: SessionHandle) {
+        Excess.countPartial(bytes, of: session, &hub.access, &hub.sessions, &hub.delivery)
     }
 
     private mutating func refuseOverlong(_ connection: Connection) {
@@ -238,7 +242,7 @@ extension EventLoop {
         connection.inputEnded = true
         if connection.isHeldBack { return }
         connection.inbox.releaseMemory()
-        hub.notePartial(0, of: connection.session)
+        notePartial(0, of: connection.session)
     }
 
     /// The system has told that it hung up, and would tell it in each turn until its end has come.

@@ -58,6 +58,6 @@ extension EventLoop {
         let session = connection.session
         guard hub.sessions[session].isOpen, hub.sessions[session].isBehind else { return true }
         return connection.isWaitingToWrite || goOn.contains(connection.token)
-            || hub.awaitsJournal(session)
+            || hub.sessions[session].catchup?.awaitsJournal(hub.matching) == true
     }
 }

@@ -110,9 +110,11 @@ extension EventLoop {
             if hub.sessions[session].outbox.isEmpty { break }
             flush(connection)
         }
-        if connection.isWaitingToWrite || hub.sessions[session].isCounted { hub.recountOwed(session) }
+        if connection.isWaitingToWrite || hub.sessions[session].isCounted {
+            Excess.countOwed(to: session, &hub.access, &hub.sessions, &hub.delivery)
+        }
         if hub.sessions[session].isBehind, hub.sessions[session].isOpen, !connection.isWaitingToWrite,
-            !hub.awaitsJournal(session)
+            hub.sessions[session].catchup?.awaitsJournal(hub.matching) != true
         {
             if rounds == 0 { passedOver.append(connection.token) } else { unsettled.append(connection.token) }
         }

@@ -93,6 +93,14 @@ struct Subscription: ~Copyable {
         backlog?.isFree(keyHash) ?? true
     }
 
+    /// How an event comes to it now. Writes go by this, and `explain` and `trace` ask it.
+    func way(of event: Event, _ keyHash: UInt64, isBehind: Bool) -> EventWay {
+        !isBehind && isFree(keyHash) ? .direct : owedWay(of: event)
+    }
+
+    /// How an event comes to it that has to wait.
+    func owedWay(of event: Event) -> EventWay { event != .emit && delivery == .latest ? .key : .line }
+
     /// How far it is. `isBehind`: its client is.
     func state(isBehind: Bool) -> ObserverState {
         if backlog?.isPaused == true { return .paused }
@@ -114,6 +122,17 @@ struct Subscription: ~Copyable {
             if Pattern.matches(buffer.bytes[start...], key) { return }
             buffer.truncate(to: start)
         }
+    }
+
+    /// The keys and patterns that it observes.
+    func allPatterns(_ keyspace: borrowing Keyspace) -> [[UInt8]] {
+        let exact = keys.all.map { Array(keyspace[$0.observable].key) }
+        return exact
+            + patterns.map { place in
+                var pattern = ByteBuffer()
+                place.node.appendPattern(to: &pattern)
+                return Array(pattern.bytes)
+            }
     }
 
     /// Its entry in the observers of a key was moved.
@@ -169,4 +188,14 @@ struct ExactPlace: BitwiseCopyable {
 struct PatternPlace {
     let node: PatternNode<SubscriptionHandle>
     var index: Int32
+}
+
+/// How an event comes to an observer.
+enum EventWay {
+    /// At once.
+    case direct
+    /// Later, as the newest of its key.
+    case key
+    /// Later, in a line of its own.
+    case line
 }

@@ -190,7 +190,7 @@ extension Hub {
     ) {
         let cause = request.cause
         if insight.isTracing {
-            noteTrace(operation, reason, observable, to: value, by: author, cause: cause)
+            noteTrace(operation, reason, observable, to: value, by: author, cause)
         }
         if !isUnobserved {
             if request.isBounded {
@@ -206,7 +206,9 @@ extension Hub {
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
         }
-        if durability.isKept { record(observable, value, request, reason) }
+        if durability.isKept {
+            record(observable, value, by: keyspace.authors.recorded(author), cause, reason, request)
+        }
     }
 
     /// Deletes the value of a key under the present revision.
@@ -216,7 +218,7 @@ extension Hub {
         cause: WriteCause,
         reason: EventReason?
     ) {
-        if insight.isTracing { noteTrace(.delete, reason, observable, to: Span(), by: author, cause: cause) }
+        if insight.isTracing { noteTrace(.delete, reason, observable, to: Span(), by: author, cause) }
         tellNews(.delete, of: observable, to: Span(), by: author, cause, reason)
         if !keyspace[observable].isReserved {
             durability.noteGrowth(-keyspace[observable].recordBytes)
@@ -227,7 +229,9 @@ extension Hub {
         keyspace[observable].marks.reason = reason
         note(.delete, observable, author, cause)
         if let reason { keyspace.note(reason) }
-        if durability.isKept { recordDelete(of: observable, by: author, cause, reason) }
+        if durability.isKept {
+            record(observable, Span(), by: keyspace.authors[author].by, cause, reason)
+        }
         keyspace.keepForHistory(observable)
     }
 
@@ -242,10 +246,12 @@ extension Hub {
     ) {
         keyspace.note(emitTo: key)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
-            if insight.isTracing { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
+            let write = TracedWrite(operation: .emit, reason: reason, revision: revision, cause: cause)
+            let by = keyspace.authors[author].by
+            if insight.isTracing { _ = insight.beginTrace(of: write, key, by: by, sessions) }
             return
         }
-        if insight.isTracing { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
+        if insight.isTracing { noteTrace(.emit, reason, observable, to: value, by: author, cause) }
         tellNews(.emit, of: observable, to: value, by: author, cause, reason)
         if keyspace[observable].observers.isEmpty { return }
         note(.emit, observable, author, cause)
@@ -272,6 +278,32 @@ extension Hub {
         if cause.isNamed { insight.noteReturns(&keyspace) }
     }
 
+    /// Notes a write that is about to be told, for those who trace it.
+    @inline(never)
+    mutating func noteTrace(
+        _ operation: Operation,
+        _ reason: EventReason?,
+        _ observable: ObservableHandle,
+        to value: Span<UInt8>,
+        by author: AuthorHandle,
+        _ cause: WriteCause
+    ) {
+        WriteTrace.note(
+            TracedWrite(operation: operation, reason: reason, revision: revision, cause: cause),
+            observable,
+            to: value,
+            by: author,
+            &insight,
+            &keyspace,
+            &matching,
+            sessions,
+            &delivery,
+            phases,
+            durability,
+            isSelective
+        )
+    }
+
     /// Makes sure that a write of a key can be kept, or refuses it. The broker's own keys are not kept.
     @inline(never)
     private mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>) throws(Refusal) {
@@ -281,42 +313,27 @@ extension Hub {
 
     // MARK: Recording
 
-    /// Records a value that was just kept. The broker's own keys are not, only that they took a revision.
+    /// Records a write that was just made; a delete has no value. The broker's own keys are not recorded, only that
+    /// they took a revision.
     @inline(__always)
     private mutating func record(
         _ observable: ObservableHandle,
         _ value: Span<UInt8>,
-        _ request: Request,
-        _ reason: EventReason?
+        by author: Span<UInt8>,
+        _ cause: WriteCause,
+        _ reason: EventReason?,
+        _ request: Request? = nil
     ) {
         if keyspace[observable].isReserved { return durability.pass(revision) }
         var commit = Commit(
             keyPrefix: keyspace[observable].keyPrefix,
             revision: revision,
             value: value,
-            by: keyspace.authors.recorded(keyspace[observable].writer),
-            cause: request.cause,
-            reason: reason
-        )
-        if request.isBounded { bind(&commit, as: request) }
-        durability.record(commit)
-    }
-
-    private mutating func recordDelete(
-        of observable: ObservableHandle,
-        by author: AuthorHandle,
-        _ cause: WriteCause,
-        _ reason: EventReason?
-    ) {
-        if keyspace[observable].isReserved { return durability.pass(revision) }
-        let commit = Commit(
-            keyPrefix: keyspace[observable].keyPrefix,
-            revision: revision,
-            value: Span(),
-            by: keyspace.authors[author].by,
+            by: author,
             cause: cause,
             reason: reason
         )
+        if let request, request.isBounded { bind(&commit, as: request) }
         durability.record(commit)
     }
 

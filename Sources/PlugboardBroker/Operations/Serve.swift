@@ -57,6 +57,31 @@ enum Serve {
         Duties.noteEnd(for: service.session, &sessions, &delivery)
     }
 
+    /// Ends all that a client serves.
+    static func endAll(
+        of session: SessionHandle,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        while let service = sessions[session].duties?.services.last {
+            end(service, &calls, &sessions, &delivery)
+        }
+    }
+
+    /// Ends what a client may not serve any more.
+    static func endForbidden(
+        of session: SessionHandle,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        for service in sessions[session].duties?.services ?? []
+        where !sessions[session].authorizeAll(.serve, service.pattern) {
+            end(service, &calls, &sessions, &delivery)
+        }
+    }
+
     private static func reply(
         to asked: AskedRequest,
         _ sessions: inout SessionTable,

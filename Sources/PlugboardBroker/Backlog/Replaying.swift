@@ -1,0 +1,257 @@
+// Reading again what was missed: the journal's files are read beside the loop, and what
+// comes of that is told by turns, as there is room. Until it was told, the subscription
+// waits, and with it the replies of its session.
+
+import PlugboardJournal
+import PlugboardMemory
+import PlugboardWire
+
+/// Tells subscriptions again what was written.
+enum Replaying {
+    /// Tells a subscription again what was written after a revision, passing over so many events
+    /// of the next one.
+    static func begin(
+        _ subscription: SubscriptionHandle,
+        from place: ReadPlace,
+        after revision: UInt64,
+        skipping: Int = 0,
+        _ keyspace: borrowing Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ durability: inout Durability
+    ) {
+        let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
+        backlog.replay = Replay(
+            durability.beginReplay(of: subscription),
+            from: place,
+            patterns: matching[subscription].allPatterns(keyspace),
+            after: revision,
+            skipping: skipping,
+            upTo: keyspace.revision,
+            gathers: matching[subscription].delivery == .latest
+        )
+        catchup.replaying.append(subscription)
+        Owing.noteBehind(matching[subscription].session, &sessions, &delivery)
+    }
+
+    /// Takes a piece of the journal. Returns who asked for it, if that is still there.
+    static func take(
+        _ piece: ReadPiece,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access,
+        _ durability: inout Durability
+    ) -> SubscriptionHandle? {
+        guard let subscription = durability.replaying(piece.number),
+            let replay = matching[subscription].backlog?.replay
+        else { return nil }
+        replay.take(piece)
+        if replay.gathers {
+            gather(replay, for: subscription, &keyspace, &matching, &sessions, &delivery, &access)
+        }
+        if replay.readyCount == 0 {
+            goOn(replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access, &durability)
+        }
+        return subscription
+    }
+
+    /// Tells the next event of a replay. Returns the hash of its key, if the observer is told of it.
+    static func tellNext(
+        _ subscription: SubscriptionHandle,
+        _ backlog: Backlog,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access,
+        _ durability: inout Durability
+    ) -> UInt64? {
+        guard let replay = backlog.replay else { return nil }
+        var told: UInt64?
+        if let (entry, bytes) = replay.popNext() {
+            let event = entry.place.bytes(of: bytes.span)
+            told = tell(entry.record, event, replay, subscription, keyspace, matching, &sessions, &delivery)
+            backlog.noteTold(max(backlog.lastRevision, entry.record.revision))
+        }
+        if replay.readyCount == 0 {
+            goOn(replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access, &durability)
+        }
+        return told
+    }
+
+    /// Forgets the replay of a subscription.
+    static func end(
+        of subscription: SubscriptionHandle,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ durability: inout Durability
+    ) {
+        guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
+        durability.endReading(at: replay.place)
+        durability.endReplay(replay.number)
+        backlog.replay = nil
+        sessions.openBacklog(of: subscription, &matching).catchup.replaying.remove(subscription)
+    }
+
+    // MARK: Piece by piece
+
+    /// A piece is done with: asks for the next, or ends the replay.
+    private static func goOn(
+        _ replay: Replay,
+        of subscription: SubscriptionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access,
+        _ durability: inout Durability
+    ) {
+        let (next, hasFailed) = replay.finishPiece()
+        if let next, !hasFailed {
+            durability.endReading(at: replay.place, goingOnAt: next)
+            replay.place = next
+            replay.isReading = true
+            return durability.askForNext(replay.number)
+        }
+        if hasFailed {
+            noteUnreadable(replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access)
+        }
+        if replay.gathers { matching[subscription].backlog?.keys.sort() }
+        end(of: subscription, &matching, &sessions, &durability)
+    }
+
+    private static func tell(
+        _ record: RecordLine,
+        _ event: Span<UInt8>,
+        _ replay: Replay,
+        _ subscription: SubscriptionHandle,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) -> UInt64? {
+        let session = matching[subscription].session
+        let key = record.key.bytes(of: event)
+        guard sessions[session].authorize(.subscribe, key) else { return nil }
+        let kind: Event = record.kind == .delete ? .delete : .update
+        // Work space, taken out meanwhile: nothing is allocated for each event.
+        var keyPrefix = ByteBuffer()
+        var by = ByteBuffer()
+        replay.swapTexts(&keyPrefix, &by)
+        defer { replay.swapTexts(&keyPrefix, &by) }
+        keyPrefix.removeAll()
+        by.removeAll()
+        EventEncoder.appendKeyPrefix(key, to: &keyPrefix)
+        by.append(#","by":"#)
+        by.append(record.by.bytes(of: event))
+        if !record.origin.isEmpty { EventEncoder.appendOrigin(record.origin.bytes(of: event), to: &by) }
+        let tail = EventTail(
+            keyPrefix: keyPrefix.bytes,
+            revision: record.revision,
+            value: record.kind == .delete ? Span() : record.value.bytes(of: event),
+            by: by.bytes,
+            cause: record.cause,
+            reason: record.reason
+        )
+        let filter = matching[subscription].filter
+        let telling = delivery.telling(
+            owed: kind,
+            tail,
+            since: nil,
+            wasSent: false,
+            isMissed: true,
+            filter
+        )
+        let hash = keyspace.hash(key)
+        guard replay.isNews(telling, kind, of: hash, filter) else { return nil }
+        delivery.openOwn(of: session, &sessions)
+        let (text, form) = (matching[subscription].text, matching[subscription].kind)
+        TurnLog.append(
+            kind,
+            tail,
+            telling,
+            delivery.judge.change,
+            form,
+            for: matching[text],
+            to: &sessions[session].outbox.own
+        )
+        return hash
+    }
+
+    // MARK: The newest of each key
+
+    private static func gather(
+        _ replay: Replay,
+        for subscription: SubscriptionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access
+    ) {
+        var restored = RestoredAuthors()
+        while let (entry, bytes) = replay.popNext() {
+            let (record, event) = (entry.record, entry.place.bytes(of: bytes.span))
+            let key = record.key.bytes(of: event)
+            guard sessions[matching[subscription].session].authorize(.subscribe, key) else { continue }
+            let observable = keyspace.findOrInsert(key)
+            if record.kind == .delete, !keyspace[observable].hasValue {
+                let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
+                let deleter = restored.author(name, from: origin, nil, &keyspace)
+                keyspace.keepDeleter(deleter, of: observable)
+                keyspace[observable].cause = record.cause
+                keyspace[observable].marks.reason = record.reason
+            }
+            Owing.append(
+                missed: observable,
+                revision: record.revision,
+                to: subscription,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &access
+            )
+        }
+        restored.release(&keyspace)
+    }
+
+    // MARK: What can't be read
+
+    /// A file went while somebody read very slowly, or is damaged: says from where on, and of
+    /// each key tells the newest that there is.
+    private static func noteUnreadable(
+        _ replay: Replay,
+        of subscription: SubscriptionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access
+    ) {
+        let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
+        let dropped = replay.upTo - min(replay.upTo, first) + 1
+        let last = max(first, replay.upTo)
+        Owing.appendLagged(dropped, first, last, to: subscription, matching, &sessions, &delivery)
+        guard replay.gathers else { return }
+        let clearance = sessions[matching[subscription].session].clearance
+        for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace)
+        where keyspace[observable].revision > replay.after
+            && keyspace[observable].revision <= replay.upTo
+        {
+            Owing.append(
+                missed: observable,
+                revision: keyspace[observable].revision,
+                to: subscription,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &access
+            )
+        }
+    }
+}

@@ -1,0 +1,248 @@
+// What requests, deadlines and the ends of connections cause beyond what they are: operations and rooms return it,
+// and it is done here.
+
+import PlugboardJournal
+import PlugboardMemory
+import PlugboardWire
+
+// MARK: Calls
+
+extension Hub {
+    /// Ends what a client serves, what it was asked and what it asked.
+    mutating func leaveCalls(of session: SessionHandle) {
+        Serve.endAll(of: session, &calls, &sessions, &delivery)
+        end(CallEnding.all(of: sessions[session]))
+    }
+
+    /// Ends calls without an answer, and tells their callers. One of them may end with another.
+    mutating func end(_ endings: [CallEnding]) {
+        for ending in endings {
+            let call = ending.call
+            guard calls.find(call.number) != nil else { continue }
+            guard let refusal = ending.refusal else {
+                end(call, .abandoned)
+                continue
+            }
+            var reply = delivery.takeLine()
+            ReplyEncoder.appendRefusal(refusal, id: call.id, line: call.line, to: &reply)
+            delivery.send(reply, to: call.caller, at: revision, &sessions)
+            end(call, .failed(code: refusal.code.rawValue))
+        }
+    }
+
+    /// A call is over, and its caller was told.
+    mutating func end(_ call: Call, _ outcome: CallOutcome) {
+        let now = deadlines.now
+        calls.noteEnd(of: call, isAnswer: outcome == .answered, at: now)
+        if insight.isTracing { CallTrace.note(call, outcome, at: now, &insight, &keyspace, &sessions) }
+        if let deadline = call.deadline { deadlines.cancel(deadline) }
+        if let plugin = calls.letGo(call) {
+            supervision.weigh(plugin, at: revision, &sessions, &delivery, &deadlines)
+        }
+        calls.remove(call, &sessions)
+        Duties.noteEnd(for: call.server, &sessions, &delivery)
+    }
+}
+
+// MARK: Rights
+
+extension Hub {
+    /// Whether lists of observers have to leave somebody out.
+    var isSelective: Bool { access.followsPolicy || supervision.isLimiting }
+
+    /// Follows another policy from now on. Returns the clients that are to be sent away: those
+    /// who may not be here any more, and those who were sent what they may not see any more
+    /// and have not read it.
+    mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, Farewell)] {
+        access.follow(policy, since: revision)
+        var dismissed: [(SessionHandle, Farewell)] = []
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot), let clearance = sessions[session].clearance else {
+                continue
+            }
+            let hasUnread = sessions[session].hasUnread
+            let seesLess = renewRights(of: session)
+            // One that is being closed may still have lines to read, but no more than that.
+            guard sessions[session].isOpen || hasUnread else { continue }
+            if !access.admits(sessions[session].peer, clearance.groups) {
+                dismissed.append((session, .forbidden))
+            } else if seesLess, hasUnread {
+                dismissed.append((session, .revoked))
+            }
+        }
+        return dismissed
+    }
+
+    /// A client has given itself a name, and rules may be about that. What it is owed by then it
+    /// still gets: it was allowed to see it, and nobody else asked it to change.
+    mutating func noteName(_ name: Span<UInt8>, of session: SessionHandle) {
+        guard let clearance = sessions[session].clearance else { return }
+        clearance.name = String(name)
+        renewRights(of: session)
+    }
+
+    /// Works out anew what a client may do, and ends what it may not do any more. Returns
+    /// whether it might see less than before.
+    @discardableResult
+    private mutating func renewRights(of session: SessionHandle) -> Bool {
+        let seesLess = Renewal.renew(session, &access, &matching, requests, sessions, at: revision)
+        if seesLess != nil { endForbidden(of: session) }
+        return seesLess ?? false
+    }
+
+    /// Ends services and calls that are not permitted any more.
+    private mutating func endForbidden(of session: SessionHandle) {
+        Serve.endForbidden(of: session, &calls, &sessions, &delivery)
+        end(CallEnding.forbidden(to: sessions[session]))
+    }
+
+    /// Goes by what the supervisor has just published.
+    mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
+        guard let report = try? PluginReport(keyspace[observable].value, at: 0) else { return }
+        supervision.reporter = reporter
+        let before = supervision.plugin(named: report.name)?.rights
+        if let plugin = supervision.take(report) {
+            for slot in 0..<sessions.slotCount {
+                if let session = sessions.inSlot(slot) { apply(plugin, before, to: session) }
+            }
+            matching.outdate()
+        }
+        guard let plugin = supervision.plugin(named: report.name) else { return }
+        end(CallEnding.unserved(by: plugin, calls))
+        supervision.renewDemand(of: plugin, keyspace, matching, &sessions, &delivery, &deadlines)
+    }
+
+    /// The supervisor deletes what it said of a plugin: there is none of that name any more.
+    mutating func dropReport(_ observable: ObservableHandle) {
+        guard let report = try? PluginReport(keyspace[observable].value, at: 0),
+            let plugin = supervision.plugin(named: report.name)
+        else { return }
+        supervision.remove(plugin)
+        end(CallEnding.unserved(by: plugin, calls))
+    }
+
+    /// Who is a client already may turn out to be the plugin's, or to have taken its name. `before` is what the
+    /// plugin's clients might do up to now.
+    private mutating func apply(_ plugin: SupervisedPlugin, _ before: Rights?, to session: SessionHandle) {
+        switch ReportedClient(sessions[session], plugin, supervision, keyspace) {
+        case .known: limit(session, before)
+        case .found:
+            Placement.bind(session, to: plugin, [], &keyspace, &sessions)
+            if access.followsPolicy { renewRights(of: session) }
+            endForbidden(of: session)
+            limit(session, nil)
+        case .namesake:
+            sessions[session].loseName(&keyspace)
+            sessions[session].clearance?.name = nil
+            if access.followsPolicy { renewRights(of: session) }
+        case .other: break
+        }
+    }
+
+    private mutating func limit(_ session: SessionHandle, _ before: Rights?) {
+        guard let seesLess = Renewal.limit(session, before, matching, requests, sessions, at: revision)
+        else {
+            return
+        }
+        endForbidden(of: session)
+        // Who observes nothing has been told nothing but what it asked for.
+        let isObserver = sessions[session].subscriptions.count > 0
+        if seesLess, isObserver, sessions[session].hasUnread {
+            delivery.setAside(session, .revoked, &sessions)
+        }
+    }
+}
+
+// MARK: Phases
+
+extension Hub {
+    /// An observer has done its part up to a revision; one that ends has done all.
+    mutating func noteAcknowledged(_ subscription: SubscriptionHandle, upTo revision: UInt64) {
+        for entry in phases.takeAwaited(by: subscription, upTo: revision) {
+            if let gate = phases.release(entry, by: subscription) {
+                advance(entry.observable, gate, unacknowledged: nil)
+            }
+            keyspace[entry.observable].owedBy -= 1
+            keyspace.removeIfUnneeded(entry.observable)
+        }
+    }
+
+    /// Time is up for the observers of a phase.
+    mutating func expireGate(of observable: ObservableHandle) {
+        guard let gate = phases.gate(of: observable) else { return }
+        // Who let one write pass by doesn't hold up those that it isn't told of.
+        phases.giveUp(observable, &keyspace)
+        let names = PhaseRelease.names(ofLateAt: gate, &keyspace, matching, &sessions)
+        advance(observable, gate, unacknowledged: names)
+    }
+
+    /// Lets a key through to later phases.
+    private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, unacknowledged: HeldBytes?) {
+        // Kept by one more, so that letting go of the gate doesn't end it.
+        keyspace[observable].owedBy += 1
+        let free = PhaseRelease.advance(
+            observable,
+            gate,
+            unacknowledged: unacknowledged,
+            &keyspace,
+            &matching,
+            sessions,
+            &phases,
+            &deadlines,
+            isSelective
+        )
+        // Telling one tells all that its client is owed: by now the next gate is closed.
+        for subscription in free { review(subscription) }
+        keyspace[observable].owedBy -= 1
+        keyspace.removeIfUnneeded(observable)
+    }
+}
+
+// MARK: The journal
+
+extension Hub {
+    /// Takes a piece of the journal for who asked.
+    mutating func take(_ piece: ReadPiece) {
+        let asker = Replaying.take(
+            piece,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &access,
+            &durability
+        )
+        guard let subscription = asker else { return }
+        delivery.touch(matching[subscription].session, &sessions)
+        review(subscription)
+    }
+}
+
+// MARK: Subscriptions
+
+extension Hub {
+    /// A subscription has begun, or is about to end: what it has the broker remember is counted, and plugins that
+    /// start on demand are weighed. `sign` is -1 when it ends.
+    mutating func noteWeight(of subscription: SubscriptionHandle, _ sign: Int) {
+        let session = matching[subscription].session
+        let traced = matching[subscription].isTracer ? insight.tracing.patterns(of: subscription).count : 0
+        access.charge(sessions[session], for: matching[subscription], traced: traced, sign)
+        if supervision.onDemand.isEmpty { return }
+        supervision.noteDemand(of: subscription, sign, keyspace, matching, &sessions, &delivery, &deadlines)
+    }
+
+    /// Takes a subscription out of the bus and frees it.
+    mutating func end(_ subscription: SubscriptionHandle) {
+        noteWeight(of: subscription, -1)
+        if matching[subscription].isTracer, let ticket = insight.removeTracer(subscription) {
+            deadlines.cancel(ticket)
+        }
+        writeOff(subscription)
+        let session = matching[subscription].session
+        matching.detach(subscription, of: sessions[session].peer.user, &keyspace)
+        if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
+        sessions[session].subscriptions.remove(subscription, &matching)
+        if !matching[subscription].isDirect { sessions[session].indirectCount -= 1 }
+        matching.remove(subscription)
+    }
+}

@@ -1,0 +1,54 @@
+// What becomes of a call, noted for those who trace it: when it is asked, and when it is over.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// Notes calls.
+enum CallTrace {
+    /// Notes what has become of a call by now.
+    static func note(
+        _ call: Call,
+        _ outcome: CallOutcome,
+        at now: UInt64,
+        _ insight: inout Insight,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable
+    ) {
+        var text = ByteBuffer()
+        append(call.caller, &keyspace, &sessions, to: &text)
+        text.append(#","call":""#)
+        text.append(decimal: call.number)
+        text.append("\"")
+        if let server = call.service?.session {
+            text.append(#","server":{"#)
+            sessions[server].appendSource(keyspace, to: &text)
+            text.append("}")
+        }
+        outcome.append(after: now - min(now, call.start), to: &text)
+        insight.trace(callOf: call.key, text.bytes, revision: keyspace.revision, sessions)
+    }
+
+    /// Notes a call of a key that nobody serves.
+    static func note(
+        unserved key: Span<UInt8>,
+        by session: SessionHandle,
+        _ insight: inout Insight,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable
+    ) {
+        var text = ByteBuffer()
+        append(session, &keyspace, &sessions, to: &text)
+        CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)
+        insight.trace(callOf: key, text.bytes, revision: keyspace.revision, sessions)
+    }
+
+    private static func append(
+        _ caller: SessionHandle,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        to text: inout ByteBuffer
+    ) {
+        let author = sessions[caller].author(&keyspace)
+        text.append(keyspace.authors[author].by)
+    }
+}

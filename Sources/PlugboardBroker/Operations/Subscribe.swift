@@ -1,0 +1,160 @@
+// A subscription begins. The reply, the snapshot, `synced` and the first live event are in that order because all
+// of it happens within one request.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// `subscribe`.
+enum Subscribe {
+    /// Observes what is wanted, under the name `sub`. Returns the subscription, which may be told something now;
+    /// nil where the request is put off.
+    static func perform(
+        _ asked: AskedRequest,
+        _ wanted: [ByteRange],
+        _ sub: borrowing ByteBuffer,
+        _ requests: inout Requests,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access,
+        _ durability: inout Durability,
+        _ insight: inout Insight
+    ) throws(Refusal) -> SubscriptionHandle? {
+        let (options, session) = (requests.decoder.options, asked.session)
+        let filter = Filter(requests.decoder, asked.line, revision: keyspace.revision)
+        try access.checkKept(filter?.bytes ?? 0, of: sessions[session])
+        let resumption = Resumption(asked, wanted, options)
+        let beginning = resumption.beginning(keyspace, durability, access)
+        var snapshot: ValueSnapshot?
+        if beginning.isWhole, options.initial {
+            snapshot = requests.prepare(asked, wanted, filter, &keyspace, &sessions, &delivery, &insight)
+            if snapshot == nil { return nil }
+        }
+        // What it knew before is not known here: only what it missed will have been told.
+        if beginning.isResumed == true { filter?.unsentRevision = options.since }
+        let subscription = try NewSubscription.begin(
+            sub,
+            wanted,
+            filter,
+            asked,
+            options,
+            &keyspace,
+            &matching,
+            &sessions,
+            &insight
+        )
+        let emits = resumption.countEmits(keyspace, sessions[session])
+        NewSubscription.reply(
+            subscription,
+            asked,
+            at: keyspace.revision,
+            isResumed: beginning.isResumed,
+            emits: emits,
+            &matching,
+            &sessions,
+            &delivery
+        )
+        begin(
+            subscription,
+            beginning,
+            resumption,
+            snapshot,
+            options,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &access,
+            &durability
+        )
+        return subscription
+    }
+
+    /// Owes what comes before the first live event.
+    private static func begin(
+        _ subscription: SubscriptionHandle,
+        _ beginning: Beginning,
+        _ resumption: Resumption,
+        _ snapshot: ValueSnapshot?,
+        _ options: RequestOptions,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access,
+        _ durability: inout Durability
+    ) {
+        let session = matching[subscription].session
+        switch beginning {
+        case .remembered:
+            let missed = resumption.missed(keyspace, sessions[session])
+            let backlog = sessions.openBacklog(of: subscription, &matching).backlog
+            backlog.begin(at: keyspace.revision, owingSynced: options.initial)
+            owe(missed, to: subscription, &keyspace, &matching, &sessions, &delivery, &access)
+        case .kept(let place):
+            let (backlog, since) = (sessions.openBacklog(of: subscription, &matching).backlog, options.since)
+            backlog.begin(at: since, owingSynced: options.initial)
+            Replaying.begin(
+                subscription,
+                from: place,
+                after: since,
+                keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &durability
+            )
+        case .fresh, .anew:
+            guard let snapshot else { break }
+            let isAnew = beginning.isResumed == false
+            let gone = isAnew ? resumption.goneKeys(keyspace, sessions[session]) : []
+            owe(snapshot, gone: gone, to: subscription, &keyspace, &matching, &sessions)
+            Owing.check(session, &sessions, &delivery, &access)
+        }
+    }
+
+    /// Owes the newest of each key that an observer missed, deleted ones too; then `synced`.
+    private static func owe(
+        _ missed: [History.Entry],
+        to subscription: SubscriptionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access
+    ) {
+        for entry in missed {
+            if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
+            Owing.append(
+                missed: entry.observable,
+                revision: entry.revision,
+                to: subscription,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &access
+            )
+        }
+    }
+
+    /// Owes the values of a snapshot, the oldest first, and among them the deletes of keys that are `gone`; then
+    /// `synced`. Owed like anything else, so one of any size takes no more room than the outbox.
+    private static func owe(
+        _ snapshot: ValueSnapshot,
+        gone: [History.Entry],
+        to subscription: SubscriptionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable
+    ) {
+        let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
+        backlog.begin(at: keyspace.revision, owingSynced: true)
+        backlog.takeOver(snapshot.backlog)
+        backlog.insert(snapshot.ownValues(keyspace), &keyspace)
+        for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
+        backlog.insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, &keyspace)
+        catchup.owedCount += backlog.keys.count
+    }
+}

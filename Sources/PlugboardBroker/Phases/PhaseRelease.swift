@@ -1,0 +1,67 @@
+// What happens at the gate of a key when nobody is waited for there any more: who of the later phases may be told,
+// and who is waited for next.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// Lets keys through to later phases.
+enum PhaseRelease {
+    /// Lets a key through to the next phases, up to the next that acknowledges. Returns who may be told of it now.
+    static func advance(
+        _ observable: ObservableHandle,
+        _ gate: Gate,
+        unacknowledged: HeldBytes?,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: borrowing SessionTable,
+        _ phases: inout Phases,
+        _ deadlines: inout Deadlines,
+        _ isSelective: Bool
+    ) -> [SubscriptionHandle] {
+        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+        let observers = keyspace[observable].observers.all.map(\.subscription)
+        let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
+            .filter { matching[$0].phase > gate.phase }
+        let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }
+        // Who isn't told of this write may still have to acknowledge one before it.
+        let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
+        let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
+        phases.open(observable, &keyspace, &deadlines)
+        let behind = observers.filter { matching[$0].phase > gate.phase }
+        let free = behind.filter { matching[$0].phase <= next ?? .max }
+        if let unacknowledged {
+            for subscription in free {
+                matching[subscription].backlog?.note(unacknowledged, of: observable, &keyspace)
+            }
+        }
+        if let next, free.count < behind.count {
+            let barrier = AckBarrier(
+                phase: next,
+                told: told.filter { matching[$0].phase == next },
+                earlier: earlier.filter { matching[$0.subscription].phase == next }
+            )
+            phases.close(observable, revision: gate.revision, barrier, &keyspace, &deadlines)
+        }
+        return free
+    }
+
+    /// `,"unacked":[…]`: the names of the clients that are late, each once.
+    static func names(
+        ofLateAt gate: Gate,
+        _ keyspace: inout Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable
+    ) -> HeldBytes {
+        var text = ByteBuffer()
+        var named: Set<UInt64> = []
+        for late in gate.waiting {
+            let session = matching[late.subscription].session
+            guard named.insert(sessions[session].client).inserted else { continue }
+            text.append(named.count == 1 ? #","unacked":["# : ",")
+            let author = sessions[session].author(&keyspace)
+            text.append(keyspace.authors[author].name)
+        }
+        if !named.isEmpty { text.append("]") }
+        return HeldBytes(text.bytes)
+    }
+}
