@@ -196,7 +196,7 @@ extension Hub {
         appendLagged(dropped, first, max(first, replay.upTo), to: subscription)
         guard replay.gathers else { return }
         let clearance = sessions[session].clearance
-        for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace)
+        for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace, deadlines)
         where keyspace[observable].revision > replay.after
             && keyspace[observable].revision <= replay.upTo
         {

@@ -177,6 +177,7 @@ struct Hub: ~Copyable {
         try ListKeys.check(asked, requests.decoder.options)
         refreshOwnState(matching: asked.key)
         ListKeys.perform(asked, &requests, keyspace, &sessions, &delivery, &insight, deadlines)
+        endFound()
     }
 
     private mutating func explain(_ asked: AskedRequest) throws(Refusal) {

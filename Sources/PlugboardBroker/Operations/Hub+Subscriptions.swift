@@ -17,7 +17,17 @@ extension Hub {
         let beginning = resumption.beginning(keyspace, durability, access)
         var snapshot: ValueSnapshot?
         if beginning.isWhole, options.initial {
-            snapshot = requests.prepare(asked, wanted, filter, &keyspace, &sessions, &delivery, &insight)
+            snapshot = requests.prepare(
+                asked,
+                wanted,
+                filter,
+                &keyspace,
+                &sessions,
+                &delivery,
+                &insight,
+                deadlines
+            )
+            endFound()
             if snapshot == nil { return }
         }
         // What it knew before is not known here: only what it missed will have been told.
