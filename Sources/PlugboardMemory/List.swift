@@ -180,6 +180,18 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length = 0
     }
 
+    /// Whether there is memory, of elements or for more of them.
+    @inlinable public var hasMemory: Bool { capacity > 0 }
+
+    /// Gives back the memory for `number` elements, if most of it has none and it has room for more than
+    /// `keptMax`: to give back very much at once takes milliseconds. Returns whether that was all.
+    public mutating func shrink(by number: Int, keeping keptMax: Int = 0) -> Bool {
+        let wanted = max(keptMax, count, Int(capacity) - number)
+        guard Int(capacity) > keptMax, count < Int(capacity) / 4 || isEmpty else { return true }
+        if wanted == 0 { releaseMemory() } else { reallocate(Int32(wanted)) }
+        return Int(capacity) <= max(keptMax, count * 4)
+    }
+
     @usableFromInline
     @inline(never)
     mutating func grow() {

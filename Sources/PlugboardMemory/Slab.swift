@@ -97,6 +97,13 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         handle.slot < used && generation(of: handle.slot) == handle.generation
     }
 
+    /// The handle of the element in a slot, if there is one.
+    @inlinable
+    public func handle(inSlot slot: UInt32) -> Handle<Element>? {
+        guard slot < used, generation(of: slot) & 1 == 1 else { return nil }
+        return Handle(slot: slot, generation: generation(of: slot))
+    }
+
     /// Calls `body` with the handle of each element.
     public func forEach<Failure: Error>(_ body: (Handle<Element>) throws(Failure) -> Void) throws(Failure) {
         for slot in 1..<max(1, used) where generation(of: slot) & 1 == 1 {

@@ -95,6 +95,22 @@ struct DeadlineTests {
         #expect(numbers == [100_000])
     }
 
+    @Test("what very many took up is given back in pieces, and those that are left are due as before")
+    func shrinking() {
+        var deadlines = Deadlines()
+        let tickets = (0..<20_000 as Range<UInt64>).map { deadlines.add(at: 30_000 - $0, .call($0)) }
+        for (number, ticket) in tickets.enumerated() where number % 2_000 != 7 { deadlines.cancel(ticket) }
+        var pieces = 0
+        while !deadlines.shrink(visits: 1_024) { pieces += 1 }
+        #expect(pieces >= 10)
+        for number in 0..<1_000 as Range<UInt64> { deadlines.add(at: 40_000 + number, .call(number)) }
+        for (number, ticket) in tickets.enumerated() where number % 2_000 != 7 { deadlines.cancel(ticket) }
+        let left = due(&deadlines, at: 30_000)
+        #expect(left == (0..<10).reversed().map { $0 * 2_000 + 7 })
+        let later = due(&deadlines, at: .max)
+        #expect(later == Array(0..<1_000))
+    }
+
     @Test("a wait is rounded up to whole milliseconds, and never too long to be said")
     func waits() {
         let millisecond: UInt64 = 1_000_000

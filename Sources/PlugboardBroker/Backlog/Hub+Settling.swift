@@ -238,7 +238,8 @@ extension Hub {
             &sessions,
             &delivery,
             &access,
-            &durability
+            &durability,
+            deadlines
         )
         guard let told else { return }
         insight.count(events: 1)

@@ -43,7 +43,8 @@ enum Replaying {
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ access: inout Access,
-        _ durability: inout Durability
+        _ durability: inout Durability,
+        _ deadlines: borrowing Deadlines
     ) -> SubscriptionHandle? {
         guard let subscription = durability.replaying(piece.number),
             let replay = matching[subscription].backlog?.replay
@@ -53,7 +54,17 @@ enum Replaying {
             gather(replay, for: subscription, &keyspace, &matching, &sessions, &delivery, &access)
         }
         if replay.readyCount == 0 {
-            goOn(replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access, &durability)
+            goOn(
+                replay,
+                of: subscription,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &access,
+                &durability,
+                deadlines
+            )
         }
         return subscription
     }
@@ -67,7 +78,8 @@ enum Replaying {
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ access: inout Access,
-        _ durability: inout Durability
+        _ durability: inout Durability,
+        _ deadlines: borrowing Deadlines
     ) -> UInt64? {
         guard let replay = backlog.replay else { return nil }
         var told: UInt64?
@@ -77,7 +89,17 @@ enum Replaying {
             backlog.noteTold(max(backlog.lastRevision, entry.record.revision))
         }
         if replay.readyCount == 0 {
-            goOn(replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access, &durability)
+            goOn(
+                replay,
+                of: subscription,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &access,
+                &durability,
+                deadlines
+            )
         }
         return told
     }
@@ -107,7 +129,8 @@ enum Replaying {
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ access: inout Access,
-        _ durability: inout Durability
+        _ durability: inout Durability,
+        _ deadlines: borrowing Deadlines
     ) {
         let (next, hasFailed) = replay.finishPiece()
         if let next, !hasFailed {
@@ -117,7 +140,16 @@ enum Replaying {
             return durability.askForNext(replay.number)
         }
         if hasFailed {
-            noteUnreadable(replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access)
+            noteUnreadable(
+                replay,
+                of: subscription,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &access,
+                deadlines
+            )
         }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }
         end(of: subscription, &matching, &sessions, &durability)
@@ -230,7 +262,8 @@ enum Replaying {
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
-        _ access: inout Access
+        _ access: inout Access,
+        _ deadlines: borrowing Deadlines
     ) {
         let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
         let dropped = replay.upTo - min(replay.upTo, first) + 1
@@ -238,7 +271,7 @@ enum Replaying {
         Owing.appendLagged(dropped, first, last, to: subscription, matching, &sessions, &delivery)
         guard replay.gathers else { return }
         let clearance = sessions[matching[subscription].session].clearance
-        for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace)
+        for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace, deadlines)
         where keyspace[observable].revision > replay.after
             && keyspace[observable].revision <= replay.upTo
         {

@@ -210,7 +210,8 @@ extension Hub {
             &sessions,
             &delivery,
             &access,
-            &durability
+            &durability,
+            deadlines
         )
         guard let subscription = asker else { return }
         delivery.touch(matching[subscription].session, &sessions)

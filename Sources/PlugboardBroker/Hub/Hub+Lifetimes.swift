@@ -126,11 +126,16 @@ extension Hub {
     /// Ends a value now if its time is over: with very many that fell due at once, its turn would come later.
     /// Returns whether it is over, also where the journal has no room for that yet.
     mutating func endExpired(_ observable: ObservableHandle) -> Bool {
-        guard let ticket = keyspace.bond(of: observable)?.ticket, let end = deadlines.time(of: ticket),
-            end <= deadlines.now
-        else { return false }
+        guard deadlines.isOver(keyspace.bond(of: observable)) else { return false }
         if durability.hasOwnRoom { self.end(observable, .expired) }
         return true
+    }
+
+    /// Ends those whose time is over that a search has passed by: what it finds is then all there is.
+    mutating func endFound() {
+        while let observable = requests.nextExpired() {
+            if keyspace.contains(observable) { _ = endExpired(observable) }
+        }
     }
 
     /// Deletes a key whose time is over, in the name of who wrote it.

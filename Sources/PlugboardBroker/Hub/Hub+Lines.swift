@@ -141,7 +141,8 @@ extension Hub {
         requests.forgetAbandoned(&keyspace, &insight)
         var first: Walk?
         while let walk = requests.next() {
-            let isDone = requests.goOn(with: walk, &keyspace, &delivery, &insight)
+            let isDone = requests.goOn(with: walk, &keyspace, &delivery, &insight, deadlines)
+            endFound()
             if isDone { finish(walk) } else { requests.wait(walk) }
             if hasDoneEnough || first === walk { return }
             if first == nil { first = walk }

@@ -221,11 +221,26 @@ struct Hub: ~Copyable {
         try Access.checkPatterns(wanted, asked.line, sessions[asked.session])
         let sub = try NewSubscription.chooseSub(asked, patterns: wanted.count, matching, &sessions)
         for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
+        let start = try Subscribe.prepare(
+            asked,
+            wanted,
+            &requests,
+            &keyspace,
+            &sessions,
+            &delivery,
+            access,
+            durability,
+            &insight,
+            deadlines
+        )
+        endFound()
+        guard let start else { return }
         let subscription = try Subscribe.perform(
+            start,
             asked,
             wanted,
             sub,
-            &requests,
+            requests.decoder.options,
             &keyspace,
             &matching,
             &sessions,
@@ -234,7 +249,6 @@ struct Hub: ~Copyable {
             &durability,
             &insight
         )
-        guard let subscription else { return }
         noteWeight(of: subscription, 1)
         review(subscription)
     }
@@ -248,6 +262,7 @@ struct Hub: ~Copyable {
         try ListKeys.check(asked, requests.decoder.options)
         refreshOwnState(matching: asked.key)
         ListKeys.perform(asked, &requests, keyspace, &sessions, &delivery, &insight, deadlines)
+        endFound()
     }
 
     private mutating func explain(_ asked: AskedRequest) throws(Refusal) {

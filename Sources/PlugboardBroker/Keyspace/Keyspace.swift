@@ -56,7 +56,9 @@ struct Keyspace: ~Copyable {
     var count: Int { observables.count }
 
     /// Gives back memory, as `ObservableTable` does.
-    mutating func shrink(visits: Int) -> Bool { observables.shrink(visits: visits) }
+    mutating func shrink(visits: Int) -> Bool {
+        lifetimes.shrink(visits: visits) && observables.shrink(visits: visits)
+    }
 
     subscript(observable: ObservableHandle) -> Observable {
         @inline(__always)

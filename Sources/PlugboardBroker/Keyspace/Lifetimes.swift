@@ -3,34 +3,31 @@
 // order they were written. Owned by the hub; what is told of it is the hub's business.
 
 import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 
-/// What ends a value without anybody deleting it.
+/// What ends a value without anybody deleting it. The handles are no optionals: of very many bonds those would
+/// take up a third more.
 struct Bond: BitwiseCopyable {
     let observable: ObservableHandle
     /// Of the write that bound it.
     let revision: UInt64
-    /// Its deadline, where `ttl` was given.
-    fileprivate var ticket: DeadlineTicket?
-    /// What goes with the same connection, where `while` was given; and its neighbours there.
-    fileprivate var legacy: LegacyHandle?
-    fileprivate var previous: Int32 = -1
+    /// Its deadline, where `ttl` was given; else `.none`.
+    fileprivate var ticket = DeadlineTicket.none
+    /// What goes with the same connection, where `while` was given, else `.none`; and its neighbours there.
+    fileprivate let legacy: LegacyHandle
+    fileprivate var previous: Int32
     fileprivate var next: Int32 = -1
 
-    init(observable: ObservableHandle, revision: UInt64) {
-        self.observable = observable
-        self.revision = revision
-    }
+    fileprivate var deadline: DeadlineTicket? { ticket == .none ? nil : ticket }
 }
 
 /// All bonds.
 struct Lifetimes: ~Copyable {
-    /// Memory for so many is kept when none is left.
-    private static let keptBondsMax = 4_096
-    private var bonds = List<Bond>()
+    /// Each stands at its slot.
+    private var bonds = Slab<Bond>()
     /// What connections leave behind, those that live and those that have ended.
     var legacies = Slab<Legacy>()
-    private var free = List<Int32>()
     /// Of connections that have ended, whose keys are still to be deleted: a queue.
     private var firstEnded: LegacyHandle?
     private var lastEnded: LegacyHandle?
@@ -40,7 +37,11 @@ struct Lifetimes: ~Copyable {
     init() {}
 
     /// How many keys are bound.
-    var count: Int { bonds.count - free.count }
+    var count: Int { bonds.count }
+
+    /// Gives back what was taken up by bonds that are gone. Looks at `visits` of their places; returns whether
+    /// that was all.
+    mutating func shrink(visits: Int) -> Bool { bonds.shrink(visits: visits, MemoryPages.giveBack) }
 
     /// Binds a key that isn't bound, to a connection's end where one is given. Returns the
     /// bond's place.
@@ -49,49 +50,50 @@ struct Lifetimes: ~Copyable {
         to legacy: LegacyHandle?,
         _ observables: inout ObservableTable
     ) -> Int {
-        var bond = Bond(observable: observable, revision: observables[observable].revision)
-        bond.legacy = legacy
-        bond.previous = legacy.map { legacies[$0].last } ?? -1
-        let place = put(bond)
-        observables[observable].marks.bond = place
+        let bond = Bond(
+            observable: observable,
+            revision: observables[observable].revision,
+            legacy: legacy ?? .none,
+            previous: legacy.map { legacies[$0].last } ?? -1
+        )
+        let place = Int32(bonds.insert(bond).slot)
+        observables[observable].marks.bond = Int(place)
         if let legacy {
-            setNext(of: bond.previous, to: Int32(place), in: legacy)
-            legacies[legacy].last = Int32(place)
+            setNext(of: bond.previous, to: place, in: legacy)
+            legacies[legacy].last = place
         }
-        return place
+        return Int(place)
     }
 
     /// Binds it to a deadline as well.
     mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
-        bonds[place].ticket = ticket
+        if let bond = bond(at: place) { bonds[bond].ticket = ticket }
     }
 
     /// Frees a key of its bond, if it has one. Returns the deadline, which is to be cancelled.
     mutating func unbind(_ observable: ObservableHandle, _ observables: inout ObservableTable)
         -> DeadlineTicket?
     {
-        guard let place = observables[observable].marks.bond else { return nil }
+        guard let place = observables[observable].marks.bond, let handle = bond(at: place) else { return nil }
         observables[observable].marks.bond = nil
-        let bond = bonds[place]
-        if let legacy = bond.legacy {
-            setNext(of: bond.previous, to: bond.next, in: legacy)
-            setPrevious(of: bond.next, to: bond.previous, in: legacy)
+        let bond = bonds.remove(handle)
+        if bond.legacy != .none {
+            setNext(of: bond.previous, to: bond.next, in: bond.legacy)
+            setPrevious(of: bond.next, to: bond.previous, in: bond.legacy)
         }
-        remove(at: place)
-        return bond.ticket
+        return bond.deadline
     }
 
     /// What ends a key's value; nil where nothing does.
     func bond(of marks: LifetimeMarks) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
-        guard let place = marks.bond else { return nil }
-        let bond = bonds[place]
-        return (bond.legacy != nil, bond.ticket)
+        guard let place = marks.bond, let bond = bond(at: place) else { return nil }
+        return (bonds[bond].legacy != .none, bonds[bond].deadline)
     }
 
     /// The key whose bond stands at `place`, if that is still the one of this revision.
     func find(_ place: Int, revision: UInt64) -> ObservableHandle? {
-        guard place < bonds.count, bonds[place].revision == revision else { return nil }
-        return bonds[place].observable
+        guard let bond = bond(at: place), bonds[bond].revision == revision else { return nil }
+        return bonds[bond].observable
     }
 
     /// Takes over the keys of a connection that has ended.
@@ -105,7 +107,7 @@ struct Lifetimes: ~Copyable {
     mutating func nextEnded() -> ObservableHandle? {
         while let legacy = firstEnded {
             let ended = legacies[legacy].first
-            if ended >= 0 { return bonds[Int(ended)].observable }
+            if let bond = bond(at: Int(ended)) { return bonds[bond].observable }
             firstEnded = legacies[legacy].next
             if firstEnded == nil { lastEnded = nil }
             _ = legacies.remove(legacy)
@@ -113,36 +115,22 @@ struct Lifetimes: ~Copyable {
         return nil
     }
 
-    private mutating func put(_ bond: Bond) -> Int {
-        if let place = free.popLast() {
-            bonds[Int(place)] = bond
-            return Int(place)
-        }
-        bonds.append(bond)
-        return bonds.count - 1
-    }
-
-    private mutating func remove(at place: Int) {
-        // Revisions of bonds begin with 1: nothing will be found here.
-        bonds[place] = Bond(observable: bonds[place].observable, revision: 0)
-        free.append(Int32(place))
-        if count == 0, bonds.count > Self.keptBondsMax {
-            bonds.releaseMemory()
-            free.releaseMemory()
-        }
+    /// The bond at a place; nil where there is none.
+    private func bond(at place: Int) -> Handle<Bond>? {
+        place < 0 ? nil : bonds.handle(inSlot: UInt32(place))
     }
 
     private mutating func setNext(of place: Int32, to next: Int32, in legacy: LegacyHandle) {
-        if place >= 0 {
-            bonds[Int(place)].next = next
+        if let bond = bond(at: Int(place)) {
+            bonds[bond].next = next
         } else {
             legacies[legacy].first = next
         }
     }
 
     private mutating func setPrevious(of place: Int32, to previous: Int32, in legacy: LegacyHandle) {
-        if place >= 0 {
-            bonds[Int(place)].previous = previous
+        if let bond = bond(at: Int(place)) {
+            bonds[bond].previous = previous
         } else {
             legacies[legacy].last = previous
         }
@@ -160,14 +148,12 @@ extension Lifetimes {
         _ observables: borrowing ObservableTable,
         _ owned: [LegacyHandle]
     ) throws(BrokenInvariant) {
-        var (used, chained) = (0, 0)
-        for place in 0..<bonds.count where bonds[place].revision > 0 {
-            used += 1
-            if bonds[place].legacy != nil { chained += 1 }
-            try keyKnowsItsBond(at: place, living, observables)
-            try deadlineIsThere(ofBondAt: place, deadlines)
+        var chained = 0
+        try bonds.forEach { (bond) throws(BrokenInvariant) in
+            if bonds[bond].legacy != .none { chained += 1 }
+            try keyKnows(bond, living, observables)
+            try deadlineIsThere(of: bond, deadlines)
         }
-        try Self.always.agree("a place is free or a bond's", count, used)
         var found = 0
         for legacy in owned { found += try bondsInARow(of: legacy) }
         var ended = firstEnded
@@ -179,38 +165,42 @@ extension Lifetimes {
     }
 
     /// How many keys are bound to a time.
-    var timedCount: Int { bonds.indices.count { bonds[$0].revision > 0 && bonds[$0].ticket != nil } }
+    var timedCount: Int {
+        var count = 0
+        bonds.forEach { if bonds[$0].ticket != .none { count += 1 } }
+        return count
+    }
 
-    private func keyKnowsItsBond(
-        at place: Int,
+    private func keyKnows(
+        _ handle: Handle<Bond>,
         _ living: borrowing Living,
         _ observables: borrowing ObservableTable
     ) throws(BrokenInvariant) {
-        let bond = bonds[place]
+        let bond = bonds[handle]
         let isThere = living.observables.contains(bond.observable)
-        try Self.always.hold("what is bound is there", isThere, of: "bond \(place)")
+        try Self.always.hold("what is bound is there", isThere, of: "bond \(handle.slot)")
         let key = String(observables[bond.observable].key)
-        let isKnown = observables[bond.observable].marks.bond == place
+        let isKnown = observables[bond.observable].marks.bond == Int(handle.slot)
         try Self.always.hold("a key knows its bond", isKnown, of: key)
         let isOfValue = observables[bond.observable].revision == bond.revision
         try Self.always.hold("a bond is of the value that there is", isOfValue, of: key)
     }
 
     private func deadlineIsThere(
-        ofBondAt place: Int,
+        of handle: Handle<Bond>,
         _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
-        let bond = bonds[place]
-        guard let ticket = bond.ticket else { return }
-        let isThere = deadlines.deadline(of: ticket) == .expiry(bond: place, revision: bond.revision)
+        guard let ticket = bonds[handle].deadline else { return }
+        let (place, revision) = (Int(handle.slot), bonds[handle].revision)
+        let isThere = deadlines.deadline(of: ticket) == .expiry(bond: place, revision: revision)
         try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
     }
 
     /// Follows the chain of a connection, and counts it.
     private func bondsInARow(of legacy: LegacyHandle) throws(BrokenInvariant) -> Int {
         var (previous, place, found) = (Int32(-1), legacies[legacy].first, 0)
-        while place >= 0 {
-            let bond = bonds[Int(place)]
+        while let handle = bond(at: Int(place)) {
+            let bond = bonds[handle]
             let isOfIt = bond.legacy == legacy && bond.previous == previous && found < bonds.count
             try Self.always.hold("a chain has the bonds of its connection", isOfIt, of: "bond \(place)")
             found += 1

@@ -22,13 +22,15 @@ struct ObservableTable: ~Copyable {
 
     /// So many slots of the table that was outgrown are moved with each new key.
     private static let movedPerKey = 16
+    /// To move a slot takes as long as to give back the memory of so many.
+    private static let freedPerMoved = 8
 
     /// Hashes a key the way this table does.
     let hash = KeyHash()
     private var slots = List<Slot>(zeroed: 64)
     private var mask = 63
     /// The table that was outgrown, while it still has observables: moved all at once, very many would keep
-    /// everybody waiting. Those before `movedCount` are moved.
+    /// everybody waiting. Those before `movedCount` are moved. Then it is empty, and its memory goes in pieces.
     private var outgrown = List<Slot>()
     private var movedCount = 0
     /// Read and changed by the room alone: a way round by an accessor of this table would cost each
@@ -121,7 +123,7 @@ struct ObservableTable: ~Copyable {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
         // While keys are taken in, nobody waits. Pages of the new table are then written before they are read,
         // so that each takes one page fault instead of two.
-        if !outgrown.isEmpty { move(count: isLoading ? .max : Self.movedPerKey) }
+        if outgrown.hasMemory { move(count: isLoading ? .max : Self.movedPerKey) }
         let height = order.nextHeight()
         prefix.removeAll()
         EventEncoder.appendKeyPrefix(key, to: &prefix)
@@ -206,7 +208,7 @@ struct ObservableTable: ~Copyable {
 
     /// Begins a table of twice the size.
     private mutating func grow() {
-        move(count: .max)
+        if !outgrown.isEmpty { move(count: .max) }
         outgrown = List(zeroed: (mask + 1) * 2)
         swap(&outgrown, &slots)
         mask = mask * 2 + 1
@@ -215,13 +217,13 @@ struct ObservableTable: ~Copyable {
     /// Gives back what was taken up by observables that are gone. Looks at `visits` of their places; returns
     /// whether that was all.
     mutating func shrink(visits: Int) -> Bool {
-        if outgrown.isEmpty, slots.count > Self.keptSlots, count * 16 < slots.count {
+        if !outgrown.hasMemory, slots.count > Self.keptSlots, count * 16 < slots.count {
             outgrown = List(zeroed: max(Self.keptSlots, slots.count / 16))
             swap(&outgrown, &slots)
             mask = slots.count - 1
         }
         move(count: visits)
-        return all.shrink(visits: visits, MemoryPages.giveBack) && outgrown.isEmpty
+        return all.shrink(visits: visits, MemoryPages.giveBack) && !outgrown.hasMemory
     }
 
     /// So few slots are kept in any case. A power of two, as all numbers of slots.
@@ -229,6 +231,10 @@ struct ObservableTable: ~Copyable {
 
     /// Moves some of what is left in the table that was outgrown.
     private mutating func move(count: Int) {
+        if outgrown.isEmpty {
+            _ = outgrown.shrink(by: count * Self.freedPerMoved)
+            return
+        }
         for index in movedCount..<(movedCount + min(count, outgrown.count - movedCount)) {
             if outgrown[index].isFilled {
                 place(outgrown[index])
@@ -237,7 +243,7 @@ struct ObservableTable: ~Copyable {
             movedCount = index + 1
         }
         guard movedCount == outgrown.count else { return }
-        outgrown.releaseMemory()
+        outgrown.removeAll()
         movedCount = 0
     }
 

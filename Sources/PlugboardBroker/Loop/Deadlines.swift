@@ -28,37 +28,37 @@ enum Deadline: BitwiseCopyable, Equatable {
 
 /// Names a deadline, for it to be cancelled. Never taken for a later one.
 struct DeadlineTicket: BitwiseCopyable, Equatable {
-    fileprivate let slot: Int32
-    fileprivate let order: UInt64
+    fileprivate let slot: Handle<Deadlines.Slot>
+    /// Names none.
+    static let none = DeadlineTicket(slot: .none)
 }
 
 /// All that is to be done later. Times are nanoseconds of the monotonic clock.
 struct Deadlines: ~Copyable {
     /// How many fall due in one turn: with more, clients are served in between.
     static let firedPerTurnMax = 512
-    /// Memory for so many is kept when none is left.
-    private static let keptSlotsMax = 4_096
+    /// Room for so many is kept in any case.
+    private static let keptEntriesMax = 4_096
 
     private struct Entry: BitwiseCopyable {
         let at: UInt64
         let order: UInt64
-        let slot: Int32
+        let slot: Handle<Slot>
 
         func precedes(_ other: Entry) -> Bool {
             at != other.at ? at < other.at : order < other.order
         }
     }
 
-    private struct Slot: BitwiseCopyable {
-        var deadline: Deadline
-        /// Where its entry stands in the heap; negative while the slot is free.
+    fileprivate struct Slot: BitwiseCopyable {
+        let deadline: Deadline
+        /// Where its entry stands in the heap.
         var place: Int32
     }
 
     private let clock: TimeSource
     private var heap = List<Entry>()
-    private var slots = List<Slot>()
-    private var free = List<Int32>()
+    private var slots = Slab<Slot>()
     private var lastOrder: UInt64 = 0
     /// The time by which things fell due last.
     private(set) var lastMoment: UInt64 = 0
@@ -83,28 +83,27 @@ struct Deadlines: ~Copyable {
     mutating func add(at time: UInt64, _ deadline: Deadline) -> DeadlineTicket {
         lastOrder += 1
         let place = heap.count
-        let slot = takeSlot(Slot(deadline: deadline, place: Int32(place)))
+        let slot = slots.insert(Slot(deadline: deadline, place: Int32(place)))
         heap.append(Entry(at: time, order: lastOrder, slot: slot))
         siftUp(from: place)
-        return DeadlineTicket(slot: slot, order: lastOrder)
+        return DeadlineTicket(slot: slot)
     }
 
     /// Takes a deadline back; one that fell due or was cancelled before is none.
     mutating func cancel(_ ticket: DeadlineTicket) {
-        let slot = Int(ticket.slot)
-        guard slot < slots.count else { return }
-        let place = Int(slots[slot].place)
-        guard place >= 0, heap[place].order == ticket.order else { return }
-        remove(at: place)
+        if slots.contains(ticket.slot) { remove(at: Int(slots[ticket.slot].place)) }
     }
 
     /// When a deadline falls due; nil for one that did, or was cancelled.
     func time(of ticket: DeadlineTicket) -> UInt64? {
-        let slot = Int(ticket.slot)
-        guard slot < slots.count else { return nil }
-        let place = Int(slots[slot].place)
-        guard place >= 0, heap[place].order == ticket.order else { return nil }
-        return heap[place].at
+        slots.contains(ticket.slot) ? heap[Int(slots[ticket.slot].place)].at : nil
+    }
+
+    /// Whether what ends a value is a time, and that is over; with very many that end at once, the value may be
+    /// there for some turns after it.
+    func isOver(_ bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?) -> Bool {
+        guard let ticket = bond?.ticket, let end = time(of: ticket) else { return false }
+        return end <= now
     }
 
     /// Things fall due by `now`.
@@ -113,7 +112,7 @@ struct Deadlines: ~Copyable {
     /// Takes out the earliest deadline if its time has come.
     mutating func popDue(at now: UInt64) -> Deadline? {
         guard let first = heap.first, first.at <= now else { return nil }
-        let deadline = slots[Int(first.slot)].deadline
+        let deadline = slots[first.slot].deadline
         remove(at: 0)
         return deadline
     }
@@ -138,32 +137,19 @@ struct Deadlines: ~Copyable {
         Int32(clamping: milliseconds(from: now, to: time))
     }
 
-    private mutating func takeSlot(_ slot: Slot) -> Int32 {
-        if let index = free.popLast() {
-            slots[Int(index)] = slot
-            return index
-        }
-        slots.append(slot)
-        return Int32(slots.count - 1)
+    /// Gives back what was taken up by deadlines that are over. Looks at `visits` of their places; returns
+    /// whether that was all.
+    mutating func shrink(visits: Int) -> Bool {
+        let isShort = slots.shrink(visits: visits, MemoryPages.giveBack)
+        return heap.shrink(by: visits, keeping: Self.keptEntriesMax) && isShort
     }
 
     private mutating func remove(at place: Int) {
-        let slot = heap[place].slot
-        slots[Int(slot)].place = -1
-        free.append(slot)
-        guard let last = heap.popLast() else { return }
-        if heap.isEmpty { return releaseSpare() }
-        guard place < heap.count else { return }
+        _ = slots.remove(heap[place].slot)
+        guard let last = heap.popLast(), place < heap.count else { return }
         put(last, at: place)
         siftUp(from: place)
         siftDown(from: place)
-    }
-
-    private mutating func releaseSpare() {
-        guard slots.count > Self.keptSlotsMax else { return }
-        heap.releaseMemory()
-        slots.releaseMemory()
-        free.releaseMemory()
     }
 
     private mutating func siftUp(from start: Int) {
@@ -195,7 +181,7 @@ struct Deadlines: ~Copyable {
 
     private mutating func put(_ entry: Entry, at place: Int) {
         heap[place] = entry
-        slots[Int(entry.slot)].place = Int32(place)
+        slots[entry.slot].place = Int32(place)
     }
 }
 
@@ -204,24 +190,21 @@ extension Deadlines {
 
     /// What is to be done at a ticket's time; nil where that is over.
     func deadline(of ticket: DeadlineTicket) -> Deadline? {
-        time(of: ticket) == nil ? nil : slots[Int(ticket.slot)].deadline
+        slots.contains(ticket.slot) ? slots[ticket.slot].deadline : nil
     }
 
     /// All that is still to be done.
-    var all: [Deadline] { heap.all.map { slots[Int($0.slot)].deadline } }
+    var all: [Deadline] { heap.all.map { slots[$0.slot].deadline } }
 
     /// The earliest comes first, and each entry knows its slot.
     func checkInvariants() throws(BrokenInvariant) {
         for place in 0..<heap.count {
             let entry = heap[place]
-            let isKnown = slots[Int(entry.slot)].place == Int32(place)
+            let isKnown = slots.contains(entry.slot) && slots[entry.slot].place == Int32(place)
             try Self.always.hold("a slot knows its entry", isKnown, of: "place \(place)")
             let isLater = place == 0 || !entry.precedes(heap[(place - 1) / 2])
             try Self.always.hold("none comes before what falls due sooner", isLater, of: "place \(place)")
         }
-        try Self.always.agree("a slot is free or a deadline's", slots.count, heap.count + free.count)
-        for slot in free.all {
-            try Self.always.hold("a free slot has no entry", slots[Int(slot)].place < 0)
-        }
+        try Self.always.agree("each slot has an entry", slots.count, heap.count)
     }
 }

@@ -7,7 +7,7 @@ import PlugboardWire
 
 extension EventLoop {
     /// Half lines that are read on in a turn, and the bytes of them: about a millisecond each.
-    private static var slowReadsPerTurn: Int { 192 }
+    static var slowReadsPerTurn: Int { 192 }
 
     /// A read of more than this is much.
     private static var bulkyBytes: Int { 16_384 }

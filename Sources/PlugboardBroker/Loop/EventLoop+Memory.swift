@@ -1,9 +1,12 @@
-// Memory that is free goes back to the system, half a second after something large has ended.
+// Memory that is free goes back to the system: half a second after something large has ended, and some of it
+// already while very many keys go.
 
 import PlugboardPosix
 
 extension EventLoop {
     private static var tidyNanoseconds: UInt64 { 500_000_000 }
+    /// The memory of very many keys goes a part at a time: who allocates waits for that.
+    private static var tidyOfKeysNanoseconds: UInt64 { 50_000_000 }
 
     /// From now on. The process is to be the broker's own.
     mutating func beginTidying() {
@@ -11,9 +14,11 @@ extension EventLoop {
         isTidying = true
     }
 
-    /// Something has ended, or very many keys, that may have had much memory.
-    mutating func noteFreed() {
-        if isTidying, tidyTime == nil { tidyTime = time.nanoseconds() &+ Self.tidyNanoseconds }
+    /// Something has ended that may have had much memory.
+    mutating func noteFreed() { tidy(after: Self.tidyNanoseconds) }
+
+    private mutating func tidy(after nanoseconds: UInt64) {
+        if isTidying { tidyTime = min(tidyTime ?? .max, time.nanoseconds() &+ nanoseconds) }
     }
 
     /// Gives memory back, if it is time for that: tables some at a time, then another thread the rest, as it
@@ -29,8 +34,10 @@ extension EventLoop {
 
     /// Returns whether tables have nothing more to give back.
     private mutating func shrink() -> Bool {
-        let isDone = hub.keyspace.shrink(visits: Self.visitsPerPiece)
-        return hub.matching.shrink(visits: Self.visitsPerPiece, &hub.keyspace) && isDone
+        let visits = Self.visitsPerPiece
+        let areKeysDone = hub.keyspace.shrink(visits: visits)
+        let areDeadlinesDone = hub.deadlines.shrink(visits: visits)
+        return hub.matching.shrink(visits: visits, &hub.keyspace) && areKeysDone && areDeadlinesDone
     }
 
     private mutating func noteFewerKeys() {
@@ -38,7 +45,7 @@ extension EventLoop {
         if count > keysMost { keysMost = count }
         guard count + Self.fewerKeys < keysMost else { return }
         keysMost = count
-        noteFreed()
+        tidy(after: Self.tidyOfKeysNanoseconds)
     }
 
     /// So many places are looked at in a turn when tables give memory back, and so long the bus has for itself

@@ -13,9 +13,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var wakeupToken: UInt64 { UInt64.max - 1 }
     private static var journalToken: UInt64 { UInt64.max - 2 }
     private static var policyToken: UInt64 { UInt64.max - 3 }
-    private static var acceptsPerTurn: Int { 16 }
+    static var acceptsPerTurn: Int { 16 }
     /// So many connections are read in a turn: a few milliseconds, for which others wait.
-    private static var readsPerTurn: Int { 256 }
+    static var readsPerTurn: Int { 256 }
     /// And so many bytes.
     static var readBytesPerTurn: UInt64 { 1_048_576 }
     private static var restNanoseconds: UInt64 { 100_000_000 }

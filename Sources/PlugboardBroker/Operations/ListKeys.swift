@@ -27,7 +27,9 @@ enum ListKeys {
             after: asked.request.has(.after) ? Array(options.after.bytes(of: asked.line)) : [],
             countMax: options.limit + 1
         )
-        guard let found = requests.look(for: asked, search, keyspace, &sessions, &insight) else { return }
+        guard let found = requests.look(for: asked, search, keyspace, &sessions, &insight, deadlines) else {
+            return
+        }
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.keys, id: asked.id, to: &reply)

@@ -6,13 +6,55 @@ import PlugboardWire
 
 /// `subscribe`.
 enum Subscribe {
-    /// Observes what is wanted, under the name `sub`. Returns the subscription, which may be told something now;
-    /// nil where the request is put off.
+    /// What a subscription begins with.
+    struct Start {
+        let filter: Filter?
+        let beginning: Beginning
+        /// The values that come first; nil if none do.
+        let snapshot: ValueSnapshot?
+    }
+
+    /// Finds what a subscription begins with. Returns nil if the request is put off.
+    static func prepare(
+        _ asked: AskedRequest,
+        _ wanted: [ByteRange],
+        _ requests: inout Requests,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: borrowing Access,
+        _ durability: borrowing Durability,
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
+    ) throws(Refusal) -> Start? {
+        let options = requests.decoder.options
+        let filter = Filter(requests.decoder, asked.line, revision: keyspace.revision)
+        try access.checkKept(filter?.bytes ?? 0, of: sessions[asked.session])
+        let beginning = Resumption(asked, wanted, options).beginning(keyspace, durability, access)
+        guard beginning.isWhole, options.initial else {
+            return Start(filter: filter, beginning: beginning, snapshot: nil)
+        }
+        let snapshot = requests.prepare(
+            asked,
+            wanted,
+            filter,
+            &keyspace,
+            &sessions,
+            &delivery,
+            &insight,
+            deadlines
+        )
+        return snapshot.map { Start(filter: filter, beginning: beginning, snapshot: $0) }
+    }
+
+    /// Observes what is wanted, under the name `sub`. Returns the subscription, which may be told something
+    /// now.
     static func perform(
+        _ start: Start,
         _ asked: AskedRequest,
         _ wanted: [ByteRange],
         _ sub: borrowing ByteBuffer,
-        _ requests: inout Requests,
+        _ options: RequestOptions,
         _ keyspace: inout Keyspace,
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
@@ -20,17 +62,9 @@ enum Subscribe {
         _ access: inout Access,
         _ durability: inout Durability,
         _ insight: inout Insight
-    ) throws(Refusal) -> SubscriptionHandle? {
-        let (options, session) = (requests.decoder.options, asked.session)
-        let filter = Filter(requests.decoder, asked.line, revision: keyspace.revision)
-        try access.checkKept(filter?.bytes ?? 0, of: sessions[session])
+    ) throws(Refusal) -> SubscriptionHandle {
+        let (filter, beginning, session) = (start.filter, start.beginning, asked.session)
         let resumption = Resumption(asked, wanted, options)
-        let beginning = resumption.beginning(keyspace, durability, access)
-        var snapshot: ValueSnapshot?
-        if beginning.isWhole, options.initial {
-            snapshot = requests.prepare(asked, wanted, filter, &keyspace, &sessions, &delivery, &insight)
-            if snapshot == nil { return nil }
-        }
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = options.since }
         let subscription = try NewSubscription.begin(
@@ -59,7 +93,7 @@ enum Subscribe {
             subscription,
             beginning,
             resumption,
-            snapshot,
+            start.snapshot,
             options,
             &keyspace,
             &matching,

@@ -3,8 +3,10 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// A search for keys, and how far it is.
+/// A search for keys, and how far it is. It doesn't find those whose time is over.
 struct KeySearch {
+    /// So many of those whose time is over are passed by in one slice: they are ended then.
+    private static let expiredMax = 256
     private let patterns: [[UInt8]]
     private let clearance: Clearance?
     private let countMax: Int
@@ -12,6 +14,8 @@ struct KeySearch {
     private var place = 0
     private var last: [UInt8]
     private var found: [ObservableHandle] = []
+    /// Those whose time is over, though they are still there.
+    private var expired: [ObservableHandle] = []
 
     /// Looks for the keys with a value that come after a key and that a client may see, at most so many.
     init(_ patterns: [[UInt8]], for clearance: Clearance?, after: [UInt8] = [], countMax: Int = .max) {
@@ -20,15 +24,26 @@ struct KeySearch {
     }
 
     /// Looks at keys, as long as there are `visits` left. Returns whether it is done.
-    mutating func goOn(_ keyspace: borrowing Keyspace, _ visits: inout Int) -> Bool {
+    mutating func goOn(
+        _ keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines,
+        _ visits: inout Int
+    ) -> Bool {
         while place < patterns.count {
             let (pattern, last) = (patterns[place], last)
             let walked = keyspace.walk(pattern.span, after: last.span, &visits) { observable in
-                if isSeen(observable, keyspace) { found.append(observable) }
-                return found.count < countMax
+                if deadlines.isOver(keyspace.bond(of: observable)) {
+                    expired.append(observable)
+                } else if isSeen(observable, keyspace) {
+                    found.append(observable)
+                }
+                return found.count < countMax && expired.count < Self.expiredMax
             }
             switch walked {
-            case .stopped: return true
+            case .stopped:
+                guard found.count < countMax, let observable = expired.last else { return true }
+                self.last = Array(keyspace[observable].key)
+                return false
             case .paused(let observable):
                 self.last = Array(keyspace[observable].key)
                 return false
@@ -46,20 +61,30 @@ struct KeySearch {
         return found
     }
 
+    /// What it passed by since that was taken last, because its time is over.
+    mutating func takeExpired() -> [ObservableHandle] {
+        defer { expired = [] }
+        return expired
+    }
+
     /// What was found, is still there, and may still be seen.
-    func present(in keyspace: borrowing Keyspace) -> [ObservableHandle] {
-        found.filter { keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace) }
+    func present(in keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines) -> [ObservableHandle] {
+        found.filter {
+            keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace)
+                && !deadlines.isOver(keyspace.bond(of: $0))
+        }
     }
 
     /// All that is there now.
     static func all(
         _ patterns: [[UInt8]],
         for clearance: Clearance?,
-        in keyspace: borrowing Keyspace
+        in keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines
     ) -> [ObservableHandle] {
         var search = KeySearch(patterns, for: clearance)
         var visits = Int.max
-        _ = search.goOn(keyspace, &visits)
+        while !search.goOn(keyspace, deadlines, &visits) { _ = search.takeExpired() }
         return search.found
     }
 

@@ -28,6 +28,8 @@ struct Requests: ~Copyable {
     private var abandoned: [Backlog] = []
     /// Requests that are put off, in the order of their turns.
     private var walks: [Walk] = []
+    /// Keys that a search has passed by because their time is over, to be ended at once.
+    private var expired: [ObservableHandle] = []
     /// The request that was put off and is executed now.
     private(set) var finished: Walk?
     /// The same as the constant but in tests.
@@ -160,10 +162,13 @@ struct Requests: ~Copyable {
         _ search: consuming KeySearch,
         _ keyspace: borrowing Keyspace,
         _ sessions: inout SessionTable,
-        _ insight: inout Insight
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
     ) -> [ObservableHandle]? {
-        if case .keys(let search)? = finished?.work { return search.present(in: keyspace) }
-        if goOn(with: &search, keyspace, &insight) { return search.present(in: keyspace) }
+        if case .keys(let search)? = finished?.work { return search.present(in: keyspace, deadlines) }
+        if goOn(with: &search, keyspace, &insight, deadlines) {
+            return search.present(in: keyspace, deadlines)
+        }
         putOff(asked, .keys(search), &sessions)
         return nil
     }
@@ -176,12 +181,13 @@ struct Requests: ~Copyable {
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
-        _ insight: inout Insight
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
     ) -> ValueSnapshot? {
         if case .snapshot(let snapshot)? = finished?.work { return snapshot }
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
         let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].clearance, filter, keyspace)
-        if goOn(with: snapshot, &keyspace, &delivery, &insight) { return snapshot }
+        if goOn(with: snapshot, &keyspace, &delivery, &insight, deadlines) { return snapshot }
         putOff(asked, .snapshot(snapshot), &sessions)
         return nil
     }
@@ -202,16 +208,17 @@ struct Requests: ~Copyable {
         with walk: Walk,
         _ keyspace: inout Keyspace,
         _ delivery: inout Delivery,
-        _ insight: inout Insight
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
     ) -> Bool {
         switch walk.work {
         case .keys(var search):
-            let isDone = goOn(with: &search, keyspace, &insight)
+            let isDone = goOn(with: &search, keyspace, &insight, deadlines)
             walk.work = .keys(search)
             return isDone
         case .snapshot(let snapshot):
             guard snapshot.isLost(keyspace) else {
-                return goOn(with: snapshot, &keyspace, &delivery, &insight)
+                return goOn(with: snapshot, &keyspace, &delivery, &insight, deadlines)
             }
             abandonSnapshot(of: walk)
             walk.work = .snapshot(snapshot.anew(keyspace))
@@ -219,29 +226,36 @@ struct Requests: ~Copyable {
         }
     }
 
-    private func goOn(
+    private mutating func goOn(
         with search: inout KeySearch,
         _ keyspace: borrowing Keyspace,
-        _ insight: inout Insight
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
     ) -> Bool {
         var visits = visitsMax
-        let isDone = search.goOn(keyspace, &visits)
+        let isDone = search.goOn(keyspace, deadlines, &visits)
+        expired += search.takeExpired()
         insight.count(steps: (visitsMax - visits) * Self.stepsPerVisit)
         return isDone
     }
 
-    private func goOn(
+    private mutating func goOn(
         with snapshot: ValueSnapshot,
         _ keyspace: inout Keyspace,
         _ delivery: inout Delivery,
-        _ insight: inout Insight
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
     ) -> Bool {
         var rest = SliceAllowance(visits: visitsMax, keys: visitsMax)
-        let isDone = snapshot.goOn(&keyspace, &delivery, &rest)
+        let isDone = snapshot.goOn(&keyspace, &delivery, &rest, deadlines)
+        expired += snapshot.takeExpired()
         let done = max(0, visitsMax - rest.visits) + max(0, visitsMax - rest.keys)
         insight.count(steps: done * Self.stepsPerVisit)
         return isDone
     }
+
+    /// The next key that a search has passed by because its time is over.
+    mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
 
     /// The request whose turn it is.
     mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }

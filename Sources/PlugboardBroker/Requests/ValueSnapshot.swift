@@ -59,17 +59,22 @@ final class ValueSnapshot {
     func goOn(
         _ keyspace: inout Keyspace,
         _ delivery: inout Delivery,
-        _ allowance: inout SliceAllowance
+        _ allowance: inout SliceAllowance,
+        _ deadlines: borrowing Deadlines
     ) -> Bool {
         noteWrites(&keyspace)
         delivery.beginExamining()
         while true {
             if rounds >= Self.roundsMax { allowance = .unlimited }
-            guard find(keyspace, &allowance), owe(&keyspace, &delivery, &allowance) else { return false }
+            guard find(keyspace, deadlines, &allowance) else { return false }
+            guard owe(&keyspace, &delivery, &allowance) else { return false }
             if late.isEmpty { return true }
             beginRound(keyspace)
         }
     }
+
+    /// What it passed by since that was taken last, because its time is over.
+    func takeExpired() -> [ObservableHandle] { search.takeExpired() }
 
     /// The broker's own values among those that were found, as they are now.
     func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
@@ -109,8 +114,12 @@ final class ValueSnapshot {
     }
 
     /// Finds keys, and puts them in order. Returns whether all were found.
-    private func find(_ keyspace: borrowing Keyspace, _ allowance: inout SliceAllowance) -> Bool {
-        let isDone = search.goOn(keyspace, &allowance.visits)
+    private func find(
+        _ keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines,
+        _ allowance: inout SliceAllowance
+    ) -> Bool {
+        let isDone = search.goOn(keyspace, deadlines, &allowance.visits)
         found.append(search.takeFound(), keyspace)
         let count = min(rest.count, max(0, allowance.visits))
         found.append(Array(rest.suffix(count)), keyspace)

@@ -55,6 +55,12 @@ final class SiegeStage {
         return link
     }
 
+    /// A client that connects, and is greeted in a turn to come.
+    func knock() -> Link {
+        links.append(network.connect())
+        return links[links.count - 1]
+    }
+
     func send(_ text: String, _ link: Link) { network.send(text.utf8, link) }
 
     func close(_ link: Link) { network.close(link) }
@@ -88,6 +94,8 @@ final class SiegeStage {
     }
 
     var keyCount: Int { loop.hub.keyspace.keyCount }
+    var closings: Int { network.counts.closings }
+    var readBytes: Int { network.counts.readBytes }
 
     // MARK: Turns
 
@@ -111,7 +119,7 @@ final class SiegeStage {
         return sum
     }
 
-    private func turn() throws { try loop.turn(waiting: 0) }
+    func turn() throws { try loop.turn(waiting: 0) }
 
     private struct Stop: Error {}
 

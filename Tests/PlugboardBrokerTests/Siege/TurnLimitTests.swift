@@ -1,0 +1,108 @@
+// What one turn does at most: as much as its limit at once, and one more in the next turn.
+
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("the limits of a turn", .computing)
+struct TurnLimitTests {
+    private typealias Loop = EventLoop<SiegeNetwork>
+
+    /// Of those who were sent something in one turn.
+    private func told(_ links: [SiegeStage.Link], by stage: SiegeStage) throws -> Int {
+        try stage.turn()
+        return links.count { !$0.take().isEmpty }
+    }
+
+    @Test("as many clients as a turn reads are answered in it, and one more in the next", arguments: 0...1)
+    func reads(more: Int) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        let links = try (0..<Loop.readsPerTurn + more).map { _ in try stage.connect() }
+        for link in links { stage.send("sync\n", link) }
+        #expect(try told(links, by: stage) == Loop.readsPerTurn)
+        #expect(try told(links, by: stage) == more)
+    }
+
+    @Test("as many as a turn accepts are greeted in it, and one more in the next", arguments: 0...1)
+    func accepts(more: Int) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        let links = (0..<Loop.acceptsPerTurn + more).map { _ in stage.knock() }
+        #expect(try told(links, by: stage) == Loop.acceptsPerTurn)
+        #expect(try told(links, by: stage) == more)
+    }
+
+    @Test("as many observers as a turn serves are told in it, and one more in the next", arguments: 0...1)
+    func serves(more: Int) throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let observers = try (0..<SiegeStage.served + more).map { _ in
+            let observer = try stage.connect()
+            try stage.ask(#"{"op":"subscribe","key":"news","initial":false}"#, observer)
+            return observer
+        }
+        stage.send("publish news 1\n", try stage.connect())
+        #expect(try told(observers, by: stage) == SiegeStage.served)
+        #expect(try told(observers, by: stage) == more)
+    }
+
+    @Test("as many connections as a turn closes end in it, and one more in the next", arguments: 0...1)
+    func closes(more: Int) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        let links = try (0..<Loop.closedPerTurn + more).map { _ in try stage.connect() }
+        for link in links { stage.close(link) }
+        try stage.turn()
+        #expect(stage.closings == Loop.closedPerTurn)
+        try stage.turn()
+        #expect(stage.closings == links.count)
+    }
+
+    @Test("as many half lines as a turn reads are read in it, and one more in the next", arguments: 0...1)
+    func halfLines(more: Int) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        try expectRead("x", Loop.slowReadsPerTurn, more, stage)
+    }
+
+    @Test("as many bytes of half lines as fit a turn are read in it, and more in the next", arguments: 0...1)
+    func bytes(more: Int) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        let piece = String(repeating: "x", count: Loop.readBytes)
+        // The last read begins where the limit is reached and not passed.
+        try expectRead(piece, Int(Loop.readBytesPerTurn) / Loop.readBytes + 1, more, stage)
+    }
+
+    /// Has clients that have begun a line send more of it, and looks how much of that two turns read.
+    private func expectRead(_ piece: String, _ count: Int, _ more: Int, _ stage: SiegeStage) throws {
+        let links = try (0..<count + more).map { _ in try stage.connect() }
+        for link in links { stage.send("{", link) }
+        for _ in 0..<4 { try stage.turn() }
+        for link in links { stage.send(piece, link) }
+        let before = stage.readBytes
+        try stage.turn()
+        #expect(stage.readBytes - before == count * piece.utf8.count)
+        try stage.turn()
+        #expect(stage.readBytes - before == links.count * piece.utf8.count)
+    }
+
+    @Test(
+        "as many keys as a turn ends go in it, and one more in the next",
+        arguments: 0...1,
+        [#""ttl":1000"#, #""while":"connected""#]
+    )
+    func ends(more: Int, bound: String) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        let writer = try stage.connect()
+        let keys = Deadlines.firedPerTurnMax + more
+        let writes = (0..<keys).map { #"{"op":"publish","key":"k\#($0)","value":1,\#(bound)}"# }
+        try stage.ask(writes.joined(separator: "\n"), writer)
+        #expect(stage.keyCount == keys)
+        if bound.contains("ttl") {
+            stage.time.advance(nanoseconds: 1_000_000_000)
+        } else {
+            stage.close(writer)
+        }
+        try stage.turn()
+        #expect(stage.keyCount == more)
+        try stage.turn()
+        #expect(stage.keyCount == 0)
+    }
+}
