@@ -39,7 +39,7 @@ struct Window {
         openEvent = event
     }
 
-    /// Forgets what was sent before the last tick.
+    /// Forgets keys that were sent before the previous tick.
     mutating func age() {
         toldBefore = told
         told = []

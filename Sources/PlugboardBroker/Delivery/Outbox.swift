@@ -7,8 +7,8 @@ import PlugboardWire
 
 /// The output of one session.
 struct Outbox: ~Copyable {
-    /// A part is held if it is at least so long. Shorter parts are copied to memory that is there already.
-    /// This is longer than many short lines of a turn together.
+    /// A part is held from this size on, which is larger than many short lines of a turn together. These are
+    /// copied to memory that is there already.
     private static let heldBytesMin = 786_432
     /// Long parts of earlier logs, the oldest first, and how many bytes of the oldest were sent.
     private var held: [HeldBytes] = []

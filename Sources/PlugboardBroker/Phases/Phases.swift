@@ -71,8 +71,8 @@ struct Phases: ~Copyable {
         keyspace[observable].owedBy -= 1
     }
 
-    /// Removes and returns what a subscription has acknowledged by a revision. Call `release` for each of
-    /// them.
+    /// A subscription has acknowledged a revision. Removes and returns what that covers. Call `release` for
+    /// each of these.
     mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64) -> [Awaited] {
         guard let all = awaited[subscription] else { return [] }
         let done = all.prefix { $0.revision <= revision }
