@@ -76,7 +76,7 @@ struct Access: ~Copyable {
         }
     }
 
-    /// Throws, as if there were nothing, where a client may not see the key of a request.
+    /// Throws as if the key of a request had no value, if the client may not see that key.
     static func checkSeen(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session)
         throws(Refusal)
     {
@@ -265,7 +265,7 @@ struct Access: ~Copyable {
         return growth > 0 && account.waiting[kind] > account.quota[kind]
     }
 
-    /// A client that has left takes up nothing of what all have together.
+    /// Forgets the share of a client that has left.
     mutating func forget(_ session: SessionHandle) { commons.forget(session) }
 
     /// Checks that the accounts agree with what was found, and that no batch is being checked.

@@ -1,7 +1,7 @@
-// What clients without a quota take up together: without a policy all clients, with one those of the broker's
-// own user and of root, unless it names them. It protects the machine from a program of one's own that goes
-// wrong. Owned by `Access`. What always holds: only who takes up something is noted, so all others cost
-// nothing, and the sums are those of what is noted.
+// What clients without a quota take up together. Without a policy, these are all clients. With a policy,
+// these are the clients of the broker's own user and of root, unless it names them. The limit protects the
+// machine from one's own faulty programs. Owned by `Access`. What always holds: clients that take up nothing
+// aren't noted and cost nothing, and the sums agree with the shares.
 
 import PlugboardWire
 
@@ -42,7 +42,7 @@ struct Commons {
         return growth > 0 && sum[kind] > most[kind]
     }
 
-    /// A client has left.
+    /// Forgets a client that has left.
     mutating func forget(_ session: SessionHandle) {
         guard let share = shares.removeValue(forKey: session) else { return }
         sum.owed -= share.owed
@@ -53,7 +53,7 @@ struct Commons {
 extension Commons {
     private static var always: Invariants { Invariants(of: "Commons") }
 
-    /// Nobody is noted who is gone, and the sums are right.
+    /// All noted clients exist, and the sums are right.
     func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
         for session in shares.keys {
             try Self.always.hold("who is noted is there", living.sessions.contains(session))

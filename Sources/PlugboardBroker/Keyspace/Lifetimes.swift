@@ -1,6 +1,6 @@
-// Which keys are deleted by themselves, and when: one bond for each such key, found by
-// its place, which the observable keeps. Those of one connection form a chain in the
-// order they were written. Owned by the hub; what is told of it is the hub's business.
+// Bonds: which keys are deleted without a request, and when. Each bound key has one bond, and the observable
+// keeps its place. The bonds of one connection form a chain in the order of their writes. Owned by the
+// keyspace.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -10,7 +10,7 @@ import PlugboardWire
 /// take up a third more.
 struct Bond: BitwiseCopyable {
     let observable: ObservableHandle
-    /// Of the write that bound it.
+    /// The revision of the write that bound the key.
     let revision: UInt64
     /// Its deadline, where `ttl` was given; else `.none`.
     fileprivate var ticket = DeadlineTicket.none
@@ -31,7 +31,7 @@ struct Lifetimes: ~Copyable {
     /// Of connections that have ended, whose keys are still to be deleted: a queue.
     private var firstEnded: LegacyHandle?
     private var lastEnded: LegacyHandle?
-    /// There is a deadline for the rest of them.
+    /// There is a deadline for deleting more of these keys.
     var isGoingOn = false
 
     init() {}
@@ -43,8 +43,7 @@ struct Lifetimes: ~Copyable {
     /// that was all.
     mutating func shrink(visits: Int) -> Bool { bonds.shrink(visits: visits, MemoryPages.giveBack) }
 
-    /// Binds a key that isn't bound, to a connection's end where one is given. Returns the
-    /// bond's place.
+    /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
     mutating func bind(
         _ observable: ObservableHandle,
         to legacy: LegacyHandle?,
@@ -65,12 +64,12 @@ struct Lifetimes: ~Copyable {
         return Int(place)
     }
 
-    /// Binds it to a deadline as well.
+    /// Adds a deadline to a bond.
     mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
         if let bond = bond(at: place) { bonds[bond].ticket = ticket }
     }
 
-    /// Frees a key of its bond, if it has one. Returns the deadline, which is to be cancelled.
+    /// Removes the bond of a key, if there is one. Returns its deadline, for the caller to cancel.
     mutating func unbind(_ observable: ObservableHandle, _ observables: inout ObservableTable)
         -> DeadlineTicket?
     {
@@ -84,26 +83,25 @@ struct Lifetimes: ~Copyable {
         return bond.deadline
     }
 
-    /// What ends a key's value; nil where nothing does.
+    /// What will end a key's value; nil if nothing will.
     func bond(of marks: LifetimeMarks) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
         guard let place = marks.bond, let bond = bond(at: place) else { return nil }
         return (bonds[bond].legacy != .none, bonds[bond].deadline)
     }
 
-    /// The key whose bond stands at `place`, if that is still the one of this revision.
+    /// The key whose bond is at `place`, if that bond is still of this revision.
     func find(_ place: Int, revision: UInt64) -> ObservableHandle? {
         guard let bond = bond(at: place), bonds[bond].revision == revision else { return nil }
         return bonds[bond].observable
     }
 
-    /// Takes over the keys of a connection that has ended.
+    /// Queues the bound keys of a connection that has ended.
     mutating func end(_ legacy: LegacyHandle) {
         if let lastEnded { legacies[lastEnded].next = legacy } else { firstEnded = legacy }
         lastEnded = legacy
     }
 
-    /// The next key to be deleted because its connection has ended; the same one until it
-    /// is unbound.
+    /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
     mutating func nextEnded() -> ObservableHandle? {
         while let legacy = firstEnded {
             let ended = legacies[legacy].first
@@ -140,8 +138,8 @@ struct Lifetimes: ~Copyable {
 extension Lifetimes {
     private static var always: Invariants { Invariants(of: "Lifetimes") }
 
-    /// Each bond is known to its key, to its deadline and to its connection. `owned` are those of
-    /// connections that live.
+    /// The key, the deadline and the connection of each bond agree with it. `owned` are the legacies of open
+    /// connections.
     func checkInvariants(
         _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,
@@ -196,7 +194,7 @@ extension Lifetimes {
         try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
     }
 
-    /// Follows the chain of a connection, and counts it.
+    /// Follows a connection's chain, and counts its bonds.
     private func bondsInARow(of legacy: LegacyHandle) throws(BrokenInvariant) -> Int {
         var (previous, place, found) = (Int32(-1), legacies[legacy].first, 0)
         while let handle = bond(at: Int(place)) {
@@ -212,10 +210,10 @@ extension Lifetimes {
 }
 
 extension Deadlines {
-    /// Adds what ends a value by itself, and how much of its time is left. Adds nothing for most keys.
+    /// Appends what will end a value, and how much time is left. Appends nothing for most keys.
     func appendEnd(of bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?, to buffer: inout ByteBuffer) {
         guard let bond else { return }
-        // A value whose time has come is still there until the next turn.
+        // An expired value is still there until the next turn.
         let left = bond.ticket.flatMap { time(of: $0) }.map { max(1, Self.milliseconds(from: now, to: $0)) }
         EventEncoder.appendEnd(isWhileConnected: bond.isWhileConnected, milliseconds: left ?? 0, to: &buffer)
     }

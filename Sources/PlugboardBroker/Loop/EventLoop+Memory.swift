@@ -8,7 +8,7 @@ extension EventLoop {
     /// The memory of very many keys goes a part at a time: who allocates waits for that.
     private static var tidyOfKeysNanoseconds: UInt64 { 50_000_000 }
 
-    /// From now on. The process is to be the broker's own.
+    /// Switches this on. The process must be the broker's own.
     mutating func beginTidying() {
         HeapMemory.returnLarge()
         isTidying = true
@@ -21,8 +21,8 @@ extension EventLoop {
         if isTidying { tidyTime = min(tidyTime ?? .max, time.nanoseconds() &+ nanoseconds) }
     }
 
-    /// Gives memory back, if it is time for that: tables some at a time, then another thread the rest, as it
-    /// takes long.
+    /// Gives memory back if it is time: a piece of the tables in each turn, and at last the heap's in another
+    /// thread, because that takes long.
     mutating func tidy() {
         noteFewerKeys()
         guard let due = tidyTime, time.nanoseconds() >= due else { return }
@@ -32,7 +32,7 @@ extension EventLoop {
         try? Background.start { HeapMemory.giveBack() }
     }
 
-    /// Returns whether tables have nothing more to give back.
+    /// Returns whether the tables have nothing more to give back.
     private mutating func shrink() -> Bool {
         let visits = Self.visitsPerPiece
         let areKeysDone = hub.keyspace.shrink(visits: visits)
@@ -48,10 +48,10 @@ extension EventLoop {
         tidy(after: Self.tidyOfKeysNanoseconds)
     }
 
-    /// So many places are looked at in a turn when tables give memory back, and so long the bus has for itself
-    /// between two such turns.
+    /// How many places of the tables are looked at in such a turn, and how long the bus has for itself until
+    /// the next one.
     private static var visitsPerPiece: Int { 16_384 }
     private static var pieceNanoseconds: UInt64 { 1_000_000 }
-    /// So many keys are very many.
+    /// If so many keys fewer are there, memory is given back.
     private static var fewerKeys: Int { 65_536 }
 }
