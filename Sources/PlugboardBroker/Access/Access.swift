@@ -247,8 +247,8 @@ struct Access: ~Copyable {
         return commons.note(.partial, bytes, of: session) ? .commonPartial : nil
     }
 
-    /// Counts bytes of a client for its user. Returns whether they have grown past the user's quota; nil where it
-    /// has none.
+    /// Counts bytes of a client for its user. Returns whether they have grown past the user's quota; nil if
+    /// it has none.
     private mutating func count(
         _ kind: WaitingBytes.Kind,
         _ bytes: Int,

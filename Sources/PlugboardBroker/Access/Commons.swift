@@ -18,7 +18,7 @@ struct WaitingBytes {
     }
 }
 
-/// The shares of clients in what has one limit for all of them.
+/// The shares of clients in the two common limits.
 struct Commons {
     private let most: WaitingBytes
     private var shares: [SessionHandle: WaitingBytes] = [:]
@@ -31,7 +31,7 @@ struct Commons {
         most = WaitingBytes(owed: owedMax, partial: partialMax)
     }
 
-    /// Notes what waits of a client. Returns true if that has grown, and all together are past the limit now.
+    /// Notes how many bytes of a client wait. Returns true if they have grown and the sum exceeds the limit.
     mutating func note(_ kind: WaitingBytes.Kind, _ bytes: Int, of session: SessionHandle) -> Bool {
         if bytes == 0, shares.isEmpty { return false }
         var share = shares[session] ?? WaitingBytes()

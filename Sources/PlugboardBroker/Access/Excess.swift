@@ -1,16 +1,16 @@
-// Too much waits for a client to be read, or has come of its next request: too much for its user, or for all
-// without a quota. Such a client is closed.
+// Too many bytes wait for a client to read them, or have come of its next request: too many for its user's
+// quota, or for all clients without a quota together. Such a client is closed.
 
 import PlugboardWire
 
-/// What a client is past, so that it is closed.
+/// The limit that a client has exceeded, so that it is closed.
 enum Excess {
     /// The quota of its user.
     case quota
-    /// What may wait for all clients without a quota together, or what these may have sent in part.
+    /// The limit of what waits for all clients without a quota together, or of what they have sent in part.
     case commonOwed, commonPartial
 
-    /// What the client's last line says, if not that it is about a quota.
+    /// What the client's last line says; nil if it only names the quota.
     var message: String? {
         switch self {
         case .quota: nil
@@ -25,7 +25,7 @@ enum Excess {
 }
 
 extension Excess {
-    /// Counts anew what a client is owed, and closes it where that is too much.
+    /// Counts anew what a client is owed, and closes the client if that is too much.
     @inline(never)
     static func countOwed(
         to session: SessionHandle,
@@ -37,7 +37,7 @@ extension Excess {
         excess.close(session, &sessions, &delivery)
     }
 
-    /// Counts what has come of a client's next request, and closes it where that is too much.
+    /// Counts what has come of a client's next request, and closes the client if that is too much.
     static func countPartial(
         _ bytes: Int,
         of session: SessionHandle,

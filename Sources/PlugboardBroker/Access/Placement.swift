@@ -1,6 +1,6 @@
-// Whose client a connection is: what its user may do, and whether it is the supervisor's or a plugin's. Clients of
-// a plugin's session have its name from their greeting on, can't take another, and may do what its declaration
-// lists and no more.
+// Where a client belongs: what its user may do, and whether it is the supervisor's or a plugin's. Clients in
+// a plugin's session have its name from their greeting on, can't take another name, and may only do what its
+// declaration lists.
 
 import PlugboardPosix
 import PlugboardWire
@@ -29,7 +29,7 @@ enum Placement {
         access.openAccount(of: sessions[session])
     }
 
-    /// Makes a client one of a plugin's, for good.
+    /// Makes a client part of a plugin, for good.
     static func bind(
         _ session: SessionHandle,
         to plugin: SupervisedPlugin,
@@ -45,13 +45,13 @@ enum Placement {
     }
 }
 
-/// What a report of the supervisor has to do with a client.
+/// How a supervisor's report about a plugin concerns a client.
 enum ReportedClient {
-    /// It was the plugin's already.
+    /// It belonged to the plugin already.
     case known
-    /// It turns out to be the plugin's.
+    /// It turns out to belong to the plugin.
     case found
-    /// It had taken the plugin's name.
+    /// It has taken the plugin's name.
     case namesake
     case other
 

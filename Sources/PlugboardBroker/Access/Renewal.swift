@@ -1,12 +1,12 @@
-// Rights that change: by another policy, by a name, by what a plugin declares. What may not be seen is not there:
-// what a refusal says depends on the policy alone, never on what there is. What a client may not serve, call or
-// answer any more ends later: that is told to others.
+// Rights that change: by another policy, a name, or a plugin's declaration. Keys that a client may not see
+// don't exist for it: refusals depend on the policy alone, never on what is there. Services and calls that
+// aren't permitted any more end later, because others are told of that.
 
 import PlugboardWire
 
 /// Works out rights anew.
 enum Renewal {
-    /// Works out anew what a client may do. Returns whether it might see less than before; nil where nothing has
+    /// Works out anew what a client may do. Returns whether it might see less than before; nil if nothing has
     /// changed.
     static func renew(
         _ session: SessionHandle,
@@ -27,7 +27,8 @@ enum Renewal {
         return before?.mayShowMore(than: rights) ?? true
     }
 
-    /// What a plugin's client may do is another than `before`; nil: everything. Returns the same.
+    /// A plugin's client had the rights `before`, and may have others now. Nil means that it could do
+    /// everything. Returns the same.
     static func limit(
         _ session: SessionHandle,
         _ before: Rights?,
@@ -41,7 +42,8 @@ enum Renewal {
         return before?.mayShowMore(than: rights) ?? true
     }
 
-    /// What it knows of a key may be older than what is there: a piece of a value would say too little.
+    /// A client may see other keys now. What it knows of them may be outdated, so a piece of a value would
+    /// tell too little.
     private static func noteNewSight(
         of session: SessionHandle,
         _ matching: borrowing Matching,

@@ -68,7 +68,7 @@ final class Clearance {
     var rights: Rights?
     /// The account of the client's user; nil if there is no policy.
     var account: UserAccount?
-    /// What the account counts for this client.
+    /// How many bytes the account counts for this client.
     var waiting = WaitingBytes()
     /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?

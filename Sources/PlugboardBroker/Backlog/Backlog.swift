@@ -189,7 +189,7 @@ final class Backlog {
         keyspace.removeIfUnneeded(observable)
     }
 
-    /// Where a key stands among those that are owed, if it does.
+    /// The place of a key if it is owed.
     @inline(__always)
     func place(of observable: ObservableHandle, _ keyspace: inout Keyspace) -> OwedKeys.Place? {
         let hint = keyspace[observable].owedPlace
@@ -198,7 +198,7 @@ final class Backlog {
         return place
     }
 
-    /// Some didn't acknowledge a key that has waited at its gate. The line about it says so.
+    /// Some observers didn't acknowledge a key that waited at its gate. Its line will name them.
     func note(_ unacknowledged: HeldBytes, of observable: ObservableHandle, _ keyspace: inout Keyspace) {
         guard let owed = place(of: observable, &keyspace), keys[owed].isGated,
             keys.notes(at: owed).unacknowledged == nil
@@ -206,8 +206,8 @@ final class Backlog {
         keys.note(unacknowledged: unacknowledged, at: owed)
     }
 
-    /// Notes that a throttled subscription was told of a key: a deadline for each that was told
-    /// something lately.
+    /// Notes that a throttled subscription was told about a key. There is one deadline for each subscription
+    /// that was told something lately.
     func noteWindow(
         _ keyHash: UInt64,
         _ subscription: SubscriptionHandle,
@@ -222,14 +222,14 @@ final class Backlog {
         window?.ticket = deadlines.add(at: now + span, .window(subscription))
     }
 
-    /// Owes keys that are not owed yet.
+    /// Owes keys that aren't owed yet.
     func insert(_ owed: [OwedKey], _ keyspace: inout Keyspace) {
         if owed.isEmpty { return }
         for key in owed { keyspace[key.observable].owedBy += 1 }
         keys.insert(owed)
     }
 
-    /// Takes over the keys that were owed before there was a subscription.
+    /// Takes over the keys that were owed before the subscription existed.
     func takeOver(_ other: Backlog) { swap(&keys, &other.keys) }
 
     /// Takes the gap out, to be sent or read again.

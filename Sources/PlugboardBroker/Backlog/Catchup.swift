@@ -34,10 +34,10 @@ final class Catchup {
         return false
     }
 
-    /// There is nothing to be told before more of the journal is read.
+    /// Whether nothing can be sent before more of the journal is read.
     func awaitsJournal(_ matching: borrowing Matching) -> Bool { ready.isEmpty && isReading(matching) }
 
-    /// A subscription ends: what it is owed is counted no more.
+    /// A subscription ends, so what it is owed counts no more.
     func forget(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         queuedBytes -= backlog.lines.byteCount
         if backlog.isReady { ready.remove(subscription) }

@@ -1,11 +1,12 @@
-// Owing: an event for an observer that can't be told at once is noted in its backlog, a key by name and
-// anything else as a line. Nothing is told here: an event is owed in the middle of a write.
+// Owing: an event for an observer that can't be told at once is noted in its backlog, as a key or as a line.
+// Nothing is sent here, because events are owed in the middle of a write.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Tells an observer that is anything but plain and up to date, or owes it the event.
+    /// Tells an observer an event, or owes it the event. For observers with a filter, a backlog, or a client
+    /// that is behind.
     @inline(never)
     mutating func tellOrOwe(
         _ event: Event,
@@ -25,9 +26,9 @@ extension Hub {
         matching[subscription].backlog?.noteWindow(hash, subscription, delivery.eventNumber, &deadlines)
     }
 
-    /// What nearly every update is for a reader that has stopped: the key is owed already, and
-    /// nothing but its revision changes. Or nothing passes, and the key is just owed from now on. False where
-    /// there is more to it.
+    /// A short cut for nearly every update to a reader that has stopped: the key is owed already, and only
+    /// its revision changes; or nothing passes, and the key only has to be owed. Returns false if there is
+    /// more to do.
     @inline(__always)
     mutating func renewOwed(
         _ observable: ObservableHandle,
@@ -49,7 +50,7 @@ extension Hub {
         return true
     }
 
-    /// Notes an event for later. `isGated`: it waits at the gate of its key.
+    /// Notes an event for later. `isGated` means that it waits at the gate of its key.
     mutating func owe(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -73,8 +74,8 @@ extension Hub {
         noteFree(subscription)
     }
 
-    /// Another event may have let a subscription go on: a key that is written again moves behind others. In a
-    /// turn that has done enough, what is free waits for its end.
+    /// The event may have let the subscription go on, because a key that is written again moves behind
+    /// others. If the turn has done enough, this waits for its end.
     private mutating func noteFree(_ subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         let wasBehind = sessions[session].isBehind
@@ -82,9 +83,9 @@ extension Hub {
         if !wasBehind, sessions[session].isBehind, !hasDoneEnough { delivery.noteFreed(session) }
     }
 
-    /// An event that has to wait is owed: of a key that is owed already every one counts, as it does
-    /// while it is still read which keys are, and where filters have cost this turn too much; and what is
-    /// queued as a line is judged when that is made.
+    /// Whether an event that has to wait is owed. Without a filter it is. With one, it is owed without asking
+    /// the filter if its key is owed already, if a replay is still gathering keys, or if filters have cost
+    /// this turn too much. Otherwise the filter decides.
     private mutating func isOwed(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -101,8 +102,9 @@ extension Hub {
         return delivery.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
     }
 
-    /// Whether an event is held against an observer's filter when that is told what it is owed: the turn has
-    /// done enough, and others wait. Who acknowledges is told at once, as others wait for that.
+    /// Whether an event is compared with an observer's filter later, when the observer is sent what it is
+    /// owed. This is so if the turn has done enough. An observer that acknowledges is told at once, because
+    /// others wait for it.
     private func isJudgedLater(_ event: Event, for subscription: SubscriptionHandle) -> Bool {
         hasDoneEnough && matching[subscription].filter != nil
             && matching[subscription].owedWay(of: event) == .key && !matching[subscription].acknowledges
@@ -128,7 +130,7 @@ extension Hub {
             let held = needsOld ? delivery.hold(tail.old) : nil
             return append(owed, holding: held, to: subscription, backlog)
         }
-        // A key of the snapshot that goes before it was told was never there for this observer.
+        // A key of the snapshot that is deleted before it was sent has never existed for this observer.
         if backlog.keys[place].isInitial, event == .delete {
             return Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
         }
@@ -137,8 +139,9 @@ extension Hub {
         backlog.keys.fold(place, revision: tail.revision, event: delivery.eventNumber)
     }
 
-    /// Who is told all is still owed the value from before this event, as that is about to change:
-    /// its line is made now. False where there is no room for that, so that the event is a gap.
+    /// With `delivery` "all", an observer may still be owed the value before this event, which is about to
+    /// change. So its line is made now. Returns false if there is no room for it; then the event becomes a
+    /// gap.
     private mutating func writeAwaited(
         _ observable: ObservableHandle,
         _ event: Event,
@@ -162,8 +165,8 @@ extension Hub {
         return true
     }
 
-    /// Of a value that there is no room for the newest will do: read again from the journal, or told
-    /// in the newest one's place.
+    /// There is no room for a line with an owed value. The value is read again from the journal, or the
+    /// newest one is sent in its place.
     private mutating func dropAwaited(
         _ owed: OwedKeys.Place,
         _ observable: ObservableHandle,
@@ -222,7 +225,7 @@ extension Hub {
         }
     }
 
-    /// Keeps a line, or counts it where there is no room. Returns whether it was kept.
+    /// Keeps a line, or adds it to the gap if there is no room. Returns whether it was kept.
     @discardableResult
     private mutating func queue(
         _ line: Span<UInt8>,
@@ -254,13 +257,13 @@ extension Hub {
         return true
     }
 
-    /// How many events of this revision lie before this one in the journal; nil where it isn't there.
+    /// How many events of this revision come before this one in the journal; nil if it isn't there.
     private func journalPlace(of event: Event, _ observable: ObservableHandle) -> Int? {
         let isReserved = keyspace[observable].isReserved
         return durability.isReadBack(event, isReserved: isReserved) ? durability.eventsOfBatch : nil
     }
 
-    /// Tells a subscription a line that is about no event of a key, or queues it.
+    /// Sends or queues a line for a subscription that isn't about a key's event.
     mutating func tellOrQueue(_ line: Span<UInt8>, revision: UInt64, to subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
@@ -275,7 +278,7 @@ extension Hub {
         noteReady(subscription)
     }
 
-    /// A tracer missed lines before they were made.
+    /// Sends or queues a gap: lines that a tracer missed before they were made.
     mutating func tellOrQueue(_ gap: Gap, to subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
@@ -291,7 +294,7 @@ extension Hub {
 
     // MARK: What is told of an event
 
-    /// Where an event's line for a subscription stands in the log; nil where it is told nothing.
+    /// The place of an event's line for a subscription in the log; nil if the filter leaves it out.
     private mutating func line(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -311,8 +314,8 @@ extension Hub {
         }
     }
 
-    /// Whether the observer was sent the value that a key has, and will not be sent another first; of
-    /// one who asked for no differences, whether it might have been.
+    /// Whether the observer was sent the present value of a key, and is owed no other first. Without `diff`,
+    /// whether it may have been sent it.
     private func wasSent(_ observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
         guard let filter = matching[subscription].filter else { return false }
         guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
@@ -320,6 +323,6 @@ extension Hub {
         return matching[subscription].backlog?.keys.find(observable) == nil
     }
 
-    /// What owing an event of a key costs, in observers that are told it meanwhile.
+    /// What it costs to owe an event of a key, in observers told.
     private static let stepsPerOwedEvent = 16
 }

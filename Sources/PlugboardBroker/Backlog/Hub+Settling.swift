@@ -1,6 +1,5 @@
-// Telling what is owed: from the front, as long as there is room in the outbox. Lines are made here from the
-// state as it is now, so that what was folded is told once. The one place where a backlog changes its state
-// from or to `.room`.
+// Sends what is owed, the oldest first, as long as there is room in the outbox. Lines are made here from the
+// present state, so that folded updates are sent once. Only here, a backlog enters or leaves `.room`.
 
 import PlugboardMemory
 import PlugboardWire
@@ -14,9 +13,9 @@ extension Hub {
         return backlog.state(from: matching[subscription].phase, of: sessions[session], phases, keyspace)
     }
 
-    /// After something that may have changed a subscription's state: gives its backlog up where it needs
-    /// none, or tells at once as much as there is room for. What is left for the end of the turn has others
-    /// of the same client wait, and what comes for them be folded.
+    /// Call after anything that may have changed a subscription's state. Gives up a backlog that isn't needed
+    /// any more, or sends at once as much as there is room for. If it waited for the end of the turn, other
+    /// subscriptions of the client would have to wait, too, and their events would be folded.
     mutating func review(_ subscription: SubscriptionHandle) {
         dropEmptyBacklog(of: subscription)
         guard let backlog = matching[subscription].backlog else { return }
@@ -29,7 +28,7 @@ extension Hub {
         if isFirst, sessions[session].isBehind { settle(session) }
     }
 
-    /// A subscription that waits for nothing but room joins those that `settle` goes through.
+    /// Lists a subscription for `settle` if it waits only for room.
     mutating func noteReady(_ subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, !backlog.isReady,
             case .room = state(of: subscription, backlog),
@@ -41,13 +40,13 @@ extension Hub {
         Owing.noteBehind(matching[subscription].session, &sessions, &delivery)
     }
 
-    /// Makes sure that a subscription, and its session, has a place for what it is owed.
+    /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
     @discardableResult
     mutating func openBacklog(of subscription: SubscriptionHandle) -> (backlog: Backlog, catchup: Catchup) {
         sessions.openBacklog(of: subscription, &matching)
     }
 
-    /// Gives that place up when nothing is owed and nothing has to wait.
+    /// Gives up the backlog if nothing is owed and nothing has to wait.
     private mutating func dropEmptyBacklog(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, !backlog.isNeeded else { return }
         releaseBacklog(of: subscription)
@@ -60,13 +59,13 @@ extension Hub {
         sessions[session].dropEmptyCatchup()
     }
 
-    /// Forgets what a subscription is owed, and its rhythm.
+    /// Forgets what a subscription is owed, and its window.
     mutating func writeOff(_ subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog else { return }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         Replaying.end(of: subscription, &matching, &sessions, &durability)
         if matching[subscription].delivery == .latest, backlog.keys.count > Self.forgottenAtOnceMax {
-            // Many are forgotten some at a time. None of these is a line that was made.
+            // Many keys are forgotten some at a time. None of them has a line that was made.
             openBacklog(of: subscription).catchup.owedCount -= backlog.keys.count
             requests.abandon(backlog)
         } else {
@@ -78,11 +77,10 @@ extension Hub {
 }
 
 extension Hub {
-    /// So many keys that were owed are forgotten at once.
+    /// How many owed keys are forgotten at once.
     private static let forgottenAtOnceMax = 64
 
-    /// Forgets the keys that a subscription is owed, one at least. Returns false where that is enough for
-    /// now.
+    /// Forgets the keys that a subscription is owed, at least one. Returns false if that is enough for now.
     @discardableResult
     mutating func writeOffKeys(of subscription: SubscriptionHandle, until effortEnd: UInt64 = .max) -> Bool {
         guard let backlog = matching[subscription].backlog else { return true }
@@ -96,14 +94,14 @@ extension Hub {
         return true
     }
 
-    /// What forgetting a key that is owed costs, in observers that are told an event meanwhile.
+    /// What it costs to forget an owed key, in observers told.
     private static let stepsPerOwedKey = 4
 }
 
 // MARK: Telling
 
 extension Hub {
-    /// Adds what a session is owed to its outbox until that is filled or nothing is left.
+    /// Adds what a session is owed to its outbox, until that is full or nothing is left.
     mutating func settle(_ session: SessionHandle) {
         guard let catchup = sessions[session].catchup else {
             sessions[session].isBehind = false
@@ -136,12 +134,12 @@ extension Hub {
         sessions[session].dropEmptyCatchup()
     }
 
-    /// So many bytes of lines are made while one observer is told an event.
+    /// How many bytes of lines are made in the time that it takes to tell one observer.
     private static let bytesPerStep = 32
-    /// What it costs that a subscription has its turn.
+    /// What a subscription's turn costs.
     private static let stepsPerTurn = 4
 
-    /// One subscription's share of a turn. Returns whether it waits for nothing but more room.
+    /// Gives one subscription its share. Returns whether it now waits only for more room.
     private mutating func settle(_ subscription: SubscriptionHandle) -> Bool {
         guard let backlog = matching[subscription].backlog else { return false }
         let session = matching[subscription].session
@@ -153,8 +151,8 @@ extension Hub {
         return false
     }
 
-    /// Tells what comes next. Returns whether that is a step for one who is paused: `synced` is none, nor
-    /// a key of which there is nothing to tell any more.
+    /// Sends what comes next. Returns whether that is a step for a paused subscription. `synced` is no step,
+    /// and neither is a key about which there is nothing to send any more.
     private mutating func tellNext(_ subscription: SubscriptionHandle, _ backlog: Backlog) -> Bool {
         switch backlog.next {
         case .nothing: return false
@@ -172,7 +170,7 @@ extension Hub {
         return true
     }
 
-    /// Tells an owed key as it is now; false where the observer has nothing to be told of it.
+    /// Sends an owed key as it is now. Returns false if there is nothing to send about it.
     private mutating func tellKey(
         _ place: OwedKeys.Place,
         _ subscription: SubscriptionHandle,
@@ -198,7 +196,7 @@ extension Hub {
         return isTold
     }
 
-    /// The line of an owed key as it is now; none where the observer has nothing to be told of it.
+    /// Appends the line of an owed key as it is now. Appends nothing if there is nothing to say about it.
     mutating func appendLine(
         of owed: OwedKey,
         _ notes: OwedNotes,
@@ -214,7 +212,7 @@ extension Hub {
         if let names = notes.unacknowledged { ending.append(names.bytes) }
         tail.ending = ending.bytes.kept
         let event: Event = keyspace[owed.observable].hasValue ? .update : .delete
-        // What was there at the start and is gone by now was never there for this observer.
+        // A key of the snapshot that is gone by now has never existed for this observer.
         if event == .delete, owed.isInitial { return }
         let telling = delivery.telling(
             owed: event,
@@ -255,7 +253,7 @@ extension Hub {
         sessions[session].catchup?.queuedBytes -= backlog.lines.removeFront()
     }
 
-    /// What was dropped is read again from the journal; what that doesn't have is said to be missing.
+    /// Reads dropped events again from the journal. Those that it doesn't have are reported as missing.
     private mutating func tell(_ gap: Gap, _ subscription: SubscriptionHandle, _ backlog: Backlog) {
         let place = gap.isKept ? durability.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
@@ -274,12 +272,12 @@ extension Hub {
         )
     }
 
-    /// Says how many lines are missing, and between which revisions.
+    /// Tells how many lines are missing, and between which revisions.
     mutating func tellLagged(_ dropped: UInt64, _ gap: Gap, to subscription: SubscriptionHandle) {
         Owing.appendLagged(dropped, gap.first, gap.last, to: subscription, matching, &sessions, &delivery)
     }
 
-    /// The snapshot is complete. What is still owed is newer than it.
+    /// The snapshot is complete. What is still owed is newer.
     private mutating func tellSynced(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         let isAll = backlog.keys.isEmpty && backlog.lines.isEmpty
         EventEncoder.appendSynced(
@@ -290,7 +288,7 @@ extension Hub {
         backlog.noteSynced()
     }
 
-    /// A reply that waited follows as soon as everything up to its revision was told.
+    /// Queues the reply that waited, once everything up to its revision was sent.
     private mutating func releaseDeferred(_ session: SessionHandle, _ catchup: Catchup) {
         let until = catchup.deferredUntil
         if catchup.isReading(upTo: until, matching) { return }
@@ -301,7 +299,7 @@ extension Hub {
         sessions[session].outbox.own.append(catchup.deferred.bytes)
         catchup.deferred.releaseMemory()
         sessions[session].isHeld = false
-        // The new subscriptions whose replies were just queued may be told something.
+        // The new subscriptions whose replies were just queued may get events now.
         while let subscription = catchup.unanswered.popLast() {
             matching[subscription].backlog?.answered()
             review(subscription)
@@ -320,8 +318,8 @@ extension Hub {
         backlog.noteWindow(keyHash, subscription, delivery.eventNumber, &deadlines)
     }
 
-    /// A window ends: what is owed passes. Where something was told meanwhile, another one follows, a
-    /// whole span behind that.
+    /// Ends a window: owed events pass. If something was sent meanwhile, another window follows, until a
+    /// whole span after that.
     mutating func endWindow(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let window = backlog.window else { return }
         backlog.window?.ticket = nil
@@ -332,7 +330,8 @@ extension Hub {
         } else {
             backlog.window?.forget()
         }
-        // What was told before the last tick may be told again, though another line came behind it.
+        // Keys that were sent before the previous tick may be sent again, even if lines of other keys came
+        // later.
         review(subscription)
     }
 }

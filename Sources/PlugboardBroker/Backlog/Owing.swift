@@ -1,15 +1,15 @@
-// Keys that are owed: each is noted in its subscription's backlog, counted for its client, and stays as long as it
-// is owed.
+// Owed keys: each is noted in its subscription's backlog, counted for its client, and stays as long as it is
+// owed.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Notes keys in backlogs, and takes them out.
+/// Adds owed keys to backlogs, and removes them.
 enum Owing {
-    /// Keys that a client is owed in addition before that is counted, where it doesn't read.
+    /// After so many more owed keys, those of a client that doesn't read are counted again.
     private static let keysPerCount = 1_024
 
-    /// Owes one key more. A session that is owed too many is given up.
+    /// Owes one more key. A session that is owed too many keys is dismissed.
     static func append(
         _ owed: OwedKey,
         holding held: HeldBytes? = nil,
@@ -32,7 +32,7 @@ enum Owing {
         }
     }
 
-    /// Owes a write that an observer missed; of a key that it is owed already, the newer one.
+    /// Owes a write that an observer missed. If the key is owed already, the newer write counts.
     static func append(
         missed observable: ObservableHandle,
         revision: UInt64,
@@ -54,7 +54,7 @@ enum Owing {
         }
     }
 
-    /// Counts what a session is owed, and gives it up where that is too much.
+    /// Counts what a session is owed, and dismisses it if that is too much.
     static func check(
         _ session: SessionHandle,
         _ sessions: inout SessionTable,
@@ -68,7 +68,7 @@ enum Owing {
         }
     }
 
-    /// Takes a key out of what is owed. Its observable may be needed no longer.
+    /// Removes an owed key. Its observable may not be needed any more.
     static func forget(
         _ place: OwedKeys.Place,
         of subscription: SubscriptionHandle,
@@ -82,7 +82,7 @@ enum Owing {
         keyspace[backlog.keys.remove(place).observable].owedBy -= 1
     }
 
-    /// Until a client was told what is owed to it, what comes for it is owed, too.
+    /// A client is owed something. Until that is sent, its later events are owed, too.
     static func noteBehind(
         _ session: SessionHandle,
         _ sessions: inout SessionTable,
@@ -92,7 +92,7 @@ enum Owing {
         delivery.touch(session, &sessions)
     }
 
-    /// Says how many lines are missing, and between which revisions.
+    /// Tells how many lines are missing, and between which revisions.
     static func appendLagged(
         _ dropped: UInt64,
         _ first: UInt64,

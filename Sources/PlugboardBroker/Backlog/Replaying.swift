@@ -1,15 +1,14 @@
-// Reading again what was missed: the journal's files are read beside the loop, and what
-// comes of that is told by turns, as there is room. Until it was told, the subscription
-// waits, and with it the replies of its session.
+// Sends older events from the journal. Other threads read the files, and each subscription sends its events
+// in turn, as there is room. Until then the subscription waits, and so do the replies of its session.
 
 import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
-/// Tells subscriptions again what was written.
+/// Sends subscriptions older events from the journal.
 enum Replaying {
-    /// Tells a subscription again what was written after a revision, passing over so many events
-    /// of the next one.
+    /// Begins to send a subscription the events after a revision, except the first ones of the next revision
+    /// that it knows (`skipping`).
     static func begin(
         _ subscription: SubscriptionHandle,
         from place: ReadPlace,
@@ -35,7 +34,7 @@ enum Replaying {
         Owing.noteBehind(matching[subscription].session, &sessions, &delivery)
     }
 
-    /// Takes a piece of the journal. Returns who asked for it, if that is still there.
+    /// Takes a piece of the journal. Returns the subscription that asked for it, if it still exists.
     static func take(
         _ piece: ReadPiece,
         _ keyspace: inout Keyspace,
@@ -69,7 +68,7 @@ enum Replaying {
         return subscription
     }
 
-    /// Tells the next event of a replay. Returns the hash of its key, if the observer is told of it.
+    /// Sends the next event of a replay. Returns the hash of its key; nil if the event wasn't sent.
     static func tellNext(
         _ subscription: SubscriptionHandle,
         _ backlog: Backlog,
@@ -104,7 +103,7 @@ enum Replaying {
         return told
     }
 
-    /// Forgets the replay of a subscription.
+    /// Ends the replay of a subscription.
     static func end(
         of subscription: SubscriptionHandle,
         _ matching: inout Matching,
@@ -120,7 +119,7 @@ enum Replaying {
 
     // MARK: Piece by piece
 
-    /// A piece is done with: asks for the next, or ends the replay.
+    /// A piece is done. Asks for the next one, or ends the replay.
     private static func goOn(
         _ replay: Replay,
         of subscription: SubscriptionHandle,
@@ -169,7 +168,7 @@ enum Replaying {
         let key = record.key.bytes(of: event)
         guard sessions[session].authorize(.subscribe, key) else { return nil }
         let kind: Event = record.kind == .delete ? .delete : .update
-        // Work space, taken out meanwhile: nothing is allocated for each event.
+        // Work space, taken out meanwhile so that no event allocates memory.
         var keyPrefix = ByteBuffer()
         var by = ByteBuffer()
         replay.swapTexts(&keyPrefix, &by)
@@ -253,8 +252,8 @@ enum Replaying {
 
     // MARK: What can't be read
 
-    /// A file went while somebody read very slowly, or is damaged: says from where on, and of
-    /// each key tells the newest that there is.
+    /// A file was removed while somebody read very slowly, or is damaged. Tells the observer from which
+    /// revision on events are missing, and owes it the newest value of each key.
     private static func noteUnreadable(
         _ replay: Replay,
         of subscription: SubscriptionHandle,

@@ -1,15 +1,15 @@
-// Calls that end without an answer: which, and why. Nothing is told or taken out here: the hub does that with
-// each, in this order.
+// Calls that end without an answer: which ones, and why. Nothing is sent or removed here. The hub does that
+// for each call, in this order.
 
 import PlugboardWire
 
-/// A call that is to end.
+/// A call that has to end.
 struct CallEnding {
     let call: Call
-    /// What its caller is told; nil where that has left.
+    /// The reply to its caller; nil if the caller has left.
     let refusal: Refusal?
 
-    /// A call has waited long enough, if it still waits.
+    /// A call has timed out, if it still waits.
     static func late(_ number: UInt64, _ calls: borrowing Calls) -> [CallEnding] {
         guard let call = calls.find(number) else { return [] }
         call.deadline = nil
@@ -18,16 +18,16 @@ struct CallEnding {
         return [CallEnding(call: call, refusal: Refusal(.timeout, "\(what) within \(call.timeout) ms"))]
     }
 
-    /// What a client asked that leaves, and what it was asked.
+    /// The calls that a leaving client made, and those that it had to answer.
     static func all(of session: borrowing Session) -> [CallEnding] {
         guard let duties = session.duties else { return [] }
-        // Callers hear of it in the order in which they asked.
+        // Callers are told in the order of their calls.
         let unanswered = duties.toAnswer.sorted { $0.number < $1.number }
         return duties.made.reversed().map { CallEnding(call: $0, refusal: nil) }
             + unanswered.map { CallEnding(call: $0, refusal: .providerGone) }
     }
 
-    /// What a client asked, or was asked, that it isn't permitted any more.
+    /// The calls of a client, made or to be answered, that aren't permitted any more.
     static func forbidden(to session: borrowing Session) -> [CallEnding] {
         guard let duties = session.duties else { return [] }
         let mayNotCall = Refusal(.forbidden, "the policy does not let this client call it any more")
@@ -42,7 +42,7 @@ struct CallEnding {
         return endings
     }
 
-    /// What waits for a plugin which isn't to serve it any more.
+    /// The held calls that a plugin won't serve any more.
     static func unserved(by plugin: SupervisedPlugin, _ calls: borrowing Calls) -> [CallEnding] {
         guard plugin.heldCalls > 0 else { return [] }
         let what = plugin.isExpected ? "may not any more" : "isn't running"

@@ -1,11 +1,11 @@
-// Who is told, and the telling: an event's line is written to the turn's log once, and
-// each observer's outbox refers to it.
+// Who is told an event, and how: the event's line is written to the turn's log once, and each observer's
+// outbox refers to it.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Whether there is anybody to be told of an event of a key.
+    /// Whether anybody observes a key.
     @inline(__always)
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
         if let known = keyspace[observable].isObserved(asOf: matching.generation) { return known }
@@ -13,7 +13,7 @@ extension Hub {
         return !keyspace[observable].observers.isEmpty
     }
 
-    /// Tells the observers of a key, if it has any, what becomes of it now. Call it before the value changes.
+    /// Tells the observers of a key, if it has any, about an event. Call it before the value changes.
     @inline(__always)
     mutating func tellNews(
         _ event: Event,
@@ -28,7 +28,7 @@ extension Hub {
         }
     }
 
-    /// Apart from the way of a write that nobody observes: that is to be short.
+    /// A function of its own, so that the way of a write that nobody observes stays short.
     @inline(never)
     private mutating func tellObservers(
         _ event: Event,
@@ -50,7 +50,7 @@ extension Hub {
         }
     }
 
-    /// Tells the observers of a key of a value that will end by itself, and what ends it.
+    /// Tells the observers of a key about a value that will end by itself, and what will end it.
     @inline(never)
     mutating func tellBounded(
         _ request: Request,
@@ -70,7 +70,7 @@ extension Hub {
         tellObservers(.update, of: observable, to: value, by: author, request.cause, reason, ending: bytes)
     }
 
-    /// Tells what became free with the event before. The key of the next one stays meanwhile.
+    /// Sends what the last event has set free. The key of the next event is kept meanwhile.
     @inline(never)
     private mutating func tellFreed(besides observable: ObservableHandle) {
         keyspace[observable].owedBy += 1
@@ -81,7 +81,7 @@ extension Hub {
         keyspace[observable].owedBy -= 1
     }
 
-    /// Tells the first phases at once, up to the first that acknowledges; owes the others.
+    /// Tells the phases up to the first one that acknowledges, and owes the event to the others.
     private mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
         let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = AckBarrier(
@@ -113,8 +113,8 @@ extension Hub {
         }
     }
 
-    /// Tells the observers of a key one event. Call it before the value changes: `tail` may refer to
-    /// the old one.
+    /// Tells the observers of a key about one event. Call it before the value changes, because `tail` may
+    /// refer to the old one.
     @inline(always)
     private mutating func deliver(
         _ event: Event,
@@ -122,7 +122,7 @@ extension Hub {
         of observable: ObservableHandle
     ) {
         delivery.beginEvent()
-        // Lent meanwhile: nobody else asks for the observers of a key while they are told of it.
+        // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<Recipient>()
         swap(&observers, &keyspace[observable].observers)
         defer { swap(&observers, &keyspace[observable].observers) }
@@ -137,7 +137,7 @@ extension Hub {
         }
     }
 
-    /// Finds or writes an event's line in an observer's words, if it is to be told now.
+    /// Finds or writes the event's line for an observer, if it is told now.
     @inline(never)
     private mutating func encode(
         _ event: Event,
@@ -150,8 +150,8 @@ extension Hub {
         latest = LatestLine(observer, line)
     }
 
-    /// Tells an observer for whom the latest line is not just to be added: who is the first to be told
-    /// in this turn, has much to read, or is told later.
+    /// Tells an observer to whose outbox the line can't simply be added: it is the first in this turn, has
+    /// much to read, or is told later.
     @inline(never)
     private mutating func tell(
         _ event: Event,
@@ -169,7 +169,7 @@ extension Hub {
     }
 }
 
-/// The line of the event under way for the last observer: most others are told the same.
+/// The event's line for the last observer. Most others get the same line.
 private struct LatestLine {
     private(set) var line = ByteRange.none
     private var words = UInt64.max

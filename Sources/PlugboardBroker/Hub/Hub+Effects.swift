@@ -1,5 +1,5 @@
-// What requests, deadlines and the ends of connections cause beyond what they are: operations and rooms return it,
-// and it is done here.
+// Further effects of requests, deadlines and ended connections. Operations and rooms return them, and they
+// are carried out here.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -8,13 +8,13 @@ import PlugboardWire
 // MARK: Calls
 
 extension Hub {
-    /// Ends what a client serves, what it was asked and what it asked.
+    /// Ends the services of a client, its calls, and the calls that it has to answer.
     mutating func leaveCalls(of session: SessionHandle) {
         Serve.endAll(of: session, &calls, &sessions, &delivery)
         end(CallEnding.all(of: sessions[session]))
     }
 
-    /// Ends calls without an answer, and tells their callers. One of them may end with another.
+    /// Ends calls without an answer, and tells their callers. Ending one call may end another of them.
     mutating func end(_ endings: [CallEnding]) {
         for ending in endings {
             let call = ending.call
@@ -30,7 +30,7 @@ extension Hub {
         }
     }
 
-    /// A call is over, and its caller was told.
+    /// A call has ended, and its caller was told.
     mutating func end(_ call: Call, _ outcome: CallOutcome) {
         let now = deadlines.now
         calls.noteEnd(of: call, isAnswer: outcome == .answered, at: now)
@@ -47,12 +47,11 @@ extension Hub {
 // MARK: Rights
 
 extension Hub {
-    /// Whether lists of observers have to leave somebody out.
+    /// Whether some clients have to be left out of lists of observers.
     var isSelective: Bool { access.followsPolicy || supervision.isLimiting }
 
-    /// Follows another policy from now on. Returns the clients that are to be sent away: those
-    /// who may not be here any more, and those who were sent what they may not see any more
-    /// and have not read it.
+    /// Follows another policy from now on. Returns the clients to dismiss: those that may not connect any
+    /// more, and those with unread lines about keys that they may not see any more.
     mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, Farewell)] {
         access.follow(policy, since: revision)
         var dismissed: [(SessionHandle, Farewell)] = []
@@ -62,7 +61,7 @@ extension Hub {
             }
             let hasUnread = sessions[session].hasUnread
             let seesLess = renewRights(of: session)
-            // One that is being closed may still have lines to read, but no more than that.
+            // A client that is being closed may still have lines to read, but gets no others.
             guard sessions[session].isOpen || hasUnread else { continue }
             if !access.admits(sessions[session].peer, clearance.groups) {
                 dismissed.append((session, .forbidden))
@@ -73,16 +72,16 @@ extension Hub {
         return dismissed
     }
 
-    /// A client has given itself a name, and rules may be about that. What it is owed by then it
-    /// still gets: it was allowed to see it, and nobody else asked it to change.
+    /// A client has taken a name, and rules may be about that name. It still gets what it is owed now: it was
+    /// allowed to see that, and it asked for the change itself.
     mutating func noteName(_ name: Span<UInt8>, of session: SessionHandle) {
         guard let clearance = sessions[session].clearance else { return }
         clearance.name = String(name)
         renewRights(of: session)
     }
 
-    /// Works out anew what a client may do, and ends what it may not do any more. Returns
-    /// whether it might see less than before.
+    /// Works out anew what a client may do, and ends what it may not do any more. Returns whether it might
+    /// see less than before.
     @discardableResult
     private mutating func renewRights(of session: SessionHandle) -> Bool {
         let seesLess = Renewal.renew(session, &access, &matching, requests, sessions, at: revision)
@@ -96,7 +95,7 @@ extension Hub {
         end(CallEnding.forbidden(to: sessions[session]))
     }
 
-    /// Goes by what the supervisor has just published.
+    /// Applies what the supervisor has just published.
     mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
         guard let report = try? PluginReport(keyspace[observable].value, at: 0) else { return }
         supervision.reporter = reporter
@@ -112,7 +111,7 @@ extension Hub {
         supervision.renewDemand(of: plugin, keyspace, matching, &sessions, &delivery, &deadlines)
     }
 
-    /// The supervisor deletes what it said of a plugin: there is none of that name any more.
+    /// The supervisor has deleted what it said about a plugin, so there is no such plugin any more.
     mutating func dropReport(_ observable: ObservableHandle) {
         guard let report = try? PluginReport(keyspace[observable].value, at: 0),
             let plugin = supervision.plugin(named: report.name)
@@ -121,8 +120,8 @@ extension Hub {
         end(CallEnding.unserved(by: plugin, calls))
     }
 
-    /// Who is a client already may turn out to be the plugin's, or to have taken its name. `before` is what the
-    /// plugin's clients might do up to now.
+    /// A connected client may turn out to belong to the plugin, or to have taken its name. `before` are the
+    /// rights of the plugin's clients up to now.
     private mutating func apply(_ plugin: SupervisedPlugin, _ before: Rights?, to session: SessionHandle) {
         switch ReportedClient(sessions[session], plugin, supervision, keyspace) {
         case .known: limit(session, before)
@@ -145,7 +144,7 @@ extension Hub {
             return
         }
         endForbidden(of: session)
-        // Who observes nothing has been told nothing but what it asked for.
+        // A client that observes nothing was only sent what it asked for.
         let isObserver = sessions[session].subscriptions.count > 0
         if seesLess, isObserver, sessions[session].hasUnread {
             delivery.setAside(session, .revoked, &sessions)
@@ -156,7 +155,7 @@ extension Hub {
 // MARK: Phases
 
 extension Hub {
-    /// An observer has done its part up to a revision; one that ends has done all.
+    /// An observer has acknowledged a revision. When its subscription ends, it has acknowledged everything.
     mutating func noteAcknowledged(_ subscription: SubscriptionHandle, upTo revision: UInt64) {
         for entry in phases.takeAwaited(by: subscription, upTo: revision) {
             if let gate = phases.release(entry, by: subscription) {
@@ -167,10 +166,10 @@ extension Hub {
         }
     }
 
-    /// Time is up for the observers of a phase.
+    /// The time of a phase is up.
     mutating func expireGate(of observable: ObservableHandle) {
         guard let gate = phases.gate(of: observable) else { return }
-        // Who let one write pass by doesn't hold up those that it isn't told of.
+        // An observer that missed one acknowledgement doesn't hold back later writes that it isn't told of.
         phases.giveUp(observable, &keyspace)
         let names = PhaseRelease.names(ofLateAt: gate, &keyspace, matching, &sessions)
         advance(observable, gate, unacknowledged: names)
@@ -178,7 +177,7 @@ extension Hub {
 
     /// Lets a key through to later phases.
     private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, unacknowledged: HeldBytes?) {
-        // Kept by one more, so that letting go of the gate doesn't end it.
+        // One more reference, so that the key stays when its gate is removed.
         keyspace[observable].owedBy += 1
         let free = PhaseRelease.advance(
             observable,
@@ -191,7 +190,7 @@ extension Hub {
             &deadlines,
             isSelective
         )
-        // Telling one tells all that its client is owed: by now the next gate is closed.
+        // This sends all that a client is owed. The next gate is closed already.
         for subscription in free { review(subscription) }
         keyspace[observable].owedBy -= 1
         keyspace.removeIfUnneeded(observable)
@@ -201,7 +200,7 @@ extension Hub {
 // MARK: The journal
 
 extension Hub {
-    /// Takes a piece of the journal for who asked.
+    /// Takes a piece of the journal for the subscription that asked.
     mutating func take(_ piece: ReadPiece) {
         let asker = Replaying.take(
             piece,
@@ -222,8 +221,8 @@ extension Hub {
 // MARK: Subscriptions
 
 extension Hub {
-    /// A subscription has begun, or is about to end: what it has the broker remember is counted, and plugins that
-    /// start on demand are weighed. `sign` is -1 when it ends.
+    /// A subscription has begun, or is about to end. Counts what the broker remembers for it, and weighs
+    /// plugins that start on demand. `sign` is -1 when it ends.
     mutating func noteWeight(of subscription: SubscriptionHandle, _ sign: Int) {
         let session = matching[subscription].session
         let traced = matching[subscription].isTracer ? insight.tracing.patterns(of: subscription).count : 0
@@ -232,7 +231,7 @@ extension Hub {
         supervision.noteDemand(of: subscription, sign, keyspace, matching, &sessions, &delivery, &deadlines)
     }
 
-    /// Takes a subscription out of the bus and frees it.
+    /// Ends a subscription and frees it.
     mutating func end(_ subscription: SubscriptionHandle) {
         noteWeight(of: subscription, -1)
         if matching[subscription].isTracer, let ticket = insight.removeTracer(subscription) {

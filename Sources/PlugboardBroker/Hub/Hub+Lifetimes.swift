@@ -1,16 +1,16 @@
-// What the hub does without being asked: things whose time has come, and what a client
-// left to be done when its connection ends. First the will, then the keys that go with
-// the connection, in the order they were written, each a write of its own.
+// What the hub does without a request: deadlines, and disconnect actions. When a connection ends, the will
+// comes first, and then its bound keys are deleted in the order of their writes. Each of these is a write of
+// its own.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
 extension Hub {
-    /// How long what ends by itself waits for room in the journal before it is tried again.
+    /// If the journal has no room for the end of a value, it is tried again after this time.
     static let roomPatienceNanoseconds: UInt64 = 100_000_000
 
-    /// Does what has fallen due by `now`, as much as fits one turn: the rest is for the next.
+    /// Does what has fallen due by `now`, as much as fits into a turn. The rest is left for the next one.
     mutating func expire(now: UInt64) {
         deadlines.begin(at: now)
         var fired = 0
@@ -41,8 +41,8 @@ extension Hub {
         }
     }
 
-    /// After a write: what bound the key before doesn't any more, what the write asks for
-    /// does from now on.
+    /// Call after a write: what bound the key before doesn't bind it any more, and the write may bind it
+    /// anew.
     mutating func renewLifetime(
         of observable: ObservableHandle,
         _ request: Request,
@@ -62,8 +62,8 @@ extension Hub {
         keyspace.note(ticket, ofBondAt: bond)
     }
 
-    /// Ends a connection as its client wishes: everything of it goes but the will. The loop
-    /// closes it when the last line was sent.
+    /// Ends a connection at its client's request. Everything of it ends without the will. The loop closes it
+    /// when the last line was sent.
     mutating func part(_ asked: AskedRequest) {
         let session = asked.session
         try? KeepWill.replace(by: nil, of: session, &keyspace, &sessions, access)
@@ -73,8 +73,8 @@ extension Hub {
         appendBye(to: session)
     }
 
-    /// Does what a client left to be done. A broker that stops does nothing of it: the bus
-    /// ends for everybody.
+    /// Makes the disconnect actions of a client. A broker that stops doesn't make them, because the bus ends
+    /// for everybody.
     mutating func executeLegacy(of session: SessionHandle) {
         guard let legacy = sessions[session].legacy.take() else {
             return sessions[session].endPresence(keyspace)
@@ -82,14 +82,14 @@ extension Hub {
         sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: legacy)
         let will = keyspace.end(legacy)
         if keyspace.isClosed { return }
-        // A client that has written nothing yet is nobody until now.
+        // A client that has written nothing yet has no author until now.
         if will != nil { _ = sessions[session].author(&keyspace) }
         sessions[session].endPresence(keyspace)
         if let will { write(will, session) }
         deleteEnded(goingOnAt: 0)
     }
 
-    /// Makes the write of a will. If it can't be made, nobody is left to be told.
+    /// Makes the write of a will. If that fails, nobody is left to be told.
     private mutating func write(_ will: borrowing Will, _ session: SessionHandle) {
         do throws(Refusal) {
             let asked = AskedRequest(will.write, will.bytes, from: session)
@@ -97,9 +97,9 @@ extension Hub {
         } catch {}
     }
 
-    /// Deletes keys of connections that have ended, as many as fit one turn, and as find room in the
-    /// journal: else a broker that is killed would have told of deletes that it doesn't know. The rest
-    /// is due at `time`, or when there may be room.
+    /// Deletes bound keys of connections that have ended, as many as fit into a turn and find room in the
+    /// journal. Without room, clients could be told of deletes that the journal loses with a killed broker.
+    /// The rest is due at `time`, or when there may be room.
     mutating func deleteEnded(goingOnAt time: UInt64) {
         var deleted = 0
         while let observable = keyspace.nextEnded() {
@@ -116,15 +116,15 @@ extension Hub {
         }
     }
 
-    /// After the last: ends what ended with the earlier broker. Of its writes up to
-    /// `snapshotRevision` only what was left of them is known.
+    /// Call after the last record: deletes what ended with the earlier broker. Of its writes up to
+    /// `snapshotRevision`, only the values that were left are known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         keyspace.endRestoring(snapshotRevision: snapshotRevision)
         deleteEnded(goingOnAt: 0)
     }
 
-    /// Ends a value now if its time is over: with very many that fell due at once, its turn would come later.
-    /// Returns whether it is over, also where the journal has no room for that yet.
+    /// Ends an expired value now; if very many expire at once, its turn would come later. Returns whether it
+    /// has expired, even if the journal has no room for that yet.
     mutating func endExpired(_ observable: ObservableHandle) -> Bool {
         guard deadlines.isOver(keyspace.bond(of: observable)) else { return false }
         if durability.hasOwnRoom { self.end(observable, .expired) }
@@ -138,7 +138,7 @@ extension Hub {
         }
     }
 
-    /// Deletes a key whose time is over, in the name of who wrote it.
+    /// Deletes a value that has ended, in its writer's name.
     private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {
         keyspace.unbind(observable, &deadlines)
         guard let author = keyspace[observable].writer else { return }

@@ -1,14 +1,13 @@
-// From lines to requests: publishes wait for a moment for those that follow, whatever
-// else a client sends is executed at once, after those that wait. What takes longer than others can wait
-// for goes on by turns.
+// From lines to requests. Publishes wait for a moment for those that follow. Anything else is executed at
+// once, after the waiting publishes. A request that takes longer than others can wait goes on in later turns.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Takes one line of a client and executes it, at the latest with the next `finishLines`.
-    /// Its bytes may change while it is decoded; they must stay where they are until it is executed.
-    /// Returns whether it only waits: then nothing was executed.
+    /// Takes one line of a client, and executes it at the latest with the next `finishLines`. Its bytes may
+    /// change while it is decoded, but have to stay in their place until it is executed. Returns whether it
+    /// only waits.
     @inline(__always)
     mutating func take(
         _ place: Range<Int>,
@@ -36,11 +35,12 @@ extension Hub {
         return false
     }
 
-    /// So many keys lie in a processor's cache, most likely, and needn't be fetched.
+    /// So many keys are probably in the processor's cache, and needn't be fetched.
     private static let cachedKeysMax = 1_024
 
-    /// Executes what waits. Returns false where the turn has done enough before all of it was executed: then
-    /// `requests.takeLeftOver` says where the rest begins, and nothing behind it may be executed.
+    /// Executes the waiting publishes. Returns false if the turn has done enough before all of them were
+    /// executed. Then `requests.takeLeftOver` says where the rest begins, and no line after that may be
+    /// executed.
     @discardableResult
     @inline(__always)
     mutating func finishLines(in bytes: Span<UInt8>) -> Bool {
@@ -48,12 +48,12 @@ extension Hub {
         return requests.group.leftOver == nil
     }
 
-    /// All that was done since the start, in observers told. A visit in the pattern tree costs two.
+    /// All work since the start, in observers told. A visit in the pattern tree counts as two.
     @inline(__always) var effort: UInt64 {
         insight.effort &+ 2 &* matching.visits &+ delivery.judge.steps
     }
 
-    /// Whether others are to have their turn before more is done for anybody.
+    /// Whether others should have their turn before more is done for anybody.
     @inline(__always) var hasDoneEnough: Bool { effort > requests.effortEnd }
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
@@ -66,9 +66,8 @@ extension Hub {
         requests.putBack(&publishes)
     }
 
-    /// Reads what the publishes will need. None of these reads needs another's result, so
-    /// their waits for memory pass together. What was read is added up and kept, or the
-    /// compiler would leave the reading out.
+    /// Reads what the publishes will need. None of these reads needs another's result, so their waits for
+    /// memory overlap. The sum is kept, or the compiler would leave the reads out.
     private mutating func fetchWaiting() {
         var sum: UInt64 = 0
         for index in 0..<requests.group.count { sum &+= keyspace.touch(requests.group[index].hash) }
@@ -110,7 +109,7 @@ extension Hub {
         end(session)
     }
 
-    /// A line that is not plain, or not a request at all.
+    /// Executes a line that isn't plain, or refuses it if it is no request.
     private mutating func executeUnusual(_ line: inout MutableSpan<UInt8>, from session: SessionHandle) {
         var request = Request()
         do throws(Refusal) {
@@ -136,7 +135,7 @@ extension Hub {
 
     // MARK: Requests that were put off
 
-    /// Goes on with them, each for a slice, while the turn has time.
+    /// Goes on with each of them for a slice, while the turn has time.
     mutating func goOnWithWalks() {
         requests.forgetAbandoned(&keyspace, &insight)
         var first: Walk?
@@ -159,7 +158,7 @@ extension Hub {
         let line = walk.line
         execute(walk.request, line.span, from: session)
         requests.endExecuting()
-        // Where it was refused after all, nobody has taken what it owed.
+        // If it was refused after all, nobody has taken what it owed.
         requests.abandonSnapshot(of: walk)
     }
 }

@@ -47,7 +47,7 @@ struct Hub: ~Copyable {
         Placement.place(session, groups, &access, supervision, &keyspace, &sessions)
     }
 
-    /// Greets a new client; the first thing it is ever sent.
+    /// Greets a new client with its first line.
     mutating func greet(_ session: SessionHandle) {
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendHello(
@@ -129,7 +129,7 @@ struct Hub: ~Copyable {
         sessions.remove(session, &keyspace)
     }
 
-    /// Tells the turn's traces. What is told is sent in the same turn.
+    /// Sends the turn's traces. Their lines leave in the same turn.
     mutating func tellTraces() {
         var telling = TraceTelling()
         var line = delivery.takeLine()
@@ -143,8 +143,8 @@ struct Hub: ~Copyable {
         insight.endTelling(&deadlines)
     }
 
-    /// Tells tracers that there was no room for some of what they trace; not all in one turn, if they are very
-    /// many.
+    /// Tells tracers that there was no room for some traces. If there are very many gaps, the rest is left
+    /// for the next turn.
     mutating func tellGaps(until effortEnd: UInt64 = .max) {
         while effort <= effortEnd, let (gap, subscription) = insight.takeGap() {
             tellOrQueue(gap, to: subscription)
@@ -153,10 +153,10 @@ struct Hub: ~Copyable {
         insight.forgetToldGaps()
     }
 
-    /// What telling one gap costs, in observers told.
+    /// What it costs to tell one gap, in observers told.
     private static let stepsPerGap = 16
 
-    /// The turn is over: what was shared by its events is not needed any more.
+    /// Ends the turn. What its events shared isn't needed any more.
     mutating func endTurn() {
         delivery.endTurn()
         durability.endTurn()

@@ -1,11 +1,11 @@
-// What becomes of a call, noted for those who trace it: when it is asked, and when it is over.
+// Notes what happens to a call, for those who trace it: when it is sent to its server, and when it is over.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// Notes calls.
 enum CallTrace {
-    /// Notes what has become of a call by now.
+    /// Notes what has happened to a call.
     static func note(
         _ call: Call,
         _ outcome: CallOutcome,

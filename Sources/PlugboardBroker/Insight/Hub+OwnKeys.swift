@@ -1,11 +1,11 @@
-// When the broker's own keys are made, looked at and gone: see `OwnKey`. They are written like any other key, but
-// by the broker alone, and nothing remembers that.
+// When the broker's own keys are made, updated and removed; see `OwnKey`. They are written like other keys,
+// but only by the broker, and the history leaves them out.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Makes sure that the own keys that match a pattern are there and say how it is now.
+    /// Makes the own keys that match a pattern, or brings them up to date.
     mutating func refreshOwnState(matching pattern: Span<UInt8>) {
         guard pattern.starts(with: OwnKey.prefix) else { return }
         let now = deadlines.now
@@ -14,7 +14,7 @@ extension Hub {
         if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
 
-    /// Tells who looks after the broker of trouble with the journal, before the next round.
+    /// Warns of a problem with the journal, before the next round.
     mutating func warn(storage message: String) {
         insight.warn(storage: message, revision: revision, at: deadlines.timeOfDay)
         guard insight.isWatched else { return }
@@ -22,8 +22,8 @@ extension Hub {
         if isObserved(.warnings) { refresh(.warnings, deadlines.now) }
     }
 
-    /// Looks round: what is observed is written anew where it changed, what isn't goes. Where the
-    /// revision of that could not be kept, nothing is.
+    /// A round: updates own keys that are observed, and removes the others. If there is no room to record the
+    /// revision, it does nothing.
     mutating func lookRound() {
         let now = deadlines.now
         guard durability.hasOwnRoom else {
@@ -44,7 +44,7 @@ extension Hub {
         if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
     }
 
-    /// A client came, or took a name.
+    /// A client has connected, or has taken a name.
     mutating func noteOwn(_ session: SessionHandle) {
         guard insight.isWatched else { return }
         insight.beginWrites()
@@ -64,7 +64,7 @@ extension Hub {
 
     private mutating func look(at key: OwnKey, _ now: UInt64) {
         if isObserved(key) { return refresh(key, now) }
-        // It goes without a word.
+        // Without an event, because nobody observes it.
         let text = key.text(sessions)
         guard let observable = keyspace.find(text.bytes), keyspace[observable].hasValue else { return }
         keyspace.removeValue(of: observable, cause: .none, writer: insight.author)
@@ -75,7 +75,7 @@ extension Hub {
         key.isObserved(&keyspace, &matching, sessions, isSelective: isSelective)
     }
 
-    /// Writes how it is now, unless that is what the key says already.
+    /// Writes the present value, unless the key has it already.
     private mutating func refresh(_ key: OwnKey, _ now: UInt64) {
         var value = ByteBuffer()
         key.append(now, &insight, keyspace, matching, sessions, &calls, to: &value)
@@ -92,7 +92,7 @@ extension Hub {
         durability.pass(revision)
     }
 
-    /// Writes one of the broker's own keys: nothing remembers that.
+    /// Writes one of the broker's own keys. The history leaves that out.
     private mutating func writeOwn(_ observable: ObservableHandle, _ value: Span<UInt8>) {
         let author = insight.author
         if insight.isTracing { noteTrace(.publish, nil, observable, to: value, by: author, .none) }

@@ -135,13 +135,13 @@ struct Insight: ~Copyable {
     /// Drops a write for a tracer, because this turn tells too much already.
     mutating func drop(_ index: Int, ofTracer tracer: Int) { tracing.drop(index, ofTracer: tracer) }
 
-    /// Finds those whom a note of the turn concerns, for `tracing.found`.
+    /// Finds the tracers that want a note of the turn, for `tracing.found`.
     mutating func findTracers(ofNote place: Int, _ sessions: borrowing SessionTable) {
         let visits = tracing.find(ofNote: place, sessions)
         steps &+= UInt64(visits * Self.stepsPerTracer)
     }
 
-    /// Finds those whom a key concerns.
+    /// Finds the tracers that want a key.
     private mutating func findTracers(of key: Span<UInt8>, _ sessions: borrowing SessionTable) {
         let visits = tracing.find(key, sessions)
         steps &+= UInt64(visits * Self.stepsPerTracer)
@@ -156,7 +156,7 @@ struct Insight: ~Copyable {
     /// Forgets the tracers whose gaps were taken.
     mutating func forgetToldGaps() { tracing.forgetToldGaps() }
 
-    /// All was told. Those who have had enough rest.
+    /// All traces were sent. Tracers that have had enough rest from now on.
     mutating func endTelling(_ deadlines: inout Deadlines) {
         for number in tracing.limited {
             guard let end = tracing.restEnd(ofTracer: number) else { continue }

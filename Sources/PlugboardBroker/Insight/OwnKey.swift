@@ -1,6 +1,6 @@
-// The broker's own keys: made when somebody subscribes to them or asks, looked at once a second while they are
-// observed, gone when they are not. The hub writes them like any other key; the history leaves them out, or they
-// would push others from it.
+// The broker's own keys. They are made when somebody subscribes to them or asks for one, updated once a
+// second while they are observed, and gone otherwise. The hub writes them like other keys. The history leaves
+// them out, because they would push other writes out of it.
 
 import PlugboardMemory
 import PlugboardWire
@@ -8,7 +8,7 @@ import PlugboardWire
 /// One of the broker's own keys.
 enum OwnKey {
     case stats, warnings, services
-    /// A client's, which need not have a value.
+    /// A client's key, which need not have a value.
     case client(SessionHandle)
 
     static var prefix: Span<UInt8> {
@@ -27,7 +27,7 @@ enum OwnKey {
         where Pattern.matches(pattern, key.text(sessions).bytes) {
             all.append(key)
         }
-        // Nobody's key is looked at for a pattern that can match none.
+        // A pattern that can't match keys of clients costs nothing here.
         let literal = Pattern.literalPrefix(pattern)
         let shorter = min(literal.count, clients.count)
         guard literal[..<shorter].isEqual(to: clients[..<shorter]) else { return all }
@@ -53,7 +53,7 @@ enum OwnKey {
         return text
     }
 
-    /// Adds what it says now; nothing where it stays as it is.
+    /// Appends its present value, or nothing if it stays as it is.
     func append(
         _ now: UInt64,
         _ insight: inout Insight,
@@ -91,7 +91,7 @@ enum OwnKey {
         return !matching.found.isEmpty
     }
 
-    /// Whether somebody waits for such a key by its name, there or not.
+    /// Whether somebody observes such a key by its exact name, whether it exists or not.
     static func hasExactObserver(_ keyspace: borrowing Keyspace) -> Bool {
         var next = keyspace.first(from: prefix)
         while let observable = next, keyspace[observable].key.starts(with: prefix) {

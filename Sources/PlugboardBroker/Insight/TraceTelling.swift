@@ -1,12 +1,12 @@
-// Tells the turn's traces to those whom they concern, one line after the other: it finds out what is told next,
-// and the hub tells it. Lives while that goes on.
+// Goes through the turn's traces, line by line: finds out what is sent next, and to which tracer. The hub
+// sends it. Exists only meanwhile.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What a tracer is told.
+/// What a tracer is sent.
 enum TraceNews {
-    /// There was no room for some of what it traces.
+    /// There was no room for some traces.
     case gap(Gap)
     /// The line that was made, and its revision.
     case line(UInt64)
@@ -14,16 +14,16 @@ enum TraceNews {
 
 /// The way through the notes of a turn.
 struct TraceTelling {
-    /// So many bytes of a trace are made while one observer is told an event.
+    /// How many bytes of a trace are made in the time that it takes to tell one observer.
     private static let bytesPerStep = 128
 
-    /// The note, and the next of those whom it concerns.
+    /// The present note, and the next tracer that wants it.
     private var place = -1
     private var next = 0
     private var bytesLeft = Tracing.bytesMax
 
-    /// What is told next, and to whom; nil when that was all. `line` gets the line. Past so many bytes a line is
-    /// only counted.
+    /// What is sent next, and to which tracer; nil at the end. `line` gets the line. After too many bytes,
+    /// lines are dropped and counted.
     mutating func next(
         _ insight: inout Insight,
         _ matching: borrowing Matching,
@@ -51,7 +51,7 @@ struct TraceTelling {
         return nil
     }
 
-    /// Goes on to the next whom a note concerns. Returns false behind the last.
+    /// Goes on to the next tracer that wants the note. Returns false after the last.
     private mutating func findTracer(_ insight: inout Insight, _ sessions: borrowing SessionTable) -> Bool {
         while place < 0 || next >= insight.tracing.found.count {
             place += 1

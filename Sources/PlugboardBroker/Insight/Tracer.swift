@@ -7,7 +7,7 @@ import PlugboardWire
 struct Tracer {
     /// `.none` if the number is free.
     let subscription: SubscriptionHandle
-    /// Whose that is.
+    /// The session of the subscription.
     let session: SessionHandle
     let patterns: [[UInt8]]
     /// The places of the patterns in the tree.

@@ -129,7 +129,7 @@ struct Tracing: ~Copyable {
     /// The numbers of tracers with a limit.
     var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0].limit != nil } }
 
-    /// Finds those whom a key concerns and who may see it, each once. Returns what that has cost, in visits.
+    /// Finds the tracers that want a key and may see it, each once. Returns the cost in visits.
     mutating func find(_ key: Span<UInt8>, _ sessions: borrowing SessionTable) -> Int {
         found.removeAll()
         searches += 1
@@ -157,8 +157,8 @@ struct Tracing: ~Copyable {
         return find(records[place].key.bytes(of: text.bytes), sessions)
     }
 
-    /// Whether to note a write to this key: a tracer wants it, and there is room. Without room, tracers count
-    /// it as dropped. Those whom it concerns were found just before.
+    /// Whether to note a write to the key that was just searched for: a tracer wants it, and there is room.
+    /// Without room, it is dropped for those tracers.
     mutating func takes(revision: UInt64) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
@@ -267,7 +267,7 @@ struct Tracing: ~Copyable {
     /// The revision of a write.
     func revision(_ index: Int) -> UInt64 { records[index].revision }
 
-    /// Adds the line about a write, without the members before the key.
+    /// Appends the line about a write, without the members before the key.
     func appendLine(_ index: Int, isLast: Bool, to buffer: inout ByteBuffer) {
         let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))

@@ -1,9 +1,9 @@
-// What becomes of a write, noted for those who trace it, before it is told.
+// Notes what happens to a write, for those who trace it, before observers are told.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A write that is traced, without its key and its writer.
+/// A traced write, without its key and its writer.
 struct TracedWrite {
     let operation: Operation
     let reason: EventReason?
@@ -13,10 +13,10 @@ struct TracedWrite {
 
 /// Notes writes.
 enum WriteTrace {
-    /// What finding out what becomes of an event for one observer costs, in observers told.
+    /// What it costs to find the outcome of an event for one observer, in observers told.
     private static let stepsPerOutcome = 64
 
-    /// Notes a write of a key, and what becomes of it for each observer.
+    /// Notes a write of a key, and its outcome for each observer.
     static func note(
         _ write: TracedWrite,
         _ observable: ObservableHandle,

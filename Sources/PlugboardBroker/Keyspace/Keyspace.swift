@@ -55,7 +55,7 @@ struct Keyspace: ~Copyable {
     /// How many keys are known, with a value or without.
     var count: Int { observables.count }
 
-    /// Gives back memory, as `ObservableTable` does.
+    /// Gives memory back, as `ObservableTable` does.
     mutating func shrink(visits: Int) -> Bool {
         lifetimes.shrink(visits: visits) && observables.shrink(visits: visits)
     }

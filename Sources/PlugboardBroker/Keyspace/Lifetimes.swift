@@ -26,9 +26,9 @@ struct Bond: BitwiseCopyable {
 struct Lifetimes: ~Copyable {
     /// Each stands at its slot.
     private var bonds = Slab<Bond>()
-    /// What connections leave behind, those that live and those that have ended.
+    /// What connections leave behind, open ones and ended ones.
     var legacies = Slab<Legacy>()
-    /// Of connections that have ended, whose keys are still to be deleted: a queue.
+    /// The queue of ended connections whose keys are still to be deleted.
     private var firstEnded: LegacyHandle?
     private var lastEnded: LegacyHandle?
     /// There is a deadline for deleting more of these keys.
@@ -162,7 +162,7 @@ extension Lifetimes {
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
     }
 
-    /// How many keys are bound to a time.
+    /// How many keys have a deadline.
     var timedCount: Int {
         var count = 0
         bonds.forEach { if bonds[$0].ticket != .none { count += 1 } }

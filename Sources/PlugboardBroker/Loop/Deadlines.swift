@@ -192,7 +192,7 @@ extension Deadlines {
         slots.contains(ticket.slot) ? slots[ticket.slot].deadline : nil
     }
 
-    /// All that is still to be done.
+    /// All deadlines.
     var all: [Deadline] { heap.all.map { slots[$0.slot].deadline } }
 
     /// The earliest deadline is first, and slots and entries agree.

@@ -6,7 +6,8 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// Half lines that are read on in a turn, and the bytes of them: about a millisecond each.
+    /// How many half lines are read on in a turn. These, and the bytes of a turn, take about a millisecond
+    /// each.
     static var slowReadsPerTurn: Int { 192 }
 
     /// A read of more than this is bulky.

@@ -14,9 +14,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var journalToken: UInt64 { UInt64.max - 2 }
     private static var policyToken: UInt64 { UInt64.max - 3 }
     static var acceptsPerTurn: Int { 16 }
-    /// So many connections are read in a turn: a few milliseconds, for which others wait.
+    /// How many connections are read in a turn. This takes a few milliseconds, for which others wait.
     static var readsPerTurn: Int { 256 }
-    /// And so many bytes.
+    /// How many bytes are read in a turn.
     static var readBytesPerTurn: UInt64 { 1_048_576 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }

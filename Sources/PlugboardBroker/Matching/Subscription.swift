@@ -93,15 +93,15 @@ struct Subscription: ~Copyable {
         backlog?.isFree(keyHash) ?? true
     }
 
-    /// How an event comes to it now. Writes go by this, and `explain` and `trace` ask it.
+    /// How an event reaches it now. Writes follow this, and `explain` and `trace` ask it.
     func way(of event: Event, _ keyHash: UInt64, isBehind: Bool) -> EventWay {
         !isBehind && isFree(keyHash) ? .direct : owedWay(of: event)
     }
 
-    /// How an event comes to it that has to wait.
+    /// How an event that has to wait reaches it.
     func owedWay(of event: Event) -> EventWay { event != .emit && delivery == .latest ? .key : .line }
 
-    /// How far it is. `isBehind`: its client is.
+    /// Its state as replies show it. `isBehind` says whether its client is behind.
     func state(isBehind: Bool) -> ObserverState {
         if backlog?.isPaused == true { return .paused }
         return backlog?.isEmpty == false || isBehind ? .lagging : .live
@@ -135,7 +135,7 @@ struct Subscription: ~Copyable {
             }
     }
 
-    /// Its entry in the observers of a key was moved.
+    /// Its entry among the observers of a key has moved.
     mutating func noteMoved(in observable: ObservableHandle, to index: Int) {
         for place in keys.indices where keys[place].observable == observable {
             keys[place].index = Int32(index)
@@ -190,12 +190,12 @@ struct PatternPlace {
     var index: Int32
 }
 
-/// How an event comes to an observer.
+/// How an event reaches an observer.
 enum EventWay {
     /// At once.
     case direct
-    /// Later, as the newest of its key.
+    /// Later, folded to the newest of its key.
     case key
-    /// Later, in a line of its own.
+    /// Later, as a line of its own.
     case line
 }

@@ -1,4 +1,4 @@
-// An observer of an earlier phase says that it has done its part.
+// An observer of an earlier phase has handled an event.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,5 +1,5 @@
-// Calls: asked by one client, to be answered by another. A call that nobody serves waits for the plugin that is to
-// serve it: so nobody has to know whether that is just being started.
+// Calls: made by one client, to be answered by another. A call that nobody serves waits for the plugin that
+// declares its key. So callers don't have to know whether the plugin is just starting.
 
 import PlugboardMemory
 import PlugboardWire
@@ -62,14 +62,14 @@ enum AskServer {
             to: server,
             &sessions
         )
-        // A plugin that is asked something isn't idle.
+        // A plugin that gets a call isn't idle.
         sessions[server].clearance?.plugin?.demand?.quietSince = now
         let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
         call.deadline = deadlines.add(at: time, .call(call.number))
         return call
     }
 
-    /// Adds the event of a call.
+    /// Appends the event of a call.
     private static func append(
         _ call: Call,
         _ asked: AskedRequest,
@@ -88,7 +88,7 @@ enum AskServer {
         )
     }
 
-    /// A call goes to who serves it.
+    /// A call is sent to the client of a service.
     private static func ask(
         _ service: Service,
         _ call: Call,
@@ -137,7 +137,7 @@ enum AskServer {
         CallTrace.note(call, .held, at: deadlines.now, &insight, &keyspace, &sessions)
     }
 
-    /// Somebody serves more than before: what waited for that is asked.
+    /// Somebody serves more keys than before. Sends the held calls of these keys.
     static func askHeld(
         _ calls: inout Calls,
         _ keyspace: inout Keyspace,

@@ -1,6 +1,6 @@
-// Writes, single ones and batches. Each is checked whole before anything changes; then observers are
-// told, then the value is kept, then the writer is answered, so that a reply with a
-// revision means that everything up to it lies before it in the writer's own outbox.
+// Single writes and batches. Each is checked completely before anything changes. Then the observers are told,
+// the value is kept, and the writer gets its reply. So every event up to a reply's revision is before it in
+// the writer's own outbox.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -16,8 +16,8 @@ extension Hub {
         replyWritten(asked)
     }
 
-    /// Makes a publish, as nearly all writes are, with what is known of it: the key's hash, and who
-    /// publishes. `write` would do the same in more steps.
+    /// Makes a publish, like nearly all writes. Its key's hash and its author are known already. `write`
+    /// would do the same in more steps.
     @inline(always)
     mutating func publish(
         _ request: Request,
@@ -44,7 +44,7 @@ extension Hub {
         }
     }
 
-    /// Makes a write that fits the state, or throws having changed nothing.
+    /// Makes a write that fits the state, or throws and changes nothing.
     mutating func make(_ planned: PlannedWrite, _ asked: AskedRequest, reason: EventReason?) throws(Refusal) {
         let request = asked.request
         if request.operation.combines { try combine(planned, asked) }
@@ -54,7 +54,7 @@ extension Hub {
                 do throws(Refusal) {
                     try makeRoom(for: bytes, asked.key)
                 } catch {
-                    // What is deleted makes room, so that it may take some that is kept back.
+                    // A delete makes room, so it may use some of the room that is kept back.
                     guard request.operation == .delete, durability.hasOwnRoom else { throw error }
                 }
             }
@@ -66,7 +66,7 @@ extension Hub {
         commit(planned, asked, value: value, reason)
     }
 
-    /// Why a write would be refused; nil where it would not. What a patch or a sum comes to is left in
+    /// Why a write would be refused; nil if it wouldn't. Leaves the result of a patch or a sum in
     /// `requests.merged`.
     mutating func refusal(of write: AskedRequest) -> Refusal? {
         do throws(Refusal) {
@@ -100,7 +100,7 @@ extension Hub {
         replyWritten(asked)
     }
 
-    /// An observable that an earlier write of the batch made or let go of is looked up anew.
+    /// Looks the key up again, because an earlier write of the batch may have made or removed its observable.
     private mutating func commitWrite(at index: Int, _ write: AskedRequest) {
         let hash = requests.batch.writes[index].hash
         let planned = PlannedWrite(hash: hash, observable: keyspace.find(write.key, hash: hash))
@@ -110,14 +110,14 @@ extension Hub {
         commit(planned, write, value: value, nil)
     }
 
-    /// Checks a write against the state, changing nothing.
+    /// Checks a write against the state, and changes nothing.
     @inline(never)
     mutating func plan(_ asked: AskedRequest) throws(Refusal) -> PlannedWrite {
         try WriteCheck.plan(asked, &keyspace, matching, sessions, access, supervision)
     }
 
-    /// The same for a publish. Of nearly all there is nothing to be checked but whether their key is known, and
-    /// that is not to cost more than that.
+    /// The same for a publish. For nearly all of them, only the key has to be looked up, so they should cost
+    /// no more.
     @inline(always)
     private mutating func plan(
         _ request: Request,
@@ -140,7 +140,7 @@ extension Hub {
         try WriteCheck.combine(planned, asked, &requests, keyspace, sessions[asked.session], access)
     }
 
-    /// Makes a checked write real. `value` is what the key gets, or what is emitted.
+    /// Makes a checked write. `value` is the key's new value, or what is emitted.
     private mutating func commit(
         _ planned: PlannedWrite,
         _ asked: AskedRequest,
@@ -211,7 +211,7 @@ extension Hub {
         }
     }
 
-    /// Deletes the value of a key under the present revision.
+    /// Deletes the value of a key at the current revision.
     mutating func delete(
         _ observable: ObservableHandle,
         by author: AuthorHandle,
@@ -259,14 +259,14 @@ extension Hub {
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
     }
 
-    /// Makes the observable of a key that nobody has named yet, if a pattern matches it: then
-    /// somebody is told, and the history remembers.
+    /// Makes the observable of a key that has none, if a pattern matches the key. Then somebody gets the
+    /// emit, and the history remembers it.
     private mutating func observableToEmit(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
         matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
         return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
 
-    /// Remembers a write that was just made.
+    /// Remembers the write that was just made.
     @inline(always)
     private mutating func note(
         _ operation: Operation,
@@ -304,7 +304,7 @@ extension Hub {
         )
     }
 
-    /// Makes sure that a write of a key can be kept, or refuses it. The broker's own keys are not kept.
+    /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.
     @inline(never)
     private mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>) throws(Refusal) {
         if Key.isReserved(key) { return }
@@ -313,8 +313,8 @@ extension Hub {
 
     // MARK: Recording
 
-    /// Records a write that was just made; a delete has no value. The broker's own keys are not recorded, only that
-    /// they took a revision.
+    /// Records a write that was just made. A delete has no value. Of the broker's own keys, only the revision
+    /// is recorded.
     @inline(__always)
     private mutating func record(
         _ observable: ObservableHandle,
@@ -342,7 +342,7 @@ extension Hub {
         if request.has(.timeToLive) { commit.expires = deadlines.timeOfDay + request.timeToLive }
     }
 
-    /// Answers a write, once the disk has it where that was asked for.
+    /// Replies to a write: when it is on disk if it is durable, and otherwise now.
     private mutating func replyWritten(_ asked: AskedRequest) {
         let (request, session) = (asked.request, asked.session)
         let sum = request.operation == .add ? requests.sum.bytes(of: requests.merged.bytes).kept : Span()

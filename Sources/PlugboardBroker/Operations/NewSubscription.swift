@@ -1,14 +1,15 @@
-// A subscription comes and goes: its name, what it observes, its replies. What it is told is the operation's.
+// How a subscription comes and goes: its name, what it observes, its replies. What it is sent is up to the
+// operation.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Enters subscriptions.
+/// Makes and ends subscriptions.
 enum NewSubscription {
-    /// What a pattern costs that comes, in observers that are told an event meanwhile.
+    /// What each pattern of a new subscription costs, in observers told.
     private static let stepsPerPattern = 256
 
-    /// The JSON of the sub that was asked for, or of the smallest free one.
+    /// The `sub` of the request as JSON, or else the smallest free number.
     static func chooseSub(
         _ asked: AskedRequest,
         patterns count: Int,
@@ -50,7 +51,8 @@ enum NewSubscription {
         }
     }
 
-    /// Makes a subscription that observes what is wanted, or none where keys would visit too many nodes.
+    /// Makes a subscription that observes its patterns. If keys would then visit too many nodes, makes none
+    /// and throws.
     static func begin(
         _ sub: borrowing ByteBuffer,
         _ wanted: [ByteRange],
@@ -86,9 +88,9 @@ enum NewSubscription {
     private static let tooManySteps =
         "with these patterns, finding who observes a key could take more than \(Limits.patternStepsMax) steps"
 
-    /// Answers what a new subscription is called, from which revision on it is told, and where it
-    /// asked for what it missed, whether that follows. A client that is behind is answered later, and told nothing
-    /// of this subscription before.
+    /// Replies with the name of a new subscription, the revision from which on it gets events, and whether
+    /// what it missed follows, if it asked for that. A client that is behind gets the reply later, and no
+    /// event of this subscription before it.
     static func reply(
         _ subscription: SubscriptionHandle,
         _ asked: AskedRequest,
@@ -117,7 +119,7 @@ enum NewSubscription {
         emits?.append(to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append("}\n")
     }
-    /// Answers that a subscription has ended.
+    /// Replies that a subscription has ended.
     static func replyEnded(
         _ asked: AskedRequest,
         _ sessions: inout SessionTable,

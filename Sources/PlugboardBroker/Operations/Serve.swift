@@ -57,7 +57,7 @@ enum Serve {
         Duties.noteEnd(for: service.session, &sessions, &delivery)
     }
 
-    /// Ends all that a client serves.
+    /// Ends all services of a client.
     static func endAll(
         of session: SessionHandle,
         _ calls: inout Calls,
@@ -69,7 +69,7 @@ enum Serve {
         }
     }
 
-    /// Ends what a client may not serve any more.
+    /// Ends the services of a client that aren't permitted any more.
     static func endForbidden(
         of session: SessionHandle,
         _ calls: inout Calls,

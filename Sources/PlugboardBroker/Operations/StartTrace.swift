@@ -1,5 +1,5 @@
-// A subscription to what the bus does: what becomes of each write and each call. A trace is told at the end of
-// the turn, when the observers have been sent theirs. The lines of a trace are no writes, so they cause none.
+// A subscription to what the bus does: what happens to each write and each call. Traces are sent at the end
+// of the turn, after the observers' lines. Their lines are no writes, so they cause no further traces.
 
 import PlugboardMemory
 import PlugboardWire
@@ -29,7 +29,7 @@ enum StartTrace {
         return subscription
     }
 
-    /// How many events a trace has in a time, if the request says so.
+    /// How many events a trace gets in a time, if the request limits that.
     private static func limit(_ request: Request, _ options: RequestOptions) -> TraceLimit? {
         guard request.has(.limit) || request.has(.every) else { return nil }
         return TraceLimit(

@@ -65,7 +65,7 @@ enum Subscribe {
     ) throws(Refusal) -> SubscriptionHandle {
         let (filter, beginning, session) = (start.filter, start.beginning, asked.session)
         let resumption = Resumption(asked, wanted, options)
-        // What it knew before is not known here: only what it missed will have been told.
+        // What the observer knew before isn't known here. It will only have been sent what it missed.
         if beginning.isResumed == true { filter?.unsentRevision = options.since }
         let subscription = try NewSubscription.begin(
             sub,
@@ -148,7 +148,7 @@ enum Subscribe {
         }
     }
 
-    /// Owes the newest of each key that an observer missed, deleted ones too; then `synced`.
+    /// Owes the newest write of each key that an observer missed, including deletes; then `synced`.
     private static func owe(
         _ missed: [History.Entry],
         to subscription: SubscriptionHandle,
@@ -173,8 +173,8 @@ enum Subscribe {
         }
     }
 
-    /// Owes the values of a snapshot, the oldest first, and among them the deletes of keys that are `gone`; then
-    /// `synced`. Owed like anything else, so one of any size takes no more room than the outbox.
+    /// Owes the values of a snapshot in the order of revisions, among them the deletes of keys that are
+    /// `gone`; then `synced`. So a snapshot of any size takes no more room than the outbox.
     private static func owe(
         _ snapshot: ValueSnapshot,
         gone: [History.Entry],

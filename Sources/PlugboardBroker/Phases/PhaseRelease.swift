@@ -1,12 +1,13 @@
-// What happens at the gate of a key when nobody is waited for there any more: who of the later phases may be told,
-// and who is waited for next.
+// What happens when the gate of a key waits for nobody any more: which observers of later phases are told,
+// and which ones have to acknowledge next.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// Lets keys through to later phases.
 enum PhaseRelease {
-    /// Lets a key through to the next phases, up to the next that acknowledges. Returns who may be told of it now.
+    /// Lets a key through to the next phases, up to the next one that acknowledges. Returns the subscriptions
+    /// that may be told now.
     static func advance(
         _ observable: ObservableHandle,
         _ gate: Gate,
@@ -23,7 +24,7 @@ enum PhaseRelease {
         let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
             .filter { matching[$0].phase > gate.phase }
         let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }
-        // Who isn't told of this write may still have to acknowledge one before it.
+        // An observer that isn't told of this write may still have to acknowledge an earlier one.
         let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
         let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
         phases.open(observable, &keyspace, &deadlines)
@@ -45,7 +46,7 @@ enum PhaseRelease {
         return free
     }
 
-    /// `,"unacked":[…]`: the names of the clients that are late, each once.
+    /// `,"unacked":[…]`: the names of late clients, each once.
     static func names(
         ofLateAt gate: Gate,
         _ keyspace: inout Keyspace,

@@ -36,10 +36,10 @@ struct Phases: ~Copyable {
         return Acknowledger(subscription: subscription, revision: last.revision)
     }
 
-    /// How long an observer may take before those of later phases are told all the same.
+    /// How long observers of a phase may take before later phases are told anyway.
     static let acknowledgementNanoseconds: UInt64 = 1_000_000_000
 
-    /// Waits for the observers of a phase, instead of for those of an earlier one.
+    /// Waits for the observers of a phase instead of those of an earlier one.
     mutating func close(
         _ observable: ObservableHandle,
         revision: UInt64,
@@ -47,13 +47,13 @@ struct Phases: ~Copyable {
         _ keyspace: inout Keyspace,
         _ deadlines: inout Deadlines
     ) {
-        // Who writes on and on does not put off the end of the wait.
+        // Further writes don't put off the end of the wait.
         let end = gates[observable]?.end ?? deadlines.now + Self.acknowledgementNanoseconds
         open(observable, &keyspace, &deadlines)
         close(observable, revision: revision, barrier, until: end, &keyspace, &deadlines)
     }
 
-    /// Waits until `end` at the latest. The key has no gate.
+    /// Waits until `end` at the latest. The key must have no gate.
     mutating func close(
         _ observable: ObservableHandle,
         revision: UInt64,

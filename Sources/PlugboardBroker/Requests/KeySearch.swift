@@ -23,7 +23,7 @@ struct KeySearch {
         last = after
     }
 
-    /// Looks at keys, as long as there are `visits` left. Returns whether it is done.
+    /// Looks at keys while `visits` are left. Returns whether it is done.
     mutating func goOn(
         _ keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
@@ -67,7 +67,7 @@ struct KeySearch {
         return expired
     }
 
-    /// What was found, is still there, and may still be seen.
+    /// The found keys that still have a value and may still be seen.
     func present(in keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines) -> [ObservableHandle] {
         found.filter {
             keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace)

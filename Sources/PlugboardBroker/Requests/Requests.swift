@@ -30,7 +30,7 @@ struct Requests: ~Copyable {
     private var walks: [Walk] = []
     /// Keys that a search has passed by because their time is over, to be ended at once.
     private var expired: [ObservableHandle] = []
-    /// The request that was put off and is executed now.
+    /// The request that was put off and is being executed now.
     private(set) var finished: Walk?
     /// Only tests change it.
     private(set) var visitsMax = visitsPerSlice
@@ -258,7 +258,7 @@ struct Requests: ~Copyable {
     /// The next key that a search has passed by because its time is over.
     mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
 
-    /// The request whose turn it is.
+    /// The next request.
     mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }
 
     /// A request has had its turn, and waits for the next.

@@ -76,7 +76,7 @@ final class ValueSnapshot {
     /// What it passed by since that was taken last, because its time is over.
     func takeExpired() -> [ObservableHandle] { search.takeExpired() }
 
-    /// The broker's own values among those that were found, as they are now.
+    /// The found values among the broker's own, as they are now.
     func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
         var wanted: [ObservableHandle] = []
         for key in ownKeys
@@ -113,7 +113,7 @@ final class ValueSnapshot {
         seen = keyspace.history.count
     }
 
-    /// Finds keys, and puts them in order. Returns whether all were found.
+    /// Finds keys, and sorts them. Returns whether all were found.
     private func find(
         _ keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
