@@ -4,6 +4,8 @@
 // Why the raw memory is safe: 0 ≤ length ≤ capacity always holds. The first `length` elements were
 // written. Every index is checked. The type can't be copied, so the memory has one owner. A span of it
 // can't outlive a borrow of the list.
+//
+// What runs at each access is transparent, as in `Slab`.
 
 #if canImport(Darwin)
     import Darwin
@@ -60,23 +62,23 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         unsafe free(base)
     }
 
-    @inlinable public var count: Int { Int(length) }
-    @inlinable public var isEmpty: Bool { length == 0 }
-    @inlinable public var indices: Range<Int> { 0..<count }
+    @_transparent public var count: Int { Int(length) }
+    @_transparent public var isEmpty: Bool { length == 0 }
+    @_transparent public var indices: Range<Int> { 0..<count }
 
-    @inlinable public var first: Element? { isEmpty ? nil : self[0] }
-    @inlinable public var last: Element? { isEmpty ? nil : self[count &- 1] }
+    @_transparent public var first: Element? { isEmpty ? nil : self[0] }
+    @_transparent public var last: Element? { isEmpty ? nil : self[count &- 1] }
 
     @inlinable
     public subscript(index: Int) -> Element {
-        @inline(__always)
+        @_transparent
         unsafeAddress { unsafe UnsafePointer(place(of: index)) }
-        @inline(__always)
+        @_transparent
         unsafeMutableAddress { unsafe place(of: index) }
     }
 
-    @inlinable
-    @inline(__always)
+    @_transparent
+    @usableFromInline
     func place(of index: Int) -> UnsafeMutablePointer<Element> {
         guard let base = unsafe base, index >= 0, index < count else { outOfBounds(index) }
         return unsafe base + index
@@ -110,7 +112,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         }
     }
 
-    @inlinable
+    @_transparent
     public mutating func append(_ element: Element) {
         if length == capacity { grow() }
         unsafe base?.advanced(by: count).initialize(to: element)

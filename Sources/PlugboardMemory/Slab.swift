@@ -8,6 +8,8 @@
 // A block whose slots are all free may be lent, to be given back: whatever it has afterwards is checked to be no
 // odd generation, and nothing else is read there before it is written again.
 // Moving elements copies their bytes, so none may have a weak reference: a tidy test looks for them.
+// What runs at each access is transparent, so that debug builds inline it, too: a call of generic code asks the
+// runtime for the types each time.
 
 #if canImport(Darwin)
     import Darwin
@@ -26,26 +28,27 @@ public struct Handle<Element: ~Copyable>: Hashable, Sendable, BitwiseCopyable {
 
     /// A handle from its `word`. The word must come from a real handle: the slab doesn't check that its
     /// generation is odd.
-    @inlinable
+    @_transparent
     public init(word: UInt64) {
         self.word = word
     }
 
-    @inlinable
+    @_transparent
+    @usableFromInline
     init(slot: UInt32, generation: UInt32) {
         word = UInt64(generation) << 32 | UInt64(slot)
     }
 
     /// A handle that no slab accepts.
-    @inlinable
+    @_transparent
     public static var none: Handle { Handle(word: 0) }
 
     /// The element's place in the slab. No two elements have the same slot at the same time.
-    @inlinable
+    @_transparent
     public var slot: UInt32 { UInt32(truncatingIfNeeded: word) }
 
     /// Odd in every handle that a slab made.
-    @inlinable var generation: UInt32 { UInt32(truncatingIfNeeded: word &>> 32) }
+    @_transparent @usableFromInline var generation: UInt32 { UInt32(truncatingIfNeeded: word &>> 32) }
 }
 
 /// Elements in one piece of memory, which may move when it grows. Only one thread uses it.
@@ -54,10 +57,13 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     /// The bytes before the element in its cell: the generation (4 bytes) and, in a free cell, the next
     /// free slot (4 bytes). In the element's place a free cell has the free slot before it (4 bytes), which
     /// means nothing in the first one.
-    @usableFromInline static var headerBytes: Int { max(8, MemoryLayout<Element>.alignment) }
-    @usableFromInline static var cellBytes: Int {
-        let alignment = max(8, MemoryLayout<Element>.alignment)
-        return (headerBytes &+ max(4, MemoryLayout<Element>.size) &+ alignment &- 1) & ~(alignment &- 1)
+    @_transparent @usableFromInline static var headerBytes: Int {
+        MemoryLayout<Element>.alignment > 8 ? MemoryLayout<Element>.alignment : 8
+    }
+    @_transparent @usableFromInline static var cellBytes: Int {
+        let alignment = MemoryLayout<Element>.alignment > 8 ? MemoryLayout<Element>.alignment : 8
+        let size = MemoryLayout<Element>.size > 4 ? MemoryLayout<Element>.size : 4
+        return (alignment &+ size &+ alignment &- 1) & ~(alignment &- 1)
     }
     /// The generation of a slot that is never used. It is even, so no handle that a slab made has it. It
     /// isn't 0, so it differs from `Handle.none`.
@@ -92,7 +98,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     }
 
     /// Whether `handle` names an element that is still there.
-    @inlinable
+    @_transparent
     public func contains(_ handle: Handle<Element>) -> Bool {
         handle.slot < used && generation(of: handle.slot) == handle.generation
     }
@@ -260,30 +266,30 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     /// `contains` first.
     @inlinable
     public subscript(handle: Handle<Element>) -> Element {
-        @inline(__always)
+        @_transparent
         unsafeAddress { unsafe UnsafePointer(address(of: handle)) }
-        @inline(__always)
+        @_transparent
         mutating unsafeMutableAddress { unsafe address(of: handle) }
     }
 
-    @inlinable
-    @inline(__always)
+    @_transparent
+    @usableFromInline
     func address(of handle: Handle<Element>) -> UnsafeMutablePointer<Element> {
         guard contains(handle) else { Slab.refuse() }
         return unsafe element(in: handle.slot)
     }
 
     /// The generation of a slot. The slot must be below `used`.
-    @inlinable
-    @inline(__always)
+    @_transparent
+    @usableFromInline
     func generation(of slot: UInt32) -> UInt32 { unsafe cell(slot).load(as: UInt32.self) }
 
-    @inlinable
-    @inline(__always)
+    @_transparent
+    @usableFromInline
     func cell(_ slot: UInt32) -> UnsafeMutableRawPointer { unsafe cells + Int(slot) &* Slab.cellBytes }
 
-    @inlinable
-    @inline(__always)
+    @_transparent
+    @usableFromInline
     func element(in slot: UInt32) -> UnsafeMutablePointer<Element> {
         unsafe (cell(slot) + Slab.headerBytes).assumingMemoryBound(to: Element.self)
     }

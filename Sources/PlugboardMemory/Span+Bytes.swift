@@ -164,9 +164,13 @@ extension StaticString {
     @inlinable
     @inline(__always)
     public var word: UInt64 {
+        let count = utf8CodeUnitCount
         var word: UInt64 = 0
-        for index in 0..<min(utf8CodeUnitCount, 8) {
-            word |= unsafe UInt64(utf8Start[index]) << UInt64(index * 8)
+        var index = 0
+        // Not over a range, because a debug build takes long for its iterator.
+        while index < 8, index < count {
+            word |= unsafe UInt64(utf8Start[index]) &<< UInt64(truncatingIfNeeded: index &* 8)
+            index &+= 1
         }
         return word
     }
