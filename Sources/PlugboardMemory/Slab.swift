@@ -97,6 +97,15 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         handle.slot < used && generation(of: handle.slot) == handle.generation
     }
 
+    /// The handle of the element in a slot; nil if there is none.
+    @inlinable
+    @inline(__always)
+    public func handle(inSlot slot: UInt32) -> Handle<Element>? {
+        guard slot < used else { return nil }
+        let generation = generation(of: slot)
+        return generation & 1 == 1 ? Handle(slot: slot, generation: generation) : nil
+    }
+
     /// Calls `body` with the handle of each element.
     public func forEach<Failure: Error>(_ body: (Handle<Element>) throws(Failure) -> Void) throws(Failure) {
         for slot in 1..<max(1, used) where generation(of: slot) & 1 == 1 {

@@ -50,8 +50,8 @@ struct KeyspaceTests {
             do throws(BrokenInvariant) {
                 var living = Living()
                 let deadlines = Deadlines()
-                try keyspace.checkInvariants(&living, deadlines, [])
-                try keyspace.checkAuthors(living, [author])
+                try KeyspaceInvariants.check(keyspace, &living, deadlines, [])
+                try KeyspaceInvariants.checkAuthors(keyspace, living, [author])
                 return nil
             } catch {
                 return error

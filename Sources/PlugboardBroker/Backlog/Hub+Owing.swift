@@ -345,7 +345,7 @@ extension Hub {
     }
 
     private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
-        if let observable { return keyspace[observable].hash }
+        if let observable { return keyspace.hash(of: observable) }
         return keyspace.hash(tail.keyPrefix)
     }
 

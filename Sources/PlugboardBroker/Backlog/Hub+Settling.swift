@@ -195,7 +195,7 @@ extension Hub {
         let isTold = sessions[session].outbox.own.count > before
         if isTold {
             backlog.noteTold(owed.revision)
-            noteWindow(of: subscription, keyspace[owed.observable].hash)
+            noteWindow(of: subscription, keyspace.hash(of: owed.observable))
         }
         forgetOwed(place, of: subscription)
         keyspace.removeIfUnneeded(owed.observable)

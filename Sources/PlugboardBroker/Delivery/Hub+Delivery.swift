@@ -16,7 +16,7 @@ extension Hub {
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
         if let known = keyspace[observable].isObserved(asOf: matching.generation) { return known }
         matching.rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-        return !keyspace[observable].observers.isEmpty
+        return keyspace[observable].hasObservers
     }
 
     /// Tells the observers of a key, if it has any, what becomes of it now. Call it before the value changes.
@@ -102,8 +102,9 @@ extension Hub {
         delivery.beginEvent()
         // Lent meanwhile: nobody else asks for the observers of a key while they are told of it.
         var observers = List<Recipient>()
-        swap(&observers, &keyspace[observable].observers)
-        defer { swap(&observers, &keyspace[observable].observers) }
+        let audience = keyspace[observable].audience
+        swap(&observers, &keyspace[audience].observers)
+        defer { swap(&observers, &keyspace[audience].observers) }
         insight.count(events: observers.count)
         var latest = LatestLine()
         let told = observers.span

@@ -126,7 +126,7 @@ extension Hub {
     private mutating func isObserved(own key: Span<UInt8>) -> Bool {
         if let observable = keyspace.find(key) {
             refreshObservers(of: observable)
-            return !keyspace[observable].observers.isEmpty
+            return keyspace[observable].hasObservers
         }
         matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
         return !matching.found.isEmpty
@@ -164,7 +164,7 @@ extension Hub {
     private func hasExactOwnObserver() -> Bool {
         var next = keyspace.first(from: OwnKey.prefix)
         while let observable = next, keyspace[observable].key.starts(with: OwnKey.prefix) {
-            if !keyspace[observable].exactObservers.isEmpty { return true }
+            if keyspace[observable].hasExactObservers { return true }
             next = keyspace.next(after: observable)
         }
         return false

@@ -18,20 +18,24 @@ struct Observable: ~Copyable {
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
-    /// Of the patterns when `observers` was true.
+    /// The generation of the patterns for which the list of observers is true.
     var observersGeneration: UInt64 = 0
     /// The links of `KeyOrder`, then the encoded piece of every event about the key, then room for a
     /// small value.
     private var memory: ByteBlock
     private let prefixCount: UInt16
     private let keyCount: UInt16
+    private var valueCount: UInt32 = 0
     /// In how many levels of `KeyOrder` it stands.
     let height: UInt8
     /// A token begins with `$`: only the broker writes it.
     let isReserved: Bool
     /// One of its observers acknowledges: they are told in phases.
     var hasAcknowledgers = false
-    private var valueCount: UInt32 = 0
+    /// The list of observers isn't empty.
+    var hasObservers = false
+    /// A subscription names this key exactly.
+    var hasExactObservers = false
     /// The value, where it doesn't fit beside its key.
     private var outside = ByteBlock()
     /// What deletes it by itself, and why the last write was made, where there is any of it.
@@ -39,13 +43,9 @@ struct Observable: ~Copyable {
     /// Who wrote the value; who deleted it, while that is owed to somebody; else `.none`. Kept by
     /// `ObservableTable`. Not an optional: that would take up eight bytes more.
     fileprivate var signedBy = AuthorHandle.none
-    /// All that match, patterns included; true as of `observersGeneration`.
-    var observers = List<Recipient>()
-
+    /// Who observes it; `.none` while nobody does. Kept by `ObservableTable`.
+    fileprivate(set) var audience = AudienceHandle.none
     var cause: WriteCause = .none
-    let hash: UInt64
-    /// The subscriptions that name this key exactly.
-    var exactObservers = List<SubscriptionHandle>()
     /// Subscriptions that are owed this key: they may have to be told that it is gone.
     var owedBy: Int32 = 0
     /// Where the subscription that was asked last has it among its `OwedKeys`: those that owe the
@@ -58,7 +58,7 @@ struct Observable: ~Copyable {
 
     /// The observable of a key, with room for a value of about `valueCount` bytes. `prefix` is the key as
     /// `EventEncoder.appendKeyPrefix` wrote it.
-    init(key: Span<UInt8>, prefix: Span<UInt8>, hash: UInt64, height: Int, valueCount: Int) {
+    init(key: Span<UInt8>, prefix: Span<UInt8>, height: Int, valueCount: Int) {
         let links = height * Self.linkBytes
         let start = links + prefix.count
         let isInPlace = valueCount > 0 && valueCount <= Self.inPlaceBytesMax
@@ -66,7 +66,6 @@ struct Observable: ~Copyable {
         memory.write(prefix, at: links)
         prefixCount = UInt16(prefix.count)
         keyCount = UInt16(key.count)
-        self.hash = hash
         self.height = UInt8(height)
         isReserved = Key.isReserved(key)
     }
@@ -112,13 +111,13 @@ struct Observable: ~Copyable {
     /// Whether anybody observes it; nil where the list is older than the patterns.
     @inline(__always)
     func isObserved(asOf generation: UInt64) -> Bool? {
-        observersGeneration == generation ? !observers.isEmpty : nil
+        observersGeneration == generation ? hasObservers : nil
     }
 
     /// Who wrote the value; who deleted it, while that is owed to somebody.
     @inline(__always) var writer: AuthorHandle? { signedBy == .none ? nil : signedBy }
     @inline(__always) var hasValue: Bool { revision != 0 }
-    @inline(__always) var isNeeded: Bool { hasValue || !exactObservers.isEmpty || owedBy > 0 }
+    @inline(__always) var isNeeded: Bool { hasValue || hasExactObservers || owedBy > 0 }
 
     /// The kept JSON; empty while there is none.
     @inline(__always) var value: Span<UInt8> {
@@ -156,9 +155,9 @@ struct Observable: ~Copyable {
     @inline(__always)
     func touch() -> UInt64 {
         let value = value
-        guard !value.isEmpty else { return hash &+ UInt64(generation) }
+        guard !value.isEmpty else { return UInt64(generation) }
         let ends = value[0] &+ value[value.count / 2] &+ value[value.count &- 1]
-        return hash &+ UInt64(generation) &+ UInt64(ends)
+        return UInt64(generation) &+ UInt64(ends)
     }
 
     /// What another value changes.
@@ -292,6 +291,23 @@ extension ObservableTable {
         if let author { authors.retain(author) }
         if let writer = self[observable].writer { authors.release(writer) }
         self[observable].signedBy = author ?? .none
+    }
+
+    /// The audience of a key, made if there is none.
+    mutating func makeAudience(of observable: ObservableHandle) -> AudienceHandle {
+        let audience = self[observable].audience
+        if audience != .none { return audience }
+        let made = audiences.insert(Audience())
+        self[observable].audience = made
+        return made
+    }
+
+    /// Removes the audience of a key if nobody is in it any more.
+    mutating func removeEmptyAudience(of observable: ObservableHandle) {
+        let audience = self[observable].audience
+        guard audience != .none, audiences[audience].isEmpty else { return }
+        _ = audiences.remove(audience)
+        self[observable].audience = .none
     }
 }
 

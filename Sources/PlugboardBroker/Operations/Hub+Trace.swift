@@ -43,7 +43,7 @@ extension Hub {
             return
         }
         refreshObservers(of: observable)
-        let observers = keyspace[observable].observers.all.map(\.subscription)
+        let observers = keyspace.subscriptions(to: observable)
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.noteMore() }
         insight.count(steps: listed.count * Self.stepsPerOutcome)

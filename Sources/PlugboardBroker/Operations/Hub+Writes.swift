@@ -247,7 +247,7 @@ extension Hub {
         }
         if insight.isTracing { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
         tellNews(.emit, of: observable, to: value, by: author, cause, reason)
-        if keyspace[observable].observers.isEmpty { return }
+        if !keyspace[observable].hasObservers { return }
         note(.emit, observable, author, cause)
         if let reason { keyspace.note(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }

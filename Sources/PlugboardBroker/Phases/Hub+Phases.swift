@@ -10,7 +10,7 @@ extension Hub {
 
     /// Tells the first phases at once, up to the first that acknowledges; owes the others.
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
-        let observers = keyspace[observable].observers.all.map(\.subscription)
+        let observers = keyspace.subscriptions(to: observable)
         let barrier = AckBarrier(
             for: event,
             of: observable,
@@ -96,7 +96,7 @@ extension Hub {
     /// Lets a key through to the next phases, up to the next that acknowledges.
     private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, unacknowledged: HeldBytes?) {
         refreshObservers(of: observable)
-        let observers = keyspace[observable].observers.all.map(\.subscription)
+        let observers = keyspace.subscriptions(to: observable)
         let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
             .filter { matching[$0].phase > gate.phase }
         let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }
@@ -106,7 +106,7 @@ extension Hub {
         // Kept by one more, so that letting go of the gate doesn't end it.
         keyspace[observable].owedBy += 1
         phases.open(observable, &keyspace, &deadlines)
-        let behind = keyspace[observable].observers.all.map(\.subscription).filter {
+        let behind = keyspace.subscriptions(to: observable).filter {
             matching[$0].phase > gate.phase
         }
         let free = behind.filter { matching[$0].phase <= next ?? .max }
