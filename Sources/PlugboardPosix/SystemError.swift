@@ -9,7 +9,7 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
     public let code: Int32
     /// The call or step that failed, such as `bind`.
     public let operation: String
-    /// What it was tried on, such as a path; empty where there is nothing to name.
+    /// What it was tried on, such as a path; empty if there is nothing to name.
     public let subject: String
 
     public init(code: Int32, operation: String, subject: String = "") {

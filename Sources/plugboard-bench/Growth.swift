@@ -50,7 +50,7 @@ struct GrowthRows: Sendable {
     /// The systems that were measured at the smallest size. Some may lack larger sizes.
     var systems: [String] { (rows.first?.systems ?? []).map(\.system) }
 
-    /// A system's figures, one for each size; nil where it wasn't measured.
+    /// A system's figures, one for each size; nil if it wasn't measured.
     func figures(of system: String) -> [Figure?] {
         rows.map { $0.samples(of: system)?.figure(growth.quantity) }
     }

@@ -1,5 +1,5 @@
-// What the bridge remembers on the bus, in one value that is written in the same batch as what it took from
-// etcd. So a bridge that is killed at any moment applies nothing twice and leaves nothing out.
+// What the bridge remembers on the bus. It is written in the same batch as the values from etcd, so a bridge
+// that is killed at any moment applies nothing twice and leaves nothing out.
 
 import PlugboardClient
 
@@ -7,25 +7,26 @@ import PlugboardClient
 struct BridgeCursor: Codable, Sendable, Equatable {
     /// Everything in etcd up to this revision is on the bus.
     var etcd: Int
-    /// The cluster whose revision that is.
+    /// The cluster that this revision belongs to.
     var cluster: Int
     /// Everything that was written on the bus up to this revision is in etcd.
     var settled: Int
-    /// The life of the bus's revision counter.
+    /// The epoch of the bus's revisions.
     var epoch: String
-    /// Stands in the identifiers of this host's writes.
+    /// A part of the identifiers of this host's writes.
     var bridge: String
     /// How many conflicts there have been.
     var conflicts: Int
-    /// The revision of this host's last fence. One that is older, or gone, shows that etcd was restored from a
-    /// backup, also if its revision has grown past the cursor since.
+    /// The revision of this host's last fence. If the fence is older or gone, etcd was restored from a
+    /// backup, even if its revision has grown past the cursor since.
     var fence: Int?
-    /// What a comparison that isn't complete yet has brought to the bus, also earlier ones that went further.
+    /// What an unfinished comparison has brought to the bus, and earlier ones that got further.
     var compared: [ComparedPart]?
-    /// Values that etcd refused, with their revisions: it doesn't have them although they are before `settled`.
+    /// Values that etcd refused, with their revisions. It doesn't have them, although they are before
+    /// `settled`.
     var refused: [String: Int]?
 
-    /// The same that an encoder writes; it is a part of each batch.
+    /// The same as an encoder writes. It is a part of each batch.
     var json: JSON {
         var members: [(name: String, value: JSON)] = [
             ("etcd", .integer(etcd)), ("cluster", .integer(cluster)), ("settled", .integer(settled)),
@@ -58,7 +59,7 @@ struct BridgeKeys: Sendable {
 }
 
 extension LostWrite {
-    /// The lost write as it is kept, with who was faster.
+    /// The lost write as it is kept, with the write that won.
     func json(withValue: Bool = true) -> JSON {
         var members: [(name: String, value: JSON)] = [("key", .string(key))]
         if let value {

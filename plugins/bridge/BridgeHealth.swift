@@ -1,5 +1,5 @@
-// Whether the bridge is up or apart, since when and why, and how far it is behind. Tasks of the session
-// report here; the status on the bus is made from it. What changes is said in plain words on standard output.
+// Whether the bridge is up or apart, since when and why, and how far it is behind. The tasks of a session
+// report here. The status on the bus is made from it, and each change is printed in plain words.
 
 import PlugboardClient
 import PlugboardPosix
@@ -7,7 +7,7 @@ import PlugboardWire
 import Synchronization
 
 final class BridgeHealth: Sendable {
-    /// Without an answer of a working etcd for so long, the bridge counts as apart.
+    /// After so long without an answer from a working etcd, the bridge counts as apart.
     static let silenceMax = Duration.seconds(6)
 
     private static let notYet = "it hasn't reached etcd yet"
@@ -24,7 +24,7 @@ final class BridgeHealth: Sendable {
         /// Why the last question had no answer.
         var silence: String?
         var sendTrouble: String?
-        /// Why there is no lease. Without one nothing is sent.
+        /// Why there is no lease. Without a lease nothing is sent.
         var leaseTrouble: String?
         var watchTrouble: String?
         var lagRevisions = 0
@@ -125,7 +125,7 @@ final class BridgeHealth: Sendable {
     }
 }
 
-/// What the status tells of a mirror. Counts go on from one session to the next.
+/// The mirror's part of the status. Counts continue from session to session.
 struct MirrorFigures: Sendable, Equatable {
     /// Nil until etcd has been reached for the first time.
     var owed: Int?

@@ -11,18 +11,18 @@ enum BridgeLimits {
     static let batchWritesMax = 1_000
     /// Conflicts that are kept on the bus.
     static let conflictsMax = 100
-    /// Values that etcd has refused and that are remembered as this bus's own.
+    /// Values that etcd has refused, remembered as values of this bus alone.
     static let refusedMax = 100
     /// How often a write from etcd is tried again because somebody on the bus writes the same key.
     static let attemptsMax = 16
-    /// Attempts after which the bridge doubts what it knows, and compares everything.
+    /// After so many attempts, the bridge doubts what it knows, and compares everything.
     static let doubtfulAttemptsMax = 64
-    /// Other hosts that have a connection to the bus. What still others write comes over the bridge's own.
+    /// Other hosts with a connection to the bus. Values of still others come over the bridge's own.
     static let hostsMax = 256
     /// Keys in one page of a range.
     static let pageKeysMax = 1_000
-    /// Bytes of one answer. A page of the range has as many as its keys.
+    /// Bytes of one answer. A page of the range is as large as its keys and values.
     static let answerBytesMax = 1_073_741_824
-    /// Bytes of a watch that may wait to be handled. Then the watch is begun anew behind them.
+    /// Unhandled bytes of a watch. Beyond that, the watch begins again after the handled ones.
     static let watchBytesMax = 67_108_864
 }

@@ -1,6 +1,6 @@
-// The bridge's command line. Each option may also stand in a file of lines `name = value`, or in the
-// environment as `PLUGBOARD_BRIDGE_NAME`. The command line wins over the environment, and that over the file.
-// The password never stands on the command line, where everybody could read it.
+// The bridge's command line. Each option may also be in a file of lines `name = value`, or in the environment
+// as `PLUGBOARD_BRIDGE_NAME`. The command line comes before the environment, and that before the file. The
+// password is never on the command line, where everybody could read it.
 
 import PlugboardClient
 import PlugboardPosix

@@ -37,17 +37,17 @@ actor BridgeReporter {
     }
 
     private static let countsEvery = Duration.seconds(2)
-    /// Counting takes at most the hundredth part of the time.
+    /// Counting takes at most one hundredth of the time.
     private static let countingPart = 100
 
-    /// Counts what is owed while no session reads the bus.
+    /// Counts the owed keys while no session reads the bus.
     func count() async throws {
         while true {
             let start = ContinuousClock.now
             do {
                 try await session?.countOwed()
             } catch is BusError {
-                // It is asked again on the next connection.
+                // The next connection is asked again.
             }
             let taken = start.duration(to: .now)
             try await Task.sleep(for: max(Self.countsEvery, taken * Self.countingPart))

@@ -1,6 +1,6 @@
-// Runs sessions one after the other, for as long as the plugin lives. Each failure is said once, and the
-// pause before the next attempt grows. Counts go on from session to session. When the plugin should stop,
-// all of it is cancelled: etcd may never answer, and nothing is lost by not waiting for it.
+// Runs sessions one after the other while the plugin lives. Each failure is reported once, and the pause
+// before the next attempt grows. Counts continue from session to session. When the plugin should stop,
+// everything is cancelled: etcd may never answer, and nothing is lost without its answer.
 
 import PlugboardClient
 
@@ -19,7 +19,7 @@ struct BridgeRunner: Sendable {
             group.addTask { try await reporter.run() }
             group.addTask { try await reporter.count() }
             group.addTask { try await sessions(gateway, health, hosts, reporter) }
-            // Requests to the bus still work then, so a session might go on.
+            // When the bus is stopped, requests to it still work, so a session might go on.
             group.addTask { await bus.waitUntilStopped() }
             defer { group.cancelAll() }
             try await group.next()
@@ -49,8 +49,8 @@ struct BridgeRunner: Sendable {
         }
     }
 
-    /// Two bridges with the same keys on one bus would write over each other. If the bus is lost meanwhile, it is
-    /// looked at again.
+    /// Two bridges with the same keys on one bus would overwrite each other. If the bus is lost meanwhile,
+    /// this looks again.
     private func refuseOverlap(_ health: BridgeHealth) async throws {
         var pause = RetryPause()
         while true {
@@ -86,7 +86,7 @@ struct BridgeRunner: Sendable {
         do {
             try await run(session)
         } catch {
-            // Its figures are still told, but nobody reads its events.
+            // Its counts are still needed, but nobody reads its events any more.
             await session.endReading()
             throw error
         }
@@ -101,7 +101,7 @@ struct BridgeRunner: Sendable {
             group.addTask { try await session.tend() }
             group.addTask { try await session.keepLease() }
             group.addTask { try await losesBus() }
-            // The first that ends, ends all.
+            // When one of them ends, all end.
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -1,5 +1,5 @@
-// What comes from etcd is written to the bus: all changes of one revision in one batch, with the cursor. The
-// bus refuses the batch if somebody wrote one of the keys in between. Then the mirror decides anew.
+// Writes what comes from etcd to the bus: all changes of one revision in one batch, with the cursor. If
+// somebody wrote one of the keys in between, the bus refuses the batch, and the mirror decides again.
 
 import PlugboardClient
 
@@ -9,11 +9,11 @@ private struct BusBatch {
     var steps: [(step: MirrorStep, change: EtcdChange)] = []
     var bytes = 0
     var conflicts: [Int] = []
-    /// In whose name it is made.
+    /// The host in whose name it is made.
     var host: String?
-    /// The keys, with the revision that each must have.
+    /// The keys, with the revision that each of them must have.
     var guards: [String: Int] = [:]
-    /// No further one follows of what is applied together.
+    /// It is the last batch of changes that are applied together.
     var isLast = false
 
     var isFull: Bool {
@@ -21,16 +21,16 @@ private struct BusBatch {
     }
 }
 
-/// What the cursor says of batches that are applied together.
+/// How batches that are applied together move the cursor.
 private enum CursorMove {
-    /// Nothing new.
+    /// Not at all.
     case none
-    /// When they are done, the bus has all of this revision.
+    /// After them, the bus has everything of this revision.
     case revision(Int)
-    /// They are a part of a comparison with this revision, perhaps the last.
+    /// They belong to a comparison with this revision, and may be its end.
     case comparison(Int, isEnd: Bool)
 
-    /// The cursor when they are done.
+    /// The cursor after them.
     var end: Int? {
         switch self {
         case .revision(let revision), .comparison(let revision, isEnd: true): revision
@@ -45,8 +45,8 @@ extension BridgeSession {
         try await apply(group.changes[...], of: group.author, moving: .revision(group.revision))
     }
 
-    /// Applies what a comparison found: what each host wrote in its name. The last batch has the cursor, if it
-    /// moves to `revision`, and each before how far the comparison has come.
+    /// Applies what a comparison found, each host's writes in its name. If there is a `revision`, the last
+    /// batch moves the cursor there, and each earlier batch records how far the comparison has got.
     func apply(found changes: [EtcdChange], at revision: Int? = nil) async throws {
         var rest = changes.sorted(by: ComparedPart.precedes)[...]
         while let first = rest.first {
@@ -113,7 +113,7 @@ extension BridgeSession {
         batch.writes[batch.writes.count - 1].origin = change.origin
     }
 
-    /// Keeps a write that lost, the last hundred of them.
+    /// Keeps a lost write. The last hundred are kept.
     private func add(_ lost: LostWrite, to batch: inout BusBatch) throws {
         let number = cursor.conflicts + batch.conflicts.count + 1
         let record = lost.json()
@@ -134,7 +134,7 @@ extension BridgeSession {
         batch.bytes += record.bytes.count * 2 + 512
     }
 
-    /// Makes the batch. Returns false if the bus has refused it because a key was written meanwhile.
+    /// Makes the batch. Returns false if the bus refused it because a key was written meanwhile.
     private func make(_ batch: BusBatch, moving move: CursorMove) async throws -> Bool {
         guard !batch.writes.isEmpty else {
             for (step, change) in batch.steps { mirror.take(step, change, revision: nil) }
@@ -159,7 +159,7 @@ extension BridgeSession {
         for case (.apply(_, let lost?), _) in batch.steps { health.tell(lost) }
     }
 
-    /// Waits until the events of the write that came in between are here.
+    /// Waits for the events of the write that came in between.
     private func catchUp(_ guards: [String: Int]) async throws {
         for _ in 0..<500 {
             for (key, revision) in guards where (mirror.keys[key]?.ifRevision ?? 0) != revision { return }
@@ -170,8 +170,7 @@ extension BridgeSession {
         }
     }
 
-    /// Somebody writes a key again and again, faster than the bridge. Then that write counts as the newer
-    /// one.
+    /// Somebody keeps writing a key, faster than the bridge. Then that write counts as the newer one.
     private func giveWay(_ changes: ArraySlice<EtcdChange>, _ before: [String: Int]) {
         for change in changes {
             guard let revision = before[change.key], mirror.keys[change.key]?.isOwed == true,

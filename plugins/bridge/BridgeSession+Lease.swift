@@ -1,6 +1,6 @@
-// Keeps the host's lease alive, and claims the patterns of `--own` under it. A lease that was lost is granted
-// anew, and what stood under it is written again. Without a lease this host sends nothing. A bridge that is
-// started again goes on with the lease that it had, if that still lives.
+// Keeps the host's lease alive, and claims the patterns of `--own` under it. If a lease is lost, the host
+// gets another one, and writes the values under it again. Without a lease this host sends nothing. A
+// restarted bridge continues with its earlier lease, if that still lives.
 
 import PlugboardClient
 
@@ -27,7 +27,7 @@ extension BridgeSession {
         }
     }
 
-    /// Waits until it is time to keep the lease alive, or it is known to be gone.
+    /// Waits until the lease has to be kept alive, or is known to be gone.
     private func pauseWithLease() async throws {
         let hadLease = mirror.lease != nil
         let end = ContinuousClock.now + Self.keepAliveEvery
@@ -70,7 +70,7 @@ extension BridgeSession {
 }
 
 extension Mirror {
-    /// This host is the only author of these keys. What waited for that is sent now.
+    /// This host is now the only author of these keys. Sends what waited for that.
     mutating func claim(_ pattern: String) {
         claimed.insert(pattern)
         let mine = Sharing(own: [pattern])

@@ -1,5 +1,5 @@
-// What the bus writes is sent to etcd: one transaction at a time, repeated unchanged until etcd has answered.
-// The watch, and the reply, say what became of it.
+// Sends what the bus writes to etcd: one transaction at a time, repeated unchanged until etcd has answered.
+// The answer and the watch say how it ended.
 
 import PlugboardClient
 import PlugboardPosix
@@ -39,7 +39,7 @@ extension BridgeSession {
         return mirror.underWay ?? mirror.nextTransaction(when: when)
     }
 
-    /// After so long without any answer, no new transaction is begun: it would hold what is old by the time
+    /// After so long without any answer, no new transaction is made. Otherwise it would have outdated values
     /// when etcd answers again.
     private static let silenceMax = Duration.seconds(4)
 
@@ -65,7 +65,7 @@ extension BridgeSession {
     }
 }
 
-/// Pauses between attempts that grow: 50 ms at first, 2 s at most.
+/// The pauses between attempts: 50 ms at first, then longer and longer, up to 2 s.
 struct RetryPause: Sendable {
     private var next = 50
 

@@ -1,13 +1,14 @@
-// Reads what the bus writes, but not while etcd is away: then a bus with a bridge is as fast as one without, and
-// what was written is asked for afterwards. Meanwhile the reporter counts now and then how many keys are owed.
+// Reads what the bus writes, but not while etcd is away. So a bus with a bridge is then as fast as one
+// without. Afterwards, the bridge asks for what was written. Meanwhile, the reporter now and then counts the
+// owed keys.
 
 import PlugboardClient
 
 extension BridgeSession {
-    /// For so long it reads on after it began. So a bridge that comes and goes doesn't ask for all values
+    /// Reading goes on for at least so long. So if etcd comes and goes, the bridge doesn't ask for all values
     /// again and again.
     private static let readsAtLeast = Duration.seconds(5)
-    /// For so long it reads on after etcd was lost: a watch that is opened anew isn't there for a moment.
+    /// Reading goes on for so long after etcd was lost, because opening a watch again takes a moment.
     private static let readsApart = Duration.milliseconds(500)
 
     /// Takes the bus's events for as long as the session lives.
@@ -41,7 +42,7 @@ extension BridgeSession {
         owedUnread = mirror.owed
     }
 
-    /// Reads again, if it doesn't. Whoever calls it makes no batch meanwhile.
+    /// Starts to read, if it doesn't read already. The caller makes no batch meanwhile.
     func beginReading() async throws {
         guard subscription == nil else { return }
         let next = try await bus.subscribe(settings.sharing.all)
@@ -56,7 +57,7 @@ extension BridgeSession {
         signal()
     }
 
-    /// Counts what is owed while it doesn't read.
+    /// Counts the owed keys while it doesn't read.
     func countOwed() async throws {
         guard !mirror.isReading else { return }
         var present: [String: Int] = [:]

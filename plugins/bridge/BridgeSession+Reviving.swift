@@ -1,10 +1,10 @@
-// Writes values of hosts that are alive anew where the connection that wrote them has closed, so that `live`
-// tells the truth. A value that somebody writes meanwhile is left alone, because each write has `if`.
+// Writes values of living hosts again if the connection that wrote them has closed, so that `live` is true
+// again. A value that somebody writes meanwhile is left alone, because each write has `if`.
 
 import PlugboardClient
 
 extension BridgeSession {
-    /// When a session begins: those of these values that hosts wrote over connections of an earlier life.
+    /// When a session begins: revives those of these values that living hosts wrote over earlier connections.
     func revive(_ values: [BusValue]) async throws {
         for (by, part) in Dictionary(grouping: values, by: \.by) {
             guard let by, let host = await hosts.alive(named: by) else { continue }
@@ -12,7 +12,7 @@ extension BridgeSession {
         }
     }
 
-    /// When a host has come back: all that it wrote.
+    /// When a host has come back: revives all its values.
     func revive(_ host: String) async throws {
         try await revive(mirror.values(of: host) { HostConnections.name(of: $0, settings.name) }, of: host)
     }
@@ -24,13 +24,13 @@ extension BridgeSession {
             rest = rest.dropFirst(part.count)
             for _ in 0..<BridgeLimits.attemptsMax {
                 if try await exclusively({ try await revivePart(part, of: host) }) { break }
-                // The events of the write that came in between are on their way.
+                // The events of the write in between are on their way.
                 try await Task.sleep(for: .milliseconds(5))
             }
         }
     }
 
-    /// As many as fit into a batch.
+    /// The first values, as many as fit into a batch.
     private func firstPart(of values: ArraySlice<BusValue>) -> ArraySlice<BusValue> {
         var bytes = 0
         let part = values.prefix(BridgeLimits.batchWritesMax).prefix {
@@ -40,7 +40,7 @@ extension BridgeSession {
         return part.isEmpty ? values.prefix(1) : part
     }
 
-    /// Returns false if the bus has refused it because a key was written meanwhile.
+    /// Returns false if the bus refused the batch because a key was written meanwhile.
     private func revivePart(_ values: ArraySlice<BusValue>, of host: String) async throws -> Bool {
         let current = values.filter { mirror.isReading && mirror.isCurrent($0) }
         guard !current.isEmpty else { return true }

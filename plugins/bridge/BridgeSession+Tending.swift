@@ -1,16 +1,17 @@
-// What a session does now and then: it asks etcd whether it works, writes a cursor that has moved, notices a
-// silent watch, and compares the whole range at intervals.
+// What a session does now and then: asks etcd whether it works, writes a cursor that has moved, notices a
+// silent watch, and compares the whole range.
 
 import PlugboardClient
 
 extension BridgeSession {
     private static let probeEvery = Duration.seconds(2)
-    /// A watch on which nothing came for so long, although etcd's revision has grown, is opened anew.
+    /// If nothing came on the watch for so long although etcd's revision has grown, the watch is opened
+    /// again.
     private static let silenceMax = Duration.seconds(4)
-    /// After so long it is opened anew although the revision hasn't grown since the last time.
+    /// After so long, it is opened again even if the revision hasn't grown since the last time.
     private static let trustMax = Duration.seconds(30)
 
-    /// Which revision made it open the watch anew, and when.
+    /// When the watch was last opened again, and at which revision.
     private struct Reopening {
         var revision = 0
         var time = ContinuousClock.now
@@ -42,7 +43,7 @@ extension BridgeSession {
         }
     }
 
-    /// Other prefixes let the revision grow as well, so a watch that says nothing isn't always lost.
+    /// Writes under other prefixes also raise the revision, so a silent watch isn't always lost.
     private func reopenIfSilent(_ revision: Int, _ last: inout Reopening) {
         guard let watch, watch.idle > Self.silenceMax else { return }
         let isOld = revision > last.revision || last.time.duration(to: .now) > Self.trustMax
@@ -51,7 +52,7 @@ extension BridgeSession {
         watch.close()
     }
 
-    /// Compares every key's revision with what the watch has told. A difference is an event that was lost.
+    /// Compares every key's revision with the events of the watch. A difference is a lost event.
     private func compare() async throws {
         let fence = try await putFence()
         let range = try await store.range(at: fence, keysOnly: true)
@@ -72,15 +73,15 @@ extension BridgeSession {
     }
 
     private func hasSeen(_ revision: Int) async throws -> Bool {
-        // Not for long: meanwhile nobody asks etcd whether it works.
+        // The wait is short, because nobody asks etcd meanwhile whether it works.
         for _ in 0..<60 where mirror.cursor < revision { try await Task.sleep(for: .milliseconds(50)) }
         return mirror.cursor >= revision
     }
 }
 
 extension Mirror {
-    /// Keys whose last event never came, compared with the revisions of all keys at a revision that the watch
-    /// has passed. Deletes are complete; of the others only the revision counts.
+    /// Keys whose last event never came. `range` has all keys at a revision that the watch has passed.
+    /// Deletes are complete; of the other changes only the revision counts.
     func differences(from range: [EtcdChange], at revision: Int) -> [EtcdChange] {
         var there: [String: EtcdChange] = [:]
         for change in range { there[change.key] = change }

@@ -1,10 +1,10 @@
-// The watch of etcd: opened behind the cursor, read line by line, and opened again on another node when it
-// ends or falls silent.
+// The watch of etcd. It is opened after the cursor and read line by line. When it ends or falls silent, it is
+// opened again on another node.
 
 import PlugboardClient
 
 extension BridgeSession {
-    /// Takes what etcd does for as long as the session lives.
+    /// Takes the events of etcd for as long as the session lives.
     func follow() async throws {
         try await applyFound()
         try await revive(values)
@@ -30,7 +30,7 @@ extension BridgeSession {
         }
     }
 
-    /// Applies what a comparison has found. The cursor is written behind it.
+    /// Applies what a comparison has found, and then writes the cursor.
     func applyFound() async throws {
         let changes = found
         found = []

@@ -1,9 +1,9 @@
-// One life of a bridge between two comparisons: it holds the mirror and carries out what the mirror decides.
-// If the bus is lost, or etcd's history isn't there any more, the session ends and the next one compares. A
-// failure of etcd doesn't end it: it goes on folding what the bus writes, and tries again.
+// One life of a bridge between two comparisons. It holds the mirror, and carries out the mirror's decisions.
+// If the bus is lost or etcd has forgotten its history, the session ends, and the next one compares. If etcd
+// fails, the session goes on: it folds what the bus writes, and tries again.
 //
-// What always holds: one batch to the bus at a time (`exclusively`), and events that come meanwhile are held
-// back until its revision is known, so that own writes are recognised by it.
+// What always holds: there is one batch to the bus at a time (`exclusively`). Events that come meanwhile are
+// held back until the batch's revision is known, because own writes are recognised by that.
 
 import PlugboardClient
 import PlugboardPosix
@@ -20,12 +20,12 @@ actor BridgeSession {
     /// The cursor's revision on the bus.
     var cursorRevision: Int
     var flushed: BridgeCursor?
-    /// Numbers of the conflicts that stand on the bus.
+    /// The numbers of the conflicts that are kept on the bus.
     var kept: [Int]
     /// Changes that a comparison found, and the revision of etcd with which it compared.
     var found: [EtcdChange] = []
     var foundAt: Int
-    /// Values of the bus whose writers had gone when the session began.
+    /// Values of the bus whose writers had left when the session began.
     var values: [BusValue]
     var watch: EtcdWatch?
     /// The bus's events; nil while it doesn't read them.
@@ -34,9 +34,9 @@ actor BridgeSession {
     let subscriptions: AsyncStream<Subscription>
     private let subscribed: AsyncStream<Subscription>.Continuation
     var readingSince = ContinuousClock.now
-    /// How many keys were owed when they were counted last, while it doesn't read.
+    /// How many keys were owed at the last count, while it doesn't read.
     var owedUnread = 0
-    /// Why the bus refused a batch last.
+    /// Why the bus last refused a batch.
     var lastRefusal: String?
     let wake: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
@@ -80,7 +80,7 @@ actor BridgeSession {
 
     // MARK: The bus's events
 
-    /// Reads this subscription from now on; nil reads none.
+    /// Reads this subscription from now on; nil stops reading.
     func follow(_ next: Subscription?) {
         subscription?.cancel()
         subscription = next
@@ -88,7 +88,8 @@ actor BridgeSession {
         if let next { subscribed.yield(next) }
     }
 
-    /// Takes events of the bus, in groups that split no revision. Those of an earlier subscription are known.
+    /// Takes events of the bus, in groups that don't split a revision. Events of an earlier subscription are
+    /// known.
     func note(_ events: [Event], from subscription: Subscription) {
         guard self.subscription === subscription else { return }
         if held != nil {
@@ -123,7 +124,7 @@ actor BridgeSession {
         return try await body()
     }
 
-    /// Makes a batch in a host's name, and calls `done` with its revision before any event that came meanwhile
+    /// Makes a batch in a host's name. Calls `done` with its revision before any event that came meanwhile
     /// counts.
     func write(_ writes: [Write], of host: String?, done: (Int) -> Void) async throws {
         let connection = try await connection(of: host)

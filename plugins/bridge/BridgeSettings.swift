@@ -1,4 +1,4 @@
-// What a bridge was asked to do. Read from the command line, the environment and a file; never changed.
+// The settings of a bridge, from the command line, the environment and a file. They never change.
 
 /// The settings of a bridge.
 struct BridgeSettings: Sendable {
@@ -16,7 +16,7 @@ struct BridgeSettings: Sendable {
     var keys: BridgeKeys { BridgeKeys(name: name) }
 }
 
-/// Why a session has to begin anew. Nothing is wrong with it: the comparison puts everything right.
+/// Why a session has to begin again. That is no failure, because the comparison puts everything right.
 enum BridgeRestart: Error, Sendable, CustomStringConvertible {
     case compacted
     /// etcd's revision is lower than one that this bridge has seen, or the cluster is another one.

@@ -1,5 +1,5 @@
-// How a session begins: what the bus remembers, what etcd has, and what the two make of each other.
-// Everything is read before anything is written.
+// How a session begins: with what the bus remembers, what etcd has, and a comparison of the two. Everything
+// is read before anything is written.
 
 import PlugboardClient
 
@@ -11,7 +11,7 @@ struct BridgeStart: Sendable {
     let mirror: Mirror
     let changes: [EtcdChange]
     let comparedAt: Int
-    /// Values of the bus whose writers have gone.
+    /// Values of the bus whose writers have left.
     let values: [BusValue]
     /// The hosts that were alive.
     let hosts: Set<String>
@@ -33,9 +33,9 @@ struct BridgeOpening: Sendable {
         let isSameLife = remembered?.epoch == epoch
         let store = store(isSameLife ? remembered : nil)
         let wasFenced = try await store.lastFence() >= remembered?.fence ?? 0
-        // Its event comes by the watch, so whoever has seen it has seen everything before it.
+        // The fence's event comes by the watch. Whoever has seen it has seen everything before it.
         let fence = try await store.putFence()
-        // What it remembers of an etcd that was restored means nothing.
+        // What it remembers of a restored etcd is worth nothing.
         let trusted = wasFenced ? remembered : nil
         let range = try await read(store, trusted, fence)
         if !wasFenced { tellRestored(remembered) }
@@ -84,7 +84,7 @@ struct BridgeOpening: Sendable {
         )
     }
 
-    /// The range as it was at the cursor, if etcd still knows it; otherwise as it is.
+    /// The range as it was at the cursor, if etcd still knows that; otherwise the present range.
     private func read(_ store: EtcdStore, _ remembered: BridgeCursor?, _ newest: Int) async throws
         -> EtcdSnapshot
     {
@@ -111,7 +111,7 @@ struct BridgeOpening: Sendable {
         else { return .join }
         if range.isPast { return .past }
         guard isSameLife else { return .join }
-        // If it was killed while it joined, only what it didn't write itself belongs to this bus.
+        // If it was killed while it joined, only what others wrote belongs to this bus.
         return .compacted(
             Mirror.Memory(
                 etcd: remembered.etcd,

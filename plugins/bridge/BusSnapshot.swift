@@ -9,13 +9,13 @@ struct BusValue: Sendable {
     let value: JSON
     var by: String?
     var origin: String?
-    /// It ends with the connection that wrote it.
+    /// It ends with its writer's connection.
     var isBound = false
-    /// Whether the connection that wrote it is still open.
+    /// Whether its writer's connection is still open.
     var isLive = true
 }
 
-/// What the bus has.
+/// All shared values at one revision.
 struct BusSnapshot: Sendable {
     var values: [BusValue] = []
     /// The newest revision that it can show.
@@ -23,7 +23,7 @@ struct BusSnapshot: Sendable {
 }
 
 extension Subscription {
-    /// Waits for the values with which the subscription begins. Events come behind them.
+    /// Waits for the values with which the subscription begins. Events follow them.
     func snapshot() async throws -> BusSnapshot {
         var values: [String: BusValue] = [:]
         var iterator = makeAsyncIterator()

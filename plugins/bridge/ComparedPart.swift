@@ -1,19 +1,18 @@
-// How far a comparison has come. Its changes go to the bus in an order that doesn't depend on when it began: by
-// host, then by key. So a bridge that is killed in the middle, and compares again, knows what the bus had by then.
-// If such a key isn't there any more, it was deleted on the bus, and isn't brought back.
+// How far a comparison has got. Its changes go to the bus in a fixed order: by host, then by key. So a bridge
+// that is killed in the middle and compares again knows what the bus had. If such a key is gone, it was
+// deleted on the bus, and isn't brought back.
 
 import PlugboardClient
 
-/// Everything that etcd had at a revision, up to a host and a key of it, is on the bus.
+/// Everything that etcd had at a revision, up to this key of this host, is on the bus.
 struct ComparedPart: Codable, Sendable, Equatable {
     /// The revision of etcd with which the bus was compared.
     let etcd: Int
-    /// Who wrote the last change of this part, and its key.
+    /// The last change of this part: its host and its key.
     let host: String?
     let key: String
 
-    /// Parts that are remembered. Each further one is of a bridge that was killed while it compared, earlier than
-    /// the one before.
+    /// How many parts are remembered. There are several if a bridge was killed in several comparisons.
     static let countMax = 8
 
     init(_ last: EtcdChange, at revision: Int) {
@@ -25,12 +24,12 @@ struct ComparedPart: Codable, Sendable, Equatable {
         change.revision <= etcd && !Self.precedes(host, key, change.host, change.key)
     }
 
-    /// This part, and those before that went further. Of too many, the oldest is forgotten.
+    /// This part, and earlier ones that got further. If there are too many, the oldest is forgotten.
     func following(_ earlier: [ComparedPart]) -> [ComparedPart] {
         [self] + earlier.filter { Self.precedes(host, key, $0.host, $0.key) }.prefix(Self.countMax - 1)
     }
 
-    /// The order in which changes that a comparison found go to the bus.
+    /// The order in which the changes of a comparison go to the bus.
     static func precedes(_ one: EtcdChange, _ other: EtcdChange) -> Bool {
         precedes(one.host, one.key, other.host, other.key)
     }

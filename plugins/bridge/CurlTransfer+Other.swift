@@ -1,5 +1,5 @@
-// Where libcurl isn't called yet: the bridge starts, says that it is missing, and shares nothing. Here
-// URLSession would do, because it has no trouble with trailers; nobody has tried it.
+// For systems on which libcurl isn't called yet: the bridge starts, reports that, and shares nothing.
+// URLSession has no trouble with trailers there, and could be used, but nobody has tried it.
 
 #if !os(Linux)
     /// A connection that can't be made.

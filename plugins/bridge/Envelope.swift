@@ -1,11 +1,11 @@
-// What stands under a key in etcd: one JSON object that a person can read, with the bus's value in it byte
-// for byte. It decides nothing.
+// The value of a key in etcd: a JSON object that a person can read, with the bus's value in it byte for byte.
+// It decides nothing.
 
 import PlugboardClient
 
-/// Identifies one write of one bus: the same write has the same identifier after a restart, too.
+/// Identifies one write of one bus. A write keeps its identifier across restarts.
 struct WriteID: Hashable, Sendable {
-    /// The bridge that made it, or rather the life of the bus's revision counter that it serves.
+    /// The bridge that made it; changes with the epoch of its bus.
     let bridge: String
     /// The revision of the write on the bus.
     let revision: Int
@@ -25,7 +25,7 @@ struct WriteID: Hashable, Sendable {
     }
 }
 
-/// A value as it stands in etcd.
+/// A value as etcd has it.
 struct Envelope: Hashable, Sendable {
     var host: String?
     var by: String?
@@ -51,8 +51,8 @@ struct Envelope: Hashable, Sendable {
         self.value = value
     }
 
-    /// Reads what is there. JSON that isn't an envelope is a value that a person put there by hand.
-    /// Returns nil for anything that isn't JSON.
+    /// Reads a value. JSON that isn't an envelope is a value that a person put there by hand. Returns nil for
+    /// anything that isn't JSON.
     init?(_ bytes: [UInt8]) {
         let json: JSON
         do {

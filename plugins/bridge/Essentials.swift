@@ -1,5 +1,5 @@
-// The part of Foundation that the bridge uses: Data, Codable JSON, addresses. All of Foundation would make
-// the program 44 MB larger where it is linked statically, because it brings tables for every language.
+// The part of Foundation that the bridge uses: Data, Codable JSON, addresses. All of Foundation would add 44
+// MB to a static program, because it brings tables for every language.
 
 #if canImport(FoundationEssentials)
     @_exported import FoundationEssentials

@@ -11,10 +11,10 @@ enum EtcdError: Error, Sendable, Equatable, CustomStringConvertible {
     case unavailable(reason: String)
     /// etcd refused the request and did nothing.
     case refused(code: Int, reason: String)
-    /// User or password are wrong, or the user may not.
+    /// The user or the password is wrong, or the user has no right to do this.
     case forbidden(reason: String)
 
-    /// The code of what isn't there, such as a lease that has ended.
+    /// The code if something isn't there, such as a lease that has ended.
     static let notFound = 5
 
     var description: String {
@@ -25,7 +25,7 @@ enum EtcdError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Who logs in.
+/// The user to log in as.
 struct EtcdUser: Sendable {
     let name: String
     let password: String
@@ -53,7 +53,7 @@ final class EtcdGateway: Sendable {
         self.user = user
     }
 
-    /// The node that is asked at present.
+    /// The node that is asked now.
     var node: String { state.withLock { nodes[$0.node % nodes.count] } }
     /// When etcd last answered as a cluster that works.
     var answered: ContinuousClock.Instant? { state.withLock { $0.answered } }
@@ -69,7 +69,7 @@ final class EtcdGateway: Sendable {
         return try Self.reading(node) { try JSONDecoder().decode(type, from: data) }
     }
 
-    /// The same for replies that come often.
+    /// The same for frequent replies.
     func ask<Reply: EtcdReadable>(_ path: String, _ body: some Encodable, as type: Reply.Type)
         async throws(EtcdError) -> Reply
     {

@@ -1,6 +1,6 @@
-// The messages of etcd's JSON gateway, as far as the bridge needs them. Bytes are in base64, as Codable
-// writes `Data`. Numbers of 64 bits are strings, and what is zero, false or empty is left out. `EtcdReading` reads
-// those that come often.
+// The messages of etcd's JSON gateway that the bridge needs. Bytes are in base64, as Codable writes `Data`.
+// Numbers of 64 bits are strings. Zeros, false and empty values are left out. `EtcdReading` reads the
+// frequent ones.
 
 /// A whole number that is written as a string.
 struct EtcdNumber: Codable, Sendable, Equatable {

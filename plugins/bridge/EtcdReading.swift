@@ -1,6 +1,6 @@
-// Reads those of etcd's answers that come often: lines of a watch, transactions, ranges. A decoder took more than
-// a tenth of the bridge's time and stood in the way of each event. What isn't known is skipped; what has another
-// form than etcd writes is an error. A test compares it with a decoder.
+// Reads etcd's frequent answers: lines of a watch, transactions, ranges. A decoder took more than a tenth of
+// the bridge's time, and delayed each event. Unknown members are skipped; a form that etcd doesn't write is
+// an error. A test compares this with a decoder.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,5 +1,5 @@
-// What ends with a host: a lease, what stands under it, and the claims of patterns. A claim is a key that
-// only one host can put, because the transaction compares.
+// What ends with a host: its lease, the keys under it, and its claims of patterns. A claim is a key that only
+// one host can put, because the transaction compares it.
 
 import PlugboardClient
 
@@ -7,7 +7,7 @@ extension EtcdStore {
     /// How long a lease lives without its host, in seconds.
     static let leaseSeconds = 20
 
-    /// The lease under which this bridge stands from an earlier session, if it has been kept alive.
+    /// The lease of an earlier session of this bridge, if it still lives.
     func earlierLease() async throws(EtcdError) -> Int? {
         let entry = try await find(prefix.own(Self.hostsKey + host)).entry
         guard Self.owner(entry).bridge == bridge, let lease = entry?.lease?.value, lease != 0 else {
@@ -51,7 +51,7 @@ extension EtcdStore {
         let entry = try await find(key).entry
         let owner = Self.owner(entry)
         guard entry == nil || owner.bridge == bridge else { return owner.host }
-        // An earlier life of this bridge may have put it. Then it goes under the new lease.
+        // An earlier life of this bridge may have put it. Then it moves to the new lease.
         let put = EtcdPut(key: key, value: Data(owned.bytes), lease: EtcdNumber(lease))
         let body = EtcdTransactionRequest(
             compare: [EtcdCompare(key: key, mod_revision: entry?.mod_revision ?? EtcdNumber(0))],
@@ -64,7 +64,7 @@ extension EtcdStore {
         return other.bridge == bridge ? nil : other.host
     }
 
-    /// What stands under this host's name: who it is.
+    /// What this bridge writes about itself.
     var owned: JSON { .object(["host": .string(host), "id": .string(bridge)]) }
 
     private static func owner(_ entry: EtcdKeyValue?) -> (host: String, bridge: String?) {

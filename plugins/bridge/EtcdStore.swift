@@ -5,7 +5,7 @@ import PlugboardClient
 import PlugboardPosix
 import PlugboardWire
 
-/// Where the bridge's keys stand.
+/// The prefix of the bridge's keys.
 struct EtcdPrefix: Sendable, Equatable {
     let text: String
 
@@ -13,7 +13,7 @@ struct EtcdPrefix: Sendable, Equatable {
     func own(_ name: String) -> Data { key("$bridge/" + name) }
     var start: Data { Data(text.utf8) }
 
-    /// The first key behind all that have the prefix.
+    /// The first key after all keys with the prefix.
     var end: Data {
         var bytes = Array(text.utf8)
         while let last = bytes.popLast() {
@@ -22,7 +22,7 @@ struct EtcdPrefix: Sendable, Equatable {
         return Data([0])
     }
 
-    /// The key's name on the bus; nil for what isn't under the prefix.
+    /// The key's name on the bus; nil if the key isn't under the prefix.
     func name(_ key: Data) -> String? {
         guard key.starts(with: text.utf8),
             let name = String(bytes: key.dropFirst(text.utf8.count), encoding: .utf8)
@@ -30,7 +30,7 @@ struct EtcdPrefix: Sendable, Equatable {
         return name
     }
 
-    /// What follows in one of the bridge's own keys; nil for any other key.
+    /// The rest of one of the bridge's own keys; nil for any other key.
     func ownName(_ key: Data, _ kind: String) -> String? {
         guard let name = name(key), name.hasPrefix("$bridge/" + kind) else { return nil }
         return String(name.dropFirst("$bridge/".count + kind.count))
@@ -100,7 +100,7 @@ struct EtcdStore: Sendable {
 
     // MARK: Reading
 
-    /// All keys of the prefix at one revision: the given one, or else the newest.
+    /// All keys of the prefix at one revision; nil means the newest.
     func range(at revision: Int? = nil, keysOnly: Bool = false) async throws(EtcdError) -> EtcdSnapshot {
         var changes: [EtcdChange] = []
         var (start, at) = (prefix.start, revision)
@@ -184,7 +184,7 @@ struct EtcdStore: Sendable {
     /// The revision of this host's last fence; 0 if there is none.
     func lastFence() async throws(EtcdError) -> Int { try await findFence().fence }
 
-    /// The same with etcd's revision.
+    /// The revision of this host's last fence, and etcd's revision.
     func findFence() async throws(EtcdError) -> (fence: Int, revision: Int) {
         let found = try await find(prefix.own(fence))
         return (found.entry?.mod_revision?.value ?? 0, found.revision)
@@ -218,7 +218,7 @@ struct EtcdSnapshot: Sendable, Equatable {
 struct EtcdGroup: Sendable, Equatable {
     let revision: Int
     var changes: [EtcdChange] = []
-    /// What stands beside deletes of a bridge: which write made them, and on which host.
+    /// The mark beside deletes of a bridge: which write made them, and on which host.
     var deleteID: WriteID?
     var deleteHost: String?
     /// Hosts whose lease began or ended.
@@ -243,7 +243,7 @@ struct HostChange: Sendable, Equatable {
 }
 
 extension EtcdGroup {
-    /// The only host that wrote something of it; nil if there are several, or none.
+    /// The only host that wrote in it; nil if there are several, or none.
     var author: String? {
         let hosts = Set(changes.map(\.host))
         return hosts.count == 1 ? hosts.first ?? nil : nil

@@ -1,8 +1,8 @@
-// A transaction's JSON, written without Codable: it is the request of every write, and an encoder took a fifth
-// of the bridge's time. A test compares the two.
+// A transaction's JSON, written without Codable. Every write needs it, and an encoder took a fifth of the
+// bridge's time. A test compares the two.
 
 extension EtcdTransactionRequest {
-    /// The same that an encoder writes, with the members in another order.
+    /// The same as an encoder writes, with the members in another order.
     var json: Data {
         var text = #"{"compare":["#
         for (index, each) in compare.enumerated() {

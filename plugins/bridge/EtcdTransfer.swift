@@ -1,5 +1,5 @@
-// Requests by HTTP, each on a thread that waits for it, because libcurl blocks. Threads and connections are
-// kept for the next request. Any task may use it.
+// Requests by HTTP. Each one blocks a thread, because libcurl blocks. Threads and connections are kept for
+// the next request. Any task may use it.
 
 import PlugboardPosix
 import Synchronization
@@ -9,7 +9,7 @@ struct EtcdRequest: Sendable {
     let url: String
     var headers: [String] = ["Content-Type: application/json"]
     let body: Data
-    /// How long it may take; nil for one that never ends.
+    /// How long it may take; nil if it never ends.
     var milliseconds: Int?
 }
 
@@ -76,8 +76,7 @@ final class EtcdTransfer: Sendable {
         }
     }
 
-    /// Sends a request whose answer comes piece by piece, on a thread of its own. `done` is called at its
-    /// end.
+    /// Sends a request whose answer comes piece by piece, on a thread of its own. Calls `done` at the end.
     static func stream(
         _ request: EtcdRequest,
         take: @escaping @Sendable (Data) -> Bool,

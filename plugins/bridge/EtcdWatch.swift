@@ -1,6 +1,6 @@
-// A watch of one prefix: a request whose answer never ends, a line of JSON for each result. A thread reads
-// it, and one task takes the lines. Too many unread bytes end it, and its reader begins anew behind what it
-// has handled.
+// A watch of one prefix: a request whose answer never ends, with a line of JSON for each result. A thread
+// reads it, and one task takes the lines. Too many unread bytes end it. Then its reader begins again after
+// what it has handled.
 
 import Synchronization
 
@@ -27,7 +27,7 @@ final class EtcdWatch: Sendable {
             start_revision: EtcdNumber(revision)
         )
         var request = try gateway.request("/v3/watch", EtcdWatchRequest(create_request: create), node: node)
-        // Without a leader the stream then ends instead of falling silent.
+        // Without a leader, the stream then ends instead of falling silent.
         request.headers.append("Grpc-Metadata-hasleader: true")
         if let token { request.headers.append("Authorization: \(token)") }
         let watch = EtcdWatch(node: node)
@@ -44,10 +44,10 @@ final class EtcdWatch: Sendable {
         )
     }
 
-    /// How long nothing has come.
+    /// How long ago something came.
     var idle: Duration { state.withLock { $0.heard }.duration(to: .now) }
 
-    /// Whether nothing has come at all, not even that it was created.
+    /// Whether nothing has come yet, not even that the watch was created.
     var isMute: Bool { state.withLock { !$0.hasSpoken } }
 
     /// The results, until the end.
@@ -83,12 +83,12 @@ final class EtcdWatch: Sendable {
     }
 }
 
-/// What of a watch has come.
+/// What has come from a watch.
 struct WatchInput {
     private let bytesMax: Int
     /// The line that isn't complete yet.
     var line = Data()
-    /// Bytes of lines that weren't handled yet.
+    /// Bytes of lines that haven't been handled yet.
     var unread = 0
     var isClosed = false
     var hasSpoken = false

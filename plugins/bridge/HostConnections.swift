@@ -1,6 +1,6 @@
-// Other hosts' values are written to the bus over a connection for each host, so that `live` and `who` tell
-// the truth about other machines: it closes when the host's lease has ended. It is made when the host writes
-// for the first time. What no host wrote, or too many hosts, comes over the bridge's own connection.
+// Writes other hosts' values over a connection for each host, so that `live` and `who` are right about other
+// machines. It is made when the host first writes, and closes when the host's lease has ended. Values of no
+// host, or of too many hosts, come over the bridge's own connection.
 
 import PlugboardClient
 import PlugboardWire
@@ -9,12 +9,12 @@ actor HostConnections {
     private let own: Bus
     private let name: String
     private let peer: String?
-    /// This host, whose values the bridge writes itself.
+    /// This host, whose values come over the bridge's own connection.
     private let host: String
     private let hostsMax: Int
     private var open: [String: Bus] = [:]
     private var alive: Set<String> = []
-    /// There may be a connection of a host that is gone.
+    /// A connection may belong to a host that is gone.
     private var mayHaveDeparted = false
 
     init(_ own: Bus, name: String, host: String, peer: String?, hostsMax: Int = BridgeLimits.hostsMax) {
@@ -25,7 +25,7 @@ actor HostConnections {
         self.hostsMax = hostsMax
     }
 
-    /// How many there are.
+    /// How many connections there are.
     var count: Int { open.count }
 
     /// A session begins, and these hosts are alive.
@@ -67,7 +67,7 @@ actor HostConnections {
         return bus
     }
 
-    /// Closes the connections of hosts that are gone. What they wrote then says so.
+    /// Closes the connections of hosts that are gone. Their values then show that.
     func closeDeparted() {
         guard mayHaveDeparted else { return }
         mayHaveDeparted = false
@@ -77,7 +77,7 @@ actor HostConnections {
         }
     }
 
-    /// What the names of a bridge's connections begin with.
+    /// The start of the names of a bridge's connections.
     static func prefix(_ bridge: String) -> String { bridge + "/" }
 
     /// `bridge/hostB`, cut to what a name may have.
@@ -94,8 +94,8 @@ actor HostConnections {
 }
 
 extension EtcdChange {
-    /// Who wrote it, for people on this host: `cart@hostB`, cut to what an origin may have. Nil if no bridge
-    /// made it. Who deleted something isn't known, only where.
+    /// The writer as people on this host see it: `cart@hostB`, cut to what an origin may have. Nil if no
+    /// bridge made the change. Of a delete only the host is known.
     var origin: String? {
         guard let host else { return nil }
         var text = "\(by ?? "")@\(host)"

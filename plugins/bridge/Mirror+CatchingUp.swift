@@ -1,21 +1,21 @@
-// While etcd is away, the bridge doesn't read the bus, so the bus is as fast as one without a bridge. When etcd
-// is back, the mirror takes the bus as it is then: what was written, and what is gone. What was written and
-// deleted again in between has left nothing to send.
+// While etcd is away, the bridge doesn't read the bus, so the bus is as fast as one without a bridge. When
+// etcd is back, the mirror compares itself with the bus: what was written, and what is gone. If something was
+// written and deleted again in between, there is nothing to send.
 
 extension Mirror {
     /// Takes all values of the bus after a time without events.
     mutating func catchUp(with present: [BusValue], at revision: Int) {
-        // Their writes are known, and no events of them come any more.
+        // These writes are known, and their events don't come any more.
         ownRevisions = []
         let gone = missing(in: Set(present.map(\.key)))
         for value in present { note(value) }
-        // When it was deleted isn't known, only that it was later than its last write.
+        // The time of the delete isn't known, only that it was after the last write.
         for (key, last) in gone { noteDelete(of: key, at: max(revision, last + 1)) }
         noted = max(noted, revision)
         isReading = true
     }
 
-    /// Keys with a value that aren't among these, with the revisions of their last writes, the oldest first.
+    /// Keys with a value that aren't in `present`, with the revisions of their last writes, the oldest first.
     private func missing(in present: Set<String>) -> [(key: String, last: Int)] {
         keys.filter { $0.value.value != nil && !present.contains($0.key) }
             .map { (key: $0.key, last: $0.value.revision) }

@@ -1,5 +1,5 @@
 // From etcd to the bus: what one change in etcd means here. `step(for:)` decides and changes nothing, because
-// the bus may refuse: somebody may have written the key in between. `take` notes what was done.
+// the bus may refuse, if somebody has written the key in between. `take` notes what was done.
 
 import PlugboardClient
 
@@ -15,17 +15,17 @@ struct EtcdChange: Sendable, Equatable {
     let key: String
     let revision: Int
     let content: Content
-    /// Which write deleted it, and on which host, if a bridge's transaction did.
+    /// The write that deleted it, and its host, if a bridge's transaction did.
     var deleteID: WriteID?
     var deleteHost: String?
-    /// Found by a comparison, not told by the watch. It counts although the cursor is further.
+    /// Found by a comparison instead of the watch. It counts even if it is before the cursor.
     var isFound = false
 
     var value: JSON? {
         if case .put(let envelope) = content { envelope.value } else { nil }
     }
 
-    /// Which write made it; nil for a delete by somebody else, and for what a person put there.
+    /// The write that made it; nil for a delete by somebody else, and for a value that a person put there.
     var id: WriteID? {
         if case .put(let envelope) = content { envelope.id } else { deleteID }
     }
@@ -38,7 +38,7 @@ struct EtcdChange: Sendable, Equatable {
         if case .put(let envelope) = content { envelope.by } else { nil }
     }
 
-    /// The key's revision in etcd from here on.
+    /// The key's revision in etcd after this change.
     var etcd: Int { content == .delete ? 0 : revision }
 }
 
@@ -54,18 +54,18 @@ struct LostWrite: Sendable, Equatable {
 
 /// What a change in etcd means here.
 enum MirrorStep: Sendable, Equatable {
-    /// It is known already.
+    /// The change is known already.
     case skip
-    /// The host's own write, confirmed.
+    /// The host's own write is confirmed.
     case confirm
     /// Both sides say the same.
     case agree
-    /// The bus keeps what it has; only the guard of the next write moves.
+    /// The bus keeps its value. Only the guard of the next write moves.
     case pass
     /// The host is the key's only author and writes its value again.
     case writeAgain
     case refuse
-    /// The bus takes it, if the key there has this revision. A write that lost is kept elsewhere.
+    /// The bus takes the change if its key has this revision. A lost write is kept elsewhere.
     case apply(ifRevision: Int, lost: LostWrite?)
 }
 
@@ -84,8 +84,8 @@ extension Mirror {
         return .apply(ifRevision: state.ifRevision, lost: state.isOwed ? lost(change, state) : nil)
     }
 
-    /// A lease of this host ended, and what was bound to a connection here went with it. That connection is
-    /// still there, so the value is, too.
+    /// A lease of this host ended, and etcd deleted the values bound to connections here. The connection is
+    /// still there, so its value is, too.
     private func hasEnded(_ change: EtcdChange, _ state: KeyState) -> Bool {
         change.content == .delete && change.deleteID == nil && state.isBound && state.value != nil
             && state.direction.contains(.out)
@@ -98,13 +98,13 @@ extension Mirror {
 
     private func isOwn(_ change: EtcdChange, _ state: KeyState) -> Bool {
         if let id = change.id {
-            // An older write that isn't owed any more came too late, from an earlier life, over what the bus
-            // has taken since: then it counts like anybody's.
+            // An older own write that isn't owed any more came too late, from an earlier life, over what the
+            // bus has taken since. It counts like anybody's.
             return id.bridge == bridge
                 && (state.isOwed || state.value == nil || id.revision == state.revision)
         }
-        // A delete without a mark: the transaction under way had no room for one. Its guard says whether it
-        // can have been this one.
+        // A delete without a mark: the transaction in progress may have had no room for one. Its guard says
+        // whether it can have made this delete.
         guard change.content == .delete, let transaction = underWay, transaction.deleteMark == nil else {
             return false
         }
@@ -148,7 +148,7 @@ extension Mirror {
         if isNewest {
             settle(change.key)
         } else if state.value == nil, !state.isOwed {
-            // This host put it there, and it is gone here: it was deleted while the bridge was away.
+            // This host put the value there, and it is gone here. It was deleted while the bridge was away.
             owe(change.key)
         }
     }
@@ -169,7 +169,7 @@ extension Mirror {
         if lost != nil { counts.conflicts += 1 }
     }
 
-    /// A local write keeps coming in between. It counts as made after this change, and goes over it.
+    /// A local write keeps coming in between. It counts as made after this change, and replaces it.
     mutating func yield(to change: EtcdChange) {
         take(.pass, change, revision: nil)
     }

@@ -1,20 +1,20 @@
-// How a bridge begins: it compares the bus with etcd. Without a cursor, where both have a key, etcd's counts.
-// With one, whatever differs from etcd as it was at the cursor was written here since, and later changes come
-// by the watch. After a compaction that past is gone, and the marks of what was sent decide.
+// How a bridge begins: it compares the bus with etcd. Without a cursor, if both have a key, etcd's value
+// counts. With a cursor, whatever differs from etcd as it was at the cursor was written here since. Later
+// changes come by the watch. After a compaction that past is gone, and the records of what was sent decide.
 
 import PlugboardClient
 
 extension Mirror {
     /// How the bus is compared with the whole range of etcd.
     enum Comparison: Sendable, Equatable {
-        /// There is no cursor, or etcd's history isn't the one that it belongs to.
+        /// There is no cursor, or it doesn't belong to this history of etcd.
         case join
         /// The range is etcd as it was at the cursor.
         case past
-        /// The range is newer than the cursor: what is remembered decides.
+        /// The range is newer than the cursor. What is remembered decides.
         case compacted(Memory)
 
-        /// What is remembered of comparisons that weren't completed, until this one is.
+        /// What is remembered of unfinished comparisons, until this one is finished.
         var parts: [ComparedPart]? {
             if case .compacted(let memory) = self, !memory.parts.isEmpty { memory.parts } else { nil }
         }
@@ -24,12 +24,12 @@ extension Mirror {
     struct Memory: Sendable, Equatable {
         /// The cursor.
         var etcd: Int
-        /// Etcd had everything of this bus up to this revision, but for what it refused.
+        /// Up to this revision, etcd had everything of this bus, except what it refused.
         var settled: Int
         var refused: [String: Int] = [:]
-        /// What this bridge wrote on the bus came from etcd.
+        /// The name of this bridge. What it wrote on the bus came from etcd.
         var name: String
-        /// What comparisons that weren't completed have brought.
+        /// What unfinished comparisons have brought.
         var parts: [ComparedPart] = []
 
         func covers(_ change: EtcdChange) -> Bool {
@@ -37,8 +37,8 @@ extension Mirror {
         }
     }
 
-    /// Compares with the whole range as it was at a revision. Returns the changes that the bus has yet to
-    /// take.
+    /// Compares the bus with the whole range as it was at a revision. Returns the changes that the bus has
+    /// yet to take.
     mutating func reconcile(_ range: [EtcdChange], at revision: Int, _ comparison: Comparison) -> [EtcdChange]
     {
         let there = Set(range.map(\.key))
@@ -61,7 +61,7 @@ extension Mirror {
         case .join: break
         case .past: state.etcd = change.etcd
         case .compacted(let memory):
-            // What this host put there and doesn't have any more was deleted here since.
+            // What this host put there and no longer has was deleted here since.
             let isDeletedHere = state.value == nil && change.id?.bridge == bridge
             if isDeletedHere || memory.covers(change) { state.etcd = change.etcd }
         }
@@ -76,14 +76,14 @@ extension Mirror {
         return state.etcd == 0
     }
 
-    /// Whether etcd is to get what the bus has. Where nothing comes in, a key that isn't on the bus is deleted
-    /// only if this host had put it there: others may send under the same patterns.
+    /// Whether etcd should get what the bus has. If the key only goes out and isn't on the bus, it is deleted
+    /// only if this host put it there, because others may send under the same patterns.
     private func mayDiffer(_ change: EtcdChange, _ state: KeyState) -> Bool {
         guard state.direction.contains(.out) else { return false }
         return state.value != nil || state.direction.contains(.into) || change.id?.bridge == bridge
     }
 
-    /// Whether the bus's value, or its absence, was written here and not sent yet.
+    /// Whether the bus's value, or its absence, comes from a write here that wasn't sent yet.
     private func isLocal(_ key: String, _ state: KeyState, _ comparison: Comparison) -> Bool {
         switch comparison {
         case .join: state.value != nil
@@ -98,7 +98,7 @@ extension Mirror {
         }
     }
 
-    /// Whether a bridge of this name wrote it, for another host or in its own name.
+    /// Whether a bridge of this name wrote it, for another host or for itself.
     private func isBridge(_ by: String?, _ name: String) -> Bool {
         by == name || by?.hasPrefix(HostConnections.prefix(name)) == true
     }

@@ -1,5 +1,5 @@
-// From the bus to etcd: what the next transaction is, and what its answer means. Each write is guarded by
-// the revision that this host last saw, so a write that comes too late changes nothing.
+// From the bus to etcd: what the next transaction is, and what its answer means. Each write is guarded by the
+// revision that this host last saw. So a write that comes too late changes nothing.
 
 import PlugboardClient
 
@@ -7,7 +7,7 @@ import PlugboardClient
 struct EtcdTransaction: Sendable, Equatable {
     struct Write: Sendable, Equatable {
         let key: String
-        /// The revision that the key must have in etcd; 0: it must be absent.
+        /// The revision that the key must have in etcd; 0 means that it must be absent.
         let guardRevision: Int
         /// Nil deletes the key.
         let value: JSON?
@@ -22,8 +22,8 @@ struct EtcdTransaction: Sendable, Equatable {
     let writes: [Write]
     var lease: Int?
 
-    /// The newest of its deletes. Deletes carry no identifier in etcd, so a mark beside them does, if there
-    /// is room for one.
+    /// The newest of its deletes. Deletes have no identifier in etcd, so a mark beside them has it, if there
+    /// is room.
     var deleteMark: WriteID? {
         guard writes.count < BridgeLimits.transactionKeysMax else { return nil }
         return writes.filter { $0.value == nil }.map(\.id).max { $0.revision < $1.revision }
@@ -33,7 +33,7 @@ struct EtcdTransaction: Sendable, Equatable {
 /// What etcd answered to a transaction.
 enum TransactionOutcome: Sendable, Equatable {
     case done(revision: Int)
-    /// A guard didn't hold. `found` is what was there: the revision and the identifier of each key.
+    /// A guard didn't hold. `found` has the revision and the identifier of each key that is there.
     case failed(at: Int, found: [String: (revision: Int, id: WriteID?)])
     /// etcd will never take it.
     case refused
@@ -61,7 +61,7 @@ extension Mirror {
         guard isReady else { return nil }
         var places: [OwedQueue.Place] = []
         var bytes = 0
-        // A key may stand in the queue twice, and etcd takes it once.
+        // A key may be in the queue twice, and etcd takes it once.
         var taken: Set<String> = []
         let (keys, unclaimed) = (keys, Sharing(own: sharing.own.filter { !claimed.contains($0) }))
         while places.count < transactionKeysMax {
@@ -101,7 +101,7 @@ extension Mirror {
         )
     }
 
-    /// As much of a batch as fits into one transaction; the rest goes in the next ones.
+    /// As much of a batch as fits into one transaction. The rest goes into the next ones.
     private mutating func firstPart(of group: [OwedQueue.Place]) -> [OwedQueue.Place] {
         var bytes = 0
         var count = 0
@@ -122,19 +122,18 @@ extension Mirror {
         key.utf8.count + (keys[key]?.value?.bytes.count ?? 0) + 256
     }
 
-    /// Takes etcd's answer to the transaction that is under way. No answer is not an answer.
+    /// Takes etcd's answer to the transaction in progress. Call it only for real answers.
     mutating func settle(_ outcome: TransactionOutcome) {
         guard let transaction = underWay else { return }
         underWay = nil
         switch outcome {
         case .done(let revision): for write in transaction.writes { confirm(write, revision) }
         case .failed(let revision, let found):
-            // An earlier attempt was done after all, perhaps one of an earlier life with other writes beside
-            // it.
+            // An earlier attempt was made after all, perhaps in an earlier life and with other writes.
             for write in transaction.writes where write.value != nil && found[write.key]?.id == write.id {
                 confirm(write, found[write.key]?.revision ?? 0)
             }
-            // Whatever the guards met comes by the watch. What lost is decided there, in etcd's order.
+            // What the guards met comes by the watch. Which write lost is decided then, in etcd's order.
             wait(for: transaction, revision, found)
             putBack(transaction)
         case .refused: refuse(transaction)
@@ -144,7 +143,7 @@ extension Mirror {
         }
     }
 
-    /// Sends nothing until the watch has told what the guards met.
+    /// Sends nothing until the watch has shown what the guards met.
     private mutating func wait(
         for transaction: EtcdTransaction,
         _ revision: Int,
@@ -154,7 +153,7 @@ extension Mirror {
             if let there = found[write.key]?.revision {
                 barrier = max(barrier, there)
             } else {
-                // Which revision deleted it isn't known, nor whether any other event follows.
+                // It isn't known which revision deleted it, nor whether another event follows.
                 fence(after: revision)
             }
         }
@@ -162,11 +161,11 @@ extension Mirror {
 
     private mutating func confirm(_ write: EtcdTransaction.Write, _ revision: Int) {
         counts.sent += 1
-        // The bus may have taken another host's value meanwhile, which was deleted before this write came.
-        // Then the watch brings this one back.
+        // Meanwhile the bus may have taken another host's value, which was deleted before this write came.
+        // Then the watch brings this write back.
         guard var state = keys[write.key], state.isOwed || state.revision == write.id.revision else { return }
         guard revision > state.overwrites else { return }
-        // The watch may have been faster, and may have told of later writes.
+        // The watch may have been faster, and may have shown later writes.
         let isKnown = state.etcd > revision || cursor >= revision
         if !isKnown { state.etcd = write.value == nil ? 0 : revision }
         keys[write.key] = state

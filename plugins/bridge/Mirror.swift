@@ -1,23 +1,24 @@
-// What the bridge knows of each key: its newest revision in etcd, its value on the bus, and whether the bus
-// has a write that etcd doesn't have yet. It is a value without input and output, so a test can play any
-// order of events. The session owns it.
+// What the bridge knows of each key: its newest revision in etcd, its value on the bus, and whether etcd
+// still lacks the bus's write. It does no input or output, so a test can play any order of events. The
+// session owns it.
 //
-// What always holds while it reads the bus: a key is owed exactly if its newest write was made on this bus and
-// etcd hasn't confirmed it. At most one transaction is under way. Nothing is sent until the bridge has seen everything
-// up to `barrier`, and has a lease: what is bound to a connection of this host goes under it.
+// What always holds while it reads the bus: a key is owed exactly if its newest write was made on this bus
+// and etcd hasn't confirmed it. At most one transaction is in progress. Nothing is sent until the bridge has
+// seen everything up to `barrier` and has a lease, because values bound to a connection of this host go under
+// it.
 
 import PlugboardClient
 
 /// Both sides, as far as they are known.
 struct Mirror: Sendable {
     let sharing: Sharing
-    /// Stands in the identifier of each write, and changes with the bus's epoch.
+    /// A part of the identifier of each write. It changes with the bus's epoch.
     let bridge: String
     /// Everything in etcd up to this revision is on the bus.
     var cursor = 0
-    /// Until the cursor is here, nothing is sent.
+    /// Nothing is sent until the cursor is here.
     var barrier = 0
-    /// A write of the bridge's own has to be made in etcd, whose event shows that the watch has got so far.
+    /// The bridge has to write a fence in etcd. Its event shows that the watch has got so far.
     var needsFence = false
     var counts = Counts()
     /// The lease that this host keeps alive; nil while it has none.
@@ -28,16 +29,16 @@ struct Mirror: Sendable {
     var keys: [String: KeyState] = [:]
     var queue = OwedQueue()
     var underWay: EtcdTransaction?
-    /// How many keys the next transaction may have: fewer while one that etcd refuses is looked for.
+    /// How many keys the next transaction may have. Fewer, while it searches for one that etcd refuses.
     var transactionKeysMax = BridgeLimits.transactionKeysMax
     /// Revisions of the bus that the bridge wrote and whose events haven't come yet.
     var ownRevisions: Set<Int> = []
     /// The newest revision whose events have come.
     var noted = 0
-    /// Values that etcd doesn't take, for example because they are too large, with their revisions on the bus. They
-    /// stand only here. A newer write is tried again.
+    /// Values that etcd doesn't take, for example because they are too large, with their revisions on the
+    /// bus. Only this bus has them. A newer write is tried again.
     var refused: [String: Int] = [:]
-    /// Whether events of the bus come. If not, nothing is begun: the mirror has to catch up first.
+    /// Whether the bus's events come. If not, nothing is sent, because the mirror has to catch up first.
     var isReading = true
 
     /// What the bridge has done since it started.
@@ -48,7 +49,7 @@ struct Mirror: Sendable {
         var refused = 0
         /// Writes that were replaced by a newer one before they were sent.
         var folded = 0
-        /// Revisions of the bus that passed while its events weren't read. What is written in them is folded, too.
+        /// Revisions of the bus that passed while its events weren't read. Their writes are folded, too.
         var unread = 0
         /// Batches that needed more than one transaction.
         var split = 0
@@ -62,7 +63,7 @@ struct Mirror: Sendable {
     /// How many keys etcd has yet to get.
     var owed: Int { queue.owed }
 
-    /// Up to this revision of the bus, etcd has everything.
+    /// Etcd has everything up to this revision of the bus.
     var settled: Int {
         let waiting = queue.oldest { Self.isOwed($0, keys) } ?? noted + 1
         let sent = underWay?.writes.map(\.id.revision).min() ?? noted + 1
@@ -79,7 +80,7 @@ struct Mirror: Sendable {
 /// One key on both sides.
 struct KeyState: Sendable {
     let direction: Direction
-    /// The key's newest revision in etcd as far as the bridge has seen it; 0 if it is absent there.
+    /// The key's newest revision in etcd, as far as the bridge has seen it; 0 if it is absent there.
     var etcd = 0
     /// The revision of its newest write on the bus.
     var revision = 0
@@ -92,7 +93,8 @@ struct KeyState: Sendable {
     var host: String?
     /// It ends with a connection of this host, and so with this host's lease.
     var isBound = false
-    /// What etcd had at this revision is written over. A late answer about an earlier one settles nothing.
+    /// A write goes over what etcd had at this revision. A late answer about an earlier write settles
+    /// nothing.
     var overwrites = 0
     var isOwed = false
 
@@ -113,7 +115,7 @@ struct KeyState: Sendable {
         (self.by, origin, host) = (by, nil, nil)
     }
 
-    /// What `if` has to say so that nothing unseen is overwritten.
+    /// The revision for `if`, so that nothing unseen is overwritten.
     var ifRevision: Int { value == nil ? 0 : revision }
     var isForgettable: Bool { value == nil && etcd == 0 && !isOwed }
 }
@@ -152,7 +154,7 @@ extension Mirror {
         forgetIfPossible(key)
     }
 
-    /// The host has this lease. What stood under another one is written again, under this one.
+    /// The host has this lease. If it is new, bound values are written again under it.
     mutating func take(lease: Int, isNew: Bool) {
         self.lease = lease
         guard isNew else { return }
@@ -166,7 +168,7 @@ extension Mirror {
         lease = nil
     }
 
-    /// Marks the end of a group of events: all of one revision have come.
+    /// Marks the end of a group of events. All events of its revisions have come.
     mutating func endGroup() {
         ownRevisions = ownRevisions.filter { $0 > noted }
     }

@@ -1,6 +1,6 @@
 // The keys that etcd has yet to get, in the order of their writes. The mirror owns it. A key that is written
-// again stands at its newest place; its older places are stale and are skipped. So the queue never has many
-// more places than there are keys.
+// again gets a new place, and its older places are skipped. So the queue never has many more places than
+// keys.
 
 /// Places of keys by the revisions of their writes.
 struct OwedQueue: Sendable {
@@ -9,7 +9,7 @@ struct OwedQueue: Sendable {
         let key: String
     }
 
-    /// How many keys are owed; the mirror counts.
+    /// How many keys are owed. The mirror counts them.
     var owed = 0
     private var places: [Place] = []
     private var read = 0
@@ -36,7 +36,7 @@ struct OwedQueue: Sendable {
             let place = places[read]
             if let first = group.first, first.revision != place.revision { break }
             read += 1
-            // A key that is owed again, without a newer write, stands twice.
+            // A key that is owed again, without a newer write, is there twice.
             if counts(place), !group.contains(place) { group.append(place) }
         }
         if read == places.count { (places, read) = ([], 0) }
@@ -50,7 +50,7 @@ struct OwedQueue: Sendable {
         }
     }
 
-    /// How many places there are, stale ones included.
+    /// How many places there are, including stale ones.
     var count: Int { places.count }
 
     var isSparse: Bool { places.count > 2 * owed + 1_024 }

@@ -1,5 +1,5 @@
-// Which keys cross the bridge, and in which direction. It is read from the command line once and never
-// changes. Keys of brokers (`$…`) and of bridges (`bridge.…`) never cross, whatever the patterns say.
+// Which keys cross the bridge, and in which direction. Read from the command line once; never changes. Keys
+// of brokers (`$…`) and of bridges (`bridge.…`) never cross, whatever the patterns say.
 
 import PlugboardWire
 
@@ -11,7 +11,7 @@ struct Direction: OptionSet, Hashable, Sendable {
     static let out = Direction(rawValue: 1)
     /// Writes in etcd go to the bus.
     static let into = Direction(rawValue: 2)
-    /// This host is the key's only author: what others write is written over.
+    /// This host is the key's only author. It overwrites what others write.
     static let own = Direction(rawValue: 4)
 }
 

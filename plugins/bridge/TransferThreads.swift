@@ -1,5 +1,5 @@
-// Threads that carry out what blocks. They are the bridge's own, because those of Dispatch also run its tasks: if
-// all of them waited for etcd, nothing else would happen for up to a second. A thread is kept for the next job.
+// Threads for blocking work. The bridge has its own, because those of Dispatch also run its tasks: if all of
+// them waited for etcd, nothing else would happen for up to a second. A thread is kept for the next job.
 
 import Dispatch
 import PlugboardPosix
@@ -8,7 +8,7 @@ import Synchronization
 final class TransferThreads: Sendable {
     static let shared = TransferThreads()
 
-    /// Threads at most. A bridge has four requests under way at the same time.
+    /// How many threads there are at most. A bridge makes four requests at the same time.
     static let threadsMax = 16
 
     private let state = Mutex(State())
@@ -17,7 +17,7 @@ final class TransferThreads: Sendable {
     private struct State: Sendable {
         var jobs: [@Sendable () -> Void] = []
         var threads = 0
-        /// Threads that wait for a job, less the jobs that wait for them.
+        /// How many threads wait for a job, less the jobs that wait for a thread.
         var idle = 0
     }
 

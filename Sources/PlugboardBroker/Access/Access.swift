@@ -76,7 +76,7 @@ struct Access: ~Copyable {
         }
     }
 
-    /// Throws, as if there were nothing, where a client may not see the key of a request.
+    /// Throws as if the key of a request had no value, if the client may not see that key.
     static func checkSeen(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session)
         throws(Refusal)
     {
@@ -260,7 +260,7 @@ struct Access: ~Copyable {
         return commons.note(partial: bytes, of: session) ? .commonPartial : nil
     }
 
-    /// A client that has left takes up nothing of what all have together.
+    /// Forgets the share of a client that has left.
     mutating func forget(_ session: SessionHandle) { commons.forget(session) }
 
     /// Checks that the accounts agree with what was found, and that no batch is being checked.
@@ -288,14 +288,14 @@ struct Access: ~Copyable {
     }
 }
 
-/// What a client is past, so that it is closed.
+/// The limit that a client has exceeded, so that it is closed.
 enum Excess {
     /// The quota of its user.
     case quota
-    /// What may wait for all clients without a quota together, or what these may have sent in part.
+    /// The limit of what waits for all clients without a quota together, or of what they have sent in part.
     case commonOwed, commonPartial
 
-    /// What the client's last line says, if not that it is about a quota.
+    /// What the client's last line says; nil if it only names the quota.
     var message: String? {
         switch self {
         case .quota: nil

@@ -1,11 +1,11 @@
-// What clients without a quota take up together: without a policy all clients, with one those of the broker's
-// own user and of root, unless it names them. It protects the machine from a program of one's own that goes
-// wrong. Owned by `Access`. What always holds: only who takes up something is noted, so all others cost
-// nothing, and the sums are those of what is noted.
+// What clients without a quota take up together. Without a policy, these are all clients. With a policy,
+// these are the clients of the broker's own user and of root, unless it names them. The limit protects the
+// machine from one's own faulty programs. Owned by `Access`. What always holds: clients that take up nothing
+// aren't noted and cost nothing, and the sums agree with the shares.
 
 import PlugboardWire
 
-/// The shares of clients in what has one limit for all of them.
+/// The shares of clients in the two common limits.
 struct Commons {
     private struct Share {
         var owed = 0
@@ -25,8 +25,8 @@ struct Commons {
         (self.owedMax, self.partialMax) = (owedMax, partialMax)
     }
 
-    /// Notes what waits for a client to read. Returns true if that has grown, and all together are past the
-    /// limit now.
+    /// Notes how many bytes a client has to read. Returns true if they have grown and the sum exceeds the
+    /// limit.
     mutating func note(owed bytes: Int, of session: SessionHandle) -> Bool {
         if bytes == 0, shares.isEmpty { return false }
         var share = shares[session] ?? Share()
@@ -37,7 +37,7 @@ struct Commons {
         return hasGrown && owed > owedMax
     }
 
-    /// Notes what a client has sent of its next request. Returns the same.
+    /// Notes how many bytes of its next request a client has sent. Returns the same for their limit.
     mutating func note(partial bytes: Int, of session: SessionHandle) -> Bool {
         if bytes == 0, shares.isEmpty { return false }
         var share = shares[session] ?? Share()
@@ -48,7 +48,7 @@ struct Commons {
         return hasGrown && partial > partialMax
     }
 
-    /// A client has left.
+    /// Forgets a client that has left.
     mutating func forget(_ session: SessionHandle) {
         guard let share = shares.removeValue(forKey: session) else { return }
         owed -= share.owed
@@ -63,7 +63,7 @@ struct Commons {
 extension Commons {
     private static var always: Invariants { Invariants(of: "Commons") }
 
-    /// Nobody is noted who is gone, and the sums are right.
+    /// All noted clients exist, and the sums are right.
     func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
         for session in shares.keys {
             try Self.always.hold("who is noted is there", living.sessions.contains(session))

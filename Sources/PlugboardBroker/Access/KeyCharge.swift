@@ -1,16 +1,16 @@
-// What a key with a value is counted for its writer's user. The broker's own keys are nobody's.
+// How a key with a value counts for its writer's user. The broker's own keys count for nobody.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The use of accounts by keys. Each key is counted while it has a value.
+/// Charges accounts for keys. Each key counts while it has a value.
 enum KeyCharge {
-    /// What of a key that has a value is counted.
+    /// How many bytes of a key with a value count.
     static func bytes(of observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Int {
         keyspace[observable].keptBytes + keyspace.authors.originBytes(keyspace[observable].writer)
     }
 
-    /// A value is about to take the place of another, or of none.
+    /// Call before a value is set, whether there was one or not.
     @inline(never)
     static func charge(
         _ observable: ObservableHandle,
@@ -24,7 +24,7 @@ enum KeyCharge {
         account.kept += keyspace[observable].key.count + keyspace.authors[author].origin.count + count
     }
 
-    /// A value is about to go.
+    /// Call before a value is removed.
     @inline(never)
     static func discharge(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) {
         guard keyspace[observable].hasValue, !keyspace[observable].isReserved,

@@ -90,7 +90,7 @@ struct UserAccounts {
     }
 }
 
-/// What users really take up, as counted by the checks of invariants.
+/// What users really take up, as found by the checks of invariants.
 struct FoundUse {
     private(set) var accounts: [ObjectIdentifier: UserAccount] = [:]
 

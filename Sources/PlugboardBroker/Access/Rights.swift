@@ -70,7 +70,7 @@ final class Clearance {
     var account: UserAccount?
     /// How many owed bytes the account counts for this client.
     var owed = 0
-    /// The same for bytes of a request that has come in part.
+    /// The same for the bytes of a request that has come in part.
     var partial = 0
     /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?

@@ -1,4 +1,4 @@
-// The questions about a client that concern its rights and its user's quota. They change nothing.
+// Questions about a client's rights and its user's quota. They change nothing.
 
 import PlugboardMemory
 import PlugboardWire
@@ -25,7 +25,7 @@ extension Session {
         clearance?.permit(action, key) ?? true
     }
 
-    /// What waits for this client is to be counted whenever it is served.
+    /// Whether its waiting bytes have to be counted whenever it is served.
     var isCounted: Bool { isGuarded || isBehind || hasShare }
 
     /// Whether something that was queued for this client has not been sent yet.
@@ -39,11 +39,10 @@ extension Session {
     /// About how many bytes a call takes up while it waits for its answer.
     private static let callBytes = 512
 
-    /// The bytes that wait for this client: in its outbox, in its catching up, for owed keys, and for calls
-    /// without an answer.
+    /// The bytes that wait for this client: its outbox, its catch-up, owed keys, and its unanswered calls.
     var owedBytes: Int { outbox.keptCount + waitingBytes }
 
-    /// The same without what it shares with others.
+    /// The same without the bytes that it shares with other clients.
     var ownOwedBytes: Int { mutating get { outbox.own.count + outbox.unsharedBytes() + waitingBytes } }
 
     private var waitingBytes: Int {

@@ -1,79 +1,79 @@
-// What one subscription is owed, and what it waits for. A reader that is slow, paused or throttled, that
-// waits for a phase, for its snapshot or for the journal, is one thing: it is owed the newest value of each
+// What one subscription is owed, and what it waits for. A subscription may be slow, paused or throttled, or
+// wait for a phase, its snapshot or the journal. All of these work alike: it is owed the newest value of each
 // key, and gets it when nothing stands in the way. Owned by its subscription; most never have one.
 
 import PlugboardWire
 
-/// The waiting side of one subscription.
+/// What is owed to one subscription.
 final class Backlog {
-    /// What is told next.
+    /// What is sent next.
     enum Next { case nothing, synced, replayed, key(OwedKeys.Place), line, gap }
 
-    /// A subscription without a backlog is told at once. One that has it is in the first of these states that
-    /// fits. Whatever changes its state says so by a verb here, and then has the hub `review` it.
+    /// A subscription without a backlog gets events at once. With one, it is in the first of these states
+    /// that applies. To change its state, call a method of this class, and then have the hub `review` it.
     ///
     /// | state      | because                                                 | left by                   |
     /// |------------|---------------------------------------------------------|---------------------------|
     /// | `.reply`   | its `subscribe` is not answered yet                     | `answered`                |
     /// | `.pause`   | `pause`                                                 | `resume`, `step`          |
     /// | `.nothing` | nothing is owed                                         | an event; then see below  |
-    /// | `.journal` | what it missed is being read there                      | a piece was read          |
-    /// | `.phase`   | what comes next waits at the gate of its key            | the gate opens            |
-    /// | `.window`  | what comes next is of a key told within `every`         | the window's deadline     |
-    /// | `.room`    | none of these: its client's outbox is full, or was      | it was told all           |
+    /// | `.journal` | what it missed is being read from the journal           | a piece was read          |
+    /// | `.phase`   | an earlier phase has not acknowledged what comes next   | it has, or time is up     |
+    /// | `.window`  | what comes next is of a key sent within `every`         | the window's deadline     |
+    /// | `.room`    | none of these: its client's outbox is or was full       | all of it was sent        |
     ///
-    /// In `.room` and no other state it is listed as ready in its client's `Catchup`, and the end of a turn
-    /// tells it what comes next. In `.nothing` without a rhythm it needs no backlog any more, and is direct
-    /// again.
+    /// In `.room`, and in no other state, it is in the list of ready subscriptions in its client's `Catchup`,
+    /// and the end of a turn sends what comes next. In `.nothing`, it gives up its backlog and is direct
+    /// again, unless it has a window.
     enum State { case reply, pause, nothing, journal, phase(ObservableHandle), window, room }
 
     /// The keys and the lines that are owed.
     var keys = OwedKeys()
     var lines = LineQueue()
-    /// The rhythm of a subscription with `every`.
+    /// The window of a subscription with `every`.
     var window: Window?
-    /// What is told first, from the journal.
+    /// What is sent first, from the journal.
     var replay: Replay?
-    /// Some of what comes before `synced` is in the gap of `lines`, and read again from the journal.
+    /// Some of what comes before `synced` is in the gap of `lines`, and is read again from the journal.
     private(set) var awaitsGap = false
-    /// `synced` is to follow when nothing is owed any more that comes before it.
+    /// `synced` follows once nothing that comes before it is owed any more.
     private(set) var owesSynced = false
-    /// The revision of the last line that was sent, or of the beginning, for `synced`.
+    /// The revision for `synced`: of the last line that was sent, or of the start.
     private(set) var lastRevision: UInt64 = 0
-    /// Its `subscribe` is answered later, and nothing may be told ahead of that.
+    /// Its `subscribe` isn't answered yet, and nothing may be sent before the answer.
     private(set) var awaitsReply = false
-    /// Held until `resume`, but for so many lines.
+    /// Held until `resume`, except for `steps` lines.
     private(set) var isPaused = false
     private(set) var steps = 0
-    /// In `.room`, and listed as such.
+    /// In `.room`, and listed as ready.
     private(set) var isReady = false
-    /// Ready, and of an update to a key that is owed already only the revision has to be noted.
+    /// It is ready, and an update to a key that is owed already only changes that key's revision.
     private(set) var isRenewed = false
-    /// Paused, and of an update to any key nothing else has to be noted than that it is owed.
+    /// It is paused, and an update to any key only has to be noted as owed.
     private(set) var isPausedPlainly = false
 
     init() {
-        // Any number that differs from backlog to backlog.
+        // A number that differs from backlog to backlog.
         keys.filledMax -= Int(bitPattern: ObjectIdentifier(self)) >> 6 & 63
     }
 
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil }
 
-    /// Keys and lines that it is owed, as far as they are known.
+    /// How many keys and lines it is owed, as far as is known.
     var owedCount: Int { keys.count + lines.count + (replay?.readyCount ?? 0) }
 
-    /// It must last, whether anything is owed or not.
+    /// It must stay, even if nothing is owed.
     var isNeeded: Bool { !isEmpty || awaitsReply || isPaused || window != nil }
 
-    /// An event of a key may be told at once, if its client isn't behind.
+    /// Whether an event of this key may be sent at once, unless its client is behind.
     func isFree(_ keyHash: UInt64) -> Bool {
         isEmpty && !isPaused && !awaitsReply && window?.holds(keyHash) != true
     }
 
     // MARK: The machine
 
-    /// Of a key and a line the one whose event came first is told first: one revision may have
-    /// several of both, as a batch has.
+    /// Of the first owed key and the first line, the one with the earlier event is next. Revisions can't
+    /// decide this, because a batch has several of both in one revision.
     var next: Next {
         if replay != nil { return .replayed }
         if owesSynced, keys.awaitedCount == 0, !awaitsGap { return .synced }
@@ -82,7 +82,7 @@ final class Backlog {
         return lines.frontHeader == nil ? .gap : .line
     }
 
-    /// What a subscription of a phase and a client waits for.
+    /// The present state of a subscription with this phase and this client.
     func state(
         from phase: UInt8,
         of session: borrowing Session,
@@ -102,7 +102,7 @@ final class Backlog {
         return isHeld(next, keyspace) ? .window : .room
     }
 
-    /// The key at whose gate something waits, if that is closed.
+    /// The key whose phases hold back what comes next; nil if it can't be held back.
     private func gated(
         _ next: Next,
         _ session: borrowing Session,
@@ -111,15 +111,15 @@ final class Backlog {
         switch next {
         case .nothing, .synced, .gap: nil
         case .replayed:
-            // An event that may not be seen waits for no gate: it is passed over, and nobody would say when
-            // that opens.
+            // An event that this client may not see is skipped, so it doesn't wait for a phase. Nobody would
+            // tell it when that phase ends.
             replay?.withFrontKey { session.authorize(.subscribe, $0) ? keyspace.find($0) : nil } ?? nil
         case .key(let owed): keys[owed].isGated ? keys[owed].observable : nil
         case .line: lines.frontHeader?.observable
         }
     }
 
-    /// The rhythm holds it.
+    /// Whether the window holds back what comes next.
     private func isHeld(_ next: Next, _ keyspace: borrowing Keyspace) -> Bool {
         guard let window else { return false }
         switch next {
@@ -143,54 +143,56 @@ final class Backlog {
 
     // MARK: Changes of state
 
-    /// Whatever comes is owed. `isPlain`: the newest value of each key is told, and as it is.
+    /// From now on, events are owed. `isPlain` means that only the newest value of each key is sent,
+    /// unchanged.
     func pause(isPlain: Bool) { (isPaused, isPausedPlainly) = (true, isPlain) }
 
     func resume() { (isPaused, isPausedPlainly, steps) = (false, false, 0) }
 
-    /// Lets so many lines pass that are owed; none that are still to come.
+    /// Lets up to `count` owed lines pass, but no later ones.
     func step(_ count: Int) { (isPausedPlainly, steps) = (false, min(count, owedCount)) }
 
     func awaitReply() { awaitsReply = true }
 
     func answered() { awaitsReply = false }
 
-    /// It may go on. `isPlain`: the newest value of each key is told, and as it is.
+    /// Nothing stands in its way. `isPlain` means that only the newest value of each key is sent, unchanged.
     func beginReady(isPlain: Bool) { (isReady, isRenewed) = (true, isPlain) }
 
-    /// It is done, or must wait. Steps are for what was owed, even where it came to nothing.
+    /// Nothing is left, or something stands in its way. Steps end with what was owed, even if no line came of
+    /// it.
     func endReady() {
         (isReady, isRenewed) = (false, false)
         if isEmpty { steps = 0 }
     }
 
-    /// A subscription begins, with all up to a revision before `synced`.
+    /// Starts a subscription. `synced` is sent after everything up to this revision.
     func begin(at revision: UInt64, owingSynced: Bool) {
         (lastRevision, owesSynced) = (revision, owingSynced)
     }
 
-    /// A line was told.
+    /// A line was sent.
     func noteTold(_ revision: UInt64) { lastRevision = revision }
 
-    /// A line of those that may pass although it is paused.
+    /// A line was sent. If the subscription is paused, that was a step.
     func noteStep() { if isPaused, steps > 0 { steps -= 1 } }
 
     func noteSynced() { owesSynced = false }
 
-    /// A value that comes before `synced` is read again from the journal, in the place of the gap.
+    /// A value that comes before `synced` will be read from the journal, in place of the gap.
     func awaitGap() { awaitsGap = true }
 
-    /// A key is owed no more. Its observable may be needed no longer.
+    /// Stops owing a key, and removes its observable if nothing else needs it.
     func takeBack(_ place: OwedKeys.Place, _ keyspace: inout Keyspace) {
         let observable = keys.remove(place).observable
         keyspace[observable].owedBy -= 1
         keyspace.removeIfUnneeded(observable)
     }
 
-    /// Takes over the keys that were owed before there was a subscription.
+    /// Takes over the keys that were owed before the subscription existed.
     func takeOver(_ other: Backlog) { swap(&keys, &other.keys) }
 
-    /// Takes the gap out, to be told or read again.
+    /// Takes the gap out, to be sent or read again.
     func takeGap() -> Gap? {
         awaitsGap = false
         return lines.takeGap()
@@ -200,7 +202,7 @@ final class Backlog {
 extension Backlog {
     private static var always: Invariants { Invariants(of: "Backlog") }
 
-    /// What it counts is what it has. Counts in `owedBy` whom each key is owed to.
+    /// Its counts and flags agree with its content. Adds to `owedBy` how often each key is owed.
     func checkInvariants(
         _ living: borrowing Living,
         _ keyspace: borrowing Keyspace,
@@ -215,7 +217,7 @@ extension Backlog {
         try Self.always.hold("nothing passes where all is just owed", isHeld)
     }
 
-    /// Bytes that it keeps of lines.
+    /// The bytes of the lines that it keeps.
     var lineBytes: Int {
         lines.byteCount + keys.writtenCost
     }

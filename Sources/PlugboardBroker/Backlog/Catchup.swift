@@ -1,31 +1,31 @@
-// What a session as a whole has to catch up with: which of its subscriptions can go on,
-// and a reply that must wait for them. Exists while there is such a thing, no longer.
+// What a whole session has to catch up with: which of its subscriptions are ready, and a reply that waits for
+// them. Exists only while there is something.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The waiting side of one session.
+/// What waits for one session.
 final class Catchup {
-    /// Subscriptions that are owed something and wait for nothing but room.
+    /// Subscriptions that are owed something and wait only for room.
     var ready = List<SubscriptionHandle>()
-    /// Whose turn it is among them.
+    /// Whose turn it is in `ready`.
     var turn = 0
-    /// A reply that comes after everything up to `deferredUntil`.
+    /// Replies that are sent after everything up to `deferredUntil`.
     var deferred = ByteBuffer()
     var deferredUntil: UInt64 = 0
-    /// Subscriptions whose reply is among what is deferred; they begin behind it.
+    /// Subscriptions whose `subscribe` is answered in `deferred`. They begin after that.
     var unanswered = List<SubscriptionHandle>()
-    /// Subscriptions that are told again what is in the journal.
+    /// Subscriptions that are sent older events from the journal.
     var replaying = List<SubscriptionHandle>()
-    /// Bytes in the line queues of all its subscriptions.
+    /// The bytes of the lines that all its subscriptions keep.
     var queuedBytes = 0
-    /// Keys owed to all its subscriptions.
+    /// How many keys are owed to all its subscriptions.
     var owedCount = 0
 
     init() {}
 
-    /// A piece of the journal is on its way to one of them, which isn't paused, with what was
-    /// written up to a revision.
+    /// Whether a subscription that isn't paused waits for a piece of the journal with events up to a
+    /// revision.
     func isReading(upTo revision: UInt64 = .max, _ matching: borrowing Matching) -> Bool {
         for place in replaying.indices {
             guard let backlog = matching[replaying[place]].backlog, !backlog.isPaused else { continue }
@@ -34,7 +34,7 @@ final class Catchup {
         return false
     }
 
-    /// A subscription ends: what it is owed is counted no more.
+    /// A subscription ends, so what it is owed counts no more.
     func forget(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         queuedBytes -= backlog.lines.byteCount
         if backlog.isReady { ready.remove(subscription) }
@@ -50,7 +50,7 @@ final class Catchup {
 extension Catchup {
     private static var always: Invariants { Invariants(of: "Catchup") }
 
-    /// What it counts and lists is what the subscriptions of its session have.
+    /// Its counts and lists agree with the subscriptions of its session.
     func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
         let client = "client \(hub.sessions[session].client)"
         let waiting = Waiting(session, hub)
@@ -71,7 +71,7 @@ extension Catchup {
         try Self.always.hold("it lists what is told again, each once", areReplaying, of: client)
     }
 
-    /// What the subscriptions of a session wait for.
+    /// What the subscriptions of a session wait for, counted anew.
     struct Waiting {
         private(set) var owedCount = 0
         private(set) var queuedBytes = 0
@@ -90,7 +90,7 @@ extension Catchup {
             }
         }
 
-        /// Nothing has to wait.
+        /// Nothing waits.
         var isNothing: Bool {
             owedCount == 0 && queuedBytes == 0 && ready.isEmpty && unanswered.isEmpty && replaying.isEmpty
         }

@@ -1,38 +1,39 @@
-// Lines that must wait and cannot be made later from the state: emits, and everything
-// that a subscription with `delivery` "all" is told. Bounded by its session; what comes
-// past the bound is a gap, which is told in its place.
+// Lines that have to wait and can't be made from the state later: emits, and all events of a subscription
+// with `delivery` "all". The session limits their size. Events beyond the limit become a gap, which is told
+// in their place.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Events that were dropped one after the other.
+/// Events in a row that were dropped.
 struct Gap: BitwiseCopyable {
-    /// Events dropped.
+    /// How many events were dropped.
     var dropped: UInt64
-    /// The revisions of the first and the last of them.
+    /// The revisions of the first and the last one.
     let first: UInt64
     var last: UInt64
-    /// The number of the first in the turn's log; 0 where that has none.
+    /// The number of the first one in the turn's log; 0 if it isn't there.
     var event: UInt64 = 0
-    /// Those of them that no journal has.
+    /// How many of them aren't in a journal.
     var lost: UInt64 = 0
-    /// The revision of the first that one has, and how many events of that went before it; 0 for none.
+    /// The first revision that is in a journal, and how many of its events come before the gap; 0 if there is
+    /// none.
     var keptFirst: UInt64 = 0
     var keptBefore = 0
 
-    /// A journal has some of them.
+    /// Some of them are in a journal.
     var isKept: Bool { keptFirst > 0 }
 }
 
-/// Whole lines in the order of their revisions.
+/// Whole lines, in the order of their events.
 struct LineQueue: ~Copyable {
-    /// What is known of a line beside its bytes.
+    /// What is known about a line besides its bytes.
     struct Header: BitwiseCopyable {
         let revision: UInt64
         /// The number of the event in the turn's log.
         let event: UInt64
         let keyHash: UInt64
-        /// The observable whose gate it waits for.
+        /// The observable whose phases hold it back.
         let observable: ObservableHandle?
         let count: Int
         /// Its bytes are shared with other queues.
@@ -50,14 +51,14 @@ struct LineQueue: ~Copyable {
         }
     }
 
-    /// What a queued line is counted for beside its bytes.
+    /// How many bytes a queued line counts besides its own.
     private static let headerBytes = 40
 
     private var headers = List<Header>()
-    /// The first of them whose line is still here.
+    /// The first header whose line is still here.
     private var first = 0
     private var bytes = ByteBuffer()
-    /// The bytes of long lines, which many may be told: kept once for all of them.
+    /// The bytes of long lines. Each is kept once for all queues that have it.
     private var shared: [HeldBytes] = []
     private var sharedBytes = 0
     /// What is missing after the last line.
@@ -65,15 +66,15 @@ struct LineQueue: ~Copyable {
 
     init() {}
 
-    /// Lines in it, the gap not counted.
+    /// The number of lines, without the gap.
     var lineCount: Int { headers.count - first }
-    /// What the lines are counted for, in bytes.
+    /// How many bytes the lines count.
     var byteCount: Int { bytes.count + sharedBytes + lineCount * Self.headerBytes }
     var isEmpty: Bool { lineCount == 0 && gap == nil }
-    /// Nothing more is kept until what was dropped has been told.
+    /// Nothing more is kept until the gap was told.
     var hasGap: Bool { gap != nil }
 
-    /// What a line takes up in the queue.
+    /// How many bytes a line counts in the queue.
     static func cost(ofLine count: Int) -> Int { count + headerBytes }
 
     /// Adds a line.
@@ -82,7 +83,7 @@ struct LineQueue: ~Copyable {
         bytes.append(line)
     }
 
-    /// Adds a line that others are told, too.
+    /// Adds a line that other queues have, too.
     mutating func append(_ line: HeldBytes, _ header: Header) {
         var header = header
         header.isShared = true
@@ -91,8 +92,8 @@ struct LineQueue: ~Copyable {
         sharedBytes += header.count
     }
 
-    /// Notes an event that was not kept here. `before` is how many of its revision went before it
-    /// in the journal; nil where that has none of it.
+    /// Adds an event to the gap. `before` is how many events of its revision come before it in the journal;
+    /// nil if it isn't in the journal.
     mutating func drop(revision: UInt64, event: UInt64, before: Int?) {
         var gap = gap ?? Gap(dropped: 0, first: revision, last: revision, event: event)
         gap.dropped += 1
@@ -105,7 +106,7 @@ struct LineQueue: ~Copyable {
         self.gap = gap
     }
 
-    /// Notes events that were not kept elsewhere.
+    /// Adds events to the gap that were dropped elsewhere.
     mutating func drop(_ more: Gap) {
         guard more.dropped > 0 else { return }
         if gap == nil { gap = Gap(dropped: 0, first: more.first, last: more.last) }
@@ -114,25 +115,25 @@ struct LineQueue: ~Copyable {
         gap?.last = more.last
     }
 
-    /// Lines and the gap.
+    /// The number of lines, and one for the gap.
     var count: Int { lineCount + (gap == nil ? 0 : 1) }
 
-    /// The next line's header; nil where only the gap is left.
+    /// The next line's header; nil if only the gap is left.
     var frontHeader: Header? { first < headers.count ? headers[first] : nil }
 
-    /// The number of the event that comes next, told by a line or the gap.
+    /// The number of the next event, of a line or the gap.
     var frontEvent: UInt64? { frontHeader?.event ?? gap?.event }
 
-    /// The revision of what comes next, a line or the gap.
+    /// The revision of the next line or the gap.
     var frontRevision: UInt64? { frontHeader?.revision ?? gap?.first }
 
-    /// Whether a line about a key is among them. Takes time with their number.
+    /// Whether a line about this key is among them. Takes time with their number.
     func contains(keyHash: UInt64) -> Bool {
         for place in first..<headers.count where headers[place].keyHash == keyHash { return true }
         return false
     }
 
-    /// The next line; empty where only the gap is left.
+    /// The next line; empty if only the gap is left.
     var front: Span<UInt8> {
         @_lifetime(borrow self)
         get {
@@ -141,7 +142,7 @@ struct LineQueue: ~Copyable {
         }
     }
 
-    /// Takes the next line out. Returns what it took up.
+    /// Takes the next line out. Returns how many bytes it counted.
     mutating func removeFront() -> Int {
         guard let header = frontHeader else { return 0 }
         if header.isShared {
@@ -168,7 +169,7 @@ struct LineQueue: ~Copyable {
 extension LineQueue {
     private static var always: Invariants { Invariants(of: "LineQueue") }
 
-    /// Each line has its header, in the order of the events.
+    /// Each line has its header, and both are in the order of the events.
     func checkInvariants() throws(BrokenInvariant) {
         var (size, event, long) = (0, UInt64(0), 0)
         for place in first..<headers.count {

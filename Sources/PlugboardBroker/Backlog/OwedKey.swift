@@ -1,37 +1,37 @@
-// One key that a subscription is owed: a few words. A broker may have millions of them, so what few of them
-// need lies apart. Which value is told is found when there is room for the line.
+// One key that a subscription is owed. It takes a few words, because a broker may have millions of them. What
+// only few of them need is in `OwedNotes`. The value is looked up when there is room for the line.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// One key that is owed.
+/// One owed key.
 struct OwedKey: BitwiseCopyable {
-    /// What the observer knows of the key.
+    /// What the observer knows about the key.
     enum Knowledge: UInt8, BitwiseCopyable {
-        /// The value that it was told last.
+        /// The last value that it was sent.
         case told
-        /// Nothing: the key is part of the snapshot.
+        /// Nothing. The key is part of the snapshot.
         case nothing
-        /// It isn't known here, as the observer was away.
+        /// Unknown, because the observer was away.
         case unsure
     }
 
     let observable: ObservableHandle
-    /// The newest revision, a delete's too.
+    /// The newest revision, also of a delete.
     var revision: UInt64
-    /// The number of that event in the turn's log; 0 where it came before the observer.
+    /// The number of that event in the turn's log; 0 if it was before the observer came.
     var event: UInt64
-    /// Updates folded into the newest.
+    /// How many updates were folded into the newest.
     private(set) var skipped: UInt32 = 0
     private(set) var knowledge = Knowledge.told
-    /// Waits for observers of an earlier phase; only then may something be noted of acknowledgements.
+    /// It waits for observers of an earlier phase. Only such a key can have notes about acknowledgements.
     var isGated = false
-    /// The observer was sent what is held.
+    /// The observer was sent the value that is held.
     var wasSent = false
-    /// Its line was made before the value changed, and is held; empty where the observer is told nothing.
+    /// Its line was made before the value changed, and is held. The line is empty if the observer gets none.
     var isWritten = false
 
-    /// What a key that is owed is counted for, in bytes: no more is kept of it, about.
+    /// How many bytes an owed key counts: about what it takes up at most.
     static let countedBytes = 56
 
     /// An event that has to wait.
@@ -41,20 +41,20 @@ struct OwedKey: BitwiseCopyable {
         self.event = event
     }
 
-    /// What came before the observer.
+    /// A key from before the observer came.
     init(_ observable: ObservableHandle, revision: UInt64, _ knowledge: Knowledge) {
         self.init(observable, revision: revision, event: 0)
         self.knowledge = knowledge
     }
 
-    /// The observer knows the key, and it waits for nobody else.
+    /// The observer knows the key, and it waits for no phase.
     @inline(__always) var isPlain: Bool { !isInitial && !isGated }
     @inline(__always) var isInitial: Bool { knowledge == .nothing }
     var isMissed: Bool { knowledge == .unsure }
-    /// `synced` follows when it was told.
+    /// It is sent before `synced`.
     var isAwaited: Bool { knowledge != .told }
 
-    /// One update more is folded into the newest.
+    /// One more update was folded into the newest.
     @inline(__always)
     mutating func countSkipped() {
         if skipped < .max { skipped += 1 }
@@ -64,10 +64,10 @@ struct OwedKey: BitwiseCopyable {
     mutating func noteMissed() { knowledge = .unsure }
 }
 
-/// What is kept of a key that is owed besides.
+/// What is kept of some owed keys.
 struct OwedNotes {
-    /// The value that the observer saw last, where its lines need it; or the whole line, if that was made.
+    /// The value that the observer saw last, if its lines need it; or the whole line, if it was made already.
     var held: HeldBytes?
-    /// Who had not acknowledged when time was up: the encoded names.
+    /// The encoded names of those who had not acknowledged in time.
     var unacknowledged: HeldBytes?
 }

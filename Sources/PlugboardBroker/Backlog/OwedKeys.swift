@@ -1,49 +1,49 @@
-// The keys that a subscription has yet to be told about, in the order of their newest
-// revisions: a key that is written again moves to the end. What is owed of a key is a
-// few words, not its value; the line is made from the state when there is room for it.
+// The keys that a subscription is owed, in the order of their newest revisions: a key that is written again
+// moves to the end. An owed key is a few words without its value. Its line is made from the state when there
+// is room.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Owed keys by age, each found at once. Who adds and removes counts them in their keyspace.
+/// Owed keys by age, each found at once. The caller keeps `owedBy` of the keyspace right.
 struct OwedKeys: ~Copyable {
-    /// Where a key stands among those that are owed.
+    /// The place of an owed key.
     typealias Place = Int32
 
     /// A key and its neighbours in the chain.
     private struct Entry: BitwiseCopyable {
         var key: OwedKey
-        /// The place of the key that comes before it, −1 for none; `freePlace` where nothing is owed.
+        /// The place of the key before it, −1 if there is none; `freePlace` if nothing is here.
         var previous: Place = -1
-        /// The place of the key behind it, or the next one that is free; −1 for none.
+        /// The place of the key after it, or the next free place; −1 if there is none.
         var next: Place = -1
     }
 
     private var entries = List<Entry>()
-    /// Of each place, or of none behind the last that has some.
+    /// The notes of each place, up to the last place that has some.
     private var notes: [OwedNotes] = []
-    /// The first place that is free.
+    /// The first free place.
     private var free: Place = -1
-    /// Open addressing; −1 where a slot is empty.
+    /// Open addressing; −1 if a slot is empty.
     private var index = List<Place>()
-    /// Nobody looks for a key any more: all that is left is to be forgotten.
+    /// No key is looked up any more, because all that is left will be removed.
     private var isAbandoned = false
     private static let freePlace: Place = -2
     private var first: Place = -1
     private var last: Place = -1
     private(set) var count = 0
-    /// Those of them that come before `synced`.
+    /// How many of them come before `synced`.
     private(set) var awaitedCount = 0
 
-    /// Of 256 slots of the index so many are filled at most. Where thousands are owed the same keys, not all
-    /// are to grow with the same event.
+    /// How many of 256 slots of the index are filled at most. It differs between subscriptions, so that of
+    /// thousands that are owed the same keys, not all grow with the same event.
     var filledMax = 192
 
     init() {}
 
     @inline(__always) var isEmpty: Bool { count == 0 }
 
-    /// One that is owed.
+    /// An owed key.
     subscript(place: Place) -> OwedKey {
         @inline(__always)
         _read { yield entries[Int(place)].key }
@@ -51,38 +51,38 @@ struct OwedKeys: ~Copyable {
         _modify { yield &entries[Int(place)].key }
     }
 
-    /// What is kept of a key besides.
+    /// The notes of an owed key.
     func notes(at place: Place) -> OwedNotes {
         notes.indices.contains(Int(place)) ? notes[Int(place)] : OwedNotes()
     }
 
-    /// Keeps the value that an observer saw last, or its line where that was made.
+    /// Keeps the value that an observer saw last, or its line if that was made.
     mutating func hold(_ bytes: HeldBytes?, at place: Place) {
         if bytes != nil || notes.indices.contains(Int(place)) { withNotes(at: place) { $0.held = bytes } }
     }
 
-    /// Keeps who had not acknowledged a key when time was up.
+    /// Keeps who had not acknowledged a key in time.
     mutating func note(unacknowledged names: HeldBytes?, at place: Place) {
         guard names != nil || notes.indices.contains(Int(place)) else { return }
         withNotes(at: place) { $0.unacknowledged = names }
     }
 
-    /// What the line of a key takes of the room for lines, if it was made.
+    /// How many bytes the line of a key counts among the lines, if it was made.
     func writtenCost(of place: Place) -> Int {
         guard self[place].isWritten, let line = notes(at: place).held else { return 0 }
         return LineQueue.cost(ofLine: line.count)
     }
 
-    /// The key that comes next.
+    /// The place of the first key.
     var front: Place? { first >= 0 ? first : nil }
 
-    /// The one behind another.
+    /// The place of the key after another.
     func place(after place: Place) -> Place? {
         let next = entries[Int(place)].next
         return next >= 0 ? next : nil
     }
 
-    /// What is owed of a key, if anything is; looked for first at a `hint`.
+    /// The place of a key if it is owed. Looks at `hint` first.
     @inline(__always)
     func find(_ observable: ObservableHandle, hint: Place) -> Place? {
         if isAt(hint, observable) { return hint }
@@ -94,7 +94,7 @@ struct OwedKeys: ~Copyable {
         slot(of: observable).map { index[$0] }
     }
 
-    /// Makes room for so many at once: growing moves all that is there.
+    /// Makes room for so many keys at once, because each growth moves all of them.
     mutating func reserve(_ wanted: Int) {
         var slots = max(8, index.count)
         while wanted * 256 > slots * filledMax { slots *= 2 }
@@ -113,8 +113,8 @@ struct OwedKeys: ~Copyable {
         return place
     }
 
-    /// Adds keys that are not owed yet and whose events came before the observer, all in the order of their
-    /// revisions; behind others of the same revision.
+    /// Adds keys that aren't owed yet, from before the observer came, in the order of their revisions. They
+    /// follow others of the same revision.
     mutating func insert(_ older: [OwedKey]) {
         var behind = last
         for owed in older.reversed() {
@@ -126,22 +126,22 @@ struct OwedKeys: ~Copyable {
         }
     }
 
-    /// Moves a key to the end, with its newest revision and the event of that.
+    /// Moves a key to the end, with its newest revision and event.
     @inline(__always)
     mutating func renew(_ place: Place, revision: UInt64, event: UInt64) {
         (self[place].revision, self[place].event) = (revision, event)
         if place != last { moveToEnd(place) }
     }
 
-    /// Folds an update to a key that is owed already: it moves to the end. Of one that was never told
-    /// nothing was left out.
+    /// Folds an update to a key that is owed already, and moves it to the end. If the observer has never seen
+    /// the key, it has skipped nothing.
     @inline(__always)
     mutating func fold(_ place: Place, revision: UInt64, event: UInt64) {
         if !self[place].isInitial { self[place].countSkipped() }
         renew(place, revision: revision, event: event)
     }
 
-    /// The observer missed a write of a key that it is owed already, before that.
+    /// The observer missed a write of a key before the one that it is owed.
     mutating func noteMissed(_ place: Place) {
         self[place].countSkipped()
         if self[place].isAwaited { return }
@@ -149,8 +149,7 @@ struct OwedKeys: ~Copyable {
         awaitedCount += 1
     }
 
-    /// Puts all in the order of their events, and those that the observer missed first, in the order of their
-    /// revisions.
+    /// Sorts the keys by their events. Keys that the observer missed come first, by their revisions.
     mutating func sort() {
         var places: [Place] = []
         places.reserveCapacity(count)
@@ -164,7 +163,7 @@ struct OwedKeys: ~Copyable {
         for place in places { link(place) }
     }
 
-    /// Takes a key out, letting go of what was held for it.
+    /// Removes a key with its notes.
     @discardableResult
     mutating func remove(_ place: Place) -> OwedKey {
         let owed = self[place]
@@ -178,7 +177,7 @@ struct OwedKeys: ~Copyable {
         return owed
     }
 
-    /// From now on keys are only removed.
+    /// From now on, keys are only removed.
     mutating func abandon() {
         isAbandoned = true
         index.releaseMemory()
@@ -195,7 +194,7 @@ struct OwedKeys: ~Copyable {
         link(place)
     }
 
-    /// Moves a key behind another one, or to the front.
+    /// Moves a key after another one, or to the front.
     private mutating func move(_ place: Place, behind other: Place) {
         if place == other || entries[Int(place)].previous == other { return }
         unlink(place)
@@ -258,7 +257,7 @@ extension OwedKeys {
         index[slot] = place
     }
 
-    /// Empties a slot and moves later members of its run forward, so that no search stops early.
+    /// Empties a slot and moves later members of its run back into it, so that no search stops early.
     private mutating func clear(_ observable: ObservableHandle) {
         guard var gap = slot(of: observable) else { return }
         let mask = index.count - 1
@@ -288,8 +287,8 @@ extension OwedKeys {
 extension OwedKeys {
     private static var always: Invariants { Invariants(of: "OwedKeys") }
 
-    /// Each owed key stands once in the chain, by age, and is found at once. Counts who is owed in
-    /// `owedBy`.
+    /// Each owed key is in the chain once, by age, and is found at once. Adds to `owedBy` how often each key
+    /// is owed.
     func checkInvariants(
         _ living: borrowing Living,
         _ keyspace: borrowing Keyspace,
@@ -330,7 +329,7 @@ extension OwedKeys {
         return found
     }
 
-    /// What all lines that were made take of the room for lines.
+    /// How many bytes all lines that were made count among the lines.
     var writtenCost: Int {
         var (place, cost) = (front, 0)
         while let written = place {

@@ -1,33 +1,34 @@
-// What one subscription is told again from the journal: who came back and missed more than
-// memory knows, and who is told all and had no room for it. Of "latest" the keys are
-// gathered first, since each is told once; of "all" every event is told as it stands there.
+// Sends older events from the journal to one subscription. It needs this if it was away longer than memory
+// remembers, or if it is told all and there was no room. With `latest`, the keys are gathered first, because
+// each is sent once. With `all`, every event is sent as the journal has it.
 
 import PlugboardMemory
 import PlugboardJournal
 import PlugboardWire
 
-/// A replay under way. Owned by its subscription's backlog.
+/// A replay in progress. Owned by its subscription's backlog.
 final class Replay {
     let number: UInt64
     let patterns: [[UInt8]]
-    /// What was known before, and how many events of the next revision.
+    /// The last revision that the observer knows, and how many events of the next one it knows.
     let after: UInt64
     let skipping: Int
-    /// What comes later is told as it happens.
+    /// Later events are sent as they happen.
     let upTo: UInt64
-    /// Keys are owed as they are read, and told when all is read.
+    /// Keys are owed as they are read, and sent when all is read.
     let gathers: Bool
     /// Where the next piece begins.
     var place: ReadPlace
-    /// The next piece was asked for, or is to be.
+    /// The next piece was requested, or will be.
     var isReading = true
-    /// Keys that were told to match no longer, or to be gone, by their hash, until they match again.
+    /// The hashes of keys that no longer match or are gone, as the observer was told. A key that matches
+    /// again is removed here.
     private var left: Set<UInt64> = []
-    /// All up to it was told.
+    /// The last revision of which all was sent.
     private var told: UInt64
     private var piece: ReadPiece?
     private var next = 0
-    /// What every event of a key begins with, and who wrote it: work space.
+    /// Work space: what each event of a key begins with, and its author.
     private var keyPrefix = ByteBuffer()
     private var by = ByteBuffer()
 
@@ -61,10 +62,10 @@ final class Replay {
         )
     }
 
-    /// Events that can be told now.
+    /// How many events can be sent now.
     var readyCount: Int { gathers ? 0 : piece.map { $0.entries.count - next } ?? 0 }
 
-    /// The revision of what comes next.
+    /// The revision of the next event.
     var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
 
     /// Lends the work space for an event's key and author, or takes it back.
@@ -94,8 +95,8 @@ final class Replay {
         return (entry, piece.bytes)
     }
 
-    /// Whether an observer is told an event of a key: who knows that the key has left, or is gone, isn't
-    /// told again that it has left.
+    /// Whether an event is news for the observer: if it knows that the key has left or is gone, it isn't told
+    /// again that the key has left.
     func isNews(_ telling: Telling, _ kind: Event, of keyHash: UInt64, _ filter: Filter?) -> Bool {
         guard filter?.conditions != nil else { return true }
         if kind != .delete, telling != .leaving {
@@ -110,14 +111,14 @@ final class Replay {
         return piece.entries[next]
     }
 
-    /// What comes after the piece, which is done with.
+    /// Ends a piece. Returns where the next one begins, and whether reading has failed.
     func finishPiece() -> (next: ReadPlace?, hasFailed: Bool) {
         defer { piece = nil }
         return (piece?.next, piece?.hasFailed ?? false)
     }
 }
 
-/// The replays under way, and those whose next piece is to be asked for.
+/// The replays in progress, and those whose next piece has to be requested.
 struct ReplayTable: ~Copyable {
     private(set) var subscriptions: [UInt64: SubscriptionHandle] = [:]
     private var toAsk: [UInt64] = []
@@ -142,7 +143,7 @@ struct ReplayTable: ~Copyable {
         subscriptions[number] = nil
     }
 
-    /// What is to be asked for now.
+    /// The pieces to request now.
     mutating func takeRequests(_ matching: borrowing Matching) -> [ReadRequest] {
         defer { toAsk = [] }
         return toAsk.compactMap { number in
@@ -154,7 +155,7 @@ struct ReplayTable: ~Copyable {
 extension ReplayTable {
     private static var always: Invariants { Invariants(of: "ReplayTable") }
 
-    /// Each replay under way is its subscription's.
+    /// Each replay in progress belongs to its subscription.
     func checkInvariants(
         _ living: borrowing Living,
         _ matching: borrowing Matching

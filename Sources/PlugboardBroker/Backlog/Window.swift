@@ -1,22 +1,21 @@
-// The rhythm of a subscription with `every`. What was told lately is remembered by its
-// key's hash: a key that wasn't is told at once, one that was is owed until the window
-// ends, and with it all that comes after, so that the order holds. Two sets that take
-// turns forget what is old without a clock for each key.
+// When a subscription with `every` may get the next line of a key. Keys that were sent lately are remembered
+// by their hash. Any other key is sent at once. A remembered key is owed until the window ends, and all later
+// events with it, so that the order holds. Two sets that take turns forget old keys without a clock for each.
 
 import PlugboardWire
 
-/// When a throttled subscription may be told again.
+/// The window of a throttled subscription.
 struct Window {
     /// Nanoseconds between two lines of one key.
     let span: UInt64
-    /// Keys told since the last tick, and since the one before.
+    /// Keys sent since the last tick, and since the tick before.
     private var told: Set<UInt64> = []
     private var toldBefore: Set<UInt64> = []
-    /// When a line was last told.
+    /// When a line was last sent.
     private(set) var lastTold: UInt64 = 0
-    /// The next tick, while one is coming: without it nothing is held.
+    /// The next tick; nil if none is coming. Then nothing is held back.
     var ticket: DeadlineTicket?
-    /// What was owed by that event passes, although a tick is coming.
+    /// Events up to this one pass, although a tick is coming.
     private var openEvent: UInt64 = 0
 
     init(milliseconds: UInt32) {
@@ -35,18 +34,18 @@ struct Window {
         lastTold = now
     }
 
-    /// Lets everything pass that is owed by now.
+    /// Lets all pass that is owed now.
     mutating func open(event: UInt64) {
         openEvent = event
     }
 
-    /// Forgets what was told before the tick before this one.
+    /// Forgets keys that were sent before the previous tick.
     mutating func age() {
         toldBefore = told
         told = []
     }
 
-    /// Forgets all: the last line was told a whole span ago.
+    /// Forgets all, because the last line was sent a whole span ago.
     mutating func forget() {
         told = []
         toldBefore = []

@@ -1,32 +1,32 @@
-// A call that waits for its answer. It is known to the client that made it, to the one that is to
-// answer it, and to the room of calls, which owns it.
+// A call that waits for its answer. The client that made it and the client that has to answer it know it,
+// too. Owned by `Calls`.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// One call under way.
+/// One call in progress.
 final class Call {
-    /// Its name, unique while the broker runs.
+    /// Its number, unique in this broker's life.
     let number: UInt64
     let caller: SessionHandle
-    /// Who is to answer it; while nobody serves it, who is to see to that.
+    /// The client that has to answer it. While nobody serves the key, the supervisor's client.
     var server: SessionHandle
-    /// The caller's line that made it, for a reply to a call without an `id`.
+    /// The number of the caller's line, for the reply to a call without an `id`.
     let line: UInt64
-    /// Milliseconds that it waits.
+    /// How many milliseconds it waits.
     let timeout: UInt32
-    /// The `id` and the key, one behind the other.
+    /// The `id`, then the key.
     private let text: ByteBlock
     private let idCount: Int
-    /// Who is counted to answer it: nil while nobody serves it.
+    /// The service that counts it; nil while nobody serves the key.
     var service: Service?
     /// When it was made, in monotonic nanoseconds.
     let start: UInt64
-    /// When it has waited long enough.
+    /// Its time-out.
     var deadline: DeadlineTicket?
     /// Its place among the calls that its caller made.
     var callerPlace = 0
-    /// Its place among the calls that its server is to answer.
+    /// Its place among the calls that its server has to answer.
     var serverPlace = 0
 
     init(
@@ -52,7 +52,7 @@ final class Call {
         self.text = text
     }
 
-    /// The caller's `id` as it was written; empty where there was none.
+    /// The caller's `id` as it was written; empty if there was none.
     var id: Span<UInt8> {
         @_lifetime(immortal)
         get { text.kept[..<idCount] }
@@ -64,10 +64,10 @@ final class Call {
 }
 
 extension Call {
-    /// Bytes that a call's or an answer's line may have beside what it carries.
+    /// How many bytes the line of a call or an answer may have besides its value.
     static let wrappingBytes = 1_024
 
-    /// The number that a call's name spells, as the broker spells it.
+    /// The number in a call's name, if it is written as the broker writes it.
     static func number(_ name: Span<UInt8>) -> UInt64? {
         guard (1...16).contains(name.count), name[0] != UInt8(ascii: "0") else { return nil }
         var number: UInt64 = 0
@@ -79,7 +79,7 @@ extension Call {
         return number
     }
 
-    /// Throws unless a client may ask one call more, and its server can be sent it.
+    /// Throws unless the client may make one more call, and there is room to send it to the server.
     static func checkRoom(
         for request: Request,
         from caller: borrowing Session,

@@ -1,21 +1,21 @@
-// What became of calls, counted for `$broker.stats` as a whole, and for `$broker.services` for each service.
-// What always holds: what was asked is answered, failed, or still waits.
+// How calls end: for `$broker.stats` all of them, and for `$broker.services` those of each service. What
+// always holds: each call that was made was answered, has failed, or still waits.
 
 import PlugboardMemory
 
-/// Calls that were asked, and what became of them.
+/// How many calls were made, and how they ended.
 struct CallCounts: BitwiseCopyable {
     private(set) var asked: UInt64 = 0
     private(set) var answered: UInt64 = 0
     private(set) var failed: UInt64 = 0
-    /// How long answers took, since `resetTimes`: how many, all together and the longest.
+    /// For the answers since `resetTimes`: their number, the sum of their times, and the longest time.
     private var timed: UInt64 = 0
     private var nanoseconds: UInt64 = 0
     private var longest: UInt64 = 0
 
     mutating func noteAsked() { asked &+= 1 }
 
-    /// A call is over. `answered`: by its server, after so long; an error of the server is none.
+    /// A call has ended after `span` nanoseconds. `isAnswer` is false if its server answered with an error.
     mutating func noteEnd(isAnswer: Bool, after span: UInt64) {
         guard isAnswer else { return failed &+= 1 }
         answered &+= 1
@@ -26,7 +26,7 @@ struct CallCounts: BitwiseCopyable {
 
     mutating func resetTimes() { (timed, nanoseconds, longest) = (0, 0, 0) }
 
-    /// Adds `asked`, `answered` and `failed`, and `mean` and `max` in microseconds.
+    /// Appends `asked`, `answered` and `failed`, and `mean` and `max` in microseconds.
     func appendMembers(to value: inout ByteBuffer) {
         let members: [(StaticString, UInt64)] = [
             (#""asked":"#, asked), (#","answered":"#, answered), (#","failed":"#, failed),

@@ -1,20 +1,20 @@
-// What became of a call, as a trace tells it.
+// The stages of a call, as a trace shows them.
 
 import PlugboardMemory
 
-/// A stage of a call that is traced.
+/// A stage of a call.
 enum CallOutcome: Equatable {
     /// It was sent to its server.
     case asked
     /// It waits until a plugin serves its key.
     case held
     case answered
-    /// The caller got an error: the broker's, or the server's own.
+    /// The caller got an error, from the broker or from the server.
     case failed(code: String)
     /// The caller has left.
     case abandoned
 
-    /// Adds `outcome`, `code` where there is an error, and for what is over how long it took.
+    /// Appends `outcome`, the `code` of an error, and how long a call took that is over.
     func append(after nanoseconds: UInt64?, to text: inout ByteBuffer) {
         text.append(#","outcome":""#)
         text.append(name)

@@ -1,9 +1,8 @@
-// The room of calls: who serves what, which calls are under way, and which of those wait for a plugin
-// that is being started.
+// The room of calls: services, calls in progress, and which of these wait for a plugin that is starting.
 //
-// What always holds: each service stands at its pattern, alone, and its client lists it; each call is
-// listed by the client that made it and by the one that is to answer it; a held call is under way. It
-// knows clients' duties, and nothing of what is sent to them.
+// What always holds: each pattern has at most one service, which its client lists. Each call is listed by its
+// caller and by the client that has to answer it. A held call is in progress. The room knows clients' duties,
+// but nothing of what is sent to them.
 
 import PlugboardMemory
 import PlugboardWire
@@ -12,25 +11,25 @@ import PlugboardWire
 struct Calls: ~Copyable {
     private let services = PatternTree<Service>()
     private var calls: [UInt64: Call] = [:]
-    /// The number of the last call that was made, from 1.
+    /// The number of the newest call, from 1.
     private var lastNumber: UInt64 = 0
     private var asked = AskedClients()
     private(set) var counts = CallCounts()
-    /// Calls that wait for a plugin to serve.
+    /// Calls that wait until a plugin serves their key.
     private(set) var held = HeldCalls()
 
     init() {}
 
     // MARK: Services
 
-    /// Who serves just this pattern.
+    /// The service of exactly this pattern.
     func service(at pattern: Span<UInt8>) -> Service? { services.node(of: pattern)?.entries.first }
 
-    /// Who is to answer a call of a well-formed key: the most specific server.
+    /// The service for a call of a well-formed key: the one with the most specific pattern.
     func server(of key: Span<UInt8>) -> Service? { services.first(matching: key) }
 
-    /// Adds a service at a well-formed pattern that nobody serves yet. Returns false where finding a server
-    /// could take too many steps then.
+    /// Adds a service at a well-formed pattern that nobody serves yet. Returns false if finding a service
+    /// could then take too many steps.
     mutating func serve(_ pattern: Span<UInt8>, _ session: SessionHandle, _ sessions: inout SessionTable)
         -> Bool
     {
@@ -44,7 +43,7 @@ struct Calls: ~Copyable {
         return true
     }
 
-    /// Ends a service. Calls that came by it may still be answered.
+    /// Ends a service. Calls that it got may still be answered.
     mutating func end(_ service: Service, _ sessions: inout SessionTable) {
         if let node = services.node(of: service.pattern) { services.remove(at: 0, from: node) }
         sessions[service.session].duties?.remove(service)
@@ -53,15 +52,15 @@ struct Calls: ~Copyable {
 
     // MARK: Calls
 
-    /// How many wait.
+    /// How many calls are in progress.
     var count: Int { calls.count }
 
     func find(_ number: UInt64) -> Call? { calls[number] }
 
-    /// Whether a client was asked a call, which may be over.
+    /// Whether a call was sent to a client. The call may be over.
     func wasAsked(_ client: UInt64, _ number: UInt64) -> Bool { asked.wasAsked(client, number) }
 
-    /// Begins a call, and enters it with both sides.
+    /// Begins a call, and lists it on both sides.
     mutating func insert(
         id: Span<UInt8>,
         key: Span<UInt8>,
@@ -91,26 +90,26 @@ struct Calls: ~Copyable {
         return call
     }
 
-    /// A call goes to who serves it.
+    /// A call is sent to the client of a service.
     mutating func noteSent(_ call: Call, by service: Service) {
         call.service = service
         service.counts.noteAsked()
     }
 
-    /// A call is over, and was answered or has failed.
+    /// A call has ended with an answer or an error.
     mutating func noteEnd(of call: Call, isAnswer: Bool, at now: UInt64) {
         let span = now - min(now, call.start)
         counts.noteEnd(isAnswer: isAnswer, after: span)
         call.service?.counts.noteEnd(isAnswer: isAnswer, after: span)
     }
 
-    /// Takes the counts, and begins to measure anew.
+    /// Returns the counts, and restarts the measurement of times.
     mutating func takeCounts() -> CallCounts {
         defer { counts.resetTimes() }
         return counts
     }
 
-    /// Has another server answer a call.
+    /// Moves a call to another server.
     mutating func move(_ call: Call, to server: SessionHandle, _ sessions: inout SessionTable) {
         asked.note(sessions[server].client, for: call.number)
         let before = call.server
@@ -120,7 +119,7 @@ struct Calls: ~Copyable {
         sessions[server].makeDuties().addToAnswer(call)
     }
 
-    /// Ends a call, and takes it out on both sides.
+    /// Ends a call, and removes it on both sides.
     mutating func remove(_ call: Call, _ sessions: inout SessionTable) {
         calls[call.number] = nil
         let (caller, server) = (call.caller, call.server)
@@ -132,19 +131,19 @@ struct Calls: ~Copyable {
 
     // MARK: Held calls
 
-    /// Keeps the event of a call until a plugin serves it.
+    /// Keeps the event of a call until a plugin serves its key.
     mutating func hold(_ call: Call, _ event: Span<UInt8>, for plugin: SupervisedPlugin) {
         held.add(call.number, Array(event), for: plugin)
     }
 
-    /// A call waits for no plugin any more. Returns the plugin that it waited for, if it did.
+    /// A call no longer waits for a plugin. Returns the plugin, if it waited for one.
     mutating func letGo(_ call: Call) -> SupervisedPlugin? { held.remove(call.number) }
 }
 
 extension Calls {
     private static var always: Invariants { Invariants(of: "Calls") }
 
-    /// Each call is known to both sides and to its deadline.
+    /// Both sides and a deadline know each call.
     func checkInvariants(
         _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,

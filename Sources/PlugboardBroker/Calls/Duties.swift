@@ -1,13 +1,12 @@
-// What a session has to do with calls: what it serves, what it asked and what it was
-// asked. Exists while there is such a thing, no longer: most clients never have one.
+// A session's services and calls. Exists only while there are any; most clients never have one.
 
-/// A session's side of services and calls, which their tables know as well.
+/// A session's side of services and calls. `Calls` knows them, too.
 final class Duties {
-    /// What it serves.
+    /// Its services.
     private(set) var services: [Service] = []
-    /// Calls that it made and waits for.
+    /// Calls that it made, without an answer yet.
     private(set) var made: [Call] = []
-    /// Calls that wait for its answer.
+    /// Calls that it has to answer.
     private(set) var toAnswer: [Call] = []
 
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
@@ -41,8 +40,8 @@ final class Duties {
 }
 
 extension Duties {
-    /// Has the loop look at a client whose connection may have stayed open only for a call or a service
-    /// that has just ended.
+    /// Makes the loop look at a client. Perhaps its connection stayed open only for a call or a service that
+    /// has just ended.
     static func noteEnd(
         for session: SessionHandle,
         _ sessions: inout SessionTable,
@@ -61,7 +60,7 @@ extension Duties {
 }
 
 extension Array {
-    /// Removes the element at `place`. The last one takes its place, and is told so.
+    /// Removes the element at `place`. The last one moves there, and `move` notes that.
     fileprivate mutating func removeSwapping(at place: Int, _ move: (Element, Int) -> Void) {
         let last = removeLast()
         guard place < count else { return }

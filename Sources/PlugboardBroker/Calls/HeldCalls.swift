@@ -1,12 +1,11 @@
-// Calls that wait until a plugin serves the key that it declares, because the plugin is starting. Owned by
-// `Calls`. What always holds: a held call is in the table of calls, its server is the supervisor's
-// client until the plugin serves the key, and its plugin counts it.
+// Calls that wait for a plugin to serve their key, because the plugin is starting. Owned by `Calls`. What
+// always holds: a held call is in progress, its server is the supervisor's client, and its plugin counts it.
 
 import PlugboardWire
 
 /// The events of held calls, by the calls' numbers.
 struct HeldCalls {
-    /// The most bytes of held calls.
+    /// How many bytes held calls may have.
     static let bytesMax = 16_777_216
 
     private struct Held {
@@ -19,7 +18,7 @@ struct HeldCalls {
 
     var isEmpty: Bool { held.isEmpty }
 
-    /// The numbers of held calls, in the order in which they were made.
+    /// The numbers of held calls, in the order of the calls.
     var numbers: [UInt64] { held.keys.sorted() }
 
     /// The plugin for which a call waits.
@@ -45,8 +44,7 @@ struct HeldCalls {
 extension HeldCalls {
     private static var always: Invariants { Invariants(of: "HeldCalls") }
 
-    /// Checks that each held call is in the table of calls and waits with the supervisor, and that its plugin
-    /// counts it.
+    /// Each held call is in progress and waits with the supervisor, and its plugin counts it.
     func checkInvariants(
         _ calls: borrowing Calls,
         _ sessions: borrowing SessionTable

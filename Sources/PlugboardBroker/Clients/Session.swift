@@ -1,5 +1,5 @@
-// A client as the hub knows it: its name, its subscriptions and what waits to be
-// sent to it. It has no descriptor; the loop's `Connection` has.
+// A client as the hub knows it: its name, its subscriptions and what waits to be sent to it. It has no
+// descriptor; the loop's `Connection` has that.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -7,63 +7,65 @@ import PlugboardWire
 
 typealias SessionHandle = Handle<Session>
 
-/// One client. Owned by the `SessionTable`; its connection names it.
+/// One client. Owned by `SessionTable`; its connection holds the handle.
 struct Session: ~Copyable {
-    /// The client's number in this broker's life, from 1.
+    /// The client's number, from 1, unique in this broker's life.
     let client: UInt64
-    /// Which connection it belongs to.
+    /// The slot of its connection.
     let slot: Int
     /// The process and the user at the other end.
     let peer: PeerIdentity
-    /// Who it signs as; `.none` before it has written anything or has a name. Not an optional: that would
-    /// take up eight bytes more.
+    /// Its author; `.none` until it has a name or has written something. An optional would take eight bytes
+    /// more.
     private var signedAs = AuthorHandle.none
-    /// What it may do, and whose it is; nil: it is nobody's in particular and may do everything.
+    /// The client's rights and its user's account. If nil, it may do everything, and nothing is counted.
     var clearance: Clearance? {
         didSet { isGuarded = clearance != nil }
     }
     var outbox = Outbox()
-    /// The line being handled, from 1.
+    /// The number of the line being handled, from 1.
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
-    /// A policy or a plugin's declaration says what it may do.
+    /// It has a clearance, so its rights have to be checked.
     private(set) var isGuarded = false
-    /// In the list of sessions that have something to be sent.
+    /// It is in the list of sessions that have something to be sent.
     var isTouched = false
-    /// It is among those of them that are served first.
+    /// It is among those of the list that are served first.
     var isServedFirst = false
-    /// Has too much unread, or is owed something that only waits for room: events for it
-    /// are owed too, so that they stay in order.
+    /// It has read too little, or owed events wait for room in its outbox. New events are then owed, too, so
+    /// that the order holds.
     var isBehind = false {
         didSet { noteStalled() }
     }
-    /// A reply waits for what is owed; the next request waits for the reply.
+    /// A reply waits for owed events, and the next request waits for the reply.
     var isHeld = false
-    /// A request of it was put off; the next one waits for that.
+    /// One of its requests was put off, and the next one waits for it.
     var isBusy = false
-    /// Something that waits for it counts among what clients without a quota take up together.
+    /// Its waiting bytes count in the share of clients without a quota (`Commons`).
     var hasShare = false
-    /// Durable writes of it that wait for the disk.
+    /// How many of its durable writes wait for the disk.
     var awaitedWrites: UInt16 = 0
     /// When it connected, in milliseconds since 1970.
     let since: UInt64
-    /// Bytes that it has been sent.
+    /// How many bytes it has been sent.
     var sent: UInt64 = 0
-    /// Being closed: nothing more is queued for it. Why, once that is so.
+    /// Why it is being closed; nil while it is open. Nothing more is queued for a client that is being
+    /// closed.
     var farewell: Farewell? {
         didSet { noteStalled() }
     }
-    /// Behind, being closed, or with an indirect subscription: each event's observers are asked.
+    /// Behind, being closed, or with an indirect subscription: then each event has to look at its
+    /// subscriptions.
     private var isStalled = false
-    /// Subscriptions that have a filter, or something that waits.
+    /// How many of its subscriptions have a filter or a backlog.
     var indirectCount: Int32 = 0 {
         didSet { noteStalled() }
     }
-    /// What there is to catch up with, while there is any.
+    /// What waits for it besides its outbox; nil if nothing does.
     private(set) var catchup: Catchup?
-    /// What it serves, asked and was asked, while there is any.
+    /// What it serves, its calls, and the calls that it was sent; nil if there are none.
     private(set) var duties: Duties?
-    /// `.none` where there is none.
+    /// `.none` if there is none.
     private var bequeathed = LegacyHandle.none
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
@@ -73,10 +75,10 @@ struct Session: ~Copyable {
         self.since = since
     }
 
-    /// Who it signs as, where it has written anything or has a name.
+    /// Its author, if it has a name or has written something.
     @inline(__always) var signature: AuthorHandle? { signedAs == .none ? nil : signedAs }
 
-    /// What is to be done when its connection ends, where there is anything.
+    /// What is done when its connection ends; nil if nothing is.
     var legacy: LegacyHandle? {
         get { bequeathed == .none ? nil : bequeathed }
         set { bequeathed = newValue ?? .none }
@@ -86,14 +88,14 @@ struct Session: ~Copyable {
         isStalled = isBehind || farewell != nil || indirectCount > 0
     }
 
-    /// Open, and reads its replies: more of its lines may be executed.
+    /// It is open and reads its replies, so more of its lines may be executed.
     @inline(__always)
     func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && !isBusy && outbox.count <= unreadMax }
 
-    /// Bytes that may still be queued for it.
+    /// How many bytes may still be queued for it.
     var room: Int { Limits.outboxBytesMax - outbox.count - (catchup?.deferred.count ?? 0) }
 
-    /// Adds the client's name as JSON.
+    /// Appends the client's name as JSON.
     func appendName(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         if let signature { return buffer.append(keyspace.authors[signature].name) }
         buffer.append("\"#")
@@ -101,7 +103,7 @@ struct Session: ~Copyable {
         buffer.append("\"")
     }
 
-    /// Adds the members that say who the client is.
+    /// Appends the members that name the client.
     func appendSource(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         buffer.append(#""client":"#)
         buffer.append(decimal: client)
@@ -109,7 +111,7 @@ struct Session: ~Copyable {
         appendName(keyspace, to: &buffer)
     }
 
-    /// The same, and its process where that is known.
+    /// The same with its process, if that is known.
     func appendIdentity(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         appendSource(keyspace, to: &buffer)
         guard peer.process > 0 else { return }
@@ -119,29 +121,29 @@ struct Session: ~Copyable {
 
     @inline(__always) var isOpen: Bool { farewell == nil }
 
-    /// What a write has to know of its writer, in one look.
+    /// What a write has to know about its writer.
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
         (isOpen, isGuarded, signature)
     }
 
-    /// Adds a line of the turn's log to what it is sent, where that is plain: it keeps up, the line
-    /// follows on what it was told last in this turn, and there is not too much unread. What is held of earlier
-    /// turns was counted with the first line of this one, and it is listed as one that has something to be sent
-    /// since then.
+    /// Extends what is sent by a line of the turn's log. Returns false if that takes more than one step: the
+    /// client doesn't keep up, the line doesn't follow the last one that it was told in this turn, or too
+    /// much is unread. The first line of the turn has counted what was left of earlier turns, and has listed
+    /// the session for sending.
     @inline(__always)
     mutating func extend(with line: ByteRange) -> Bool {
         keepsUp && outbox.freshCount &+ line.count <= Limits.highWaterBytes && outbox.extend(with: line)
     }
 
-    /// Nothing is to be done before a reply is added to its own bytes.
+    /// A reply can be appended to its own bytes without further steps.
     @inline(__always) var takesReplies: Bool {
         isTouched && outbox.sharedBytes == 0 && outbox.own.allocatedBytes > 0 && !isBehind
     }
 
-    /// Open and not behind, and all that it observes is told plainly: so it can be told at once.
+    /// It is open and not behind, and all its subscriptions are direct. So events go to it at once.
     @inline(__always) var keepsUp: Bool { !isStalled }
 
-    /// Makes sure that there is a place for what is owed.
+    /// The catch-up of this client; makes it if there is none.
     @discardableResult
     mutating func makeCatchup() -> Catchup {
         if let catchup { return catchup }
@@ -150,7 +152,7 @@ struct Session: ~Copyable {
         return made
     }
 
-    /// Has a reply wait for all that is owed up to a revision.
+    /// Holds a reply back until all that is owed up to a revision was sent.
     mutating func putOff(_ reply: Span<UInt8>, until revision: UInt64) {
         makeCatchup()
         catchup?.deferred.append(reply)
@@ -158,26 +160,26 @@ struct Session: ~Copyable {
         isHeld = true
     }
 
-    /// The same for a reply that was written to its own bytes, from `start` on.
+    /// The same for a reply that is already in its own bytes, from `start` on.
     mutating func putOffOwn(from start: Int, until revision: UInt64) {
         let reply = outbox.own.bytes[start...].kept
         putOff(reply, until: revision)
         outbox.own.truncate(to: start)
     }
 
-    /// With too much unread it is behind: from now on it is owed.
+    /// Marks it as behind if too much is unread. Then its events are owed.
     @inline(never)
     mutating func noteUnread() {
         let hasLeftOver = outbox.keptCount > Limits.highWaterBytes
         if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
     }
 
-    /// Gives that place up when nothing is owed.
+    /// Removes the catch-up if nothing is owed.
     mutating func dropEmptyCatchup() {
         if catchup?.isEmpty == true { catchup = nil }
     }
 
-    /// The place for what has to do with calls, made where there is none yet.
+    /// Its duties; makes them if there are none.
     mutating func makeDuties() -> Duties {
         if let duties { return duties }
         let made = Duties()
@@ -185,12 +187,12 @@ struct Session: ~Copyable {
         return made
     }
 
-    /// Gives that place up when nothing is left in it.
+    /// Removes the duties if they are empty.
     mutating func dropEmptyDuties() {
         if duties?.isEmpty == true { duties = nil }
     }
 
-    /// The place for what is to be done when its connection ends, made where there is none yet.
+    /// The place for what is done when its connection ends; makes it if there is none.
     mutating func makeLegacy(_ keyspace: inout Keyspace) -> LegacyHandle {
         if let legacy { return legacy }
         let made = keyspace.makeLegacy()
@@ -202,7 +204,7 @@ struct Session: ~Copyable {
         sign(as: keyspace.makeAuthor(name: name, presence: presence(keyspace)), &keyspace)
     }
 
-    /// Whether that is what it calls itself.
+    /// Whether this is the client's name.
     func isNamed(_ name: String, _ keyspace: borrowing Keyspace) -> Bool {
         guard let signature else { return false }
         var text = ByteBuffer()
@@ -210,16 +212,16 @@ struct Session: ~Copyable {
         return keyspace.authors[signature].name.isEqual(to: text.bytes)
     }
 
-    /// Who writes, as events say it. Made with the first write: most clients only observe.
+    /// The author of its writes. Made with the first write, because most clients only observe.
     @inline(__always)
     mutating func author(_ keyspace: inout Keyspace) -> AuthorHandle { signature ?? makeAuthor(&keyspace) }
 
-    /// Takes its name away: it is a number again.
+    /// Takes its name away. Then it is called by its number.
     mutating func loseName(_ keyspace: inout Keyspace) {
         _ = makeAuthor(&keyspace)
     }
 
-    /// The connection has ended: what it wrote says so from now on.
+    /// The connection has ended. From now on, its values show that.
     func endPresence(_ keyspace: borrowing Keyspace) {
         if let signature { keyspace.authors[signature].presence.end() }
     }
@@ -231,7 +233,7 @@ struct Session: ~Copyable {
         return author
     }
 
-    /// Whatever the client is called, it is one presence.
+    /// The client's presence, which all its names share.
     private func presence(_ keyspace: borrowing Keyspace) -> Presence {
         if let signature { return keyspace.authors[signature].presence }
         return Presence(client: client, account: clearance?.account)
@@ -243,23 +245,23 @@ struct Session: ~Copyable {
     }
 }
 
-/// Why the broker ends a connection, as its last line says. One byte in each session.
+/// The close reason: why the broker ends a connection, as its last line says. One byte in each session.
 enum Farewell: UInt8 {
     case slow, overlong, clients, stopping, goodbye
     /// Another broker takes the place of this one.
     case restarting
-    /// Its user may not be here, or not any more.
+    /// Its user may not connect, or not any more.
     case forbidden
-    /// It lost the right to see something, and had not read what it was sent before.
+    /// It lost the right to see something while lines for it were unread.
     case revoked
-    /// Its user takes up too much.
+    /// Its user is past a quota.
     case quota
     /// Another client ended it.
     case disconnected
-    /// The peer left; there is nobody to be told.
+    /// The peer has left, so nobody can be told.
     case gone
 
-    /// The stable name of the reason.
+    /// The reason as `bye` has it.
     var reason: StaticString {
         switch self {
         case .slow: "slow"
@@ -276,7 +278,7 @@ enum Farewell: UInt8 {
         }
     }
 
-    /// The reason for a person.
+    /// The reason in words.
     var message: String {
         switch self {
         case .slow: "more than \(Limits.owedKeysMax) keys were owed"

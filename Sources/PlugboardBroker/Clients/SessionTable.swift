@@ -1,14 +1,14 @@
-// All sessions. Found by their handles, by the slots of their connections, and for the requests that
-// name another client by its number: those are seldom, so a row in which one looks, instead of a
-// table that every client pays for.
+// All sessions. They are found by their handles or by the slots of their connections. Requests that name
+// another client by its number are rare, so these search the row of slots; a table would cost memory for
+// every client.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The sessions that are connected now. Owns them.
+/// The sessions of open connections. Owns them.
 struct SessionTable: ~Copyable {
     private var all = Slab<Session>()
-    /// `.none` in a slot that is free.
+    /// The session of each slot; `.none` if the slot is free.
     private var row = List<SessionHandle>()
 
     init() {}
@@ -20,7 +20,7 @@ struct SessionTable: ~Copyable {
         _modify { yield &all[session] }
     }
 
-    /// Slots, taken ones and free ones.
+    /// The number of slots, used or free.
     var slotCount: Int { row.count }
 
     /// The session in a slot.
@@ -36,7 +36,7 @@ struct SessionTable: ~Copyable {
         return nil
     }
 
-    /// A client that another one names, of the same user, or of any where that is root's.
+    /// A client by its number. It must be of the same user, unless root asks.
     func find(_ client: UInt64, for session: SessionHandle) throws(Refusal) -> SessionHandle {
         guard let other = find(client: client) else { throw .noClient(client) }
         guard all[other].peer.user == all[session].peer.user || all[session].peer.user == 0 else {
@@ -51,7 +51,8 @@ struct SessionTable: ~Copyable {
         return session
     }
 
-    /// Takes a session's own bytes out, to be added to while the hub is asked; `giveBack` follows.
+    /// Takes a session's own bytes out, so that they can grow while the hub is used. Call `giveBack`
+    /// afterwards.
     @inline(__always)
     mutating func takeOwn(of session: SessionHandle) -> ByteBuffer {
         var own = ByteBuffer()
@@ -64,7 +65,7 @@ struct SessionTable: ~Copyable {
         all[session].outbox.own = own
     }
 
-    /// Makes sure that a subscription, and its session, has a place for what it is owed.
+    /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
     @discardableResult
     mutating func openBacklog(of subscription: SubscriptionHandle, _ matching: inout Matching)
         -> (backlog: Backlog, catchup: Catchup)
@@ -88,7 +89,7 @@ struct SessionTable: ~Copyable {
 }
 
 extension SessionTable {
-    /// Each session stands in its slot. Notes in `living` who is there, and what they observe.
+    /// Each session is in its slot. Notes in `living` which sessions and subscriptions exist.
     func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
         let always = Invariants(of: "SessionTable")
         for slot in row.indices where row[slot] != .none {

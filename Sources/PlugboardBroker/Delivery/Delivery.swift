@@ -1,40 +1,40 @@
-// The room of what is sent: the events of the turn, memory for outboxes, and which clients have
-// something to be sent or are to be dismissed.
+// The room of output: the events of the turn, memory for outboxes, and which clients have something to be
+// sent or are to be dismissed.
 //
-// What always holds: a client is listed once as heard or as dirty, exactly while its session says so; whoever
-// is to be dismissed has been told why; between two turns no reply is half written, and the log is empty
-// unless some of the dirty are left to be served. It changes outboxes and knows nothing of keys or
-// subscriptions.
+// What always holds: a client is listed once, as heard or as dirty, exactly while its session says so. A
+// client that is to be dismissed has its close reason. Between two turns no reply is half written, and the
+// log is empty unless some dirty clients are still to be served. The room changes outboxes, and knows nothing
+// of keys or subscriptions.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// The output of a turn. Used by the loop's thread alone.
 struct Delivery: ~Copyable {
-    /// Of a line of so many bytes that several have to wait for only one copy is kept.
+    /// If several clients have to wait for a line of at least so many bytes, only one copy is kept.
     static let sharedBytesMin = 4_096
 
     private(set) var log = TurnLog()
-    /// What an observer is told of an event.
+    /// Decides what an observer with a filter is told.
     private(set) var judge = Judge()
     private var buffers = BufferPool()
-    /// Sessions that were heard in this turn, and others for whose lines somebody waits. They are served before
-    /// those that are only told something: however many observe a key, a reply doesn't wait for them.
+    /// Sessions that were heard in this turn, or for whose lines somebody waits. They are served before those
+    /// that only observe. So a reply never waits for the observers of a key, however many there are.
     private(set) var heard = List<SessionHandle>(reserving: 64)
     /// Other sessions that have something to be sent.
     private(set) var dirty = List<SessionHandle>(reserving: 64)
-    /// Sessions that are to be dismissed: too much is owed to them, or to their users.
+    /// Sessions to be dismissed, because they or their users are owed too much.
     private(set) var dismissed = List<SessionHandle>()
-    /// What the last lines of sessions say that don't all say the same.
+    /// The messages of last lines that differ from the message of their close reason.
     private var messages: [SessionHandle: String] = [:]
-    /// Sessions of which something became free while an event was told.
+    /// Sessions that may get owed events again since the present event began.
     private(set) var freed = List<SessionHandle>()
-    /// Whose line is executed, and where in its own bytes a reply began that has to wait.
+    /// The session whose line is executed.
     private var executing: SessionHandle?
     /// Work space for a line to one client.
     private var workSpace = ByteBuffer()
     private var replyStart: Int?
-    /// What was copied last for all who have to wait.
+    /// The copy made last for clients that have to wait.
     private var latest = LatestHeld()
 
     init() {}
@@ -58,7 +58,7 @@ struct Delivery: ~Copyable {
         heard.append(session)
     }
 
-    /// Notes that somebody waits for what a session is to be sent: it is asked, or answered.
+    /// Notes that somebody waits for what a session will be sent: a call or an answer.
     mutating func touch(awaited session: SessionHandle, _ sessions: inout SessionTable) {
         if sessions[session].isTouched {
             if sessions[session].isServedFirst { return }
@@ -68,7 +68,7 @@ struct Delivery: ~Copyable {
         touch(heard: session, &sessions)
     }
 
-    /// A session is served now.
+    /// Call when a session is served.
     @inline(__always)
     mutating func beginServing(_ session: SessionHandle, _ sessions: inout SessionTable) {
         sessions[session].isTouched = false
@@ -78,23 +78,23 @@ struct Delivery: ~Copyable {
     /// There is room for more events in this turn.
     @inline(__always) var hasRoomInLog: Bool { log.hasRoom }
 
-    /// Nobody is left who has something to be sent.
+    /// Nobody has anything to be sent.
     @inline(__always) var isDone: Bool { heard.isEmpty && dirty.isEmpty }
 
-    /// The first of the clients were served.
+    /// Forgets the first sessions of both lists, which were served.
     mutating func forgetServed(heard heardCount: Int = 0, dirty dirtyCount: Int) {
         heard.removeFirst(heardCount)
         dirty.removeFirst(dirtyCount)
     }
 
-    /// A client that is owed more than can be kept is dismissed at the end of the turn.
+    /// Dismisses a client that is owed too much. The end of the turn closes it.
     mutating func setAside(_ session: SessionHandle, _ farewell: Farewell, _ sessions: inout SessionTable) {
         guard sessions[session].isOpen else { return }
         sessions[session].farewell = farewell
         dismissed.append(session)
     }
 
-    /// The same, with a message for the client's last line.
+    /// The same with a message for the client's last line.
     mutating func setAside(
         _ session: SessionHandle,
         _ farewell: Farewell,
@@ -105,24 +105,23 @@ struct Delivery: ~Copyable {
         setAside(session, farewell, &sessions)
     }
 
-    /// What the last line of a session says, if that is not the same for all who leave for this reason.
+    /// The message for a session's last line, if it differs from that of the close reason.
     mutating func takeMessage(to session: SessionHandle) -> String? {
         messages.isEmpty ? nil : messages.removeValue(forKey: session)
     }
 
-    /// Something that a session is owed became free while an event is told. Nothing can be told in the middle
-    /// of that, and what comes for the session behind it must not be folded: it is told before the next
-    /// event.
+    /// A session may get owed events again, in the middle of an event. Nothing can be sent now, and later
+    /// events must not be folded into the owed ones. So the owed events are sent before the next event.
     mutating func noteFreed(_ session: SessionHandle) { freed.append(session) }
 
-    /// All that became free was told.
+    /// All freed sessions were sent what they are owed.
     mutating func forgetFreed() { freed.removeAll() }
 
-    /// All that were to be dismissed are.
+    /// All sessions to be dismissed were.
     mutating func forgetDismissed() { dismissed.removeAll() }
 
-    /// Takes a session that ends out of what the turn still has to do. What it waited for may have
-    /// come in the very moment in which its connection was found to be gone.
+    /// Removes a session that ends from all lists of the turn. An event may have come in the moment in which
+    /// its connection was found to be gone.
     mutating func strike(_ session: SessionHandle, _ sessions: inout SessionTable) {
         if sessions[session].isTouched, !heard.remove(session) { dirty.remove(session) }
         beginServing(session, &sessions)
@@ -133,17 +132,17 @@ struct Delivery: ~Copyable {
 
     // MARK: Replies
 
-    /// Before a request is executed: its replies are this client's.
+    /// Call before a request is executed. Its replies go to this client.
     @inline(__always)
     mutating func begin(_ session: SessionHandle) { executing = session }
 
-    /// After a request: a client that is behind gets the reply later.
+    /// Call after a request. A client that is behind gets the reply later.
     @inline(__always)
     mutating func end(_ session: SessionHandle, at revision: UInt64, _ sessions: inout SessionTable) {
         if replyStart != nil { deferReply(of: session, at: revision, &sessions) }
     }
 
-    /// Makes a session's own bytes the end of what it is sent, for a reply to be added there.
+    /// Prepares a session so that a reply can be appended to its own bytes.
     @inline(__always)
     mutating func openReply(to session: SessionHandle, _ sessions: inout SessionTable) {
         if !sessions[session].takesReplies { prepareReply(to: session, &sessions) }
@@ -158,7 +157,7 @@ struct Delivery: ~Copyable {
         }
     }
 
-    /// Makes a session's own bytes the end of what it is sent.
+    /// Makes a session's own bytes the end of its outbox.
     @inline(__always)
     mutating func openOwn(of session: SessionHandle, _ sessions: inout SessionTable) {
         if sessions[session].outbox.own.allocatedBytes == 0 {
@@ -167,7 +166,7 @@ struct Delivery: ~Copyable {
         if sessions[session].outbox.sharedBytes > 0 { takeOverLog(session, &sessions) }
     }
 
-    /// Takes a reply back out: a client that is behind gets it after what it is owed by now.
+    /// Takes a reply back. A client that is behind gets it after all that it is owed now.
     private mutating func deferReply(
         of session: SessionHandle,
         at revision: UInt64,
@@ -179,7 +178,7 @@ struct Delivery: ~Copyable {
         sessions[session].putOffOwn(from: start, until: revision)
     }
 
-    /// Work space for a line to one client; `send` or `giveBack` follows.
+    /// Work space for a line to one client. Call `send` or `giveBack` afterwards.
     mutating func takeLine() -> ByteBuffer {
         var line = ByteBuffer()
         swap(&line, &workSpace)
@@ -191,7 +190,7 @@ struct Delivery: ~Copyable {
         workSpace = line
     }
 
-    /// Adds a line that was made in the work space; see `append`.
+    /// Appends a line that was made in the work space; see `append`.
     mutating func send(
         _ line: consuming ByteBuffer,
         to session: SessionHandle,
@@ -202,8 +201,8 @@ struct Delivery: ~Copyable {
         giveBack(line)
     }
 
-    /// Adds a line that is no reply to the line being executed. A client that is behind gets it after
-    /// what it is owed by `revision`.
+    /// Appends a line that doesn't reply to the line being executed. A client that is behind gets it after
+    /// all that it is owed up to `revision`.
     mutating func append(
         _ line: borrowing ByteBuffer,
         to session: SessionHandle,
@@ -219,13 +218,13 @@ struct Delivery: ~Copyable {
 
     // MARK: Events
 
-    /// The number of the event under way.
+    /// The number of the present event.
     @inline(__always) var eventNumber: UInt64 { log.eventNumber }
 
     @inline(__always)
     mutating func beginEvent() { log.beginEvent() }
 
-    /// Where the event's line for a subscription stands; see `TurnLog`.
+    /// The place of the event's line for a subscription; see `TurnLog`.
     @inline(__always)
     mutating func line(
         _ event: Event,
@@ -236,7 +235,7 @@ struct Delivery: ~Copyable {
         log.line(event, tail, form, for: &text)
     }
 
-    /// Writes a line that only this subscription is told.
+    /// Writes a line for this subscription alone.
     mutating func ownLine(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -247,7 +246,7 @@ struct Delivery: ~Copyable {
         log.ownLine(event, tail, telling, judge.change, form, for: text)
     }
 
-    /// Adds a line of the log to what a session is sent. One with too much unread is behind.
+    /// Appends a line of the log to a session's outbox. If too much is unread, the session is behind.
     @inline(__always)
     mutating func append(_ line: ByteRange, to session: SessionHandle, _ sessions: inout SessionTable) {
         log.append(line, to: &sessions[session].outbox)
@@ -255,8 +254,8 @@ struct Delivery: ~Copyable {
         if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
     }
 
-    /// Begins the log anew where it has grown very large, in the middle of an event if need be. Returns
-    /// whether it did.
+    /// If the log has grown very large, starts it anew, even in the middle of an event. Returns whether it
+    /// did.
     @inline(__always)
     mutating func hasCopiedOut(_ sessions: inout SessionTable) -> Bool {
         if log.count <= TurnLog.bytesMax { return false }
@@ -277,7 +276,7 @@ struct Delivery: ~Copyable {
         latest.forgetPart()
     }
 
-    /// Makes a session's share of the log its own but for its first bytes.
+    /// Turns a session's share of the log, without its first bytes, into bytes of its own.
     mutating func takeOverLog(
         _ session: SessionHandle,
         skipping: Int = 0,
@@ -289,15 +288,15 @@ struct Delivery: ~Copyable {
         sessions[session].outbox.takeOver(log, skipping: skipping, &latest)
     }
 
-    /// A part of the log, kept once for all who have to wait for it.
+    /// A part of the log, kept once for all that have to wait for it.
     mutating func hold(_ part: ByteRange) -> HeldBytes { latest.hold(part, of: log) }
 
-    /// The value before this event, kept once for all who are to be told of it later.
+    /// The value before this event, kept once for all that are told of it later.
     mutating func hold(_ old: Span<UInt8>) -> HeldBytes? { latest.hold(old, before: eventNumber) }
 
     // MARK: Filters
 
-    /// What is told of the event under way to somebody with a filter; see `Judge`.
+    /// What an observer with a filter is told of the present event; see `Judge`.
     mutating func telling(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -307,7 +306,7 @@ struct Delivery: ~Copyable {
         judge.telling(event, number: eventNumber, tail, wasSent: wasSent, filter)
     }
 
-    /// What is told of a value that was owed, or of one that changed while the observer was away.
+    /// What an observer is told of an owed value, or of one that changed while it was away.
     mutating func telling(
         owed event: Event,
         _ tail: borrowing EventTail,
@@ -321,7 +320,7 @@ struct Delivery: ~Copyable {
         return judge.telling(event, number: tail.revision, since: held, tail, wasSent: wasSent, filter)
     }
 
-    /// Whether anything is told of a change from one value to another.
+    /// Whether an observer is told anything of a change from one value to another.
     mutating func concerns(
         _ event: Event,
         from old: Span<UInt8>,
@@ -331,25 +330,24 @@ struct Delivery: ~Copyable {
         judge.concerns(event, from: old, to: value, filter)
     }
 
-    /// A session's turn to be told what it is owed begins.
+    /// A session begins to be sent what it is owed.
     mutating func beginExamining() { judge.beginExamining() }
 
-    /// A key was passed over without asking any filter.
+    /// A key was skipped without asking a filter.
     mutating func notePassedOver() { judge.notePassedOver() }
 
     // MARK: Memory
 
-    /// Makes sure that a buffer has room for so many bytes more.
+    /// Makes room for `count` more bytes in a buffer.
     mutating func lend(_ count: Int, to buffer: inout ByteBuffer) { buffers.lend(count, to: &buffer) }
 
-    /// Takes the memory of a buffer that has become empty.
+    /// Takes the memory of an empty buffer.
     mutating func takeBack(from buffer: inout ByteBuffer) { buffers.takeBack(from: &buffer) }
 
     /// Gives spare memory back.
     mutating func releaseSpare() { buffers.releaseAll() }
 
-    /// The turn is over: what was shared by its events is not needed any more, unless somebody is yet to be
-    /// served.
+    /// Ends the turn. Its events are no longer needed, unless somebody is still to be served.
     mutating func endTurn() {
         if isDone { removeLog() }
         log.beginTurn()
@@ -362,7 +360,7 @@ struct Delivery: ~Copyable {
 extension Delivery {
     private static var always: Invariants { Invariants(of: "Delivery") }
 
-    /// Nothing is left of the turn before.
+    /// Nothing is left of the last turn.
     func checkInvariants(
         _ living: borrowing Living,
         _ sessions: borrowing SessionTable

@@ -1,11 +1,11 @@
-// What an observer asked to be spared: values that don't match, parts that it doesn't
-// name, what it has been sent already. Few have one; it lasts as long as its
-// subscription, which owns it, and everything it says follows from two values.
+// What an observer wants to be told: values that match, parts that it names, or only differences. Few
+// subscriptions have a filter. Owned by its subscription, and exists as long. What it decides follows from
+// two values.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What a subscription asked for with `where`, `fields` or `diff`.
+/// The filter of a subscription with `where`, `fields` or `diff`.
 final class Filter {
     /// `where`.
     let conditions: Conditions?
@@ -13,16 +13,16 @@ final class Filter {
     let parts: JSONPointerSet?
     /// `diff`.
     let tellsDifferences: Bool
-    /// Values of this revision and older ones may not have been sent: there were none at the
-    /// start, or there was a gap.
+    /// Values up to this revision may not have been sent, because there were no initial values or there was a
+    /// gap.
     var unsentRevision: UInt64
-    /// Values of this revision and older ones may have been hidden: rights have changed since.
+    /// Values up to this revision may have been hidden, because rights have changed since.
     private(set) var hiddenRevision: UInt64 = 0
-    /// What was asked for, as it was written.
+    /// The text of `where` and `fields`.
     private let text: [UInt8]
 
-    /// The filter of the `subscribe` that was just decoded; nil where it has none. `revision` is
-    /// the bus's.
+    /// The filter of the `subscribe` that was just decoded; nil if it has none. `revision` is that of the
+    /// bus.
     init?(
         _ decoder: borrowing RequestDecoder,
         _ line: Span<UInt8>,
@@ -33,30 +33,29 @@ final class Filter {
         (conditions, parts) = (decoder.conditions, decoder.parts)
         tellsDifferences = options.differences
         unsentRevision = options.initial ? 0 : revision
-        // JSON text holds no zero byte, so the two can't be taken for others.
+        // JSON text has no zero byte, so the two texts can't be confused with others.
         text = Array(options.condition.bytes(of: line)) + [0] + Array(options.fields.bytes(of: line))
     }
 
-    /// What asking any filter costs.
+    /// The least that a question to a filter costs.
     static let stepsMin = 4
 
-    /// What it takes up, about.
+    /// About how many bytes it takes up.
     var bytes: Int { text.count }
 
-    /// What holding a value of so many bytes against it costs at most, about, in observers that are told an
-    /// event meanwhile: for conditions and names of parts a step for every two bytes of their text, for
-    /// reading the value one for every sixteen, and for finding what differs one for every eight.
+    /// About how much it costs at most to compare a value of so many bytes with it, in observers told: a step
+    /// for every two bytes of its text, and for every sixteen bytes of the value, or every eight with `diff`.
     func steps(for valueCount: Int) -> Int {
         Self.stepsMin + text.count / 2 + valueCount / (tellsDifferences ? 8 : 16)
     }
 
-    /// What its observer may see is another from here on.
+    /// From now on, its observer may see other keys than up to this revision.
     func noteHidden(upTo revision: UInt64) {
         hiddenRevision = revision
         unsentRevision = max(unsentRevision, revision)
     }
 
-    /// Whether another asks for just what this one does, and in the same words.
+    /// Whether another filter is the same, word for word.
     @inline(__always)
     func asksTheSame(as other: Filter) -> Bool {
         self === other || text == other.text && tellsDifferences == other.tellsDifferences
@@ -65,22 +64,22 @@ final class Filter {
 
 /// What an observer is told of an event.
 enum Telling {
-    /// Nothing: it did not ask for it.
+    /// Nothing, because of its filter.
     case nothing
     /// The event as it is.
     case event
-    /// That the value matches no longer.
+    /// That the value doesn't match any more.
     case leaving
-    /// Parts of the value or a patch, in place of it.
+    /// Parts of the value, or a patch.
     case change
 }
 
-/// What an event, or a value that was owed, came to for the filter that it was held against last: the next
-/// observer who asks for the same is told the same.
+/// The result for the event or owed value that was judged last. The next observer with the same filter is
+/// told the same.
 struct Judgement {
-    /// The event's number in the turn's log; of a value that was owed its revision.
+    /// The event's number in the turn's log; for an owed value, its revision.
     private var number: UInt64 = 0
-    /// The value before one that was owed; it also tells which key that is of.
+    /// For an owed value, the value before. It also identifies the key.
     private var held: HeldBytes?
     private var filter: Filter?
     private var wasSent = false
@@ -88,7 +87,7 @@ struct Judgement {
 
     init() {}
 
-    /// What is known already for a filter; nil where it has to be looked at.
+    /// The known result for a filter; nil if there is none.
     @inline(__always)
     func telling(_ number: UInt64, since held: HeldBytes?, wasSent: Bool, _ filter: Filter) -> Telling? {
         guard self.number == number, self.held === held, self.wasSent == wasSent, let judged = self.filter,
@@ -97,7 +96,7 @@ struct Judgement {
         return telling
     }
 
-    /// Keeps what was found, along with the piece of a `change` that lies in the hub.
+    /// Keeps a result. The piece of a `change` stays in `Judge`.
     mutating func keep(
         _ telling: Telling,
         _ number: UInt64,
@@ -109,6 +108,6 @@ struct Judgement {
         (self.held, self.filter) = (held, filter)
     }
 
-    /// The piece is another's from now on.
+    /// The piece is about to be overwritten.
     mutating func forget() { (number, held) = (0, nil) }
 }

@@ -1,5 +1,5 @@
 // Bytes that several subscriptions or clients are owed, kept once for all of them: a value that observers saw
-// last, until each has been told of the next, or a part of the log.
+// last, until each was told the next one, or a part of the log.
 
 import PlugboardMemory
 import PlugboardWire
@@ -20,9 +20,9 @@ final class HeldBytes {
     var count: Int { block.count }
 }
 
-/// What was copied last: others who have to wait for the same get the same copy.
+/// The copies made last. Others that have to wait for the same bytes share them.
 struct LatestHeld {
-    /// The value before an event, and which event that was.
+    /// The value before an event, and the number of that event.
     private var old: (event: UInt64, value: HeldBytes)?
     /// A part of the log.
     private var part: (place: ByteRange, bytes: HeldBytes)?
@@ -46,9 +46,9 @@ struct LatestHeld {
         return held
     }
 
-    /// The turn is over.
+    /// The turn has ended.
     mutating func forgetOld() { old = nil }
 
-    /// The log begins anew.
+    /// The log starts anew.
     mutating func forgetPart() { part = nil }
 }

@@ -1,18 +1,18 @@
-// What an observer with a filter is told of an event: nothing, the event, `leave`, or a piece of the
-// value. It follows from the value that the observer knows and the one that there is now, so it is the
-// same for what is told at once and for what was owed. Owned by `Delivery`.
+// Decides what an observer with a filter is told of an event: nothing, the event, `leave`, or a piece of the
+// value. This follows from the value that the observer knows and the present one, so it is the same for
+// events at once and for owed ones. Owned by `Delivery`.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Holds values against filters.
+/// Compares values with filters.
 struct Judge: ~Copyable {
-    /// What is done in one go for a session that is told what it is owed, in observers that are told an event
-    /// meanwhile: about a millisecond.
+    /// How many steps a session may take in one go when it is sent what it is owed, in observers told. About
+    /// a millisecond.
     static let examinedStepsMax = 65_536
 
     private var comparer = JSONComparer()
-    /// The piece that the last `change` came to.
+    /// The piece that the last `change` tells.
     private(set) var change = ByteBuffer()
     private var judgement = Judgement()
 
@@ -20,29 +20,29 @@ struct Judge: ~Copyable {
 
     // MARK: How much
 
-    /// What holding values against filters has cost since the start. What is known already costs nothing.
+    /// The cost of all comparisons since the start. Known results cost nothing.
     private(set) var steps: UInt64 = 0
 
     private mutating func count(_ filter: Filter, _ valueCount: Int) {
         steps &+= UInt64(filter.steps(for: valueCount))
     }
 
-    /// How many steps there were when a session's turn to be told began.
+    /// `steps` when the present session began to be sent what it is owed.
     private var examinedFrom: UInt64 = 0
 
-    /// A session's turn to be told begins.
+    /// A session begins to be sent what it is owed.
     mutating func beginExamining() { examinedFrom = steps }
 
-    /// A key was passed over without asking any filter.
+    /// A key was skipped without asking a filter.
     mutating func notePassedOver() { steps &+= UInt64(Filter.stepsMin) }
 
-    /// Others are to have their turn.
+    /// Others should have their turn.
     var hasExaminedEnough: Bool { steps - examinedFrom >= Self.examinedStepsMax }
 
     // MARK: What is told
 
-    /// What is told of an event, or of a value that was owed, that may have been judged just before, for
-    /// somebody who asks the same; see `Judgement`.
+    /// What an observer is told of an event or an owed value. Uses the last result if that is for the same;
+    /// see `Judgement`.
     mutating func telling(
         _ event: Event,
         number: UInt64,
@@ -57,7 +57,7 @@ struct Judge: ~Copyable {
         return telling
     }
 
-    /// What is told of an event. `wasSent`: the observer knows the value before.
+    /// What an observer is told of an event. `wasSent` means that it knows the value before.
     mutating func telling(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -76,11 +76,11 @@ struct Judge: ~Copyable {
         return form(of: tail.value, since: old, wasSent: wasSent, filter)
     }
 
-    /// The piece of the last `change` is another's from now on.
+    /// The piece of the last `change` is about to be overwritten.
     mutating func forget() { judgement.forget() }
 
-    /// What is told of a key that changed while the observer was away: what it knows of it isn't known
-    /// here, so all of it may be new.
+    /// What an observer is told of a key that changed while it was away. Nobody knows what it knows, so
+    /// everything may be new.
     mutating func tellingMissed(_ event: Event, _ value: Span<UInt8>, _ filter: Filter?) -> Telling {
         guard let filter, event != .delete, !value.isEmpty else { return .event }
         count(filter, value.count)
@@ -94,7 +94,7 @@ struct Judge: ~Copyable {
         return .change
     }
 
-    /// Whether anything is told of a change from one value to another.
+    /// Whether an observer is told anything of a change from one value to another.
     mutating func concerns(
         _ event: Event,
         from old: Span<UInt8>,
@@ -112,7 +112,7 @@ struct Judge: ~Copyable {
         return parts.haveChanged(from: known, to: value, using: &comparer)
     }
 
-    /// How the value before and the one after stand to the conditions.
+    /// Whether the values before and after meet the conditions.
     private mutating func standing(
         _ event: Event,
         _ filter: Filter,
@@ -136,7 +136,7 @@ struct Judge: ~Copyable {
     ) -> Telling {
         change.removeAll()
         if let parts = filter.parts {
-            // Of a value that may have been hidden nobody knows which parts are new, or gone.
+            // If the value before may have been hidden, nobody knows which parts are new or gone.
             guard wasSent || old.isEmpty else {
                 parts.appendAll(of: value, into: &change)
                 return .change
@@ -151,7 +151,7 @@ struct Judge: ~Copyable {
     }
 }
 
-/// How a change stands to an observer's conditions.
+/// Whether the values before and after a change meet the conditions.
 private enum Standing {
     case outside, entered, inside, left
 }

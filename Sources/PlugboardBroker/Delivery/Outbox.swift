@@ -1,19 +1,19 @@
-// What waits to be sent to one client: first long parts of earlier logs, which it shares with others who have
-// not read them either; then bytes of its own (replies, snapshots and what else earlier turns left over); then
-// its share of this turn's log.
+// What waits to be sent to one client, in this order: long parts of earlier logs, shared with other clients
+// that haven't read them either; its own bytes (replies, snapshots, and what else earlier turns left); its
+// share of this turn's log.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// The output of one session.
 struct Outbox: ~Copyable {
-    /// So long is a part that is held: longer than what many short lines of a turn come to, as these are copied
-    /// to memory that is there already.
+    /// A part is held from this size on, which is larger than many short lines of a turn together. These are
+    /// copied to memory that is there already.
     private static let heldBytesMin = 786_432
-    /// Long parts of earlier logs, the oldest first, and how much of that one was sent.
+    /// Long parts of earlier logs, the oldest first, and how many bytes of the oldest were sent.
     private var held: [HeldBytes] = []
     private var heldSent: Int32 = 0
-    /// Bytes of them that were not sent.
+    /// How many bytes of the held parts are left to send.
     private(set) var heldCount: Int32 = 0
     /// The client's own bytes.
     var own = ByteBuffer()
@@ -29,13 +29,13 @@ struct Outbox: ~Copyable {
     init() {}
 
     @inline(__always) var count: Int { own.count &+ sharedBytes &+ Int(heldCount) }
-    /// Without what is held.
+    /// Without the held parts.
     @inline(__always) var freshCount: Int { own.count &+ sharedBytes }
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 && heldCount == 0 }
     /// What is left of earlier turns.
     var keptCount: Int { own.count + Int(heldCount) }
 
-    /// Adds a line of the log to the newest run. False if the line doesn't follow on that.
+    /// Extends the newest run by a line of the log. Returns false if the line doesn't follow it.
     @inline(__always)
     mutating func extend(with line: ByteRange) -> Bool {
         guard newestEnd == Int32(truncatingIfNeeded: line.start) else { return false }
@@ -44,7 +44,7 @@ struct Outbox: ~Copyable {
         return true
     }
 
-    /// Begins another run with a line of the log. The newest one must be in the chain by now.
+    /// Begins another run with a line of the log. The newest one must be in the chain already.
     mutating func beginRun(with line: ByteRange) {
         newestStart = Int32(truncatingIfNeeded: line.start)
         newestEnd = Int32(truncatingIfNeeded: line.end)
@@ -70,21 +70,21 @@ struct Outbox: ~Copyable {
 
     // MARK: Parts that are shared
 
-    /// Its share of the log is one long run, and nothing is before it that is its own.
+    /// Its share of the log is one long run, and it has no own bytes before it.
     @inline(__always) var hasRunToHold: Bool {
         runs == 1 && own.isEmpty && sharedBytes >= Self.heldBytesMin
     }
 
-    /// Keeps its share of the log, which is all of `part`, but for the first bytes.
+    /// Keeps its share of the log, which is all of `part`, without the bytes already sent.
     private mutating func hold(_ part: HeldBytes, from sent: Int) {
-        // Where something was sent of it, nothing is before it.
+        // If part of it was sent, nothing else was waiting before it.
         if held.isEmpty { heldSent = Int32(sent) }
         held.append(part)
         heldCount += Int32(part.count - sent)
         dropShared()
     }
 
-    /// The bytes of parts that nobody else holds.
+    /// How many bytes only this client holds.
     mutating func unsharedBytes() -> Int {
         var sum = 0
         for index in held.indices where isKnownUniquelyReferenced(&held[index]) { sum += held[index].count }
@@ -93,13 +93,13 @@ struct Outbox: ~Copyable {
 
     var heldParts: Range<Int> { held.indices }
 
-    /// What was not sent of a held part.
+    /// The unsent bytes of a held part.
     @_lifetime(immortal)
     func heldPart(_ index: Int) -> Span<UInt8> {
         held[index].bytes[(index == 0 ? Int(heldSent) : 0)...]
     }
 
-    /// The rest of the held line of which a part was sent.
+    /// The rest of a held line that was sent in part.
     var heldLineRest: Span<UInt8> {
         @_lifetime(immortal)
         get {
@@ -111,7 +111,7 @@ struct Outbox: ~Copyable {
         }
     }
 
-    /// So many bytes of the held parts were sent, at most all of them. Returns whether they end with a line.
+    /// Notes that so many bytes of the held parts were sent. Returns whether they end with a line.
     mutating func noteHeldSent(_ count: Int) -> Bool {
         heldCount -= Int32(count)
         heldSent += Int32(count)
@@ -128,9 +128,8 @@ struct Outbox: ~Copyable {
         (heldSent, heldCount) = (0, 0)
     }
 
-    /// Makes its share of the log its own, so that more can follow, or because the turn ends before it was
-    /// sent: a long run is held with others, what is shorter copied. The first `skipping` bytes of it are
-    /// left out.
+    /// Turns its share of the log into its own, because more is to follow or because the turn ends. A long
+    /// run is held, anything else copied. Leaves out the first `skipping` bytes.
     mutating func takeOver(_ log: borrowing TurnLog, skipping: Int = 0, _ latest: inout LatestHeld) {
         if sharedBytes == 0 { return }
         if hasRunToHold {
@@ -153,7 +152,7 @@ struct Outbox: ~Copyable {
 extension Outbox {
     private static var always: Invariants { Invariants(of: "Outbox") }
 
-    /// Between two turns all that waits is the client's own: the log has ended.
+    /// Between two turns, nothing in it refers to the log.
     func checkInvariants(_ client: UInt64) throws(BrokenInvariant) {
         let isOwn = sharedBytes == 0 && runs == 0 && firstExtent < 0 && lastExtent < 0 && newestEnd < 0
         try Self.always.hold("nothing in it is of a log that has ended", isOwn, of: "client \(client)")

@@ -1,24 +1,24 @@
-// What would become of an event on its way to one observer, and what stands in its way:
-// `explain` and `trace` ask here. Nothing is changed by that, and off the path of writes.
+// What would happen to an event on its way to one observer, and why. `explain` and `trace` ask this. It
+// changes no state, and is off the path of writes.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What becomes of an event on its way to one observer.
+/// What happens to an event on its way to one observer.
 enum Outcome {
-    /// It is told at once.
+    /// It is sent at once.
     case sent
-    /// It waits in its turn, and is told in a line of its own.
+    /// It waits, and will be sent as a line of its own.
     case queued
-    /// It waits; of its key the newest will be told.
+    /// It waits, and will be folded with other updates of its key.
     case conflated
-    /// It is none of those that the observer asked for.
+    /// The observer's filter leaves it out.
     case filtered
-    /// It waits for somebody to resume the observer.
+    /// It waits until somebody resumes the observer.
     case paused
-    /// It waits for observers of an earlier phase to acknowledge.
+    /// It waits until observers of an earlier phase have acknowledged.
     case waiting(AckBarrier)
-    /// There was no room for it: the observer is told of the gap.
+    /// There was no room for it. The observer will be told of the gap.
     case dropped
 
     var isSent: Bool { if case .sent = self { true } else { false } }
@@ -39,7 +39,7 @@ enum Outcome {
 }
 
 extension Outcome {
-    /// What would become of an event now, for some of the observers of its key.
+    /// What would happen to an event now, on its way to some observers of its key.
     static func all(
         of event: Event,
         _ key: Span<UInt8>,
@@ -98,7 +98,7 @@ extension Outcome {
         return outcomes
     }
 
-    /// The same for one of them, as far as it concerns that and nothing new holds it back.
+    /// The same for one observer, if its filter lets the event through and no new phase holds it back.
     private init(
         of event: Event,
         _ hash: UInt64,
@@ -121,7 +121,7 @@ extension Outcome {
         ),
             let gate = phases.gate(of: held)
         {
-            // What waits for a phase holds up all that comes after.
+            // Whatever waits for a phase also holds back all later events.
             self = .waiting(AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
         } else if event != .emit, subscription.delivery == .latest {
             self = .conflated
@@ -130,7 +130,7 @@ extension Outcome {
         }
     }
 
-    /// Adds the members that say so.
+    /// Appends the members that say so.
     func append(
         _ keyspace: borrowing Keyspace,
         _ matching: borrowing Matching,
@@ -141,7 +141,7 @@ extension Outcome {
         buffer.append(name)
         buffer.append("\"")
         guard let barrier else { return }
-        // Which phase is waited for, and whom of it.
+        // The phase that it waits for, and the observers that have to acknowledge.
         let waitedFor = barrier.subscriptions.filter { sessions[matching[$0].session].isOpen }
         buffer.append(#","awaits":{"phase":"#)
         buffer.append(decimal: UInt64(barrier.phase))

@@ -1,6 +1,5 @@
-// The events of the turn under way, each line once: what is told to a hundred
-// observers is written down once and referred to a hundred times. Lasts from one end
-// of a turn to the next; whoever has not been sent its share by then gets a copy.
+// The events of the present turn, each line once: a line for a hundred observers is written once, and a
+// hundred outboxes refer to it. At the end of the turn, a client that wasn't sent its share gets a copy.
 
 import PlugboardMemory
 import PlugboardWire
@@ -14,27 +13,27 @@ private struct Extent: BitwiseCopyable {
 
 /// The shared lines of a turn.
 struct TurnLog: ~Copyable {
-    /// Memory that is kept from turn to turn.
+    /// How much memory is kept from turn to turn.
     private static let keptBytesMax = 4_194_304
-    /// A turn whose events have come to so many bytes is to be ended.
+    /// After so many bytes of events, the turn should end.
     private static let bytesPerTurn = 524_288
-    /// With so many bytes of several turns nothing more is told until all are served.
+    /// After so many bytes of several turns, nothing more is told until all clients are served.
     private static let bytesOfTurns = 16 * bytesPerTurn
-    /// Past this the log is copied out and begun anew, so that offsets stay small whatever
-    /// one event comes to with very many observers that are all called differently.
+    /// After so many bytes, the log is copied to the outboxes and starts anew. So offsets stay small, even if
+    /// one event goes to very many observers with different texts.
     static let bytesMax = 67_108_864
     private var bytes = ByteBuffer()
-    /// Where the events of this turn begin: some of the clients may be left to be served with earlier ones.
+    /// Where the events of this turn begin. Some clients may still have to be sent earlier ones.
     private var turnStart = 0
     private var extents = List<Extent>()
-    /// Numbers the events, so that a line that was encoded for one is not taken for another's.
+    /// The number of the present event, so that its lines aren't confused with those of another event.
     private var event: UInt64 = 0
-    /// Where the shared part of the event stands in each form, if it does.
+    /// For each kind, where the shared part of the event is, if it was encoded.
     private var tails = (ByteRange.none, ByteRange.none, ByteRange.none, ByteRange.none)
 
     init() {}
 
-    /// Bytes written in this turn.
+    /// How many bytes it has.
     @inline(__always) var count: Int { bytes.count }
 
     /// There is room for more events in this turn.
@@ -48,7 +47,7 @@ struct TurnLog: ~Copyable {
     /// The number of the event under way.
     @inline(__always) var eventNumber: UInt64 { event }
 
-    /// A line that stands in the log; valid until more is written.
+    /// The bytes of a line in the log; valid until more is written.
     @_lifetime(borrow self)
     func bytes(of line: ByteRange) -> Span<UInt8> { line.bytes(of: bytes.bytes) }
 
@@ -59,8 +58,8 @@ struct TurnLog: ~Copyable {
         tails = (.none, .none, .none, .none)
     }
 
-    /// Where the event's line for a subscription stands; encoded if nobody with the same
-    /// text and the same form was told before.
+    /// The place of the event's line for a subscription. Encodes it, unless the same was done for another
+    /// subscription with the same text and kind.
     @inline(__always)
     mutating func line(
         _ kind: Event,
@@ -72,7 +71,7 @@ struct TurnLog: ~Copyable {
         return encode(kind, tail, &text, form)
     }
 
-    /// Writes a line that only this subscription is told.
+    /// Writes a line for this subscription alone.
     mutating func ownLine(
         _ kind: Event,
         _ tail: borrowing EventTail,
@@ -86,7 +85,7 @@ struct TurnLog: ~Copyable {
         return ByteRange(start, bytes.count)
     }
 
-    /// Writes a line of what is to be told anywhere.
+    /// Encodes any line of an event.
     static func append(
         _ kind: Event,
         _ tail: borrowing EventTail,
@@ -110,13 +109,13 @@ struct TurnLog: ~Copyable {
         )
     }
 
-    /// Adds a line to what a session is to be sent.
+    /// Appends a line to a session's outbox.
     @inline(__always)
     mutating func append(_ line: ByteRange, to outbox: inout Outbox) {
         if !outbox.extend(with: line) { beginRun(line, of: &outbox) }
     }
 
-    /// Names the newest run of an outbox, and the place behind it.
+    /// The newest run of an outbox, and the end after it.
     static let newestRun: Int32 = -2
     static let noRun: Int32 = -1
 
@@ -127,7 +126,7 @@ struct TurnLog: ~Copyable {
         return outbox.sharedBytes > 0 ? newestRun : noRun
     }
 
-    /// The run of bytes at `next`, which moves on to the one after: `noRun` behind the last.
+    /// The bytes of the run `next`. Advances `next` to the following run, or to `noRun` after the last.
     @inline(__always)
     @_lifetime(borrow self)
     func run(_ next: inout Int32, of outbox: borrowing Outbox) -> Span<UInt8> {
@@ -140,7 +139,7 @@ struct TurnLog: ~Copyable {
         return bytes.bytes[Int(extent.start)..<Int(extent.end)]
     }
 
-    /// Forgets the turn; no outbox refers to it any more.
+    /// Starts anew. No outbox may refer to it any more.
     mutating func removeAll() {
         bytes.removeAll()
         turnStart = 0
@@ -204,11 +203,11 @@ struct TurnLog: ~Copyable {
     }
 }
 
-/// The kinds of line that a write causes.
+/// The events that writes cause.
 enum Event {
     case update, emit, delete
 
-    /// Adds the start of the event's line, made from that of an update's.
+    /// Appends the start of the event's line, made from the start of an update's.
     @inline(__always)
     func appendStart(_ updateStart: Span<UInt8>, to buffer: inout ByteBuffer) {
         let sub = SubscriptionText.sub(in: updateStart)
@@ -223,7 +222,7 @@ enum Event {
 extension TurnLog {
     private static var always: Invariants { Invariants(of: "TurnLog") }
 
-    /// Between two turns nothing is left of the one before.
+    /// Between two turns, nothing is left of the last one.
     func checkInvariants() throws(BrokenInvariant) {
         try Self.always.hold("it ends with its turn", bytes.isEmpty && extents.isEmpty)
     }

@@ -1,9 +1,9 @@
-// Keeps the writes of a broker: the records of the present turn, the journal that they are written to, and
-// the replies that wait for the disk, and who is to be told again what was written. Owned by the hub. Without
-// a journal, nothing is recorded and everything has room. It knows no key: callers pass in the content of a
+// Keeps the writes of a broker: the records of the present turn, the journal that they are written to,
+// replies that wait for the disk, and subscriptions that read the journal. Owned by the hub. Without a
+// journal, nothing is recorded and everything has room. It knows no key: callers pass the content of a
 // record, and a waiting reply names its client by number. What always holds: a record is added only when room
-// for it is certain; replies leave in the order of their writes; the bytes of all values' records are counted
-// only here.
+// for it is certain. Replies are sent in the order of their writes. The bytes of all values' records are
+// counted only here.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -14,10 +14,10 @@ struct Durability: ~Copyable {
     private var records = RecordBuffer()
     private var journal: JournalWriter?
     private var replies = DurableReplies()
-    /// Who is told again what the journal has.
+    /// Subscriptions that are sent older events from the journal.
     private var replays = ReplayTable()
     /// The error after which the journal can't go on, because half a record may be in its file; nil if there
-    /// is none. It is found in the middle of a request, and thrown at the next write.
+    /// is none. It is found during a request, and thrown at the next write.
     private var failure: (any Error)?
 
     init() {
@@ -71,7 +71,7 @@ struct Durability: ~Copyable {
         records.append(commit)
     }
 
-    /// Records that a revision was taken for something that isn't kept.
+    /// Records that a revision was used for something that isn't kept.
     mutating func pass(_ revision: UInt64) {
         records.append(passedRevision: revision)
     }
@@ -154,14 +154,14 @@ struct Durability: ~Copyable {
     /// Whether nothing waits to be written and the disk has not failed.
     @inline(__always) var isWritten: Bool { records.isEmpty && failure == nil }
 
-    /// Records from now on.
+    /// Sets the records in use.
     mutating func begin(_ records: consuming RecordBuffer) {
         let live = liveBytes
         self.records = records
         self.records.liveBytes = live
     }
 
-    /// Goes on with a journal that has been read, and with the records that were made meanwhile.
+    /// Continues a journal that has been read, with the records that were made meanwhile.
     mutating func begin(_ journal: JournalWriter, _ records: consuming RecordBuffer) throws {
         begin(records)
         try journal.settle(&self.records)
@@ -218,26 +218,25 @@ struct Durability: ~Copyable {
     /// far.
     func beginReading(after revision: UInt64) -> ReadPlace? { journal?.beginReading(after: revision) }
 
-    /// Whether an event that there was no room for is read again from the journal. The broker's own keys are
-    /// reserved, and not in it.
+    /// Whether an event that finds no room is read again from the journal. Reserved keys are not in it.
     func isReadBack(_ event: Event, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
 
     func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
         journal?.endReading(at: place, goingOnAt: next)
     }
 
-    /// Begins to tell a subscription again what the journal has. Returns the number of that.
+    /// Begins to send a subscription older events from the journal. Returns the number of the replay.
     mutating func beginReplay(of subscription: SubscriptionHandle) -> UInt64 { replays.begin(subscription) }
 
-    /// Who is told again under a number, if that goes on.
+    /// The subscription of a replay, if that still goes on.
     func replaying(_ number: UInt64) -> SubscriptionHandle? { replays.subscriptions[number] }
 
-    /// The next piece is to be read.
+    /// Asks for the next piece of a replay.
     mutating func askForNext(_ number: UInt64) { replays.ask(number) }
 
     mutating func endReplay(_ number: UInt64) { replays.end(number) }
 
-    /// Has the pieces be read that were asked for, when all that they may hold was written.
+    /// Reads the requested pieces, once everything that they may contain was written.
     mutating func readAgain(_ matching: borrowing Matching) {
         guard replays.hasRequests, let journal, isWritten else { return }
         for request in replays.takeRequests(matching) { journal.read(request) }

@@ -1,10 +1,10 @@
-// Durable writes are answered when the disk has them.
+// Answers durable writes when they are on disk.
 
 import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
-/// Answers what waited for the disk.
+/// Sends the replies that waited for the disk.
 enum DurableAnswers {
     /// Clients that have left get nothing. A client that is behind gets the answer after what it is owed by
     /// `revision`.

@@ -1,5 +1,5 @@
-// The loop's side of the journal: what a turn recorded is written before anybody is told of
-// it, what has come to the disk is answered, and once a second the rest is seen to.
+// The loop's side of the journal. The records of a turn are written before anybody is told of it. Replies are
+// sent when their writes are on disk. Once a second, the journal does the rest of its work.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -8,8 +8,8 @@ import PlugboardWire
 extension EventLoop {
     private static var tickNanoseconds: UInt64 { 1_000_000_000 }
 
-    /// Reads a journal into the bus and goes on writing it. Throws `JournalError` or
-    /// `SystemError`, having served nobody.
+    /// Reads a journal into the bus, and goes on writing it. Throws `JournalError` or `SystemError` before
+    /// anybody is served.
     mutating func open(_ folder: JournalFolder, _ options: JournalOptions) throws {
         let wakeup = try Wakeup()
         try listen(to: wakeup)
@@ -17,7 +17,7 @@ extension EventLoop {
         try open(folder.store, worker: worker, options, boot: SystemBoot.identity())
     }
 
-    /// Reads the journal in a store, which `worker` brings to disk.
+    /// Reads the journal in a store. `worker` syncs it.
     mutating func open(
         _ store: any FileStore,
         worker: any JournalWorker,
@@ -61,7 +61,7 @@ extension EventLoop {
         }
     }
 
-    /// Writes what was recorded, before it is told.
+    /// Writes the records before anybody is told of their writes.
     @inline(__always)
     mutating func keepRecords() throws {
         if hub.durability.isWritten { return }
@@ -76,7 +76,7 @@ extension EventLoop {
         if hub.durability.hasNews { try takeJournalNews() }
     }
 
-    /// Has a snapshot made of what there is now, if it is time for one.
+    /// Begins a snapshot of the present values, if it is time for one.
     private func compact() {
         hub.durability.compact(keys: hub.keyspace.keyCount) { add in
             try CarriedValues(time).forEach(in: hub.keyspace, hub.deadlines, add)
@@ -88,16 +88,16 @@ extension EventLoop {
         try hub.durability.askForSync(at: { time.nanoseconds() })
     }
 
-    /// Asks for what is to be read again; all of it was written by now.
+    /// Reads the requested pieces of the journal. All that they may contain was written by now.
     mutating func readAgain() { hub.durability.readAgain(hub.matching) }
 
-    /// When the journal is looked after next; nil where there is nothing to do.
+    /// When the journal is looked after next; nil if there is nothing to do.
     var journalTick: UInt64? {
         if hub.durability.hasNews { return 0 }
         return hub.durability.wantsTick ? nextJournalTick : nil
     }
 
-    /// Once a second, while something was written or is still to be.
+    /// Does the journal's work of once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
         if hub.durability.mayAskForSync { try askForSync() }
         if hub.durability.hasNews { try takeJournalNews() }
@@ -109,7 +109,7 @@ extension EventLoop {
         if hub.durability.hasNews { try takeJournalNews() }
     }
 
-    /// Acts upon what was done beside the loop.
+    /// Handles what the journal's other threads have finished.
     mutating func takeJournalNews() throws {
         for news in try hub.durability.takeNews() {
             switch news {
@@ -134,8 +134,8 @@ extension EventLoop {
         hub.warn(storage: message)
     }
 
-    /// What waits to be sent may tell of writes that are not kept, and never will be: nobody hears of
-    /// it. Who comes back is told what there is then.
+    /// Drops what waits to be sent, because it may tell of writes that are not kept. Clients that come back
+    /// get the values of that time.
     mutating func forgetUntold() {
         for connection in connections.all() {
             for subscription in hub.sessions[connection.session].subscriptions.list.all {
@@ -146,13 +146,13 @@ extension EventLoop {
         hub.insight.forgetTraces()
     }
 
-    /// Nothing can be promised any more: says so and keeps nothing.
+    /// Writes can't be kept any more: reports the error, and goes on without a journal.
     mutating func loseJournal(_ error: JournalError) {
         hub.durability.loseJournal()
         warn("\(error)")
     }
 
-    /// The last line, and all of it on disk.
+    /// Writes the journal's last line, and waits until everything is on disk.
     mutating func closeJournal() throws {
         try hub.durability.close(revision: hub.revision)
     }

@@ -1,19 +1,19 @@
-// What a journal holds becomes the state again, record by record.
+// Makes the state again from the records of a journal.
 
 import PlugboardJournal
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The writers that a journal names, none of whom is connected any more.
+/// The authors that a journal names. None of them is connected any more.
 struct RestoredAuthors: ~Copyable {
     private var known: [[UInt8]: AuthorHandle] = [:]
-    /// Most records are by who wrote the one before.
+    /// The author of the last record. Most records have the same author as the one before.
     private var last: AuthorHandle?
 
     init() {}
 
-    /// The author with a name and an origin, given as JSON, and of a user where that is counted.
+    /// The author with this name and origin, given as JSON, and with this account if its user is counted.
     mutating func author(
         _ name: Span<UInt8>,
         from origin: Span<UInt8>,
@@ -33,7 +33,7 @@ struct RestoredAuthors: ~Copyable {
         return author
     }
 
-    /// Takes a record of an earlier broker into an empty bus.
+    /// Takes a record of an earlier broker into the bus.
     mutating func restore(
         _ record: RecordLine,
         _ line: Span<UInt8>,
@@ -83,8 +83,8 @@ struct RestoredAuthors: ~Copyable {
         Self.remember(.delete, observable, author, record, &keyspace)
     }
 
-    /// The history goes on where an earlier broker's writes are known one by one: behind the
-    /// snapshot. Of a patch the journal has the result.
+    /// Remembers a write in the history, if it was made after the journal's snapshot. Only those writes are
+    /// known one by one. The journal has the result of a patch, not the patch.
     private static func remember(
         _ operation: Operation,
         _ observable: ObservableHandle,
@@ -95,7 +95,7 @@ struct RestoredAuthors: ~Copyable {
         if !record.isOfSnapshot { keyspace.restore(operation, observable, author, record) }
     }
 
-    /// A connection that a value was to last as long as has ended with the broker; time went on.
+    /// Restores what ends a value. Its connection ended with the earlier broker; its time went on.
     private static func restoreLifetime(
         of observable: ObservableHandle,
         _ record: RecordLine,
@@ -110,7 +110,7 @@ struct RestoredAuthors: ~Copyable {
             return
         }
         guard record.expires > 0 else { return }
-        // Where the clock was set back meanwhile, it is no longer than was left when it was written.
+        // If the clock was set back meanwhile, the value gets no more time than was left when it was written.
         let now = max(deadlines.timeOfDay, record.when)
         let bond = keyspace.bind(observable, to: nil)
         let time = Deadlines.time(
@@ -120,7 +120,7 @@ struct RestoredAuthors: ~Copyable {
         keyspace.note(deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)), ofBondAt: bond)
     }
 
-    /// No more will be asked for: each stays for as long as a value or the history names it.
+    /// Gives up the references to authors. Each author stays as long as a value or the history names it.
     consuming func release(_ keyspace: inout Keyspace) {
         for author in known.values { keyspace.release(author) }
     }

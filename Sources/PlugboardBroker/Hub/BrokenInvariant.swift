@@ -1,14 +1,14 @@
-// What is said when something that always holds doesn't: of which structure, what should hold,
-// and what was found. Each structure of the state checks itself between two turns, the hub
-// what they say of each other. Nothing a peer sends can break one of these.
+// What is reported if something that always holds doesn't: the structure, what should hold, and what was
+// found. Each structure checks itself between two turns, and the hub checks how they fit together. Nothing
+// that a peer sends can break one of these.
 
-/// Something that always holds, and doesn't.
+/// Something that should always hold, and doesn't.
 struct BrokenInvariant: Error, Equatable, CustomStringConvertible {
-    /// Whose state it is.
+    /// The structure whose state is wrong.
     let structure: String
     /// What should hold.
     let sentence: String
-    /// What was found, where that is a number or a name.
+    /// A number or a name that was found; may be empty.
     let found: String
 
     var description: String {
@@ -16,7 +16,7 @@ struct BrokenInvariant: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Asks what always holds of one structure.
+/// The checks of one structure.
 struct Invariants {
     let structure: StaticString
 
@@ -24,7 +24,7 @@ struct Invariants {
         self.structure = structure
     }
 
-    /// Throws unless it holds. `of` names what it is about.
+    /// Throws unless `holds` is true. `of` names what the check is about.
     @inline(__always)
     func hold(
         _ sentence: StaticString,
@@ -34,7 +34,7 @@ struct Invariants {
         if !holds { throw broken(sentence, subject()) }
     }
 
-    /// Throws unless what is stated is what was found.
+    /// Throws unless the stated number is the one that was found.
     @inline(__always)
     func agree<Number: Equatable>(
         _ sentence: StaticString,
@@ -54,7 +54,7 @@ struct Invariants {
     }
 }
 
-/// Who is there between two turns: what else is named in the state is gone, and must not be followed.
+/// What exists between two turns. Any other handle in the state is stale, and must not be followed.
 struct Living {
     var observables: Set<ObservableHandle> = []
     var sessions: Set<SessionHandle> = []

@@ -1,6 +1,6 @@
-// The bus itself: keys, values, subscriptions and who is told what. Applies one
-// request at a time and appends what follows from it to the outboxes; it does no
-// input or output and knows no descriptor. Used by the loop's thread alone.
+// The bus itself: keys, values, subscriptions, and who is told what. It applies one request at a time and
+// appends the results to the outboxes. It does no input or output and knows no descriptor. Used by the loop's
+// thread alone.
 
 import PlugboardMemory
 import PlugboardJournal
@@ -10,26 +10,26 @@ import PlugboardWire
 /// The state of a bus.
 struct Hub: ~Copyable {
     var keyspace: Keyspace
-    /// What is kept of it all.
+    /// The journal, and replies that wait for the disk.
     var durability = Durability()
-    /// What the broker knows of itself.
+    /// What the broker says of itself.
     var insight: Insight
     /// Who observes what.
     var matching = Matching()
-    /// What clients ask for, as far as it is not done.
+    /// Requests that aren't finished yet.
     var requests = Requests()
     /// What is sent in this turn.
     var delivery = Delivery()
     var sessions = SessionTable()
     /// Keys that have not reached all of their observers yet.
     var phases = Phases()
-    /// Who answers what.
+    /// Who answers which calls.
     var calls = Calls()
-    /// What is to be done later.
+    /// What happens later.
     var deadlines: Deadlines
-    /// Who may do what, and what users take up.
+    /// Rights and quotas.
     var access = Access()
-    /// Who looks after plugins, and what they are.
+    /// Plugins, and their supervisor.
     var supervision = Supervision()
 
     init(time: TimeSource = .system) {
@@ -42,7 +42,7 @@ struct Hub: ~Copyable {
     /// The revision of the last committed write.
     var revision: UInt64 { keyspace.revision }
 
-    /// Greets a new client; the first thing it is ever sent.
+    /// Greets a new client with its first line.
     mutating func greet(_ session: SessionHandle) {
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendHello(
@@ -55,15 +55,15 @@ struct Hub: ~Copyable {
         noteOwn(session)
     }
 
-    /// Before a request is executed: its replies are this client's.
+    /// Call before a request is executed. Its replies go to this client.
     @inline(__always)
     mutating func begin(_ session: SessionHandle) { delivery.begin(session) }
 
-    /// After a request: a client that is behind gets the reply later.
+    /// Call after a request. A client that is behind gets the reply later.
     @inline(__always)
     mutating func end(_ session: SessionHandle) { delivery.end(session, at: revision, &sessions) }
 
-    /// Answers that a line was too long to be read.
+    /// Refuses a line that was too long to read.
     mutating func refuseOverlong(from session: SessionHandle) {
         let message = "a line has at most \(Limits.lineBytesMax) bytes; this one was left out"
         begin(session)
@@ -71,12 +71,12 @@ struct Hub: ~Copyable {
         end(session)
     }
 
-    /// Takes leave of a client: what it left to be done is done, its subscriptions end, what it wrote stays
-    /// and says that it is gone. Returns false where others have their turn before all of its subscriptions
-    /// have ended: it is no longer told anything, and the next call goes on. More than once does no harm.
+    /// Ends a session: makes its disconnect actions, and ends its subscriptions. Its values stay, and show
+    /// that their writer is gone. Returns false if others should have their turn first; then call it again.
+    /// Nothing is sent to the client any more. Further calls do no harm.
     @discardableResult
     mutating func leave(_ session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
-        // What its end sets free for others must not be told to itself.
+        // Events that its end sets free for others must not go to the client itself.
         if sessions[session].isOpen { sessions[session].farewell = .gone }
         if sessions[session].duties != nil { leaveCalls(session) }
         if sessions[session].isBusy { requests.cancel(of: session) }
@@ -85,7 +85,8 @@ struct Hub: ~Copyable {
         sessions[session].catchup?.unanswered.removeAll()
         sessions[session].isBehind = false
         sessions[session].isHeld = false
-        // Before its gates open: who was held up by one is told of both, the write and what ends with the client.
+        // This comes before its phases end, so that later observers get both, the write and what ends with
+        // the client.
         executeLegacy(of: session)
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
@@ -98,7 +99,7 @@ struct Hub: ~Copyable {
         return true
     }
 
-    /// What ending a subscription costs, in observers that are told an event meanwhile.
+    /// What it costs to end a subscription, in observers told.
     private static let stepsPerSubscription = 32
 
     /// Queues the last line of a client that is being closed.
@@ -112,7 +113,7 @@ struct Hub: ~Copyable {
         )
     }
 
-    /// A client's connection is gone, and with it the session.
+    /// Removes a session whose connection is gone.
     mutating func forget(_ session: SessionHandle) {
         leave(session)
         access.closeAccount(of: sessions[session])
@@ -123,7 +124,7 @@ struct Hub: ~Copyable {
         sessions.remove(session, &keyspace)
     }
 
-    /// The turn is over: what was shared by its events is not needed any more.
+    /// Ends the turn. What its events shared isn't needed any more.
     mutating func endTurn() {
         delivery.endTurn()
         durability.endTurn()
@@ -217,10 +218,10 @@ struct Hub: ~Copyable {
         if other == asked.session { appendBye(to: other) }
     }
 
-    /// Looks at the whole state, between two turns. Throws the first thing that doesn't hold.
+    /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) { try HubInvariants.check(self) }
 
-    /// The plainest success: the operation, the `id` and the revision.
+    /// A plain success: the operation, the `id` and the revision.
     @inline(__always)
     mutating func replyDone(_ operation: Operation, id: Span<UInt8>, to session: SessionHandle) {
         delivery.openReply(to: session, &sessions)

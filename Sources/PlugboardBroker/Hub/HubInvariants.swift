@@ -1,13 +1,13 @@
-// What always holds between two turns: each structure says it of itself, and here is what
-// they say of each other. Found by counting anew, in time that grows with the state, so it is
-// asked after each turn of a simulation and now and then in a debug build, never in a release.
+// What always holds between two turns. Each structure checks itself; here they are compared with each other.
+// The checks count everything anew, so their time grows with the state. They run after each turn of a
+// simulation and now and then in a debug build, never in a release.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What is checked of a hub as a whole.
+/// The checks of a whole hub.
 enum HubInvariants {
-    /// Looks at the whole state, between two turns. Throws the first thing that doesn't hold.
+    /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
     static func check(_ hub: borrowing Hub) throws(BrokenInvariant) {
         var living = Living()
         try hub.sessions.checkInvariants(&living)
@@ -69,17 +69,17 @@ enum HubInvariants {
 
     // MARK: Deadlines
 
-    /// What clients that live would leave behind.
+    /// What open clients would leave behind.
     private static func legacies(_ living: borrowing Living, _ hub: borrowing Hub) -> [LegacyHandle] {
         living.sessions.compactMap { hub.sessions[$0].legacy }
     }
 
-    /// Who refers to authors beside values and the history: clients and the broker itself.
+    /// The references to authors besides values and the history: those of clients and of the broker itself.
     private static func signatures(_ living: borrowing Living, _ hub: borrowing Hub) -> [AuthorHandle] {
         [hub.insight.author] + living.sessions.compactMap { hub.sessions[$0].signature }
     }
 
-    /// What falls due is what somebody waits for, and no more.
+    /// Each deadline belongs to somebody who waits for it, and the other way round.
     private static func checkDeadlines(_ living: borrowing Living, _ hub: borrowing Hub)
         throws(BrokenInvariant)
     {
@@ -101,7 +101,7 @@ enum HubInvariants {
 
     // MARK: What is owed
 
-    /// Looks at all that is owed.
+    /// Checks all that is owed.
     private static func checkDelivery(_ living: borrowing Living, _ hub: borrowing Hub)
         throws(BrokenInvariant)
     {
@@ -126,7 +126,7 @@ enum HubInvariants {
         for session in living.sessions { try whoIsBehindHasAReason(session, hub) }
     }
 
-    /// A subscription that is owed something and that nothing holds back is about to be told.
+    /// A subscription that is owed something, and isn't held back, is ready.
     private static func whoIsOwedWaitsForSomething(
         _ subscription: SubscriptionHandle,
         _ backlog: Backlog,
@@ -140,7 +140,7 @@ enum HubInvariants {
         try always.hold("what is owed waits for something", false, of: name)
     }
 
-    /// A session is behind as long as something waits for it to read, and held as long as a reply does.
+    /// A session is behind as long as events wait until it reads, and held as long as a reply does.
     private static func whoIsBehindHasAReason(_ session: SessionHandle, _ hub: borrowing Hub)
         throws(BrokenInvariant)
     {
@@ -172,7 +172,7 @@ enum HubInvariants {
 
     // MARK: Calls
 
-    /// Looks at all calls and services.
+    /// Checks all calls and services.
     private static func checkCalls(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
         try hub.calls.checkInvariants(living, hub.deadlines, hub.sessions)
         let always = Invariants(of: "Supervision")
@@ -193,7 +193,7 @@ enum HubInvariants {
 
     // MARK: What users take up
 
-    /// What was found that each user takes up.
+    /// What each user takes up, counted anew.
     private static func foundUse(_ living: borrowing Living, _ hub: borrowing Hub) -> FoundUse {
         var use = FoundUse()
         guard hub.access.counts else { return use }
@@ -231,7 +231,7 @@ enum HubInvariants {
 
     // MARK: The turn
 
-    /// Nothing is left of the turn before.
+    /// Nothing is left of the last turn.
     private static func checkTurn(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
         try always.hold("no batch is being written", hub.durability.eventsOfBatch == 0)

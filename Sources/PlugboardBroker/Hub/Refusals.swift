@@ -1,11 +1,10 @@
-// What is refused, in words. None of it depends on the bus's state, only on the request: off the path of
-// good requests, so words may cost something.
+// Refusals in words. Nothing here is on the path of good requests, so words may cost something.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Key {
-    /// Throws unless a key that a request names is well-formed.
+    /// Throws unless the key in a request is well-formed.
     static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = fault(range.bytes(of: line)) else { return }
         let name = range.excerpt(of: line)
@@ -17,7 +16,7 @@ extension Key {
         throw Refusal(.badKey, "\"\(name)\" is no key: \(fault.rawValue)", hint: hint, at: range.start)
     }
 
-    /// Throws unless a key may be written by a client.
+    /// Throws unless clients may write the key.
     static func checkWritable(_ request: Request, _ line: Span<UInt8>) throws(Refusal) {
         try check(request.key, line)
         if isReserved(request.key.bytes(of: line)) { throw .reserved(request, line) }
@@ -25,16 +24,16 @@ extension Key {
 }
 
 extension Pattern {
-    /// A hint for somebody whose patterns would cost too much.
+    /// A hint for clients whose patterns cost too much.
     static let fewerSteps = "patterns whose * stand at ever different places take many; ** takes one"
 
-    /// What matches each key that is not the broker's own.
+    /// Matches every key except the broker's own.
     static var everything: Span<UInt8> {
         @_lifetime(immortal)
         get { StaticString("**").bytes }
     }
 
-    /// Throws unless a pattern that a request names is well-formed.
+    /// Throws unless the pattern in a request is well-formed.
     static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = fault(range.bytes(of: line)) else { return }
         let message = "\"\(range.excerpt(of: line))\" is no pattern: \(fault.rawValue)"
@@ -49,13 +48,13 @@ extension Refusal {
         return Refusal(.forbidden, message, at: request.key.start)
     }
 
-    /// A key has no value, as far as the client may know.
+    /// The key has no value, as far as the client may know.
     static func noValue(_ request: Request, _ line: Span<UInt8>, hint: String) -> Refusal {
         let message = "\"\(request.key.excerpt(of: line))\" has no value"
         return Refusal(.notFound, message, hint: hint, at: request.key.start)
     }
 
-    /// A key has no value: the refusal names keys that may have been meant.
+    /// The key has no value. The hint names keys that may have been meant.
     static func notFound(
         _ request: Request,
         _ line: Span<UInt8>,
@@ -76,7 +75,7 @@ extension Refusal {
         return refusal
     }
 
-    /// The same about the number or the part that a write names.
+    /// The same refusal, pointing at the number or the part that a write names.
     func ofPart(_ request: Request, at revision: UInt64) -> Refusal {
         var refusal = self
         refusal.offset = request.has(.field) ? request.field.start : request.key.start
@@ -117,7 +116,7 @@ extension Refusal {
         return Refusal(.noProvider, message, at: request.key.start)
     }
 
-    /// A client answered a call that it was not asked.
+    /// A client answered a call that it wasn't sent.
     static func unknownCall(_ name: ByteRange, _ line: Span<UInt8>) -> Refusal {
         let message = "this client was not asked \"\(name.excerpt(of: line))\""
         return Refusal(.notFound, message, hint: "a call's event names it in \"call\"", at: name.start)
@@ -136,7 +135,7 @@ extension Refusal {
 }
 
 extension ByteRange {
-    /// What stands there in a line, as far as it fits a message.
+    /// The text in a line, cut to fit a message.
     func excerpt(of line: Span<UInt8>) -> String {
         let bytes = bytes(of: line)
         let text = String(bytes[..<min(64, bytes.count)])

@@ -1,16 +1,16 @@
-// What the broker counts of its work, for `$broker.stats`. Owned by `Insight`. What always holds: counts only
-// grow; the clock is read for turns only while a client wants to know.
+// Counts of the broker's work, for `$broker.stats`. Owned by `Insight`. What always holds: counts only grow,
+// and the clock is read for turns only while a client wants to know.
 
 import PlugboardPosix
 
 /// Counts since the broker began.
 struct Counts {
-    /// Lines of clients; those of clients that are there are added when somebody asks.
+    /// Lines of clients that have left. Those of connected clients are added when somebody asks.
     var lines: UInt64 = 0
     var writes: UInt64 = 0
     /// Events, once for each observer.
     var events: UInt64 = 0
-    /// Bytes that were read, and bytes that were written.
+    /// Bytes that were read and sent.
     var received: UInt64 = 0
     var sent: UInt64 = 0
 

@@ -1,25 +1,24 @@
-// The room of what the broker knows of itself: its counts, its warnings, the traces of a turn, and whether
-// clients observe its own keys, `$broker.…`. It writes no key: the hub does, with the values that are made
-// here.
+// The room of what the broker says of itself: its counts, its warnings, the traces of a turn, and whether
+// clients observe its own keys, `$broker.…`. It makes their values, but the hub writes them.
 //
-// What always holds: while no client observes the broker's own keys or has just asked for one, they have no
-// values, and no clock is read for them.
+// What always holds: the broker's own keys have values only while a client observes them or has just asked
+// for one. Otherwise no clock is read for them.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What the broker knows of itself. Used by the loop's thread alone.
+/// What the broker says of itself. Used by the loop's thread alone.
 struct Insight: ~Copyable {
-    /// The author `$broker`, who writes the broker's own keys.
+    /// The author `$broker`, which writes the broker's own keys.
     let author: AuthorHandle
     private(set) var warnings = Warnings()
-    /// What became of the writes of this turn, for those who trace.
+    /// What happened to the writes of this turn, for tracers.
     private(set) var tracing: Tracing
     private var counts = Counts()
     private var rates: Rates
     private var turns: TurnTimes
-    /// What was done for requests beside telling events, in steps that take as long as telling one observer.
+    /// The work for requests besides events, in steps that take as long as telling one observer.
     private var steps: UInt64 = 0
     private var round = Round()
 
@@ -38,10 +37,10 @@ struct Insight: ~Copyable {
     @inline(__always)
     mutating func count(steps: Int) { self.steps &+= UInt64(steps) }
 
-    /// Bytes that clients have sent.
+    /// How many bytes clients have sent.
     var receivedBytes: UInt64 { counts.received }
 
-    /// Counts bytes that were read, and those that were written.
+    /// Counts bytes that were read or sent.
     mutating func count(received: Int = 0, sent: Int = 0) {
         counts.received &+= UInt64(received)
         counts.sent &+= UInt64(sent)
@@ -50,17 +49,17 @@ struct Insight: ~Copyable {
     /// Counts the lines of a client that leaves.
     mutating func count(departed lines: UInt64) { counts.lines &+= lines }
 
-    /// All that was done since the start, in observers told.
+    /// All work since the start, in observers told.
     @inline(__always) var effort: UInt64 { counts.events &+ steps }
 
-    /// Something is ready: a turn begins, unless it did before.
+    /// Call when something is ready. Begins a turn, unless one has begun.
     mutating func beginTurn() { if isWatched { turns.begin() } }
 
     mutating func endTurn() { if isWatched { turns.end() } }
 
     // MARK: Warnings
 
-    /// A write was noted that names its cause: warns where it closes a loop often.
+    /// A write that names its cause was remembered. Warns if it closes a loop often.
     mutating func noteReturns(_ keyspace: inout Keyspace) { warnings.noteReturns(&keyspace) }
 
     /// Notes a problem of the journal.
@@ -70,7 +69,7 @@ struct Insight: ~Copyable {
 
     // MARK: Traces
 
-    /// What asking a tracer whether it wants a write costs, now and when it is told.
+    /// What it costs to ask a tracer whether it wants a write, now and when it is told.
     private static let stepsPerTracer = 4
 
     @inline(__always) var isTracing: Bool { tracing.isOn }
@@ -86,12 +85,12 @@ struct Insight: ~Copyable {
         tracing.add(subscription, patterns, limit)
     }
 
-    /// Returns the deadline of its rest, which is needed no longer.
+    /// Returns the deadline of its rest, for the caller to cancel.
     mutating func removeTracer(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
         tracing.remove(subscription)
     }
 
-    /// A tracer has rested enough.
+    /// Ends a tracer's rest.
     mutating func wakeTracer(_ subscription: SubscriptionHandle) { tracing.wake(subscription) }
 
     /// Notes the deadline that ends a tracer's rest.
@@ -114,7 +113,7 @@ struct Insight: ~Copyable {
         return true
     }
 
-    /// Notes what becomes of a call, if a tracer wants it and there is room. `text` is the line from the
+    /// Notes what happened to a call, if a tracer wants it and there is room. `text` is the line from the
     /// writer on.
     mutating func trace(
         callOf key: Span<UInt8>,
@@ -139,10 +138,10 @@ struct Insight: ~Copyable {
     /// Notes that a client was sent everything that waited for it.
     mutating func noteSent(_ client: UInt64) { tracing.noteSent(client) }
 
-    /// A tracer isn't told of a write: so much is told in this turn already.
+    /// Drops a write for a tracer, because this turn tells too much already.
     mutating func drop(_ index: Int, ofTracer tracer: Int) { tracing.drop(index, ofTracer: tracer) }
 
-    /// Finds those whom a key concerns, for `tracing.found`.
+    /// Finds the tracers that want a key, for `tracing.found`.
     mutating func findTracers(
         of key: Span<UInt8>,
         _ matching: borrowing Matching,
@@ -152,13 +151,13 @@ struct Insight: ~Copyable {
         steps &+= UInt64(visits * Self.stepsPerTracer)
     }
 
-    /// Takes the gap of one of those who have one.
+    /// Takes the gap of the next tracer that has one.
     mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? { tracing.takeGap() }
 
-    /// Takes the gap of one who is told of a later write.
+    /// Takes the gap of a tracer that is told of a later write.
     mutating func takeGap(ofTracer number: Int) -> Gap? { tracing.takeGap(ofTracer: number) }
 
-    /// Those whose gaps were taken have none any more.
+    /// Forgets the tracers whose gaps were taken.
     mutating func forgetToldGaps() { tracing.forgetToldGaps() }
 
     /// Forgets the turn's traces.
@@ -169,14 +168,14 @@ struct Insight: ~Copyable {
     /// Whether a client observes these keys, or asked for one within the last interval.
     @inline(__always) var isWatched: Bool { round.isOn }
 
-    /// Somebody asks for one of the keys. Returns whether nobody did so lately: then rounds begin.
+    /// A client asks for one of the keys. Begins rounds, and returns true, if none are going on.
     mutating func beginRounds() -> Bool {
         if round.isOn { return false }
         (round.isOn, round.nextSlot) = (true, 0)
         return true
     }
 
-    /// Each group of writes is one revision, if it writes anything.
+    /// Begins a group of writes. They share one revision, if there are any.
     mutating func beginWrites() { round.hasRevision = false }
 
     /// Whether a write is the first of its group.
@@ -185,7 +184,7 @@ struct Insight: ~Copyable {
         return !round.hasRevision
     }
 
-    /// Goes on with a round. Returns the slots of the next clients to be looked at: 0 is among them where a
+    /// Goes on with a round. Returns the slots of the next clients to look at. Slot 0 is among them if a
     /// round begins.
     mutating func nextSlots(of count: Int, at now: UInt64) -> Range<Int> {
         let first = round.nextSlot
@@ -194,13 +193,13 @@ struct Insight: ~Copyable {
         return first..<round.nextSlot
     }
 
-    /// All clients were looked at. Returns when the next round begins; nil where none is needed.
+    /// All clients were looked at. Returns when the next round begins; nil if none is needed.
     mutating func endRound(isObserved: Bool, at now: UInt64) -> UInt64? {
         (round.nextSlot, round.isOn) = (0, isObserved)
         return isObserved ? max(now, round.start + Round.intervalNanoseconds) : nil
     }
 
-    /// Whether `$broker.stats` was made so lately that it needn't be made again.
+    /// Whether `$broker.stats` is new enough to be returned again.
     func areStatsFresh(at now: UInt64) -> Bool { rates.areFresh(at: now) }
 
     /// Adds the value of `$broker.stats`, and keeps the counts for the next rates.
@@ -223,9 +222,9 @@ struct Insight: ~Copyable {
     }
 }
 
-/// The rounds in which the broker's own keys are made anew.
+/// The rounds in which the broker's own keys are brought up to date.
 struct Round {
-    /// The time between two rounds.
+    /// The time from one round to the next.
     static let intervalNanoseconds: UInt64 = 1_000_000_000
     /// How many clients one turn looks at.
     static let clientsPerTurn = 1_024
@@ -233,7 +232,7 @@ struct Round {
     fileprivate(set) var isOn = false
     /// Whether the present group of writes has taken its revision.
     fileprivate(set) var hasRevision = false
-    /// The slot of the next client to be looked at.
+    /// The slot of the next client to look at.
     fileprivate(set) var nextSlot = 0
     /// When the present round began.
     fileprivate(set) var start: UInt64 = 0

@@ -75,7 +75,7 @@ struct Rates {
         value.append("}")
     }
 
-    /// Adds what became of calls.
+    /// Appends how calls ended.
     private static func append(_ calls: inout Calls, to value: inout ByteBuffer) {
         value.append(#","calls":{"#)
         calls.takeCounts().appendMembers(to: &value)

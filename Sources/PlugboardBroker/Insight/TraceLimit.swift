@@ -1,23 +1,23 @@
-// How many events a tracer gets in a time. When it has had them, it rests until the time is over. While all
-// tracers rest, a write costs no more than if nobody traced. Owned by its tracer. What always holds: who
-// rests has a deadline that ends it, from the end of the turn on.
+// How many events a tracer gets in a time. After that it rests until the time is over. While all tracers
+// rest, a write costs no more than without tracers. Owned by its tracer. What always holds between turns: a
+// resting tracer has a deadline that ends the rest.
 
-/// The limit of one tracer, and its place in the present span of time.
+/// The limit of one tracer, and its place in the present span.
 struct TraceLimit {
-    /// The span if only the number of events is given, and the number if only the span is.
+    /// The span if only the number of events is given, and the number if only the span is given.
     static let millisecondsDefault: UInt32 = 1_000
     static let eventsDefault = 1
 
-    /// So many events in one span.
+    /// How many events it gets in one span.
     let events: Int
-    /// Nanoseconds.
+    /// The span in nanoseconds.
     private let span: UInt64
     private var count = 0
     /// When the present span ends.
     private(set) var end: UInt64 = 0
     /// The deadline that ends the rest.
     var ticket: DeadlineTicket?
-    /// The notes of this turn that the tracer is told: none from before its last rest, none from this one.
+    /// Which notes of this turn the tracer is told: those after its last rest and before the next one.
     private(set) var told = 0..<Int.max
 
     init(events: Int, milliseconds: UInt32) {
@@ -37,11 +37,11 @@ struct TraceLimit {
         if isReached { told = told.lowerBound..<(place + 1) }
     }
 
-    /// The rest is over. Those notes of this turn that are there already aren't told.
+    /// Ends the rest. Notes of this turn that exist already aren't told.
     mutating func wake(after places: Int) {
         (count, end, ticket, told) = (0, 0, nil, places..<Int.max)
     }
 
-    /// The turn is over.
+    /// The turn has ended.
     mutating func forgetTurn() { told = isReached ? 0..<0 : 0..<Int.max }
 }

@@ -1,22 +1,22 @@
-// One who traces: a subscription, with its patterns and its limit. Owned by `Tracing`, which names it by a
+// A tracer: a subscription that traces, with its patterns and its limit. Owned by `Tracing`, which gives it a
 // number.
 
 import PlugboardWire
 
 /// A subscription that traces, and its patterns.
 struct Tracer {
-    /// `.none` where the number is free.
+    /// `.none` if the number is free.
     let subscription: SubscriptionHandle
     let patterns: [[UInt8]]
-    /// Where these stand in the tree.
+    /// The places of the patterns in the tree.
     var standing: [TracerPlace] = []
-    /// The last search that has found it: it may have several patterns that match.
+    /// The last search that found it. It may have several matching patterns.
     var lastSearch: UInt64 = 0
-    /// How many events it gets in a time; nil for all.
+    /// How many events it gets in a time; nil if all.
     var limit: TraceLimit?
-    /// The writes for which there was no room and that it was not told of yet.
+    /// Writes that were dropped for it, as it was not told yet.
     var gap: Gap?
-    /// Its number is among those with a gap, or was when it had another tracer.
+    /// Its number is in `withGap`, perhaps for an earlier tracer with this number.
     var isListed = false
 
     mutating func drop(_ revision: UInt64) {
@@ -25,13 +25,13 @@ struct Tracer {
         gap?.last = revision
     }
 
-    /// It is told nothing until its time is over.
+    /// It is told nothing until its rest is over.
     var isResting: Bool { limit?.isReached == true }
 
-    /// Whether it is told of this note of the turn, if that concerns it.
+    /// Whether it is told this note of the turn, if it wants it.
     func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
 
-    /// Another entry of the tree was removed.
+    /// Another entry of the tree was removed, so one of its own has moved.
     mutating func noteMoved(_ node: PatternNode<Int>, from last: Int, to index: Int) {
         for place in standing.indices where standing[place].node === node && standing[place].index == last {
             standing[place].index = index
@@ -40,7 +40,7 @@ struct Tracer {
     }
 }
 
-/// Where a pattern of a tracer stands.
+/// The place of a tracer's pattern in the tree.
 struct TracerPlace {
     let node: PatternNode<Int>
     var index: Int

@@ -1,12 +1,12 @@
-// Notes for tracers what became of each write and each call of a turn. The notes are kept as text until the
-// end of the turn, when it is known how long each observer waited. Owned by `Insight`. What always holds:
-// while no client traces, or all who do rest, `isOn` is false, so that a write costs one test more.
+// Notes what happened to each write and each call of a turn, for tracers. The notes are kept as text until
+// the end of the turn, when it is known how long each observer waited. Owned by `Insight`. What always holds:
+// while nobody traces, or all tracers rest, `isOn` is false, and a write costs only that test.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// A write that is traced, without its key and its writer.
+/// A traced write, without its key and its writer.
 struct TracedWrite {
     let operation: Operation
     let reason: EventReason?
@@ -16,8 +16,8 @@ struct TracedWrite {
 
 /// The tracers, and the traces of the present turn.
 struct Tracing: ~Copyable {
-    /// The most bytes of text in one turn, and the most bytes of lines that tracers are told in one. Past it,
-    /// writes are not traced but counted as dropped.
+    /// The most bytes of notes in one turn, and the most bytes of lines that tracers are told in one. Beyond
+    /// that, writes are dropped and counted.
     static let bytesMax = 1_048_576
 
     /// One observer of a traced write.
@@ -34,7 +34,7 @@ struct Tracing: ~Copyable {
         fileprivate let key: ByteRange
         /// The text of the line from the key up to the observers.
         fileprivate let head: ByteRange
-        /// When it was made, in monotonic nanoseconds.
+        /// When the write was made, in monotonic nanoseconds.
         fileprivate let time: UInt64
         /// The places of its observers: from `first` up to, not including, `last`.
         fileprivate let first: Int
@@ -47,17 +47,18 @@ struct Tracing: ~Copyable {
     /// How many tracers have a limit, and how many of these rest.
     private var limitedCount = 0
     private var restingCount = 0
-    /// Whether a client traces that doesn't rest.
+    /// Whether any tracer doesn't rest.
     private(set) var isOn = false
-    /// The tracers by their numbers, and which of these are free.
+    /// The tracers by their numbers, and the free numbers.
     private var slots: [Tracer] = []
     private var freeSlots: [Int] = []
     private var numbers: [SubscriptionHandle: Int] = [:]
-    /// Their patterns: a write costs nothing for those whom it doesn't concern.
+    /// The patterns of all tracers. A write costs nothing for tracers that don't want it.
     private let tree = PatternTree<Int>()
-    /// The numbers of those whom a key concerned, at the last search.
+    /// The numbers of the tracers that the last search found.
     private(set) var found = List<Int>()
-    /// The numbers of those who have a gap, in the order in which they are told, and how many of them were.
+    /// The numbers of tracers that have a gap, in the order in which they are told, and how many of them were
+    /// told.
     private var withGap = List<Int>()
     private var toldGaps = 0
     private var searches: UInt64 = 0
@@ -65,7 +66,7 @@ struct Tracing: ~Copyable {
     private var text = ByteBuffer()
     private var records = List<Record>()
     private var observers = List<Observer>()
-    /// When each client was sent everything that waited for it, in this turn.
+    /// When each client was sent everything that waited for it in this turn.
     private var sentAt: [UInt64: UInt64] = [:]
 
     init(time source: TimeSource) {
@@ -87,7 +88,7 @@ struct Tracing: ~Copyable {
         isOn = true
     }
 
-    /// Returns the deadline of its rest, which is needed no longer.
+    /// Returns the deadline of its rest, for the caller to cancel.
     mutating func remove(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
         guard let number = numbers.removeValue(forKey: subscription) else { return nil }
         while let place = slots[number].standing.popLast() { removePattern(place) }
@@ -106,7 +107,7 @@ struct Tracing: ~Copyable {
         slots[moved].noteMoved(place.node, from: place.node.entries.count, to: place.index)
     }
 
-    /// A tracer has rested enough.
+    /// Ends a tracer's rest.
     mutating func wake(_ subscription: SubscriptionHandle) {
         guard let number = numbers[subscription] else { return }
         if slots[number].isResting { restingCount -= 1 }
@@ -122,16 +123,16 @@ struct Tracing: ~Copyable {
     /// The subscription of a tracer.
     func subscription(_ number: Int) -> SubscriptionHandle { slots[number].subscription }
 
-    /// Whether a tracer that a note of the turn concerns is told of it.
+    /// Whether a tracer that wants this note of the turn is told it.
     func isTold(_ place: Int, _ number: Int) -> Bool { limitedCount == 0 || slots[number].isTold(place) }
 
-    /// Whether it is the last before the tracer's rest.
+    /// Whether the note is the last before the tracer's rest.
     func isLast(_ place: Int, _ number: Int) -> Bool { slots[number].limit?.isLast(place) == true }
 
-    /// The numbers of those with a limit.
+    /// The numbers of tracers with a limit.
     var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0].limit != nil } }
 
-    /// Finds those whom a key concerns and who may see it, each once. Returns what that has cost, in visits.
+    /// Finds the tracers that want a key and may see it, each once. Returns the cost in visits.
     mutating func find(
         _ key: Span<UInt8>,
         _ matching: borrowing Matching,
@@ -155,21 +156,21 @@ struct Tracing: ~Copyable {
         return visits + all
     }
 
-    /// Whether to note a write to this key: a tracer wants it, and there is room. Without room, tracers count
-    /// it as dropped. Those whom it concerns were found just before.
+    /// Whether to note a write to the key that was just searched for: a tracer wants it, and there is room.
+    /// Without room, it is dropped for those tracers.
     mutating func takes(revision: UInt64) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
         for place in found.indices where !slots[found[place]].isResting {
             isWanted = true
-            // One is enough, unless others have to count it.
+            // One tracer is enough, unless each has to count the write.
             if !isFull, limitedCount == 0 { break }
             if isFull { drop(revision, ofTracer: found[place]) } else { countEvent(ofTracer: found[place]) }
         }
         return isWanted && !isFull
     }
 
-    /// A tracer with a limit is told of the next note.
+    /// Counts the next note for a tracer with a limit.
     private mutating func countEvent(ofTracer index: Int) {
         guard slots[index].limit != nil else { return }
         slots[index].limit?.take(records.count, at: source.nanoseconds())
@@ -177,7 +178,7 @@ struct Tracing: ~Copyable {
         isOn = numbers.count > restingCount
     }
 
-    /// When the rest of a tracer ends that has just begun.
+    /// The end of a tracer's rest, if that has just begun.
     func restEnd(ofTracer index: Int) -> UInt64? {
         guard limitedCount > 0, let limit = slots[index].limit, limit.isReached, limit.ticket == nil else {
             return nil
@@ -213,7 +214,7 @@ struct Tracing: ~Copyable {
         )
     }
 
-    /// Notes what became of a call. `rest` is the line from the caller on.
+    /// Notes what happened to a call. `rest` is the line from the caller on.
     mutating func append(callOf key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64) {
         let start = text.count
         text.append(#","key":""#)
@@ -271,7 +272,7 @@ struct Tracing: ~Copyable {
         records[index].key.bytes(of: text.bytes)
     }
 
-    /// Adds the line about a write, without the members before the key.
+    /// Appends the line about a write, without the members before the key.
     func appendLine(_ index: Int, isLast: Bool, to buffer: inout ByteBuffer) {
         let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))
@@ -285,8 +286,7 @@ struct Tracing: ~Copyable {
             let observer = observers[place]
             if place > record.first { buffer.append(",") }
             buffer.append(observer.text.bytes(of: text.bytes))
-            // A client that wasn't sent everything in this turn gets the rest in a later one, so its time
-            // isn't known.
+            // A client that wasn't sent everything gets the rest in a later turn, so its time isn't known.
             if observer.isSent, let time = sentAt[observer.client], time >= record.time {
                 buffer.append(#","microseconds":"#)
                 buffer.append(decimal: (time - record.time) / 1000)
@@ -296,7 +296,7 @@ struct Tracing: ~Copyable {
         buffer.append(record.hasMore ? #"],"more":true"# : "]")
     }
 
-    /// A tracer isn't told of a write: so much is told in this turn already.
+    /// Drops a write for a tracer, because this turn tells too much already.
     mutating func drop(_ index: Int, ofTracer tracer: Int) { drop(records[index].revision, ofTracer: tracer) }
 
     private mutating func drop(_ revision: UInt64, ofTracer tracer: Int) {
@@ -307,10 +307,10 @@ struct Tracing: ~Copyable {
         slots[tracer].drop(revision)
     }
 
-    /// Somebody has a gap, or had one.
+    /// Tracers have a gap, or had one.
     var hasGaps: Bool { !withGap.isEmpty }
 
-    /// Takes the gap of the next of those who have one.
+    /// Takes the gap of the next tracer that has one.
     mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? {
         while toldGaps < withGap.count {
             let number = withGap[toldGaps]
@@ -321,10 +321,10 @@ struct Tracing: ~Copyable {
         return nil
     }
 
-    /// Takes the gap of one who is told of a later write.
+    /// Takes the gap of a tracer that is told of a later write.
     mutating func takeGap(ofTracer number: Int) -> Gap? { slots[number].gap.take() }
 
-    /// Those whose gaps were taken are listed no longer.
+    /// Forgets the tracers whose gaps were taken.
     mutating func forgetToldGaps() {
         withGap.removeFirst(toldGaps)
         toldGaps = 0
@@ -342,12 +342,12 @@ struct Tracing: ~Copyable {
 }
 
 extension Tracing {
-    /// All who trace.
+    /// All tracers.
     var tracers: [Tracer] { slots.filter { $0.subscription != .none } }
 
     private static var always: Invariants { Invariants(of: "Tracing") }
 
-    /// Checks that the tracers are the subscriptions that trace.
+    /// The tracers are the subscriptions that trace.
     func checkInvariants(
         _ living: borrowing Living,
         _ matching: borrowing Matching
@@ -380,7 +380,7 @@ extension Tracing {
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
 
-    /// Everyone who has a gap waits to be told of it, once.
+    /// Each tracer with a gap is listed once, to be told of it.
     private func checkGaps() throws(BrokenInvariant) {
         try Self.always.agree("who has a gap is listed once", withGap.count, slots.count(where: \.isListed))
         for number in withGap.all {

@@ -1,6 +1,6 @@
-// The broker's warnings: loops of causes, and a journal that can't be kept. Owned by `Insight`; the hub
-// publishes the latest 32 at `$broker.warnings`. If a problem goes on, its warning counts the repetitions. A
-// fast loop is noted at most ten times a second, because noting it takes time.
+// The broker's warnings: loops of causes, and problems of the journal. Owned by `Insight`; the hub publishes
+// the latest 32 at `$broker.warnings`. If a problem goes on, its warning counts how often. A fast loop is
+// noted at most ten times a second, because noting it takes time.
 
 import PlugboardMemory
 import PlugboardWire
@@ -11,7 +11,7 @@ struct Warnings: ~Copyable {
     static let returnsMin: UInt8 = 16
     /// How many warnings are kept.
     static let keptMax = 32
-    /// The least time between two notes about loops.
+    /// The shortest time between two notes about loops.
     private static let pauseMilliseconds: UInt64 = 100
 
     /// One warning.
@@ -24,7 +24,7 @@ struct Warnings: ~Copyable {
         var revision: UInt64
         /// How often the problem was noted.
         var times: UInt64 = 1
-        /// The writes of the loop, the newest first; empty if it is no loop.
+        /// The writes of the loop, the newest first; empty if it isn't a loop.
         let steps: [Step]
     }
 
@@ -41,8 +41,8 @@ struct Warnings: ~Copyable {
     private var lastNumber: UInt64 = 0
     private var lastMilliseconds: UInt64 = 0
 
-    /// Whether a chain that has come back so often deserves a warning now. It doesn't if a loop was noted
-    /// just before.
+    /// Whether a chain that has come back so often gets a warning now. It doesn't if a loop was noted just
+    /// before.
     func isDue(_ returns: UInt8, at milliseconds: UInt64) -> Bool {
         guard returns >= Self.returnsMin, returns % Self.returnsMin == 0 else { return false }
         // The clock may have been set back.
@@ -54,7 +54,7 @@ struct Warnings: ~Copyable {
         let number = keyspace.history.count - 1
         guard let earlier = keyspace.history.returning(to: number) else { return }
         let before = keyspace.history[earlier].returns
-        // Past the highest count it goes on in steps of a whole warning.
+        // After the highest count, it goes on in steps of a whole warning.
         let returns = before == .max ? .max - Self.returnsMin + 1 : before + 1
         keyspace.note(returns: returns, of: number)
         let now = keyspace.history[number].milliseconds
@@ -88,7 +88,7 @@ struct Warnings: ~Copyable {
         if latest.count > Self.keptMax { latest.removeFirst() }
     }
 
-    /// Notes a problem of the journal. The same message again is counted.
+    /// Notes a problem of the journal. If the message is known, counts it.
     mutating func raise(storage message: String, revision: UInt64, at milliseconds: UInt64) {
         changes += 1
         if let known = latest.firstIndex(where: { $0.storage == message }) {
@@ -110,7 +110,7 @@ struct Warnings: ~Copyable {
         if latest.count > Self.keptMax { latest.removeFirst() }
     }
 
-    /// Adds all warnings as a JSON array, the oldest first.
+    /// Appends all warnings as a JSON array, the oldest first.
     func append(to buffer: inout ByteBuffer) {
         buffer.append("[")
         for (index, warning) in latest.enumerated() {

@@ -1,23 +1,23 @@
-// Who wrote something, as the text that every event about it carries, and whether they
-// are still there. Values outlive their writers' connections, so `Authors` counts who refers to
-// each: clients, values, and the generations of the history. A write that names its origin has an
-// author of its own with the same presence: so the origin goes wherever the writer's name goes, and
-// writes without one know nothing of it.
+// The author of a write: the text that every event about the write carries, and whether the client is still
+// connected. Values outlive their writers' connections, so each author counts its references: clients,
+// values, and generations of the history. A write that names its origin has an author of its own, with the
+// presence of its client. So the origin goes wherever the author goes, and writes without one cost nothing
+// more.
 
 import PlugboardMemory
 import PlugboardWire
 
 typealias AuthorHandle = Handle<Author>
 
-/// The `,"by":"…"` of a client, encoded once, with `,"origin":"…"` if its write named one. A client
-/// that takes another name signs as another author with the same presence.
+/// The `,"by":"…"` of a client, encoded once, with `,"origin":"…"` if its write named one. A client that
+/// changes its name gets another author with the same presence.
 struct Author: ~Copyable {
-    /// The text, and for the journal the user behind it, where what that keeps is counted.
+    /// The text. For the journal, it ends with the user, if the user's kept bytes are counted.
     private let text: ByteBlock
     private let byCount: UInt32
     private let nameCount: UInt32
     fileprivate(set) var references: UInt32 = 1
-    /// The generation of the history that keeps it; see `History`.
+    /// The newest generation of the history that keeps it; see `History`.
     var generation: UInt32 = 0
     /// Shared with the client's other names.
     let presence: Presence
@@ -43,13 +43,13 @@ struct Author: ~Copyable {
         get { text.kept[..<Int(byCount)] }
     }
 
-    /// The same for the journal.
+    /// The text for the journal, which may include the user.
     var recorded: Span<UInt8> {
         @_lifetime(immortal)
         get { text.kept }
     }
 
-    /// The name in it, as JSON with its quotes.
+    /// The name in the text: JSON with its quotes.
     var name: Span<UInt8> {
         @_lifetime(immortal)
         get { text.kept[Self.nameOffset..<nameEnd] }
@@ -67,7 +67,7 @@ struct Author: ~Copyable {
     static func bytes(of origin: Span<UInt8>) -> Int { origin.isEmpty ? 0 : originStartCount + origin.count }
     private static let originStartCount = 10
 
-    /// Tells those with an origin apart. Clients have different numbers, and a text has no byte 0.
+    /// The key in `Authors.elsewhere`. Each client has another number, and a text has no byte 0.
     fileprivate var identity: [UInt8] { Array(by) + [0] + Array("\(client)".utf8) }
 
     /// The number of the client.
@@ -79,8 +79,8 @@ struct Author: ~Copyable {
 /// All authors. Owns them.
 struct Authors: ~Copyable {
     private var all = Slab<Author>()
-    /// Those of clients with an origin, by the client and their text, so that many keys share one. Each is
-    /// here for as long as anything refers to it.
+    /// Authors with an origin, by client and text, so that many keys share one. An author stays here as long
+    /// as anything refers to it.
     private var elsewhere: [[UInt8]: AuthorHandle] = [:]
 
     init() {}
@@ -97,7 +97,7 @@ struct Authors: ~Copyable {
         all.insert(Author(name: name, origin: origin, presence: presence))
     }
 
-    /// The author that stands for another one where a write names its origin. The caller has one reference.
+    /// The author of the same client with an origin. The caller owns one reference.
     mutating func author(_ author: AuthorHandle, from origin: Span<UInt8>) -> AuthorHandle {
         let characters = JSONText.characters(all[author].name[1..<(all[author].name.count - 1)])
         let made = Author(name: characters.span, origin: origin, presence: all[author].presence)
@@ -135,10 +135,10 @@ struct Authors: ~Copyable {
         }
     }
 
-    /// How many have an origin and are a client's.
+    /// How many authors have an origin.
     var elsewhereCount: Int { elsewhere.count }
 
-    /// Who wrote a value, as events say it; empty where nobody did.
+    /// A value's writer as events name it; empty if there is none.
     @inline(__always)
     @_lifetime(immortal)
     func by(_ writer: AuthorHandle?) -> Span<UInt8> {
@@ -146,7 +146,7 @@ struct Authors: ~Copyable {
         return all[writer].by
     }
 
-    /// The same, as the journal says it.
+    /// The same, as the journal names it.
     @inline(__always)
     @_lifetime(immortal)
     func recorded(_ writer: AuthorHandle?) -> Span<UInt8> {
@@ -154,16 +154,16 @@ struct Authors: ~Copyable {
         return all[writer].recorded
     }
 
-    /// Whether the connection of who wrote a value still lives.
+    /// Whether the writer's connection still lives.
     func isLive(_ writer: AuthorHandle?) -> Bool {
         guard let writer else { return false }
         return all[writer].isLive
     }
 
-    /// The bytes of the origin that a value came with.
+    /// How many bytes the origin of a value takes up.
     func originBytes(_ writer: AuthorHandle?) -> Int { writer.map { all[$0].origin.count } ?? 0 }
 
-    /// Whose a value is counted to be.
+    /// The account that a value counts for.
     func account(_ writer: AuthorHandle?) -> UserAccount? {
         guard let writer else { return nil }
         return all[writer].presence.account
@@ -171,7 +171,7 @@ struct Authors: ~Copyable {
 }
 
 extension Authors {
-    /// Each author is there as often as it is referred to. `found` counts those who do.
+    /// Each author has as many references as `found` says.
     func checkInvariants(_ found: [AuthorHandle: Int]) throws(BrokenInvariant) {
         let always = Invariants(of: "Author")
         for (author, count) in found {

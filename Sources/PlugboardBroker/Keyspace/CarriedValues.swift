@@ -1,12 +1,12 @@
-// What of the keys outlives a broker: in a journal's snapshot, and in the files that one without a
-// journal hands to its successor. Only reads; used by the loop's thread.
+// The values that outlive a broker: in a journal's snapshot, and in the files that a broker without a journal
+// hands to its successor. Only reads the keyspace; used by the loop's thread.
 
 import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 
-/// Values as records, as they are at one moment.
+/// Values as records, as of one moment.
 struct CarriedValues {
     /// The moment, in monotonic nanoseconds.
     let now: UInt64
@@ -17,8 +17,8 @@ struct CarriedValues {
         (now, wall) = (time.nanoseconds(), time.millisecondsSince1970())
     }
 
-    /// Gives each value to `body`, or those up to a revision. The broker's own keys are its successor's
-    /// to write.
+    /// Gives each value up to `revision` to `body`. Leaves out the broker's own keys: its successor writes
+    /// those anew.
     func forEach(
         in keyspace: borrowing Keyspace,
         upTo revision: UInt64 = .max,
@@ -34,8 +34,8 @@ struct CarriedValues {
         }
     }
 
-    /// Gives each write that is remembered to `body`, with its time in milliseconds since 1970: of each
-    /// key the newest, as those before it have no values any more.
+    /// Gives each remembered write to `body`, with its time in milliseconds since 1970. Of each key it gives
+    /// only the newest write, because the values of earlier ones are gone.
     func forEachRemembered(
         in keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
@@ -44,8 +44,8 @@ struct CarriedValues {
         for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
             let entry = keyspace.history[number]
             let observable = entry.observable
-            // An emit changes nothing, and has the revision of the write before it. The broker's own keys
-            // are the next broker's to write.
+            // An emit changes nothing, and has the revision of the write before it. The next broker writes
+            // its own keys anew.
             guard entry.operation != .emit, !keyspace[observable].isReserved else { continue }
             if keyspace[observable].hasValue {
                 guard keyspace[observable].revision == entry.revision else { continue }
@@ -64,7 +64,7 @@ struct CarriedValues {
         }
     }
 
-    /// The write that a key's value is from.
+    /// The write that made a key's value.
     @_lifetime(immortal)
     private func commit(
         _ observable: ObservableHandle,

@@ -1,12 +1,12 @@
-// Which keys were emitted to, and at which revision of the bus, so that an observer that was away can be told
-// how many emits it missed. Only an emit pays for it. It has two generations: when the newer one is full, the
-// older one is forgotten. What always holds: revisions ascend, and all emits from `completeSince` on are here.
+// The keys of recent emits, each with the revision of the bus at that time. With them, an observer that was
+// away learns how many emits it missed. There are two generations: when the newer one is full, the older one
+// is forgotten. What always holds: revisions ascend, and all emits from `completeSince` on are here.
 
 import PlugboardMemory
 
 /// The keys of the last emits of a bus. Owned by the keyspace.
 struct EmitLog: ~Copyable {
-    /// Of a generation: emits in a row to the same key at the same revision are one entry.
+    /// The limits of one generation. Emits in a row to the same key at the same revision are one entry.
     static let entriesMax = 32_768
     static let keyBytesMax = 1_048_576
 
@@ -15,7 +15,7 @@ struct EmitLog: ~Copyable {
     /// All emits that carry this revision or a later one are known.
     private(set) var completeSince: UInt64 = 0
 
-    /// Says at which revision an earlier broker ended. Nobody knows what it emitted.
+    /// Starts after the last revision of an earlier broker, whose emits are unknown.
     mutating func begin(after revision: UInt64) { completeSince = revision + 1 }
 
     mutating func note(_ key: Span<UInt8>, at revision: UInt64) {
@@ -41,7 +41,7 @@ struct EmitLog: ~Copyable {
     /// How many emits the entry at a place stands for.
     func times(_ place: Int) -> UInt64 { UInt64(entry(place).times) }
 
-    /// The key that they went to.
+    /// The key of the entry at a place.
     @_lifetime(borrow self)
     func key(_ place: Int) -> Span<UInt8> {
         let count = older.entries.count
@@ -68,11 +68,11 @@ struct EmitLog: ~Copyable {
     }
 }
 
-/// The keys of emits in a row.
+/// The keys of emits, in their order.
 struct EmitGeneration: ~Copyable {
     struct Entry: BitwiseCopyable {
         let revision: UInt64
-        /// Where its key ends; it begins where that of the entry before ends.
+        /// Where its key ends. The key begins where the one before ends.
         let keyEnd: UInt32
         var times: UInt32
     }

@@ -1,14 +1,14 @@
-// From an entry of the history to the one that caused it. Revisions rise along the ring, so
-// a revision is found by looking where it must be, or else by halving. Several entries may
-// share one: the writes of a batch, and the emits that came after a write.
+// Follows causes back through the history. Revisions rise along the ring, so a revision is looked for first
+// where it should be, and then by binary search. Several entries may share a revision: the writes of a batch,
+// and the emits that came after a write.
 
 extension History {
-    /// How far a chain is followed to see whether it comes back.
+    /// How many steps back a loop is looked for.
     static let returnStepsMax = 32
     /// How many entries of one revision are looked at.
     static let sharedMax: UInt64 = 64
 
-    /// The number of the first entry behind a revision; `count` where there is none.
+    /// The number of the first entry after a revision; `count` if there is none.
     func first(after revision: UInt64) -> UInt64 {
         first(after: revision, before: count)
     }
@@ -22,10 +22,10 @@ extension History {
         return low
     }
 
-    /// The last entry of a revision that stands before another entry.
+    /// The last entry of a revision before the entry `limit`.
     func last(of revision: UInt64, before limit: UInt64) -> UInt64? {
         guard limit > oldest, revision <= self[limit - 1].revision else { return nil }
-        // As a rule each entry is a revision of its own.
+        // Usually each entry has a revision of its own.
         let behind = self[limit - 1].revision - revision
         let expected = limit - 1 &- behind
         if behind < limit - oldest, self[expected].revision == revision,
@@ -36,8 +36,7 @@ extension History {
         return search(revision, before: limit)
     }
 
-    /// The entries that share a revision with `last` and stand no later, newest first, as far
-    /// as they are looked at.
+    /// `last` and the entries before it that share its revision, newest first; at most `sharedMax`.
     func shared(with last: UInt64) -> ReversedCollection<ClosedRange<UInt64>> {
         var first = last
         let end = max(oldest, last - min(last, Self.sharedMax - 1))
@@ -45,7 +44,7 @@ extension History {
         return (first...last).reversed()
     }
 
-    /// The nearest entry among an entry's causes with its key and its writer.
+    /// The nearest entry among an entry's causes that has the same key and the same author.
     func returning(to number: UInt64) -> UInt64? {
         let start = self[number]
         var current = number
@@ -75,7 +74,7 @@ extension History {
         self[number].cause.revision.flatMap { last(of: $0, before: number) }
     }
 
-    /// Of several entries the one that leads on.
+    /// The entry among these that names a cause itself.
     private func follow(_ candidates: ReversedCollection<ClosedRange<UInt64>>, else last: UInt64) -> UInt64 {
         candidates.first { self[$0].cause.isNamed } ?? last
     }

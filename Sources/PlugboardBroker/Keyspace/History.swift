@@ -1,6 +1,6 @@
-// What was written last, in a ring: which key, by whom, when, because of what. An entry
-// only points: whatever it points to is kept until the ring has passed it, which is seen
-// to in generations, so that a write counts no references. Used by the hub alone.
+// A ring of the last writes: which key, by whom, when, and why. An entry holds only handles. What they name
+// is kept until the ring has passed the entry. Whole generations keep it, so that a write counts no
+// references. Owned by the keyspace.
 
 import PlugboardMemory
 import PlugboardJournal
@@ -12,7 +12,7 @@ struct History: ~Copyable {
     /// How many writes are remembered.
     static let writesMax = 65_536
 
-    /// One write, or one emit that somebody was told of.
+    /// One write, or one emit that somebody received.
     struct Entry: BitwiseCopyable {
         let observable: ObservableHandle
         let author: AuthorHandle
@@ -25,16 +25,15 @@ struct History: ~Copyable {
         var operation: Operation {
             Operation(rawValue: UInt8(truncatingIfNeeded: note & Self.operationMask)) ?? .publish
         }
-        /// Why the broker made it, where it was not the author itself.
+        /// Why the broker made the write; nil if a client made it.
         fileprivate(set) var reason: EventReason? {
             get { EventReason(rawValue: UInt8(truncatingIfNeeded: note & 0xFF) >> Self.operationBits) }
             set { note = note & ~0xE0 | UInt64(newValue?.rawValue ?? 0) << UInt64(Self.operationBits) }
         }
-        /// A byte for both: there are fewer than 32 operations, and fewer than 8 reasons.
+        /// Operation and reason share a byte: there are fewer than 32 operations, and fewer than 8 reasons.
         static let operationBits: UInt8 = 5
         private static let operationMask: UInt64 = 0x1F
-        /// How often its chain of causes has come back to its key and its writer, as far as that
-        /// is counted.
+        /// How often its chain of causes has come back to its key and its author, as far as that is counted.
         var returns: UInt8 {
             get { UInt8(truncatingIfNeeded: note >> 8) }
             set { note = note & ~0xFF00 | UInt64(newValue) << 8 }
@@ -58,11 +57,11 @@ struct History: ~Copyable {
     }
 
     private static let mask = UInt64(writesMax - 1)
-    /// Untouched pages cost nothing, so a quiet bus pays for what it writes.
+    /// Pages that were never touched take up no memory, so a quiet bus needs little.
     private var entries = List<Entry>(reserving: Int32(writesMax))
-    /// How many there have been; the number of the next one.
+    /// How many entries there have been; the number of the next one.
     private(set) var count: UInt64 = 0
-    /// The time of this turn, shifted into its place in an entry; 0 until somebody writes.
+    /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
     private let source: TimeSource
     /// Writes up to this revision were made before there was a history.
@@ -70,28 +69,27 @@ struct History: ~Copyable {
     /// Numbers the generations, from 1. Each is at least `writesMax` entries long.
     private(set) var generation: UInt32 = 1
     private var generationStart: UInt64 = 0
-    /// What the entries of this generation point to, those of the one before, and those of
-    /// the one before that, which the ring has passed.
+    /// What the entries of this generation name, of the one before, and of the one that the ring has passed.
     private var recent = Named(generation: 1)
     private var older = Named(generation: 0)
     private var passed = Named(generation: 0)
-    /// Who made the newest write of this generation, which keeps it.
+    /// The author of the newest write of this generation. The generation keeps it already.
     private var newestAuthor = AuthorHandle.none
     private static let drainedPerTurn: UInt64 = 64
-    /// The count at the end of the last turn.
+    /// `count` at the end of the last turn.
     private var settled: UInt64 = 0
 
     init(time source: TimeSource) {
         self.source = source
     }
 
-    /// The number of the oldest entry that is still known.
+    /// The number of the oldest remembered entry.
     var oldest: UInt64 { count > UInt64(Self.writesMax) ? count - UInt64(Self.writesMax) : 0 }
 
-    /// Of each revision after this one all writes are known, the broker's own left out.
+    /// All writes after this revision are known, except the broker's own.
     var completeSince: UInt64 { oldest > 0 ? max(beginning, self[oldest].revision) : beginning }
 
-    /// The revision of the newest write, the broker's own left out.
+    /// The revision of the newest write, except the broker's own.
     var lastRevision: UInt64 { count > 0 ? max(beginning, self[count - 1].revision) : beginning }
 
     /// The entry with a number from `oldest` up to, and not including, `count`.
@@ -116,8 +114,8 @@ struct History: ~Copyable {
         count &+= 1
     }
 
-    /// Takes a write of an earlier broker, at its time in milliseconds since 1970. The turn has to
-    /// be ended before this one's own follow.
+    /// Takes in a write of an earlier broker, with its time in milliseconds since 1970. End the turn before
+    /// this broker's own writes follow.
     mutating func restore(
         _ operation: Operation,
         _ observable: ObservableHandle,
@@ -132,18 +130,18 @@ struct History: ~Copyable {
         if operation == .delete { keep(observable, &observables) }
     }
 
-    /// Says up to which revision an earlier broker's writes are not known one by one.
+    /// Starts after a revision: earlier writes aren't known one by one.
     mutating func begin(after revision: UInt64) {
         beginning = revision
     }
 
-    /// Says of the newest entry why the broker made that write.
+    /// Notes why the broker made the newest write.
     mutating func note(_ reason: EventReason) {
         self[count &- 1].reason = reason
     }
 
-    /// Keeps an observable that has no value for as long as an entry points to it. Call it
-    /// with each entry that leaves its observable without one.
+    /// Keeps an observable without a value as long as an entry names it. Call it for each entry that leaves
+    /// its observable without a value.
     @inline(__always)
     mutating func keep(_ observable: ObservableHandle, _ observables: inout ObservableTable) {
         observables[observable].lastEntry = UInt32(truncatingIfNeeded: count &- 1)
@@ -152,7 +150,7 @@ struct History: ~Copyable {
         recent.observables.append(observable)
     }
 
-    /// The last entry about an observable without a value, if it is still known.
+    /// The last entry about an observable without a value, if it is still remembered.
     func lastEntry(of observable: ObservableHandle, _ observables: borrowing ObservableTable) -> UInt64? {
         let behind = UInt32(truncatingIfNeeded: count) &- observables[observable].lastEntry
         guard behind >= 1, UInt64(behind) <= count - oldest else { return nil }
@@ -160,12 +158,12 @@ struct History: ~Copyable {
         return self[number].observable == observable ? number : nil
     }
 
-    /// So much was written that the next turn's end begins another generation.
+    /// Enough was written for another generation, which begins at the end of the turn.
     var isGenerationFull: Bool { count - generationStart >= UInt64(Self.writesMax) }
 
-    /// Ends a turn. Observables that nothing needs any more are removed from their table, a few at a time so
-    /// that no turn is long. A generation keeps at most as many authors and as many observables as it has
-    /// entries: with two of them for each new entry, all are gone when the next generation is full.
+    /// Ends a turn. Removes observables that nothing needs any more, a few in each turn, so that no turn is
+    /// long. A generation keeps at most as many authors, and as many observables, as it has entries. So if
+    /// two are visited for each new entry, all are done when the next generation is full.
     mutating func endTurn(removingFrom table: inout ObservableTable, _ authors: inout Authors) {
         time = 0
         if settled == count, passed.isEmpty { return }
@@ -208,7 +206,7 @@ struct History: ~Copyable {
         }
         while left > 0, let observable = passed.observables.popLast() {
             left -= 1
-            // Another entry may have come since: then it stands in a later list, too.
+            // A later entry may name it, too. Then it is also in a later list.
             guard table[observable].generation == passed.generation else { continue }
             table[observable].generation = 0
             if !table[observable].isNeeded { table.remove(observable, &authors) }
@@ -216,9 +214,9 @@ struct History: ~Copyable {
     }
 }
 
-/// What the entries of one generation point to.
+/// What the entries of one generation name.
 private struct Named: ~Copyable {
-    /// Few of either are usual, and those are to need no memory once the broker is warm.
+    /// Usually there are only a few. For these, a warm broker allocates nothing.
     private static let usualCount: Int32 = 32
 
     var generation: UInt32
@@ -235,7 +233,7 @@ private struct Named: ~Copyable {
 extension History {
     private static var always: Invariants { Invariants(of: "History") }
 
-    /// Whatever an entry points to is there, and kept by a generation.
+    /// Whatever an entry names exists, and a generation keeps it.
     func checkInvariants(_ living: borrowing Living, _ observables: borrowing ObservableTable)
         throws(BrokenInvariant)
     {
@@ -271,7 +269,7 @@ extension History {
         }
     }
 
-    /// The authors that it keeps, as often as it does.
+    /// The authors that it keeps, once for each reference.
     var keptAuthors: [AuthorHandle] { named.flatMap(\.authors) }
 
     private var named: [(generation: UInt32, observables: [ObservableHandle], authors: [AuthorHandle])] {

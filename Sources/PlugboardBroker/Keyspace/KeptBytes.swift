@@ -1,14 +1,14 @@
-// Spans of bytes that the broker keeps in memory of its own. They don't follow who owns the
-// memory. To go when operations are handed rooms instead of the hub.
+// Lends bytes that the broker keeps, without a lifetime that the compiler checks. To be removed when
+// operations get the rooms that they need instead of the hub.
 //
-// Why that is safe: only keys, values, authors' and texts' words and the scratch are lent so, and each
-// such span is used up within the request or the event that asked for it, before its owner can change.
+// Why that is safe: these spans lend only keys, values, the texts of authors and events, and scratch memory.
+// Each span is used up within the request or the event that asked for it, before its owner can change.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Span where Element == UInt8 {
-    /// The same bytes where whoever lends them can't say for how long.
+    /// The same bytes, without a lifetime.
     var kept: Span<UInt8> {
         @_lifetime(immortal)
         get { unsafe _overrideLifetime(self, copying: ()) }
@@ -22,7 +22,7 @@ extension Array where Element == UInt8 {
 }
 
 extension EventTail {
-    /// The same where its spans are kept.
+    /// The same tail, if its spans are kept.
     var kept: EventTail {
         @_lifetime(immortal)
         get { unsafe _overrideLifetime(self, copying: ()) }
@@ -30,7 +30,7 @@ extension EventTail {
 }
 
 extension ByteBlock {
-    /// Its bytes where whoever lends them can't say for how long.
+    /// Its bytes, without a lifetime.
     @inline(__always) var kept: Span<UInt8> {
         @_lifetime(immortal)
         get { bytes.kept }
@@ -38,7 +38,7 @@ extension ByteBlock {
 }
 
 extension List {
-    /// A copy of the elements, for what goes on while the list changes.
+    /// A copy of the elements, for code that changes the list meanwhile.
     var all: [Element] {
         var copy: [Element] = []
         copy.reserveCapacity(count)

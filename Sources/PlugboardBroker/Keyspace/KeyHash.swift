@@ -1,5 +1,5 @@
-// The hash of keys: eight bytes at a time by folded multiplication, with a seed of
-// this process's own, so that nobody can send keys that all fall together.
+// The hash of keys: eight bytes at a time by folded multiplication. Each table has a random seed, so that
+// nobody can choose keys that collide.
 
 import PlugboardMemory
 

@@ -1,11 +1,11 @@
-// The observables in the order of their keys' bytes: a skip list (Pugh, 1990) whose
-// links lie with the observables. Only touched when a key comes or goes, never when
-// one changes its value. Part of the `ObservableTable`, which lends it the observables.
+// The observables in the order of their keys' bytes: a skip list (Pugh, 1990) whose links are stored in the
+// observables. It changes only when a key comes or goes, not when a value changes. Part of `ObservableTable`,
+// which lends it the observables.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// An ordered index over observables that it does not own; each has its links beside it.
+/// An ordered index over observables that it doesn't own. Each observable holds its own links.
 struct KeyOrder: ~Copyable {
     private static let heightMax = 12
     /// The first of each level.
@@ -16,7 +16,7 @@ struct KeyOrder: ~Copyable {
         for _ in 0..<Self.heightMax { head.append(.none) }
     }
 
-    /// The first observable whose key is not less than `key`; `.none` where there is none.
+    /// The first observable whose key isn't less than `key`; `.none` if there is none.
     func first(from key: Span<UInt8>, in all: borrowing Slab<Observable>) -> ObservableHandle {
         var tower = ObservableHandle.none
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
@@ -36,7 +36,7 @@ struct KeyOrder: ~Copyable {
         }
     }
 
-    /// Puts observables that are in order already into an empty index.
+    /// Fills the empty index with observables that are already in order.
     mutating func fill(_ observables: some Sequence<ObservableHandle>, in all: inout Slab<Observable>) {
         var ends = Array(repeating: ObservableHandle.none, count: Self.heightMax)
         for observable in observables {
@@ -56,7 +56,7 @@ struct KeyOrder: ~Copyable {
         }
     }
 
-    /// What follows on a level; `.none` as the tower is the head.
+    /// The next observable on a level. The tower `.none` is the head.
     @inline(__always)
     private func link(_ tower: ObservableHandle, _ level: Int, in all: borrowing Slab<Observable>)
         -> ObservableHandle
@@ -92,7 +92,7 @@ struct KeyOrder: ~Copyable {
         left.order(to: right) < 0
     }
 
-    /// The levels of the next observable: one more with a chance of one in four (xorshift64).
+    /// A random height for the next observable: each further level has a chance of one in four (xorshift64).
     mutating func nextHeight() -> Int {
         random ^= random << 13
         random ^= random >> 7
@@ -104,7 +104,7 @@ struct KeyOrder: ~Copyable {
 extension KeyOrder {
     private static var always: Invariants { Invariants(of: "KeyOrder") }
 
-    /// Each observable stands once, at its place, in as many levels as it is high.
+    /// Each observable is in the order once, at its place, on as many levels as it is high.
     func checkInvariants(_ all: borrowing Slab<Observable>) throws(BrokenInvariant) {
         var heights = Array(repeating: 0, count: Self.heightMax)
         all.forEach { observable in

@@ -1,32 +1,32 @@
-// The room of keys: what each key holds, who wrote it, what was written last, and what a value is
-// bound to. Nobody else counts revisions, keys with a value, or who refers to an author.
+// The room of keys: values, writers, the history, and what ends values by itself. Only this room counts
+// revisions, keys with a value, and references to authors.
 //
-// What always holds: the revision is that of the newest write; a value has a writer, who stays as long as a
-// value, the history or a client refers to them; a key is there as long as something needs it. It knows
-// nothing of observers' backlogs, of clients' rights or of the journal.
+// What always holds: the revision is that of the newest write. A value has a writer. An author stays as long
+// as a value, the history or a client refers to it. A key stays as long as something needs it. The room knows
+// nothing of backlogs, rights or the journal.
 
 import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 
-/// The keys of a bus, with all that is known of them. Used by the loop's thread alone.
+/// The keys of a bus with their state. Used by the loop's thread alone.
 struct Keyspace: ~Copyable {
-    /// Names this life of the revision counter.
+    /// Identifies this counter of revisions.
     private(set) var epoch = Journal.newEpoch()
     /// The revision of the last committed write.
     private(set) var revision: UInt64 = 0
-    /// Keys with a value, the broker's own left out.
+    /// How many keys have a value, without the broker's own.
     private(set) var keyCount = 0
-    /// The bus ends for everybody: what clients leave to be done is not done.
+    /// The bus ends for everybody, so nothing is done any more for clients that leave.
     private(set) var isClosed = false
     private(set) var history: History
-    /// The last emits, to be counted.
+    /// The last emits, for counting those that somebody missed.
     private(set) var emits = EmitLog()
     private(set) var authors = Authors()
     private(set) var observables = ObservableTable()
     private(set) var lifetimes = Lifetimes()
-    /// Searches for the nearest keys in this turn.
+    /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
 
     init(time: TimeSource) {
@@ -35,16 +35,16 @@ struct Keyspace: ~Copyable {
 
     // MARK: Revisions
 
-    /// The broker ends, and with it the bus.
+    /// The bus ends with the broker.
     mutating func close() { isClosed = true }
 
-    /// The next write begins: it has a revision of its own.
+    /// Begins the next write, which has a revision of its own.
     @inline(__always)
     mutating func advance() {
         revision += 1
     }
 
-    /// Goes on with the revision counter of an earlier broker, if `epoch` isn't new.
+    /// Continues the revisions of an earlier broker, unless `epoch` is new.
     mutating func resume(_ epoch: String, at revision: UInt64, isNew: Bool = false) {
         (self.epoch, self.revision) = (epoch, revision)
         if !isNew { emits.begin(after: revision) }
@@ -55,7 +55,7 @@ struct Keyspace: ~Copyable {
     /// How many keys are known, with a value or without.
     var count: Int { observables.count }
 
-    /// Gives back memory, as `ObservableTable` does.
+    /// Gives memory back, as `ObservableTable` does.
     mutating func shrink(visits: Int) -> Bool { observables.shrink(visits: visits) }
 
     subscript(observable: ObservableHandle) -> Observable {
@@ -87,15 +87,15 @@ struct Keyspace: ~Copyable {
 
     func find(_ key: Span<UInt8>) -> ObservableHandle? { find(key, hash: hash(key)) }
 
-    /// The observable with this hash, which nearly always is the one that is looked for.
+    /// The first observable found with this hash. It is nearly always the right one.
     @inline(__always)
     func candidate(_ hash: UInt64) -> ObservableHandle? { observables.candidate(hash) }
 
-    /// Reads what a search for a hash looks at first, for the reading's sake.
+    /// Reads what a search for a hash reads first, to get it into the processor's cache.
     @inline(__always)
     func touch(_ hash: UInt64) -> UInt64 { observables.touch(hash) }
 
-    /// The first in order whose key is not less than `key`.
+    /// The first observable in order whose key isn't less than `key`.
     func first(from key: Span<UInt8>) -> ObservableHandle? { observables.first(from: key) }
 
     func next(after observable: ObservableHandle) -> ObservableHandle? { observables.next(after: observable) }
@@ -103,12 +103,12 @@ struct Keyspace: ~Copyable {
     /// Whether it is still there.
     func contains(_ observable: ObservableHandle) -> Bool { observables.contains(observable) }
 
-    /// How a walk over keys ended: there are no more, `body` had enough, or so many were visited that others
-    /// come first, up to this one.
+    /// How a walk over keys ended: no keys are left; `body` returned false; or the visits were used up, at
+    /// this observable.
     enum Walked { case ended, stopped, paused(ObservableHandle) }
 
-    /// Shows the keys with a value that match and come after a key, in order, while `body` returns true and
-    /// `visits` is not used up. Each key that is looked at is a visit.
+    /// Shows each key that has a value, matches, and comes after `after`, in order, while `body` returns true
+    /// and visits are left. Each key that is looked at costs a visit.
     func walk(
         _ pattern: Span<UInt8>,
         after: Span<UInt8> = Span(),
@@ -127,7 +127,7 @@ struct Keyspace: ~Copyable {
             let key = self[observable].key
             guard key.starts(with: prefix) else { return .ended }
             next = self.next(after: observable)
-            // The key itself is no visit, or a walk of one visit at a time would never leave it.
+            // `after` itself costs no visit, or a walk of one visit at a time would never leave it.
             guard after.isEmpty || KeyOrder.precedes(after, key) else { continue }
             if self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) { return .stopped }
             visits -= 1
@@ -136,15 +136,15 @@ struct Keyspace: ~Copyable {
         return .ended
     }
 
-    /// A hint that names keys like one that isn't there, for somebody who may see them. Past the first
-    /// misses of a turn there is none.
+    /// A hint that names keys similar to a missing one, if the client may see them. After the first misses of
+    /// a turn there is none.
     mutating func hint(for key: Span<UInt8>, to clearance: Clearance?) -> String? {
         guard searches < NearestKeys.searchesPerTurn else { return nil }
         searches += 1
         return NearestKeys.hint(for: key, in: self, to: clearance)
     }
 
-    /// Whether one comes before another by the order of their keys.
+    /// Whether one observable comes before another in the order of keys.
     func precedesByKey(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
         one != other && KeyOrder.precedes(self[one].key, self[other].key)
     }
@@ -178,19 +178,19 @@ struct Keyspace: ~Copyable {
 
     // MARK: Keys and values
 
-    /// Makes the observable of a well-formed key that has none, for a value of about `valueCount`
-    /// bytes; 0 where there will be none soon.
+    /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
+    /// bytes. 0 means that no value is expected soon.
     mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
         observables.insert(key, hash: hash, valueCount: valueCount)
     }
 
-    /// The observable of a well-formed key, made where there is none.
+    /// The observable of a well-formed key; makes it if there is none.
     mutating func findOrInsert(_ key: Span<UInt8>, valueCount: Int = 0) -> ObservableHandle {
         let hash = hash(key)
         return find(key, hash: hash) ?? insert(key, hash: hash, valueCount: valueCount)
     }
 
-    /// Keeps a value under a revision, the present one where none is given, and who wrote it.
+    /// Sets a value with its writer and its revision, which is the current one if none is given.
     @inline(__always)
     @discardableResult
     mutating func set(
@@ -212,33 +212,33 @@ struct Keyspace: ~Copyable {
         return change
     }
 
-    /// Forgets a value, if there is one. Who deleted it and why is kept while that is owed to somebody.
+    /// Removes a value, if there is one. Keeps the author and the cause of the delete while that is owed to
+    /// somebody.
     mutating func removeValue(of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle) {
         if self[observable].hasValue, !self[observable].isReserved { keyCount -= 1 }
         observables.removeValue(of: observable, cause: cause, writer: writer, &authors)
     }
 
-    /// Who deleted it, for somebody who is to be told of that later.
+    /// Keeps the author of a delete, because somebody will be told of it later.
     mutating func keepDeleter(_ writer: AuthorHandle, of observable: ObservableHandle) {
         observables.keepDeleter(writer, of: observable, &authors)
     }
 
-    /// Lets go of a key that has neither a value nor an observer of its own, unless the history still
-    /// points to it.
+    /// Removes a key that has neither a value nor an observer of its own, unless the history still names it.
     mutating func removeIfUnneeded(_ observable: ObservableHandle) {
         guard !self[observable].isNeeded, self[observable].generation == 0 else { return }
         observables.remove(observable, &authors)
     }
 
-    /// What is kept of a key, if it is known at all.
+    /// A key's value; empty if there is none.
     @_lifetime(immortal)
     func value(of observable: ObservableHandle?) -> Span<UInt8> {
         guard let observable else { return Span() }
         return self[observable].value
     }
 
-    /// What is kept of a key, as an event or a reply tells it. A snapshot says whether the writer is
-    /// still there, as news needn't.
+    /// A key's value as events and replies show it. In a snapshot it also says whether the writer is still
+    /// connected.
     @_lifetime(immortal)
     func tail(of observable: ObservableHandle, isInitial: Bool) -> EventTail {
         let tail = EventTail(
@@ -256,18 +256,19 @@ struct Keyspace: ~Copyable {
 
     // MARK: Authors
 
-    /// Whether the connection of who wrote a value still lives.
+    /// Whether the writer's connection still lives.
     func isLive(_ observable: ObservableHandle) -> Bool { authors.isLive(self[observable].writer) }
 
-    /// Whose a value is counted to be.
+    /// The account that a value counts for.
     func account(of observable: ObservableHandle) -> UserAccount? { authors.account(self[observable].writer) }
 
-    /// Makes an author with one reference, the caller's, and with an origin if it is an earlier broker's.
+    /// Makes an author with one reference, which the caller owns. Only restored authors get their origin
+    /// here.
     mutating func makeAuthor(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Presence)
         -> AuthorHandle
     { authors.make(name: name, origin: origin, presence: presence) }
 
-    /// The author that stands for another one where a write names its origin. The caller has one reference.
+    /// The author of the same client with an origin. The caller owns one reference.
     mutating func author(_ author: AuthorHandle, from origin: Span<UInt8>) -> AuthorHandle {
         authors.author(author, from: origin)
     }
@@ -281,7 +282,7 @@ struct Keyspace: ~Copyable {
 
     // MARK: History
 
-    /// Remembers a write that was just made.
+    /// Remembers the write that was just made.
     @inline(__always)
     mutating func note(
         _ operation: Operation,
@@ -292,25 +293,25 @@ struct Keyspace: ~Copyable {
         history.append(operation, observable, author, revision: revision, cause: cause, &authors)
     }
 
-    /// Counts an emit, whether anybody hears it or not.
+    /// Counts an emit, whether or not anybody observes it.
     mutating func note(emitTo key: Span<UInt8>) { emits.note(key, at: revision) }
 
-    /// Says of the write that was just remembered why the broker made it.
+    /// Notes why the broker made the newest remembered write.
     mutating func note(_ reason: EventReason) { history.note(reason) }
 
-    /// Says of a remembered write how often its chain of causes has come back to it.
+    /// Notes how often the chain of causes of a remembered write has come back to it.
     mutating func note(returns: UInt8, of entry: UInt64) { history[entry].returns = returns }
 
-    /// Keeps a key that was just left without a value for as long as the history points to it.
+    /// Keeps a key that has just lost its value, as long as the history names it.
     @inline(__always)
     mutating func keepForHistory(_ observable: ObservableHandle) { history.keep(observable, &observables) }
 
-    /// The last entry about a key without a value, if it is still known.
+    /// The last entry about a key without a value, if it is still remembered.
     func lastEntry(of observable: ObservableHandle) -> UInt64? {
         history.lastEntry(of: observable, observables)
     }
 
-    /// Ends a turn. Keys that nothing needs any more go, a few at a time so that no turn is long.
+    /// Ends a turn. Removes keys that nothing needs any more, a few in each turn.
     mutating func endTurn() {
         history.endTurn(removingFrom: &observables, &authors)
         searches = 0
@@ -318,32 +319,33 @@ struct Keyspace: ~Copyable {
 
     // MARK: Lifetimes
 
-    /// Binds a value that isn't bound, to a connection's end where one is given. Returns the bond's place.
+    /// Binds a value that isn't bound yet, and to a connection's end if one is given. Returns the place of
+    /// the bond.
     mutating func bind(_ observable: ObservableHandle, to legacy: LegacyHandle?) -> Int {
         lifetimes.bind(observable, to: legacy, &observables)
     }
 
-    /// Binds it to a deadline as well.
+    /// Adds a deadline to a bond.
     mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
         lifetimes.note(ticket, ofBondAt: place)
     }
 
-    /// Frees a key of what would delete it.
+    /// Removes what would end a key's value.
     mutating func unbind(_ observable: ObservableHandle, _ deadlines: inout Deadlines) {
         if let ticket = lifetimes.unbind(observable, &observables) { deadlines.cancel(ticket) }
     }
 
-    /// What ends a key's value; nil where nothing does.
+    /// What will end a key's value; nil if nothing will.
     func bond(of observable: ObservableHandle) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
         lifetimes.bond(of: self[observable].marks)
     }
 
-    /// The key whose bond stands at `place`, if that is still the one of this revision.
+    /// The key whose bond is at `place`, if that bond is still of this revision.
     func bound(at place: Int, revision: UInt64) -> ObservableHandle? {
         lifetimes.find(place, revision: revision)
     }
 
-    /// A deadline is set for more of the keys whose connections have ended.
+    /// There is a deadline for deleting more keys whose connections have ended.
     var isEnding: Bool {
         get { lifetimes.isGoingOn }
         set { lifetimes.isGoingOn = newValue }
@@ -355,32 +357,33 @@ struct Keyspace: ~Copyable {
     /// How many keys are bound to a time.
     var timedCount: Int { lifetimes.timedCount }
 
-    /// A place for what a client leaves behind.
+    /// Makes a place for what a client leaves behind.
     mutating func makeLegacy() -> LegacyHandle { lifetimes.legacies.insert(Legacy()) }
 
-    /// What the will in it takes up, if there is one.
+    /// The size of its will; 0 if there is none.
     func willBytes(of legacy: LegacyHandle?) -> Int { legacy.map { lifetimes.legacies[$0].willBytes } ?? 0 }
 
-    /// Keeps a will in place of another, or of none.
+    /// Sets or replaces a will.
     mutating func keep(_ will: consuming Will?, in legacy: LegacyHandle) {
         lifetimes.legacies[legacy].will = will
     }
 
-    /// Takes over what a connection that has ended was bound to, and hands its will out.
+    /// Queues the bound keys of a connection that has ended, and returns its will.
     mutating func end(_ legacy: LegacyHandle) -> Will? {
         lifetimes.end(legacy)
         return lifetimes.legacies[legacy].will.take()
     }
 
-    /// The next key to be deleted because its connection has ended; the same one until it is unbound.
+    /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
     mutating func nextEnded() -> ObservableHandle? { lifetimes.nextEnded() }
 
     // MARK: Restoring
 
-    /// Before the first record of an earlier broker. The order of keys is not to be used until `endRestoring`.
+    /// Call before the first record of an earlier broker. The order of keys can't be used until
+    /// `endRestoring`.
     mutating func beginRestoring() { observables.beginLoading() }
 
-    /// Remembers a write of an earlier broker. Of a patch the journal has the result.
+    /// Remembers a write of an earlier broker. The journal has the result of a patch, not the patch.
     mutating func restore(
         _ operation: Operation,
         _ observable: ObservableHandle,
@@ -391,7 +394,8 @@ struct Keyspace: ~Copyable {
         if history.isGenerationFull { endTurn() }
     }
 
-    /// After the last. Of writes up to `snapshotRevision` only what was left of them is known.
+    /// Call after the last record. Of writes up to `snapshotRevision`, only the values that were left are
+    /// known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         history.begin(after: snapshotRevision)
         observables.endLoading(&authors)

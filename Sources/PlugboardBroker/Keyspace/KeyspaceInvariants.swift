@@ -1,9 +1,9 @@
-// What must hold of the keys together. Looked at between two turns.
+// Checks of the keyspace's invariants, made between two turns.
 
 /// The invariants of the keyspace.
 enum KeyspaceInvariants {
-    /// Looks at the whole room. Notes in `living` which keys there are. `owned` are the legacies of
-    /// connections that live.
+    /// Checks the whole room, and notes in `living` which keys exist. `owned` are the legacies of open
+    /// connections.
     static func check(
         _ keyspace: borrowing Keyspace,
         _ living: inout Living,
@@ -28,7 +28,7 @@ enum KeyspaceInvariants {
         try keyspace.lifetimes.checkInvariants(living, deadlines, keyspace.observables, owned)
     }
 
-    /// Each author is there as often as a value, the history or one of `others` refers to it.
+    /// Each author has as many references as values, the history and `others` hold.
     static func checkAuthors(
         _ keyspace: borrowing Keyspace,
         _ living: borrowing Living,

@@ -1,6 +1,6 @@
-// What a client leaves behind when its connection ends: a write that is made then, and
-// keys that go. Made for the few clients that have any. Owned by `Lifetimes`; until its connection
-// ends the session names it.
+// What a client leaves behind when its connection ends: a write that is made then, and bound keys that are
+// deleted. Only clients that have either get one. Owned by `Lifetimes`. The session holds its handle until
+// the connection ends.
 
 import PlugboardMemory
 import PlugboardWire
@@ -9,14 +9,14 @@ typealias LegacyHandle = Handle<Legacy>
 
 /// The will of one client, and the chain of keys that it bound to its connection.
 struct Legacy: ~Copyable {
-    /// The places of its bonds in `Lifetimes`, from first to last; negative where there is none.
+    /// The places of its first and last bond in `Lifetimes`; negative if there are none.
     var first: Int32 = -1
     var last: Int32 = -1
-    /// Of another connection that has ended: the next in the queue.
+    /// Once the connection has ended: the next in the queue.
     var next: LegacyHandle?
     var will: Will?
 
-    /// What its will takes up; 0 where it has none.
+    /// The size of its will; 0 if there is none.
     var willBytes: Int { Self.bytes(of: will) }
 
     static func bytes(of will: borrowing Will?) -> Int {
@@ -29,13 +29,13 @@ struct Legacy: ~Copyable {
     init() {}
 }
 
-/// A write that was left for later, with bytes of its own.
+/// A write for later, with a copy of its bytes.
 struct Will: ~Copyable {
     /// Its ranges are of `bytes`.
     let write: Request
     private let memory: ByteBuffer
 
-    /// Copies what the write needs of the line it stood in.
+    /// Copies what the write needs from its line.
     init(_ write: Request, in line: Span<UInt8>) {
         var copy = write
         var memory = ByteBuffer()
@@ -48,7 +48,7 @@ struct Will: ~Copyable {
         self.memory = memory
     }
 
-    /// What the write's ranges refer to.
+    /// The bytes that the write's ranges refer to.
     var bytes: Span<UInt8> { memory.bytes }
 
     private static func keep(

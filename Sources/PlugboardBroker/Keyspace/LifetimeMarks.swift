@@ -1,20 +1,19 @@
-// What few keys have beyond a value, in one word, so that a plain write sees at a glance
-// that there is nothing of it. Part of each observable.
+// What few keys have besides a value, in one word, so that a plain write sees at a glance that there is
+// nothing. Part of each observable.
 
 import PlugboardWire
 
-/// Notes on a key that is bound to a time or a connection, or was last written on
-/// somebody's behalf.
+/// Whether a key is bound to a time or a connection, and why the broker made its last write.
 struct LifetimeMarks: BitwiseCopyable {
     private static let reasonBits: UInt32 = 2
     private static let reasonMask: UInt32 = 3
-    /// The reason below, and above it the place of the bond, counted from 1.
+    /// The low bits are the reason. Above them is the place of the bond, counted from 1.
     private var word: UInt32 = 0
 
-    /// Nothing is noted: so it is for nearly all keys.
+    /// Nothing is noted, as for nearly all keys.
     @inline(__always) var isEmpty: Bool { word == 0 }
 
-    /// Where its bond stands among all; nil where it is bound to nothing.
+    /// The place of its bond; nil if it isn't bound.
     var bond: Int? {
         get {
             let place = word >> Self.reasonBits
@@ -26,7 +25,7 @@ struct LifetimeMarks: BitwiseCopyable {
         }
     }
 
-    /// Why the broker made the last write, where it did.
+    /// Why the broker made the last write; nil if a client made it.
     var reason: EventReason? {
         get { EventReason(rawValue: UInt8(truncatingIfNeeded: word & Self.reasonMask)) }
         set { word = word & ~Self.reasonMask | UInt32(newValue?.rawValue ?? 0) }

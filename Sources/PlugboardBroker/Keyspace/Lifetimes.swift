@@ -1,6 +1,6 @@
-// Which keys are deleted by themselves, and when: one bond for each such key, found by
-// its place, which the observable keeps. Those of one connection form a chain in the
-// order they were written. Owned by the hub; what is told of it is the hub's business.
+// Bonds: which keys are deleted without a request, and when. Each bound key has one bond, and the observable
+// keeps its place. The bonds of one connection form a chain in the order of their writes. Owned by the
+// keyspace.
 
 import PlugboardMemory
 import PlugboardWire
@@ -8,11 +8,11 @@ import PlugboardWire
 /// What ends a value without anybody deleting it.
 struct Bond: BitwiseCopyable {
     let observable: ObservableHandle
-    /// Of the write that bound it.
+    /// The revision of the write that bound the key.
     let revision: UInt64
-    /// Its deadline, where `ttl` was given.
+    /// Its deadline, if the write had `ttl`.
     fileprivate var ticket: DeadlineTicket?
-    /// What goes with the same connection, where `while` was given; and its neighbours there.
+    /// What its connection leaves behind, if the write had `while`; and the neighbours in that chain.
     fileprivate var legacy: LegacyHandle?
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
@@ -25,16 +25,16 @@ struct Bond: BitwiseCopyable {
 
 /// All bonds.
 struct Lifetimes: ~Copyable {
-    /// Memory for so many is kept when none is left.
+    /// When no bond is left, memory for more bonds than this is given back.
     private static let keptBondsMax = 4_096
     private var bonds = List<Bond>()
-    /// What connections leave behind, those that live and those that have ended.
+    /// What connections leave behind, open ones and ended ones.
     var legacies = Slab<Legacy>()
     private var free = List<Int32>()
-    /// Of connections that have ended, whose keys are still to be deleted: a queue.
+    /// The queue of ended connections whose keys are still to be deleted.
     private var firstEnded: LegacyHandle?
     private var lastEnded: LegacyHandle?
-    /// There is a deadline for the rest of them.
+    /// There is a deadline for deleting more of these keys.
     var isGoingOn = false
 
     init() {}
@@ -42,8 +42,7 @@ struct Lifetimes: ~Copyable {
     /// How many keys are bound.
     var count: Int { bonds.count - free.count }
 
-    /// Binds a key that isn't bound, to a connection's end where one is given. Returns the
-    /// bond's place.
+    /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
     mutating func bind(
         _ observable: ObservableHandle,
         to legacy: LegacyHandle?,
@@ -61,12 +60,12 @@ struct Lifetimes: ~Copyable {
         return place
     }
 
-    /// Binds it to a deadline as well.
+    /// Adds a deadline to a bond.
     mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
         bonds[place].ticket = ticket
     }
 
-    /// Frees a key of its bond, if it has one. Returns the deadline, which is to be cancelled.
+    /// Removes the bond of a key, if there is one. Returns its deadline, for the caller to cancel.
     mutating func unbind(_ observable: ObservableHandle, _ observables: inout ObservableTable)
         -> DeadlineTicket?
     {
@@ -81,27 +80,26 @@ struct Lifetimes: ~Copyable {
         return bond.ticket
     }
 
-    /// What ends a key's value; nil where nothing does.
+    /// What will end a key's value; nil if nothing will.
     func bond(of marks: LifetimeMarks) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
         guard let place = marks.bond else { return nil }
         let bond = bonds[place]
         return (bond.legacy != nil, bond.ticket)
     }
 
-    /// The key whose bond stands at `place`, if that is still the one of this revision.
+    /// The key whose bond is at `place`, if that bond is still of this revision.
     func find(_ place: Int, revision: UInt64) -> ObservableHandle? {
         guard place < bonds.count, bonds[place].revision == revision else { return nil }
         return bonds[place].observable
     }
 
-    /// Takes over the keys of a connection that has ended.
+    /// Queues the bound keys of a connection that has ended.
     mutating func end(_ legacy: LegacyHandle) {
         if let lastEnded { legacies[lastEnded].next = legacy } else { firstEnded = legacy }
         lastEnded = legacy
     }
 
-    /// The next key to be deleted because its connection has ended; the same one until it
-    /// is unbound.
+    /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
     mutating func nextEnded() -> ObservableHandle? {
         while let legacy = firstEnded {
             let ended = legacies[legacy].first
@@ -123,7 +121,7 @@ struct Lifetimes: ~Copyable {
     }
 
     private mutating func remove(at place: Int) {
-        // Revisions of bonds begin with 1: nothing will be found here.
+        // Real revisions begin with 1, so `find` never returns a removed bond.
         bonds[place] = Bond(observable: bonds[place].observable, revision: 0)
         free.append(Int32(place))
         if count == 0, bonds.count > Self.keptBondsMax {
@@ -152,8 +150,8 @@ struct Lifetimes: ~Copyable {
 extension Lifetimes {
     private static var always: Invariants { Invariants(of: "Lifetimes") }
 
-    /// Each bond is known to its key, to its deadline and to its connection. `owned` are those of
-    /// connections that live.
+    /// The key, the deadline and the connection of each bond agree with it. `owned` are the legacies of open
+    /// connections.
     func checkInvariants(
         _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,
@@ -178,7 +176,7 @@ extension Lifetimes {
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
     }
 
-    /// How many keys are bound to a time.
+    /// How many keys have a deadline.
     var timedCount: Int { bonds.indices.count { bonds[$0].revision > 0 && bonds[$0].ticket != nil } }
 
     private func keyKnowsItsBond(
@@ -206,7 +204,7 @@ extension Lifetimes {
         try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
     }
 
-    /// Follows the chain of a connection, and counts it.
+    /// Follows a connection's chain, and counts its bonds.
     private func bondsInARow(of legacy: LegacyHandle) throws(BrokenInvariant) -> Int {
         var (previous, place, found) = (Int32(-1), legacies[legacy].first, 0)
         while place >= 0 {
@@ -222,10 +220,10 @@ extension Lifetimes {
 }
 
 extension Deadlines {
-    /// Adds what ends a value by itself, and how much of its time is left. Adds nothing for most keys.
+    /// Appends what will end a value, and how much time is left. Appends nothing for most keys.
     func appendEnd(of bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?, to buffer: inout ByteBuffer) {
         guard let bond else { return }
-        // A value whose time has come is still there until the next turn.
+        // An expired value is still there until the next turn.
         let left = bond.ticket.flatMap { time(of: $0) }.map { max(1, Self.milliseconds(from: now, to: $0)) }
         EventEncoder.appendEnd(isWhileConnected: bond.isWhileConnected, milliseconds: left ?? 0, to: &buffer)
     }

@@ -1,33 +1,33 @@
-// The keys that were probably meant where one isn't there: those that differ in one token
-// and only a little, and those that lie below it. Found by leaps along the order of keys,
-// never by looking at all of them, so that a miss costs the same on any bus.
+// Keys that were probably meant instead of a missing one: keys with a small difference in one token, or keys
+// below it. The search leaps along the order of keys and never looks at all of them, so a miss costs the same
+// on any bus.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Looks for keys like one that has no value.
+/// A search for keys similar to a missing one.
 struct NearestKeys: ~Copyable, ~Escapable {
-    /// How many are named.
+    /// How many keys a hint names.
     static let namedMax = 3
-    /// Searches in one turn; misses beyond that are answered without.
+    /// After so many searches in a turn, misses get no hint.
     static let searchesPerTurn = 16
-    /// Tokens, from the last, in which a slip is looked for.
+    /// How many tokens, from the last, are checked for a slip.
     private static let tokensMax = 4
-    /// Leaps along the neighbours of one token.
+    /// How many neighbours of one token are visited.
     private static let leapsMax = 24
-    /// Keys longer than this are rarely typed.
+    /// Longer keys are rarely typed by hand.
     private static let keyBytesMax = 96
-    /// How much may differ between what two tokens begin and end with alike.
+    /// How many bytes may differ between the common start and the common end of two tokens.
     private static let differenceMax = 3
 
     private let key: Span<UInt8>
-    /// Who is told: only of what it may see.
+    /// The rights of the client: it only learns of keys that it may see.
     private let clearance: Clearance?
     private var found: [(key: String, difference: Int)] = []
-    /// A key to look for, put together.
+    /// The next key to look up, put together here.
     private var probe = ByteBuffer()
 
-    /// A hint that names existing keys like `key`; nil where there are none.
+    /// A hint that names existing keys similar to `key`; nil if there are none.
     static func hint(
         for key: Span<UInt8>,
         in table: borrowing Keyspace,
@@ -54,13 +54,14 @@ struct NearestKeys: ~Copyable, ~Escapable {
         return found.filter { $0.difference == least }.prefix(Self.namedMax).map { "\"\($0.key)\"" }
     }
 
-    /// Keys that differ from the wanted one in a single token.
+    /// Notes keys that differ from the wanted one in a single token.
     private mutating func lookForSlips(_ table: borrowing Keyspace) {
         var end = key.count
         for _ in 0..<Self.tokensMax {
             var start = end
             while start > 0, key[start - 1] != Self.dot { start -= 1 }
-            // Most slips leave the first letter alone; among few neighbours others are found, too.
+            // Most slips leave the first letter alone. If there are few neighbours, other slips are found,
+            // too.
             if end > start { lookAround(ByteRange(start, end), from: start + 1, table) }
             lookAround(ByteRange(start, end), from: start, table)
             if start == 0 { return }
@@ -68,7 +69,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
         }
     }
 
-    /// Visits the neighbours of a token, beginning at the key's first `from` bytes.
+    /// Visits the neighbours of a token, starting at the first `from` bytes of the key.
     private mutating func lookAround(_ token: ByteRange, from: Int, _ table: borrowing Keyspace) {
         let wanted = token.bytes(of: key)
         probe.removeAll()
@@ -89,12 +90,12 @@ struct NearestKeys: ~Copyable, ~Escapable {
             }
             probe.removeAll()
             probe.append(neighbour[..<end])
-            // Past everything that lies below this token.
+            // Past everything below this token.
             probe.append(byte: Self.dot + 1)
         }
     }
 
-    /// Notes the key with one token replaced, if it is there.
+    /// Notes the key with one token replaced, if it exists.
     private mutating func add(
         _ other: Span<UInt8>,
         for token: ByteRange,
@@ -109,7 +110,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
         if let observable, table[observable].hasValue { note(table[observable].key, difference) }
     }
 
-    /// Keys of which the wanted one is the beginning.
+    /// Notes keys below the wanted one.
     private mutating func lookBelow(_ table: borrowing Keyspace) {
         probe.removeAll()
         probe.append(key)
@@ -128,8 +129,8 @@ struct NearestKeys: ~Copyable, ~Escapable {
         if !found.contains(where: { $0.key == name }) { found.append((name, difference)) }
     }
 
-    /// What is left of the longer of two tokens without what both begin and end with: 1 for a
-    /// letter changed, added or lost, 2 for two that were swapped.
+    /// The length of the longer token without the common start and end: 1 for a letter changed, added or
+    /// lost, 2 for two that were swapped.
     private static func difference(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let shorter = min(left.count, right.count)
         var start = 0

@@ -1,7 +1,7 @@
-// One key with what is kept of it and who observes it. The key, its links in the order of keys and
-// a small value lie in one piece of memory. There for as long as it has a value, an observer that
-// names it exactly, or a place in the history; owned by the `ObservableTable`. What each publish
-// needs comes first, so that among very many keys as little memory as possible is fetched.
+// One key with its value and its observers. The key, its links in the order of keys and a small value share
+// one piece of memory. It exists as long as it has a value, an observer that names it exactly, or an entry in
+// the history. Owned by `ObservableTable`. The fields of each publish come first, so that a bus with very
+// many keys fetches as little memory as possible.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -11,53 +11,52 @@ typealias ObservableHandle = Handle<Observable>
 
 /// The state of one key.
 struct Observable: ~Copyable {
-    /// Values up to this length lie with their key, where the first one was no longer.
+    /// Values up to this length are stored beside their key, if the first value was no longer than that.
     private static let inPlaceBytesMax = 512
     private static let keyOffset = 8
     private static let linkBytes = 8
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
-    /// The generation of the patterns for which the list of observers is true.
+    /// The generation of patterns for which the list of observers is right.
     var observersGeneration: UInt64 = 0
-    /// The links of `KeyOrder`, then the encoded piece of every event about the key, then room for a
-    /// small value.
+    /// The links of `KeyOrder`, then the key as every event has it encoded, then room for a small value.
     private var memory: ByteBlock
     private let prefixCount: UInt16
     private let keyCount: UInt16
     private var valueCount: UInt32 = 0
-    /// In how many levels of `KeyOrder` it stands.
+    /// How many levels of `KeyOrder` it is on.
     let height: UInt8
-    /// A token begins with `$`: only the broker writes it.
+    /// A token begins with `$`, so only the broker writes it.
     let isReserved: Bool
-    /// One of its observers acknowledges: they are told in phases.
+    /// One of its observers acknowledges, so they are told in phases.
     var hasAcknowledgers = false
     /// The list of observers isn't empty.
     var hasObservers = false
     /// A subscription names this key exactly.
     var hasExactObservers = false
-    /// The value, where it doesn't fit beside its key.
+    /// The value, if it doesn't fit beside its key.
     private var outside = ByteBlock()
-    /// What deletes it by itself, and why the last write was made, where there is any of it.
+    /// What will end the value, and why the broker made the last write. Both are rare.
     var marks = LifetimeMarks()
-    /// Who wrote the value; who deleted it, while that is owed to somebody; else `.none`. Kept by
-    /// `ObservableTable`. Not an optional: that would take up eight bytes more.
+    /// The value's writer. After a delete that is still owed to somebody, the author of the delete. Otherwise
+    /// `.none`. Changed only by `ObservableTable`. An optional would take eight bytes more.
     fileprivate var signedBy = AuthorHandle.none
-    /// Who observes it; `.none` while nobody does. Kept by `ObservableTable`.
+    /// Who observes it; `.none` while nobody does. Changed only by `ObservableTable`.
     fileprivate(set) var audience = AudienceHandle.none
     var cause: WriteCause = .none
-    /// Subscriptions that are owed this key: they may have to be told that it is gone.
+    /// How many subscriptions are owed this key. They may have to be told that it is gone.
     var owedBy: Int32 = 0
-    /// Where the subscription that was asked last has it among its `OwedKeys`: those that owe the
+    /// Its place among the `OwedKeys` of the subscription that looked last. Subscriptions that are owed the
     /// same keys mostly have them at the same places.
     var owedPlace: Int32 = 0
-    /// Without a value: the number of its last entry in the history, shortened.
+    /// Without a value: the number of its last entry in the history, its lower 32 bits.
     var lastEntry: UInt32 = 0
-    /// Without a value: the last generation of the history that points here, 0 for none.
+    /// Without a value: the last generation of the history that keeps it; 0 if none does.
     var generation: UInt32 = 0
 
-    /// The observable of a key, with room for a value of about `valueCount` bytes. `prefix` is the key as
-    /// `EventEncoder.appendKeyPrefix` wrote it.
+    /// The observable of a key, with room for a value of about `valueCount` bytes. `prefix` comes from
+    /// `EventEncoder.appendKeyPrefix`.
     init(key: Span<UInt8>, prefix: Span<UInt8>, height: Int, valueCount: Int) {
         let links = height * Self.linkBytes
         let start = links + prefix.count
@@ -89,7 +88,7 @@ struct Observable: ~Copyable {
         key.count == Int(keyCount) && memory.holds(key, at: prefixStart &+ Self.keyOffset)
     }
 
-    /// What a write has to know before it is made. `isUnobserved` is said only where it is certain.
+    /// What has to be known before a write. `isUnobserved` is true only if it is certain.
     @inline(__always)
     func standing(
         asOf generation: UInt64
@@ -97,7 +96,7 @@ struct Observable: ~Copyable {
         (revision, isReserved, isObserved(asOf: generation) == false)
     }
 
-    /// The next key in order, on one level; kept by `KeyOrder`.
+    /// The next key in order on one level. `KeyOrder` sets it.
     @inline(__always)
     func link(_ level: Int) -> ObservableHandle {
         ObservableHandle(word: memory.word(at: level &* Self.linkBytes))
@@ -108,18 +107,18 @@ struct Observable: ~Copyable {
         memory.setWord(next.word, at: level * Self.linkBytes)
     }
 
-    /// Whether anybody observes it; nil where the list is older than the patterns.
+    /// Whether anybody observes it; nil if the list is older than the patterns.
     @inline(__always)
     func isObserved(asOf generation: UInt64) -> Bool? {
         observersGeneration == generation ? hasObservers : nil
     }
 
-    /// Who wrote the value; who deleted it, while that is owed to somebody.
+    /// The value's writer. After a delete that is still owed to somebody, the author of the delete.
     @inline(__always) var writer: AuthorHandle? { signedBy == .none ? nil : signedBy }
     @inline(__always) var hasValue: Bool { revision != 0 }
     @inline(__always) var isNeeded: Bool { hasValue || hasExactObservers || owedBy > 0 }
 
-    /// The kept JSON; empty while there is none.
+    /// The kept JSON; empty if there is no value.
     @inline(__always) var value: Span<UInt8> {
         @_lifetime(immortal)
         get {
@@ -128,7 +127,7 @@ struct Observable: ~Copyable {
         }
     }
 
-    /// What all events of a write have in common. `by` is the writer's text.
+    /// What all events of a write have in common. `by` is the author's text.
     @inline(__always)
     @_lifetime(copy value, copy by)
     func tail(
@@ -150,8 +149,8 @@ struct Observable: ~Copyable {
         )
     }
 
-    /// Reads something of each line of memory that the observable, its key and a small value take up,
-    /// for the reading's sake.
+    /// Reads from each cache line of the observable, its key and a small value, to get them into the
+    /// processor's cache.
     @inline(__always)
     func touch() -> UInt64 {
         let value = value
@@ -160,12 +159,12 @@ struct Observable: ~Copyable {
         return UInt64(generation) &+ UInt64(ends)
     }
 
-    /// What another value changes.
+    /// What setting a value has changed.
     struct Change: BitwiseCopyable {
         let isFirst: Bool
         let isReserved: Bool
         let hasMarks: Bool
-        /// How much more the journal's record of it comes to, about.
+        /// About how much larger its record in the journal is now.
         let growth: Int
         fileprivate let isOfSameWriter: Bool
     }
@@ -202,25 +201,26 @@ struct Observable: ~Copyable {
         self.cause = cause
     }
 
-    /// What the journal's record of it comes to beside key and value, about.
+    /// About how many bytes its record in the journal has besides key and value.
     private static let recordBytes = 96
 
-    /// What the journal's record of it comes to, about; 0 without a value.
+    /// About how large its record in the journal is; 0 without a value.
     var recordBytes: Int { hasValue ? Int(prefixCount) + Int(valueCount) + Self.recordBytes : 0 }
 
-    /// What that grows by with another value.
+    /// How much larger that is with another value.
     @inline(__always)
     func growth(to count: Int) -> Int {
         count &- Int(valueCount) &+ (hasValue ? 0 : Int(prefixCount) &+ Self.recordBytes)
     }
 
-    /// What of it is counted for its writer's user, besides the writer's origin.
+    /// How many bytes count for its writer's user, besides the origin.
     var keptBytes: Int { Int(keyCount) + Int(valueCount) }
 
-    /// Room that a smaller value keeps, however small it is.
+    /// A block up to this size is kept, however small the next value is.
     private static let keptRoomMax = 1_024
 
-    /// Writes a value where it has to lie: beside the key if there is room, else by itself.
+    /// Stores a value that doesn't fit as the last one did: beside the key if there is room, or else in a
+    /// block of its own.
     @inline(never)
     private mutating func move(_ value: Span<UInt8>) {
         let (room, count) = (capacity, value.count)
@@ -237,14 +237,14 @@ struct Observable: ~Copyable {
         outside.isEmpty ? memory.count &- valueStart : outside.count
     }
 
-    /// The length of a block whose last part is a value: four bytes more at least, for the next value to be a
-    /// little longer, as counters and prices are. Above that, what the system would round up to in any case:
-    /// it hands out 8 bytes less than multiples of 16.
+    /// The size of a block that ends with a value. It has at least four bytes to spare, because the next
+    /// value of a counter or a price may be a little longer. The rest is what the system would round up to
+    /// anyway: its blocks are 8 bytes smaller than multiples of 16.
     private static func blockBytes(for count: Int) -> Int { (count + 11) & ~15 + 8 }
 }
 
 extension ObservableTable {
-    /// Keeps a value, and who wrote it.
+    /// Sets a value with its writer.
     @inline(__always)
     @discardableResult
     mutating func set(
@@ -260,7 +260,7 @@ extension ObservableTable {
         return change
     }
 
-    /// Forgets a value. Who deleted it and why is kept while that is still owed to somebody.
+    /// Removes a value. Keeps the author and the cause of the delete while that is owed to somebody.
     mutating func removeValue(
         of observable: ObservableHandle,
         cause: WriteCause,
@@ -271,7 +271,7 @@ extension ObservableTable {
         replaceWriter(of: observable, self[observable].owedBy > 0 ? writer : nil, &authors)
     }
 
-    /// Who deleted it, for somebody who is to be told of that later.
+    /// Keeps the author of a delete, because somebody will be told of it later.
     mutating func keepDeleter(
         _ writer: AuthorHandle,
         of observable: ObservableHandle,
@@ -314,7 +314,7 @@ extension ObservableTable {
 extension Observable {
     private static var always: Invariants { Invariants(of: "Observable") }
 
-    /// What one observable says of itself.
+    /// Checks what one observable alone can tell.
     func checkInvariants() throws(BrokenInvariant) {
         let name = String(key)
         try Self.always.agree(

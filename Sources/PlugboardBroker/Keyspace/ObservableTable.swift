@@ -1,6 +1,5 @@
-// Finds the observable of a key with one look-up: open addressing. A slot of the table has part of
-// the key's hash, so that another key is passed over without touching its memory. Owns all observables,
-// and who observes them.
+// Finds the observable of a key with one look-up: open addressing with part of the hash in the table, so that
+// other keys are passed over without touching their memory. Owns all observables, and who observes them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -11,41 +10,41 @@ struct ObservableTable: ~Copyable {
     private struct Slot: Zeroable {
         /// The lower half of the key's hash.
         var hash: UInt32
-        /// The observable's place in the slab. 0 if the slot is empty: no observable is there.
+        /// The observable's place in the slab. 0 if the slot is empty, because no observable is there.
         var place: UInt32
 
-        /// In a table that was outgrown: the observable is in the next table, or is gone. A search goes on
-        /// behind it.
+        /// In the outgrown table: the observable has moved to the next table, or is gone. Searches go on
+        /// after it.
         static let moved = Slot(hash: 0, place: .max)
 
         @inline(__always) var isEmpty: Bool { place == 0 }
         var isFilled: Bool { !isEmpty && place != Self.moved.place }
     }
 
-    /// So many slots of the table that was outgrown are moved with each new key.
+    /// How many slots of the outgrown table are moved with each new key.
     private static let movedPerKey = 16
 
     /// Hashes a key the way this table does.
     let hash = KeyHash()
     private var slots = List<Slot>(zeroed: 64)
     private var mask = 63
-    /// The table that was outgrown, while it still has observables: moved all at once, very many would keep
-    /// everybody waiting. Those before `movedCount` are moved.
+    /// The previous table, while observables are left in it. They are moved little by little, because moving
+    /// very many at once would keep everybody waiting. Slots before `movedCount` are done.
     private var outgrown = List<Slot>()
     private var movedCount = 0
-    /// Read and changed by the room alone: a way round by an accessor of this table would cost each
-    /// publish an allocation, as one coroutine would call another.
+    /// Only for the keyspace. If it went through an accessor of this table, one coroutine would call another,
+    /// and each publish would allocate memory.
     var all = Slab<Observable>()
     /// Who observes those keys that are observed. Few are, so that it isn't part of each observable.
     var audiences = Slab<Audience>()
     /// All observables in the order of their keys.
     private var order = KeyOrder()
-    /// Many keys come at once: they are put in order when all are there.
+    /// Many keys come at once. They are sorted when all of them are there.
     private var isLoading = false
-    /// Those that have come by now, as they came: so they lie in memory one after the other, and
-    /// often in order.
+    /// The keys that have come since, as they came: neighbours here are neighbours in memory, and often
+    /// sorted.
     private var loaded: [ObservableHandle] = []
-    /// The encoded piece of the newest key. Kept, so that a new key needs one piece of memory and not two.
+    /// The encoded piece of the newest key. It is reused, so that a new key allocates once and not twice.
     private var prefix = ByteBuffer()
 
     init() {}
@@ -59,7 +58,7 @@ struct ObservableTable: ~Copyable {
         _modify { yield &all[observable] }
     }
 
-    /// The first in order whose key is not less than `key`.
+    /// The first observable in order whose key isn't less than `key`.
     func first(from key: Span<UInt8>) -> ObservableHandle? {
         let first = order.first(from: key, in: all)
         return first == .none ? nil : first
@@ -74,7 +73,7 @@ struct ObservableTable: ~Copyable {
         return audience == .none ? Span() : audiences[audience].observers.span
     }
 
-    /// The one that follows in order.
+    /// The next observable in order.
     func next(after observable: ObservableHandle) -> ObservableHandle? {
         let next = all[observable].link(0)
         return next == .none ? nil : next
@@ -109,14 +108,14 @@ struct ObservableTable: ~Copyable {
         slot.hash == UInt32(truncatingIfNeeded: hash) ? all.handle(inSlot: slot.place) : nil
     }
 
-    /// Reads what a search for a hash looks at first, for the reading's sake.
+    /// Reads what a search for a hash reads first, to get it into the processor's cache.
     @inline(__always)
     func touch(_ hash: UInt64) -> UInt64 {
         UInt64(slots[Int(truncatingIfNeeded: hash) & mask].hash)
     }
 
-    /// The observable with this hash, which nearly always is the one that is looked for; nil where that is
-    /// not known at once.
+    /// The first observable found with this hash, which is nearly always the right one. It doesn't search the
+    /// outgrown table.
     @inline(__always)
     func candidate(_ hash: UInt64) -> ObservableHandle? {
         var index = Int(truncatingIfNeeded: hash) & mask
@@ -128,8 +127,8 @@ struct ObservableTable: ~Copyable {
         }
     }
 
-    /// Makes the observable of a well-formed key that has none, for a value of about
-    /// `valueCount` bytes; 0 where there will be none soon.
+    /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
+    /// bytes. 0 means that no value is expected soon.
     mutating func insert(
         _ key: Span<UInt8>,
         hash: UInt64,
@@ -152,7 +151,7 @@ struct ObservableTable: ~Copyable {
         return observable
     }
 
-    /// Removes an observable and its memory; of many that are being taken in `endLoading` does.
+    /// Removes an observable and its memory. While many keys are taken in, `endLoading` does that instead.
     mutating func remove(_ observable: ObservableHandle, _ authors: inout Authors) {
         if isLoading { return }
         order.remove(observable, in: &all)
@@ -162,13 +161,13 @@ struct ObservableTable: ~Copyable {
         if removed.audience != .none { _ = audiences.remove(removed.audience) }
     }
 
-    /// Begins to take in very many keys. Until `endLoading` nothing is removed, and `order` is
-    /// not to be used; the table was empty.
+    /// Begins to take in very many keys into the empty table. Until `endLoading`, nothing is removed and
+    /// `order` can't be used.
     mutating func beginLoading() {
         isLoading = true
     }
 
-    /// Puts what was taken in into order, and removes what nobody needs.
+    /// Sorts the keys that were taken in, and removes those that nothing needs.
     mutating func endLoading(_ authors: inout Authors) {
         isLoading = false
         var keys: [OrderedKey] = []
@@ -190,7 +189,7 @@ struct ObservableTable: ~Copyable {
         }
     }
 
-    /// Moves later members of the same run forward, so that no search stops early.
+    /// Moves later members of the same run back into the gap, so that no search stops early.
     private mutating func closeGap(at start: Int) {
         var gap = start
         var index = start
@@ -227,8 +226,8 @@ struct ObservableTable: ~Copyable {
         mask = mask * 2 + 1
     }
 
-    /// Gives back what was taken up by observables that are gone. Looks at `visits` of their places; returns
-    /// whether that was all.
+    /// Gives back the memory of observables that are gone. Looks at `visits` of their places, and returns
+    /// whether it is done.
     mutating func shrink(visits: Int) -> Bool {
         if outgrown.isEmpty, slots.count > Self.keptSlots, count * 16 < slots.count {
             outgrown = List(zeroed: max(Self.keptSlots, slots.count / 16))
@@ -240,10 +239,10 @@ struct ObservableTable: ~Copyable {
         return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
     }
 
-    /// So few slots are kept in any case. A power of two, as all numbers of slots.
+    /// The table never shrinks below this. A power of two, as all sizes of the table.
     private static let keptSlots = 4_096
 
-    /// Moves some of what is left in the table that was outgrown.
+    /// Moves some of the slots that are left in the outgrown table.
     private mutating func move(count: Int) {
         for index in movedCount..<(movedCount + min(count, outgrown.count - movedCount)) {
             if outgrown[index].isFilled {
@@ -264,8 +263,8 @@ struct ObservableTable: ~Copyable {
     }
 }
 
-/// A key with what mostly suffices to tell its place among others. Keys that are alike at
-/// their beginning are compared whole.
+/// A key with its first 16 bytes, which mostly suffice to compare it. Keys that begin alike are compared
+/// whole.
 private struct OrderedKey {
     private let first: UInt64
     private let second: UInt64
@@ -277,14 +276,13 @@ private struct OrderedKey {
         second = Self.word(key, at: 8)
     }
 
-    /// Nil where both begin alike.
+    /// Nil if both begin alike.
     func precedes(_ other: OrderedKey) -> Bool? {
         if first != other.first { return first < other.first }
         return second == other.second ? nil : second < other.second
     }
 
-    /// Eight bytes as a number that is ordered as they are; zeros, which no key has, behind the
-    /// key's end.
+    /// Eight bytes as a number with the same order. After the key's end there are zeros, which no key has.
     private static func word(_ key: Span<UInt8>, at offset: Int) -> UInt64 {
         if offset + 8 <= key.count { return key.word(at: offset).byteSwapped }
         var word: UInt64 = 0
@@ -298,8 +296,8 @@ private struct OrderedKey {
 extension ObservableTable {
     private static var always: Invariants { Invariants(of: "ObservableTable") }
 
-    /// Between two turns each observable is found by its key, and stands in the order once. Those that
-    /// are there are noted in `living`.
+    /// Between two turns, each observable is found by its key, and is in the order once. Notes in `living`
+    /// which exist.
     func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
         try Self.always.hold("no keys are being taken in", !isLoading && loaded.isEmpty)
         living.observables.reserveCapacity(count)

@@ -1,5 +1,5 @@
-// Whether a client's connection still lives, asked by what it wrote, which may outlast
-// it by far. Shared by all the names a client signs with. Ends once and for good.
+// Whether a client's connection still lives. What the client wrote asks it, and may outlive the connection by
+// far. All authors of the client share it. It never becomes live again.
 
 /// The life of one client's connection.
 final class Presence {
@@ -15,7 +15,7 @@ final class Presence {
         self.account = account
     }
 
-    /// The connection has ended.
+    /// Notes that the connection has ended.
     func end() {
         isLive = false
     }

@@ -1,11 +1,11 @@
-// A broker from outside: made, run on a thread, stopped from any other.
+// A broker from outside: it is made, runs on one thread, and is stopped from any other.
 
 import PlugboardJournal
 import PlugboardPosix
 
 /// Why a broker could not be made.
 public enum BrokerError: Error, Equatable, CustomStringConvertible {
-    /// Another broker serves this path; it was left alone.
+    /// Another broker serves this path. It was left alone.
     case alreadyRunning(path: String)
 
     public var description: String {
@@ -15,8 +15,8 @@ public enum BrokerError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// A message bus on a Unix socket. The socket exists, and holds connections back, from
-/// `init` on; they are served while `run` runs.
+/// A message bus on a Unix socket. From `init` on, the socket exists and connections wait there. They are
+/// served while `run` runs.
 public final class Broker: Sendable {
     /// The settings it was made with.
     public let configuration: Configuration
@@ -24,7 +24,7 @@ public final class Broker: Sendable {
     private let listener: Descriptor
     private let wakeup: Wakeup
     private let succession = Succession()
-    /// What stays open between two lives in one process.
+    /// What stays open from one broker to the next in this process.
     private let kept = Shared(Kept())
 
     private struct Kept: Sendable {
@@ -32,18 +32,18 @@ public final class Broker: Sendable {
         var state: CarriedState?
         var rights: CarriedRights?
         var hasMadeWay = false
-        /// What the next program reads.
+        /// The files for the next program.
         var files: [Handover.Role: DataFile] = [:]
     }
 
-    /// The policy that was loaded last, or that the next broker is to follow.
+    /// The newest policy, or the one that the next broker should follow.
     private let policy: Shared<Policy?>
 
-    /// Only where a policy is followed.
+    /// Nil if no policy is followed.
     private let policyInbox: Mailbox<Policy>?
 
-    /// Takes the path and listens. Throws `BrokerError.alreadyRunning`, `SocketPathError`
-    /// or `SystemError`; a broker that runs already notices nothing.
+    /// Takes the path and listens. Throws `BrokerError.alreadyRunning`, `SocketPathError` or `SystemError`. A
+    /// broker that already runs there notices nothing.
     public init(configuration: Configuration) throws {
         let path = configuration.socketPath
         try SocketPath.check(path)
@@ -86,23 +86,23 @@ public final class Broker: Sendable {
         return try UnixSocket.listen(path: configuration.socketPath)
     }
 
-    /// Serves until `stop` or `makeWay` is called, on the calling thread alone; `hasMadeWay` says which.
-    /// Throws `SystemError` where the system fails the loop itself, `JournalError` where the journal
-    /// can't be read or kept, and what `serving` throws; never for what a peer does.
+    /// Serves on the calling thread until `stop` or `makeWay` is called; `hasMadeWay` says which. Throws
+    /// `SystemError` if the system fails the loop itself, `JournalError` if the journal can't be read or
+    /// written, and what `serving` throws. It never throws for what a peer does.
     public func run() throws {
         defer { if !hasMadeWay { removeSocket() } }
         try serve()
     }
 
-    /// The last `run` ended because of `makeWay`: the socket goes on holding connections back, for
-    /// the program that is left the `descriptors`, or for the next `run`.
+    /// Whether the last `run` ended because of `makeWay`. Then connections go on waiting at the socket, for
+    /// the program that gets the `descriptors`, or for the next `run`.
     public var hasMadeWay: Bool { kept.get().hasMadeWay }
 
     private func serve() throws {
         let poller = try configuration.poller.make()
         let before = kept.get()
         let folder = try before.folder ?? openFolder()
-        // Held for as long as it serves, and on until the next program has it.
+        // Open while this broker serves, and after that until the next program has it.
         kept.set(Kept(folder: folder))
         defer { if !hasMadeWay { kept.set(Kept()) } }
         var loop = try EventLoop(
@@ -143,8 +143,8 @@ public final class Broker: Sendable {
         }
     }
 
-    /// What the program that takes the place of this one is to be left, after `run` came back for
-    /// that. It stays this broker's own. Throws `SystemError`.
+    /// The descriptors for the next program in this process, once `run` has ended for it. They still belong
+    /// to this broker. Throws `SystemError`.
     public func descriptors() throws -> [Handover.Role: Int32] {
         var kept = kept.get()
         let policy = policy.get()
@@ -159,33 +159,33 @@ public final class Broker: Sendable {
         return all
     }
 
-    /// Whether the last word was that another broker is to take the place of this one.
+    /// Whether the last request to stop was `makeWay`.
     public var isToMakeWay: Bool { succession.isWanted }
 
     deinit {
         removeSocket()
     }
 
-    /// Ends `run`: every client is told, what waits for it is sent for up to a second,
-    /// the socket is removed. From any thread; more than once does no harm.
+    /// Ends `run`: closes every connection, after up to a second for what waits to be sent, and removes the
+    /// socket. Call it from any thread, and as often as you like.
     public func stop() {
         succession.want(false)
         wakeup.signal()
     }
 
-    /// Ends `run` as `stop` does, but for another broker to take the place of this one: the socket
-    /// stays and holds connections back, and what is kept in memory alone goes with it. That one is to
-    /// follow `policy`, or one that `follow` is called with later; without either, what this one does.
+    /// Ends `run` like `stop`, but for another broker in this process: connections go on waiting at the
+    /// socket, and state that is only in memory is handed over. The next broker follows `policy`, or one
+    /// given to `follow` later; without either, the policy of this broker.
     public func makeWay(for policy: Policy? = nil) {
         if let policy, policyInbox != nil { self.policy.set(policy) }
         succession.want(true)
         wakeup.signal()
     }
 
-    /// Follows another policy from the next turn on, in place of the one that it was made with;
-    /// without such a one it does nothing. Whoever may see less from then on is told nothing of
-    /// that any more when the broker reports it. From any thread. Throws `SystemError` where
-    /// the socket can't be opened to others, or closed; nothing has changed then.
+    /// Follows another policy from the next turn on. Does nothing if the broker was made without a policy.
+    /// When the broker reports the change, no client is sent anything any more that it may no longer see.
+    /// Call it from any thread. Throws `SystemError` if the socket can't be opened to other users, or closed;
+    /// then nothing has changed.
     public func follow(_ policy: Policy) throws {
         guard let policyInbox else { return }
         if configuration.listener == nil {
@@ -195,8 +195,8 @@ public final class Broker: Sendable {
         policyInbox.put(policy)
     }
 
-    /// The lock is still held here, so the file at the path is this broker's own, unless it was
-    /// given its socket.
+    /// The lock is still held here, so the file at the path is this broker's own. A socket that was given to
+    /// it stays.
     private func removeSocket() {
         guard configuration.listener == nil else { return }
         UnixSocket.remove(path: configuration.socketPath)

@@ -1,12 +1,12 @@
-// Memory of outboxes between turns, and of inboxes between half lines: a busy connection
-// gets back what fits it, an idle one holds none. Spare buffers lie in rows by their size.
+// Memory for outboxes between turns, and for inboxes between half lines. A busy connection gets a buffer that
+// fits, and an idle one has none. Spare buffers are in rows by their size. Owned by `Delivery`.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Spare buffer memory, of each size last in first out, so that what is reused is still cached.
+/// Spare buffers. The last one of a size is reused first, because it is still in the processor's cache.
 struct BufferPool: ~Copyable {
-    /// Bytes that are kept at most.
+    /// How many bytes are kept at most.
     static let pooledBytesMax = 16_777_216
     /// The largest buffer that is kept.
     static let blockBytesMax = 1_048_576
@@ -19,25 +19,24 @@ struct BufferPool: ~Copyable {
     }
 
     private var spares = Slab<Spare>()
-    /// The last buffer of each row. Those of row n have 2ⁿ bytes or more, but fewer than twice as many.
+    /// The last buffer of each row. Buffers in row n have at least 2ⁿ bytes, but fewer than twice as many.
     private var rows = List<Handle<Spare>>(reserving: Int32(rowCount))
-    /// Where the last buffer came to lie.
+    /// The row of the newest spare buffer.
     private var latestRow = 0
-    /// Bytes that are kept.
+    /// How many bytes are kept.
     private(set) var bytes = 0
 
     init() {
         for _ in 0..<Self.rowCount { rows.append(.none) }
     }
 
-    /// Gives an empty buffer memory, where some is spare: like what was in use last.
+    /// Gives an empty buffer memory, if any is spare. Prefers the size that was used last.
     mutating func lend(to buffer: inout ByteBuffer) {
         guard let row = rowWithSpare(from: latestRow) ?? rowWithSpare(from: 0) else { return }
         buffer = pop(row)
     }
 
-    /// Makes sure that a buffer has room for so many bytes more, without the system's help where
-    /// that can be.
+    /// Makes room for `count` more bytes in a buffer, from spare memory if possible.
     mutating func lend(_ count: Int, to buffer: inout ByteBuffer) {
         let wanted = buffer.count + count
         guard !buffer.hasRoom(for: count), wanted <= Self.blockBytesMax else { return }
@@ -50,7 +49,7 @@ struct BufferPool: ~Copyable {
         keep(other)
     }
 
-    /// Takes the memory of a buffer that has become empty.
+    /// Takes the memory of an empty buffer.
     mutating func takeBack(from buffer: inout ByteBuffer) {
         guard buffer.isEmpty, buffer.allocatedBytes > 0 else { return }
         var taken = ByteBuffer()
@@ -74,7 +73,7 @@ struct BufferPool: ~Copyable {
         rows[latestRow] = spares.insert(Spare(buffer: buffer, next: rows[latestRow]))
     }
 
-    /// That row, or one with larger buffers, if one of them has a spare.
+    /// The first row from `first` on that has a spare buffer.
     private func rowWithSpare(from first: Int) -> Int? {
         for row in first..<rows.count where rows[row] != .none { return row }
         return nil
@@ -87,7 +86,7 @@ struct BufferPool: ~Copyable {
         return spare.buffer
     }
 
-    /// The row of which each buffer has so many bytes.
+    /// The first row whose buffers all have so many bytes.
     private static func row(holding count: Int) -> Int {
         Int.bitWidth - (max(count, 64) - 1).leadingZeroBitCount
     }
@@ -96,7 +95,7 @@ struct BufferPool: ~Copyable {
 extension BufferPool {
     private static var always: Invariants { Invariants(of: "BufferPool") }
 
-    /// Each spare buffer lies once, in the row of its size.
+    /// Each spare buffer is in one row, that of its size.
     func checkInvariants() throws(BrokenInvariant) {
         var (found, size) = (0, 0)
         for row in 0..<rows.count {

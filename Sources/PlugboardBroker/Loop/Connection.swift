@@ -1,5 +1,5 @@
-// One accepted socket: its descriptor, its unfinished line and what it waits for. The
-// loop owns it and closes the descriptor; the hub only ever sees its session.
+// One accepted socket: its descriptor, its unfinished line, and what it waits for. Owned by the loop, which
+// closes the descriptor. The hub only sees its session.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,43 +8,43 @@ import PlugboardWire
 /// A client's connection, as the loop sees it.
 final class Connection {
     let descriptor: Descriptor
-    /// Lines over the limit since the last that was not.
+    /// How many lines in a row were over the limit.
     var overlongLines: Int32 = 0
     let session: SessionHandle
-    /// Where the poller's number finds it.
+    /// Its place in `ConnectionTable`.
     let slot: Int
     /// Tells this connection from an earlier one in the same slot.
     let token: UInt64
-    /// Bytes that were read but not executed: half a line, or lines that must wait.
+    /// Bytes that were read but not executed: half a line, or lines that have to wait.
     var inbox = ByteBuffer()
-    /// How much of the inbox is known to hold no line feed.
+    /// How many bytes of the inbox are known to have no line feed.
     var searchedBytes = 0
     var interest: Interest = .read
-    /// Leaving out the rest of a line that is over the limit.
+    /// The rest of a line over the limit is being skipped.
     var isDiscarding = false
-    /// Lines that have come.
+    /// How many lines have come.
     var lines: UInt64 = 0
     /// The peer will send no more.
     var inputEnded = false
-    /// The peer can't be reached any more; what it sent before still counts.
+    /// The peer can't be reached any more. What it sent before still counts.
     var outputEnded = false
-    /// The peer has hung up: the system needn't say so again.
+    /// The peer has hung up, so the system needn't report that again.
     var isHungUp = false
-    /// The system took less than was there: waiting until it takes more.
+    /// The system took only a part of a write, so the connection waits until it takes more.
     var isWaitingToWrite = false
-    /// The last byte sent was in the middle of a line.
+    /// The last sent byte was within a line.
     var isMidLine = false
-    /// Not read until the peer has read its replies, or others have had their turn.
+    /// It isn't read until the peer has read its replies, or others have had their turn.
     var isHeldBack = false
-    /// Goes on with the lines it holds in the next turn, and is not read before.
+    /// It goes on with its lines in the next turn, and isn't read before.
     var isReleased = false
-    /// Is read when others have had their turn.
+    /// It is read after others have had their turn.
     var isSlow = false
-    /// That is known, and it is not this turn's: it isn't watched for it.
+    /// It is in line to be read, but not in this turn. So it isn't watched for input.
     var isQueued = false
-    /// What it asked for last took long: so may what it asks for next.
+    /// Its last lines took long, so the next ones may, too.
     var isHeavy = false
-    /// The last read brought very much.
+    /// The last read brought very many bytes.
     var isBulky = false
 
     init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, token: UInt64) {
@@ -57,11 +57,11 @@ final class Connection {
     /// It has begun a line, and nothing stands in the way of the rest.
     var hasHalfLine: Bool { !inbox.isEmpty && !isHeldBack && !isReleased }
 
-    /// What was sent before the peer hung up is still to be read, and nothing but other connections stands in
+    /// The peer has hung up, but bytes from before are still to be read, and only other connections stand in
     /// the way.
     var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !isReleased }
 
-    /// What to wait for, given all of the above.
+    /// What the system should report about it.
     func wantedInterest(_ session: borrowing Session) -> Interest {
         if isHungUp { return .known }
         var wanted: Interest = []
@@ -70,7 +70,7 @@ final class Connection {
         return wanted
     }
 
-    /// Nothing is left that could ever be told or asked.
+    /// Nothing is left to send to it or to read from it.
     func isFinished(_ session: borrowing Session) -> Bool {
         guard session.outbox.isEmpty, !session.isHeld || outputEnded else { return false }
         if !session.isOpen || outputEnded { return !session.isOpen || inputEnded }

@@ -1,4 +1,4 @@
-// All connections, found by the number that the poller hands back. Owns them.
+// All connections, found by the number that the poller returns. Owns them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -22,7 +22,7 @@ struct ConnectionTable: ~Copyable {
         lastClient += 1
         let slot = free.popLast() ?? appendSlot()
         let session = sessions.insert(Session(client: lastClient, slot: slot, peer: peer, since: since))
-        // The low half finds the slot, the high half tells a late event for whoever had it before.
+        // The low half is the slot. The high half tells a late event for an earlier connection in that slot.
         let token = UInt64(slot) | lastClient << 32
         let connection = Connection(descriptor: descriptor, session: session, slot: slot, token: token)
         slots[slot] = connection
@@ -30,7 +30,7 @@ struct ConnectionTable: ~Copyable {
         return connection
     }
 
-    /// The connection that a token was made for, while it lives.
+    /// The connection of a token, if it still exists.
     @inline(__always)
     func find(token: UInt64) -> Connection? {
         guard let connection = find(slot: Int(token & 0xFFFF_FFFF)) else { return nil }
@@ -42,14 +42,14 @@ struct ConnectionTable: ~Copyable {
         slot < slots.count ? slots[slot] : nil
     }
 
-    /// Ends a connection; its descriptor is closed with the last that holds it.
+    /// Removes a connection. Its descriptor is closed with the last reference to it.
     mutating func remove(_ connection: Connection) {
         slots[connection.slot] = nil
         free.append(connection.slot)
         count -= 1
     }
 
-    /// Every connection there is now.
+    /// All connections.
     func all() -> [Connection] {
         slots.compactMap { $0 }
     }
@@ -63,7 +63,7 @@ struct ConnectionTable: ~Copyable {
 extension ConnectionTable {
     private static var always: Invariants { Invariants(of: "ConnectionTable") }
 
-    /// Each connection's session is the one that the hub knows, and no other is.
+    /// Each connection has one session of the hub, and the other way round.
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         var found = 0
         for slot in slots.indices {

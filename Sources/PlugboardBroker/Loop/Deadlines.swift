@@ -1,42 +1,41 @@
-// Moments at which the hub has something to do by itself: a binary heap, the earliest
-// first, those of one moment in the order they were added; and the clock that they go by. Owned
-// by the hub. What falls due names what it is about by numbers that are looked up, as that may
-// be long gone.
+// When the hub has something to do by itself: a binary heap with the earliest deadline first, and those of
+// one moment in the order in which they were added; and their clock. Owned by the hub. A deadline names its
+// subject by a number or a handle, because some subjects may be gone when it falls due.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// What is to be done when its time has come.
+/// What happens at a deadline.
 enum Deadline: BitwiseCopyable, Equatable {
-    /// A key's time is up: of the bond at that place, if it is still that of this revision.
+    /// A value has expired: the one with the bond at this place, if that is still of this revision.
     case expiry(bond: Int, revision: UInt64)
-    /// Keys of connections that have ended are still to be deleted.
+    /// Keys of ended connections are still to be deleted.
     case ended
     /// A call has waited long enough for its answer.
     case call(UInt64)
-    /// The subscription may be told of a key again. It is there: with its rhythm the deadline goes.
+    /// The subscription may be told of a key again. It exists: its deadline ends with its window.
     case window(SubscriptionHandle)
-    /// The tracer has rested enough. It is there: with it the deadline goes.
+    /// The tracer has rested long enough. It exists: its deadline ends with it.
     case trace(SubscriptionHandle)
-    /// What the broker tells of itself is looked at anew.
+    /// The values that the broker publishes about itself are brought up to date.
     case ownState
-    /// The plugin with this number may have been wanted by nobody for a while.
+    /// The plugin with this number may have been idle for long enough.
     case idle(plugin: Int)
-    /// The gate of this key has waited long enough. It is there: whoever opens it cancels this.
+    /// The gate of this key has waited long enough. It exists: opening it cancels the deadline.
     case gate(ObservableHandle)
 }
 
-/// Names a deadline, for it to be cancelled. Never taken for a later one.
+/// Names a deadline, so that it can be cancelled. Never mistaken for a later one.
 struct DeadlineTicket: BitwiseCopyable, Equatable {
     fileprivate let slot: Int32
     fileprivate let order: UInt64
 }
 
-/// All that is to be done later. Times are nanoseconds of the monotonic clock.
+/// All deadlines. Times are nanoseconds of the monotonic clock.
 struct Deadlines: ~Copyable {
-    /// How many fall due in one turn: with more, clients are served in between.
+    /// How many deadlines are handled in one turn. After so many, clients are served first.
     static let firedPerTurnMax = 512
-    /// Memory for so many is kept when none is left.
+    /// When no deadline is left, memory for more than this is given back.
     private static let keptSlotsMax = 4_096
 
     private struct Entry: BitwiseCopyable {
@@ -51,7 +50,7 @@ struct Deadlines: ~Copyable {
 
     private struct Slot: BitwiseCopyable {
         var deadline: Deadline
-        /// Where its entry stands in the heap; negative while the slot is free.
+        /// The place of its entry in the heap; negative if the slot is free.
         var place: Int32
     }
 
@@ -60,14 +59,14 @@ struct Deadlines: ~Copyable {
     private var slots = List<Slot>()
     private var free = List<Int32>()
     private var lastOrder: UInt64 = 0
-    /// The time by which things fell due last.
+    /// The time at which deadlines were handled last.
     private(set) var lastMoment: UInt64 = 0
 
     init(clock: TimeSource = .system) {
         self.clock = clock
     }
 
-    /// The time now, in monotonic nanoseconds; never before what fell due last.
+    /// The time in monotonic nanoseconds; never before `lastMoment`.
     var now: UInt64 { max(clock.nanoseconds(), lastMoment) }
 
     /// The time of day, in milliseconds since 1970. It may be set back.
@@ -75,10 +74,10 @@ struct Deadlines: ~Copyable {
 
     var count: Int { heap.count }
 
-    /// When the earliest falls due; nil where there is none.
+    /// The time of the earliest deadline; nil if there is none.
     @inline(__always) var next: UInt64? { heap.first?.at }
 
-    /// Adds a deadline. One that is not cancelled falls due once.
+    /// Adds a deadline. It falls due once, unless it is cancelled.
     @discardableResult
     mutating func add(at time: UInt64, _ deadline: Deadline) -> DeadlineTicket {
         lastOrder += 1
@@ -89,7 +88,7 @@ struct Deadlines: ~Copyable {
         return DeadlineTicket(slot: slot, order: lastOrder)
     }
 
-    /// Takes a deadline back; one that fell due or was cancelled before is none.
+    /// Cancels a deadline, unless it has fallen due or was cancelled already.
     mutating func cancel(_ ticket: DeadlineTicket) {
         let slot = Int(ticket.slot)
         guard slot < slots.count else { return }
@@ -98,7 +97,7 @@ struct Deadlines: ~Copyable {
         remove(at: place)
     }
 
-    /// When a deadline falls due; nil for one that did, or was cancelled.
+    /// The time of a deadline; nil if it has fallen due or was cancelled.
     func time(of ticket: DeadlineTicket) -> UInt64? {
         let slot = Int(ticket.slot)
         guard slot < slots.count else { return nil }
@@ -107,7 +106,7 @@ struct Deadlines: ~Copyable {
         return heap[place].at
     }
 
-    /// Things fall due by `now`.
+    /// Begins to handle the deadlines up to `now`.
     mutating func begin(at now: UInt64) { lastMoment = max(lastMoment, now) }
 
     /// Takes out the earliest deadline if its time has come.
@@ -118,22 +117,22 @@ struct Deadlines: ~Copyable {
         return deadline
     }
 
-    /// The milliseconds until a moment, begun ones as whole; 0 when it has come.
+    /// The milliseconds until a moment, rounded up; 0 if it has come.
     static func milliseconds(from start: UInt64, to end: UInt64) -> UInt64 {
         guard end > start else { return 0 }
         let (whole, rest) = (end - start).quotientAndRemainder(dividingBy: 1_000_000)
         return whole + (rest > 0 ? 1 : 0)
     }
 
-    /// The moment `milliseconds` after `start`; one that no clock reaches is the last there is.
+    /// The moment `milliseconds` after `start`; `.max` if that is too large.
     static func time(milliseconds: UInt64, after start: UInt64) -> UInt64 {
         let (nanoseconds, isTooLong) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
         let (time, isTooLate) = start.addingReportingOverflow(nanoseconds)
         return isTooLong || isTooLate ? .max : time
     }
 
-    /// How long to wait for a moment, in whole milliseconds: never too short, or the wait
-    /// would end before it and be begun again and again.
+    /// How long to wait for a moment, in milliseconds, rounded up. If the wait were too short, the loop would
+    /// wait again and again.
     static func milliseconds(from now: UInt64, until time: UInt64) -> Int32 {
         Int32(clamping: milliseconds(from: now, to: time))
     }
@@ -202,15 +201,15 @@ struct Deadlines: ~Copyable {
 extension Deadlines {
     private static var always: Invariants { Invariants(of: "Deadlines") }
 
-    /// What is to be done at a ticket's time; nil where that is over.
+    /// The deadline of a ticket; nil if it is over.
     func deadline(of ticket: DeadlineTicket) -> Deadline? {
         time(of: ticket) == nil ? nil : slots[Int(ticket.slot)].deadline
     }
 
-    /// All that is still to be done.
+    /// All deadlines.
     var all: [Deadline] { heap.all.map { slots[Int($0.slot)].deadline } }
 
-    /// The earliest comes first, and each entry knows its slot.
+    /// The earliest deadline is first, and slots and entries agree.
     func checkInvariants() throws(BrokenInvariant) {
         for place in 0..<heap.count {
             let entry = heap[place]

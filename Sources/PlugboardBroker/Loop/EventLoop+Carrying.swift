@@ -1,6 +1,6 @@
-// A broker without a journal whose place another takes: its state and the writes that it
-// remembers go with the process, in files without names, so that who comes back is told what it
-// missed and nothing twice.
+// Hands the state of a broker without a journal to the next one in this process: its values and its
+// remembered writes, in files without names. So a client that comes back learns what it missed, and gets
+// nothing twice.
 
 import PlugboardMemory
 import PlugboardJournal
@@ -8,10 +8,10 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// Writes the state to files. Nothing may change it any more. Throws `SystemError`.
+    /// Writes the state to files. Nothing may change it afterwards. Throws `SystemError`.
     func carry() throws -> CarriedState {
         let values = CarriedValues(time)
-        // Newer values are written along with the writes that are remembered.
+        // Newer values go with the remembered writes.
         let since = hub.keyspace.history.completeSince
         var count = 0
         values.forEach(in: hub.keyspace, upTo: since, hub.deadlines) { _ in count += 1 }
@@ -26,7 +26,7 @@ extension EventLoop {
         )
     }
 
-    /// Goes on with the state that the broker before had. Throws `JournalError`, `SystemError`.
+    /// Continues with the state of the broker before. Throws `JournalError` or `SystemError`.
     mutating func goOn(with state: CarriedState) throws {
         hub.keyspace.beginRestoring()
         var authors = RestoredAuthors()

@@ -1,21 +1,23 @@
-// From readable descriptors to executed lines. A whole line is executed where it was
-// read; only half a line is copied, to its connection's inbox.
+// From readable descriptors to executed lines. A whole line is executed where it was read. Only half a line
+// is copied, to its connection's inbox.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// Half lines that are read on in a turn, and the bytes of them: about a millisecond each.
+    /// How many half lines are read on in a turn. These, and the bytes of a turn, take about a millisecond
+    /// each.
     private static var slowReadsPerTurn: Int { 192 }
 
-    /// A read of more than this is much.
+    /// A read of more than this is bulky.
     private static var bulkyBytes: Int { 16_384 }
 
-    /// Unread replies past which a client's requests wait: it is answered as fast as it reads.
+    /// After so many bytes of unread replies, a client's requests wait. So it is answered as fast as it
+    /// reads.
     static var unreadRepliesMax: Int { 1_048_576 }
 
-    /// Reads once and executes what is complete.
+    /// Reads once, and executes whole lines.
     mutating func receive(_ connection: Connection, upTo bytes: Int = readBytes) {
         if connection.inputEnded || connection.isHeldBack || connection.isReleased {
             return
@@ -28,8 +30,8 @@ extension EventLoop {
         }
     }
 
-    /// A connection that has half a line can be read. Where more can be than fit a turn, it isn't watched for
-    /// that until its turn has come: the system would list it in each turn.
+    /// Puts a connection in the line of slow ones. If there are more than a turn can read, it isn't watched
+    /// until its turn has come, because the system would list it in each turn.
     mutating func noteSlow(_ connection: Connection) throws {
         if connection.isSlow { return }
         connection.isSlow = true
@@ -39,8 +41,8 @@ extension EventLoop {
         try watch(connection)
     }
 
-    /// Reads on where there is half a line, as much as fits the turn, or of `one` client at least. Those that
-    /// are left come first in the next.
+    /// Reads on from slow connections, as much as fits into the turn, but from `one` at least. The others
+    /// come first in the next turn.
     mutating func goOnWithSlow(one: Bool) {
         if slow.isEmpty { return }
         let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
@@ -83,10 +85,10 @@ extension EventLoop {
         if connection.inbox.count > before { executeInbox(connection) }
     }
 
-    /// Executes what is complete in the inbox and keeps the rest there.
+    /// Executes the whole lines in the inbox, and keeps the rest there.
     mutating func executeInbox(_ connection: Connection) {
         let searched = connection.searchedBytes
-        // Taken out meanwhile: who is dismissed for a line has its inbox freed at once.
+        // The inbox is taken out, because dismissing a client for a line frees its inbox at once.
         var inbox = ByteBuffer()
         swap(&inbox, &connection.inbox)
         var bytes = inbox.mutableBytes
@@ -96,8 +98,8 @@ extension EventLoop {
         noteHalfLine(connection)
     }
 
-    /// Returns how many bytes were read; 0 where there is nothing to look at. The inbox may be what is
-    /// read into, so that nothing here changes it: `isAtEnd` says that no more will come.
+    /// Returns how many bytes were read; 0 if there is nothing to do. Doesn't touch the inbox, which may be
+    /// `target`. `isAtEnd` says that no more bytes will come.
     private mutating func read(
         _ connection: Connection,
         into target: inout MutableSpan<UInt8>,
@@ -115,8 +117,8 @@ extension EventLoop {
         }
     }
 
-    /// Executes lines, while the client reads its replies and others needn't wait for too
-    /// long. Returns how many bytes are done with.
+    /// Executes lines while the client reads its replies, and others needn't wait too long. Returns how many
+    /// bytes are done.
     private mutating func executeLines(
         of connection: Connection,
         in bytes: inout MutableSpan<UInt8>,
@@ -126,7 +128,7 @@ extension EventLoop {
         let before = hub.effort
         defer { connection.isHeavy = hub.effort &- before > effortMax / 4 }
         var (start, search) = (0, searchFrom)
-        // Lines that only wait in the hub's group change nothing of that.
+        // Lines that only wait in the hub's group of publishes don't change this.
         let mayWait = mayGoOn(session)
         while let feed = LineFramer.lineFeed(in: bytes.span, from: search) {
             let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
@@ -151,15 +153,14 @@ extension EventLoop {
         !hub.hasDoneEnough && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
     }
 
-    /// Whether a client has to read before more of its lines are executed, or others come
-    /// first.
+    /// Whether a client has to read its replies before more of its lines are executed, or others come first.
     @inline(__always)
     private func mustWait(_ session: SessionHandle) -> Bool {
         hub.sessions[session].outbox.count > Self.unreadRepliesMax || hub.sessions[session].isHeld
             || hub.sessions[session].isBusy || hub.hasDoneEnough
     }
 
-    /// Executes a line, or has it wait for those that follow. Returns whether it only waits.
+    /// Executes a line, or lets it wait for those that follow. Returns whether it only waits.
     @inline(__always)
     private mutating func finishLine(
         _ line: Range<Int>,
@@ -179,7 +180,7 @@ extension EventLoop {
         return hub.take(line, of: &bytes, number: connection.lines, from: connection.session)
     }
 
-    /// Keeps half a line, or lines that must wait, until there is more to do with them.
+    /// Keeps half a line, or lines that have to wait.
     private mutating func keep(_ rest: Span<UInt8>, for connection: Connection) {
         if rest.isEmpty || connection.isDiscarding { return }
         hub.delivery.lend(rest.count, to: &connection.inbox)
@@ -187,14 +188,14 @@ extension EventLoop {
         noteHalfLine(connection)
     }
 
-    /// Leaves out a line that has grown past the limit; else remembers what was searched.
+    /// Skips a line that has grown over the limit, or else remembers how far the inbox was searched.
     private mutating func noteHalfLine(_ connection: Connection) {
         let count = connection.inbox.count
         if connection.isHeldBack {
             connection.searchedBytes = 0
             return
         }
-        // One byte more may be the carriage return before the line feed.
+        // One more byte may be the carriage return before the line feed.
         if count > Limits.lineBytesMax + 1, !connection.isDiscarding {
             connection.isDiscarding = true
             connection.lines &+= 1
@@ -219,7 +220,8 @@ extension EventLoop {
         }
     }
 
-    /// Goes on with clients that have read their replies, as much as fits the turn, or with `one` at least.
+    /// Goes on with the lines of clients that have read their replies, as much as fits into the turn, but
+    /// with `one` client at least.
     mutating func goOnWithReleased(one: Bool) {
         var count = 0
         while count < released.count, hub.delivery.hasRoomInLog, !hub.hasDoneEnough || one && count == 0 {
@@ -233,7 +235,7 @@ extension EventLoop {
         released.removeFirst(count)
     }
 
-    /// No more will come. Half a line is not executed.
+    /// No more bytes will come. Half a line isn't executed.
     private mutating func endInput(_ connection: Connection) {
         connection.inputEnded = true
         if connection.isHeldBack { return }
@@ -241,14 +243,14 @@ extension EventLoop {
         hub.notePartial(0, of: connection.session)
     }
 
-    /// The system has told that it hung up, and would tell it in each turn until its end has come.
+    /// The peer has hung up. Without this, the system would report it in each turn until the end is read.
     mutating func noteHungUp(_ connection: Connection) throws {
         noteGone(connection)
         connection.isHungUp = true
         try watch(connection)
     }
 
-    /// Nobody reads any more: what waits is dropped, what was sent before is still read.
+    /// The peer doesn't read any more. Waiting output is dropped, but its earlier input is still read.
     mutating func noteGone(_ connection: Connection) {
         connection.outputEnded = true
     }

@@ -1,18 +1,18 @@
-// What always holds between two turns of the loop: whoever has something to be sent is sent
-// it, now or when something happens that the loop waits for. Looked at after each turn where
-// the sockets are simulated, and in debug builds now and then.
+// What always holds between two turns of the loop: what waits to be sent will be sent, now or after something
+// that the loop waits for. Checked after each turn if the sockets are simulated, and now and then in debug
+// builds.
 
 import PlugboardMemory
 
 extension EventLoop {
-    /// At the end of a turn. Throws what doesn't hold, where each turn is looked at.
+    /// Call at the end of a turn. If each turn is checked, throws the first thing that doesn't hold.
     @inline(__always)
     mutating func checkTurn() throws {
         if Network.isCheckedEachTurn { try checkInvariants() }
         checkNowAndThen()
     }
 
-    /// Looks at the whole state. Throws the first thing that doesn't hold.
+    /// Checks the whole state. Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) {
         try hub.checkInvariants()
         try connections.checkInvariants(hub.sessions)
@@ -52,8 +52,8 @@ extension EventLoop {
         }
     }
 
-    /// Somebody who is behind is told more: in the next turn, when there is room, or when the journal
-    /// was read.
+    /// Whether a client that is behind will be sent more: in the next turn, when there is room, or when the
+    /// journal was read.
     private func willGoOn(_ connection: Connection, _ goOn: Set<UInt64>) -> Bool {
         let session = connection.session
         guard hub.sessions[session].isOpen, hub.sessions[session].isBehind else { return true }

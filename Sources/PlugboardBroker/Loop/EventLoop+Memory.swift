@@ -1,23 +1,23 @@
-// Memory that is free goes back to the system, half a second after something large has ended.
+// Gives free memory back to the system, half a second after something large has ended.
 
 import PlugboardPosix
 
 extension EventLoop {
     private static var tidyNanoseconds: UInt64 { 500_000_000 }
 
-    /// From now on. The process is to be the broker's own.
+    /// Switches this on. The process must be the broker's own.
     mutating func beginTidying() {
         HeapMemory.returnLarge()
         isTidying = true
     }
 
-    /// Something has ended, or very many keys, that may have had much memory.
+    /// Something has ended that may have had much memory.
     mutating func noteFreed() {
         if isTidying, tidyTime == nil { tidyTime = time.nanoseconds() &+ Self.tidyNanoseconds }
     }
 
-    /// Gives memory back, if it is time for that: tables some at a time, then another thread the rest, as it
-    /// takes long.
+    /// Gives memory back if it is time: a piece of the tables in each turn, and at last the heap's in another
+    /// thread, because that takes long.
     mutating func tidy() {
         noteFewerKeys()
         guard let due = tidyTime, time.nanoseconds() >= due else { return }
@@ -27,7 +27,7 @@ extension EventLoop {
         try? Background.start { HeapMemory.giveBack() }
     }
 
-    /// Returns whether tables have nothing more to give back.
+    /// Returns whether the tables have nothing more to give back.
     private mutating func shrink() -> Bool {
         let isDone = hub.keyspace.shrink(visits: Self.visitsPerPiece)
         return hub.matching.shrink(visits: Self.visitsPerPiece, &hub.keyspace) && isDone
@@ -41,10 +41,10 @@ extension EventLoop {
         noteFreed()
     }
 
-    /// So many places are looked at in a turn when tables give memory back, and so long the bus has for itself
-    /// between two such turns.
+    /// How many places of the tables are looked at in such a turn, and how long the bus has for itself until
+    /// the next one.
     private static var visitsPerPiece: Int { 16_384 }
     private static var pieceNanoseconds: UInt64 { 1_000_000 }
-    /// So many keys are very many.
+    /// If so many keys fewer are there, memory is given back.
     private static var fewerKeys: Int { 65_536 }
 }

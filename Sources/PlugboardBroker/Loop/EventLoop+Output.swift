@@ -1,37 +1,38 @@
-// Output: each connection that has something gets one write, and then is judged: it waits for room,
-// goes on reading, or is closed. The loop's turn says when.
+// Output: each connection that has something to send gets one write. Then it waits for room, goes on reading,
+// or is closed. The turn of the loop says when.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// Runs of the log up to which a session is sent them in place; more, smaller ones are
-    /// cheaper copied together.
+    /// Up to so many runs of the log are sent from their place. More runs are smaller, and cheaper to copy
+    /// together.
     private static var gatheredRunsMax: Int32 { 16 }
 
-    /// How often in a turn one connection is given more of what it is owed.
+    /// How often in a turn one connection gets more of what it is owed.
     private static var settlingRoundsMax: Int { 4 }
 
-    /// So many connections are closed in a turn: a millisecond or two.
+    /// How many connections are closed in a turn. This takes a millisecond or two.
     static var closedPerTurn: Int { 128 }
-    /// To close one from which more may have come, up to a socket's buffer, takes as long as so many.
+    /// A connection that may have unread input, up to a socket's buffer, takes as long to close as so many
+    /// others.
     private static var closedPerUnread: Int { 4 }
 
-    /// So many connections that are only told something are served in a turn: a few milliseconds, for which
+    /// How many connections that only observe are served in a turn. This takes a few milliseconds, for which
     /// others wait.
     static var servedPerTurn: Int { 512 }
 
-    /// To keep so many bytes of a session's share of the log takes as long as to serve one connection more.
+    /// Keeping so many bytes of a session's share of the log takes as long as serving one more connection.
     private static var keptBytesPerServed: Int { 512 }
-    /// To send so many does.
+    /// So does sending so many.
     private static var sentBytesPerServed: Int { 4_096 }
 
-    /// Serves each connection that was heard, then those that have something to be sent; the rest of these in
-    /// the next turn, if they are very many.
+    /// Serves each connection that was heard, then the others that have something to be sent. If these are
+    /// very many, the rest waits for the next turn.
     mutating func writeOut(heardOnly: Bool = false) throws {
         var (heard, dirty) = (0, 0)
-        // Also where the journal fails in between: of those who were served some are gone by then.
+        // Also if the journal fails meanwhile, because some of the served connections are gone then.
         defer { hub.delivery.forgetServed(heard: heard, dirty: dirty) }
         while true {
             let session: SessionHandle
@@ -52,13 +53,14 @@ extension EventLoop {
         }
     }
 
-    /// Who may see less from now on has been sent what it may still see. A trace says when observers were sent
-    /// an event, and names about twice as many of them as a turn serves: while anybody traces, it serves these.
+    /// Before the rights of a client shrink, it is sent what it may still see, so everybody is served. A
+    /// trace says when observers were sent an event, and names about twice as many of them as a turn serves.
+    /// So while anybody traces, the turn serves twice as many.
     var mayServeMore: Bool {
         servedCount / (hub.insight.hasTraces ? 2 : 1) < servedMax || isStopping || isPolicyWaiting
     }
 
-    /// Closes the connections that are finished. Who is given up is told so before that.
+    /// Closes the finished connections. Dismissed clients have to get their last line before that.
     mutating func closeFinished() throws {
         guard hub.delivery.dismissed.isEmpty else { return }
         var count = 0
@@ -82,8 +84,7 @@ extension EventLoop {
         }
     }
 
-    /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of
-    /// them.
+    /// Closes clients that are owed too much, or whose users are. Closing one may add others to the list.
     mutating func dismissSlow() {
         var index = 0
         while index < hub.delivery.dismissed.count {
@@ -96,8 +97,8 @@ extension EventLoop {
         hub.delivery.forgetDismissed()
     }
 
-    /// Sends what is there and, while the peer takes all of it, what it is owed; for so long
-    /// and no longer, since others wait.
+    /// Sends what is there and, while the peer takes all of it, more of what it is owed. Both have a limit,
+    /// because others wait.
     private mutating func serve(_ connection: Connection) {
         let session = connection.session
         flush(connection)
@@ -118,8 +119,8 @@ extension EventLoop {
         }
     }
 
-    /// Goes on with clients that are owed more than one turn gave them. First come those that had nothing of
-    /// the last one.
+    /// Goes on with clients that are owed more than one turn could give. Those that got nothing in the last
+    /// turn come first.
     mutating func goOnWithUnsettled() {
         settlingEnd = hub.effort &+ effortMax / 2
         for place in passedOver.indices { touch(passedOver[place]) }
@@ -134,7 +135,7 @@ extension EventLoop {
         hub.delivery.touch(connection.session, &hub.sessions)
     }
 
-    /// Goes on with clients that have gone and had very many subscriptions.
+    /// Goes on with clients that have left and had very many subscriptions.
     mutating func goOnWithLeaving() {
         leavingEnd = hub.effort &+ effortMax / 2
         var place = 0
@@ -153,8 +154,8 @@ extension EventLoop {
         if !leaving.all.contains(token) { leaving.append(token) }
     }
 
-    /// Queues the last line of a connection and takes it out of the bus. What waited
-    /// unread is dropped up to the next whole line, unless it is worth keeping.
+    /// Queues the last line of a connection, and ends its session. Unless `keepingUnread`, drops all unread
+    /// lines except the rest of a line that was sent in part.
     mutating func dismiss(_ connection: Connection, _ farewell: Farewell, keepingUnread: Bool) {
         let session = connection.session
         hub.sessions[session].farewell = farewell
@@ -171,7 +172,7 @@ extension EventLoop {
         if connection.isMidLine, hub.sessions[session].outbox.heldCount > 0 {
             rest.append(hub.sessions[session].outbox.heldLineRest)
         } else if connection.isMidLine {
-            // Half a line was sent, so its other half lies first among the session's own bytes.
+            // Half a line was sent, so the other half comes first among the session's own bytes.
             let end =
                 LineFramer.lineFeed(in: hub.sessions[session].outbox.own.bytes, from: 0).map { $0 + 1 } ?? 0
             rest.append(hub.sessions[session].outbox.own.bytes[..<end])
@@ -180,7 +181,7 @@ extension EventLoop {
         hub.sessions[session].outbox.own = rest
     }
 
-    /// Writes once. Whatever is left afterwards is the session's own: the log ends with the turn.
+    /// Writes once. What is left becomes the session's own, because the log ends with the turn.
     private mutating func flush(_ connection: Connection) {
         let session = connection.session
         if connection.outputEnded { drop(session) }
@@ -228,7 +229,7 @@ extension EventLoop {
         }
     }
 
-    /// One system call: straight from the log where the session's share is one run, or few.
+    /// Makes one system call, straight from the log if the session's share is one run or a few.
     private mutating func writeOnce(_ connection: Connection) -> Transfer {
         let session = connection.session
         if hub.sessions[session].outbox.runs > Self.gatheredRunsMax {
@@ -266,7 +267,7 @@ extension EventLoop {
         return transfer
     }
 
-    /// Takes what was sent out of the outbox, and notes whether it ended within a line.
+    /// Removes what was sent from the outbox, and notes whether it ended within a line.
     private mutating func noteSent(_ count: Int, _ connection: Connection) {
         let session = connection.session
         if hub.sessions[session].outbox.heldCount > 0 {
@@ -283,7 +284,7 @@ extension EventLoop {
         hub.sessions[session].outbox.own.removeAll()
         let sentShared = count - ownCount
         let isAll = sentShared == hub.sessions[session].outbox.sharedBytes
-        // Lines are whole in the log, so only a part of it can end within one.
+        // The log has only whole lines, so the end of all of it is the end of a line.
         connection.isMidLine = !isAll && !endsLine(sentShared, session)
         if isAll {
             hub.sessions[session].outbox.dropShared()
@@ -292,7 +293,7 @@ extension EventLoop {
         }
     }
 
-    /// Whether the first `count` bytes of a session's share end with a line; none do.
+    /// Whether the first `count` bytes of a session's share end with a line. No bytes do.
     private func endsLine(_ count: Int, _ session: SessionHandle) -> Bool {
         if count == 0 { return true }
         var left = count
@@ -305,7 +306,7 @@ extension EventLoop {
         return true
     }
 
-    /// Decides what becomes of a connection after its turn.
+    /// Decides what happens to a connection after it was served.
     private mutating func judge(_ connection: Connection) throws {
         if connection.isHeldBack, !hub.sessions[connection.session].isHeld,
             !hub.sessions[connection.session].isBusy,
@@ -324,7 +325,7 @@ extension EventLoop {
         }
     }
 
-    /// Has the system tell what a connection waits for, and nothing else.
+    /// Tells the system what to report about a connection.
     func watch(_ connection: Connection) throws {
         let wanted = connection.wantedInterest(hub.sessions[connection.session])
         guard wanted != connection.interest else { return }

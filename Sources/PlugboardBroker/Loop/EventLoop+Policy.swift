@@ -1,18 +1,17 @@
-// The loop's side of the policy: who connects is asked of the kernel, and a policy that was
-// loaded anew is followed between two turns, so that no event is told half by one and half
-// by the other.
+// The loop's side of the policy. It asks the kernel who connects. A new policy begins between two turns, so
+// that no event is told half by one policy and half by the other.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// The groups of who connects, where a policy may ask for them.
+    /// The groups of a connecting process, if there is a policy, which may name groups.
     func groups(of descriptor: borrowing Descriptor) -> [UInt32] {
         hub.access.followsPolicy ? network.groups(of: descriptor) : []
     }
 
-    /// Follows the policy that was left for it. When that is reported, nobody is told any more
-    /// what the new policy doesn't let it see.
+    /// Follows the new policy from the inbox. When this is reported, nobody is sent anything any more that
+    /// the new policy hides.
     mutating func takePolicy(from inbox: Mailbox<Policy>) {
         guard let policy = inbox.take() else { return }
         for (session, farewell) in hub.replacePolicy(policy) {

@@ -1,6 +1,6 @@
-// The one loop: wait, read what came, let the hub work, write once to each connection
-// that has something. Reading comes before writing in a turn, so that a reply queued
-// now leaves now. Owns the connections; used by one thread.
+// The one loop: wait, read what came, let the hub work, and write once to each connection that has something.
+// Reading comes before writing in a turn, so that a reply queued now leaves now. Owns the connections; used
+// by one thread.
 
 import PlugboardMemory
 import PlugboardJournal
@@ -14,90 +14,90 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var journalToken: UInt64 { UInt64.max - 2 }
     private static var policyToken: UInt64 { UInt64.max - 3 }
     private static var acceptsPerTurn: Int { 16 }
-    /// So many connections are read in a turn: a few milliseconds, for which others wait.
+    /// How many connections are read in a turn. This takes a few milliseconds, for which others wait.
     private static var readsPerTurn: Int { 256 }
-    /// And so many bytes.
+    /// How many bytes are read in a turn.
     static var readBytesPerTurn: UInt64 { 1_048_576 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
-    /// Once so many were read, each of the others is still heard a little: who has more to say then waits in line,
-    /// and who hasn't is answered.
+    /// After so many bytes, each of the other connections is still read a little. A client that sends little
+    /// is answered, and one that has more to say waits in line.
     private static var fewBytes: Int { 2_048 }
-    /// What is done in a turn before clients' lines wait for the next, in observers told: a few milliseconds,
-    /// for which others wait.
+    /// The work of a turn, in observers told, before clients' lines wait for the next turn. This takes a few
+    /// milliseconds, for which others wait.
     static var effortPerTurn: UInt64 { 32_768 }
-    /// While one client alone asks for anything a turn does more, as that costs less for each line.
+    /// While one client is alone, a turn does so many times as much, because that costs less for each line.
     private static var effortOfOne: UInt64 { 4 }
-    /// One client is alone when no other was heard for so many turns.
+    /// A client is alone if no other was heard for so many turns.
     private static var turnsOfOne: Int { 16 }
-    /// How long clients get to read what waits for them when the broker stops.
+    /// How long clients have to read their last lines when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
     let poller: any Poller
-    /// What the connections are made of, and where the time is taken from.
+    /// The sockets of the connections, and the clock.
     let network: Network
     let time: TimeSource
     private let listener: Int32
     private let wakeup: Wakeup
     var hub: Hub
     var connections = ConnectionTable()
-    /// What is ready, and how much of that was handled.
+    /// What is ready, and how much of it was handled.
     private var ready = List<Readiness>(reserving: 64)
     private var handledCount = 0
-    /// Where reads go while a connection has no half line of its own.
+    /// The buffer for reads, while a connection has no half line.
     private var input = ByteBuffer()
-    /// Room for noting what one write gathers.
+    /// Room for a list of the pieces of one write.
     private var gathering = GatheringRoom()
     /// Connections that may go on with lines they hold.
     var released = List<UInt64>(reserving: 64)
-    /// Connections that have half a line and can be read: whoever sends whole lines comes before them.
+    /// Connections that have half a line and can be read. Clients that send whole lines come before them.
     var slow = List<UInt64>(reserving: 64)
     /// Connections that are owed something and take more.
     var unsettled = List<UInt64>(reserving: 64)
     /// Those of them for which this turn had no time.
     var passedOver = List<UInt64>(reserving: 64)
-    /// Connections whose clients have gone, and that are not done with yet: they had very many subscriptions.
+    /// Connections whose clients have left but aren't done yet, because they had very many subscriptions.
     var leaving = List<UInt64>()
-    /// The hub's effort at which enough was done in this turn for clients that leave.
+    /// When `hub.effort` reaches this, leaving clients have had enough of this turn.
     var leavingEnd: UInt64 = 0
-    /// The hub's effort at which enough was told in this turn of what is owed.
+    /// When `hub.effort` reaches this, owed events have had enough of this turn.
     var settlingEnd: UInt64 = 0
-    /// In this turn lines that were held back come before those of who is slow.
+    /// In this turn, lines that were held back come before slow connections.
     private var areReleasedFirst = false
-    /// Turns since more than one client was heard in one.
+    /// How many turns ago more than one client was heard in a turn.
     private var turnsSinceOthers = turnsOfOne
-    /// Connections that were served in this turn, of those that were only told something.
+    /// How many connections that only observe were served in this turn.
     var servedCount = 0
-    /// The same as the constant but in tests.
+    /// Only tests change it.
     var servedMax = servedPerTurn
-    /// Connections that were closed in this turn.
+    /// How many connections were closed in this turn.
     var closedCount = 0
-    /// Connections with which the turn may be done for good.
+    /// Connections that may have to be closed.
     var finished = List<UInt64>(reserving: 64)
-    /// The same as the constant but in tests.
+    /// Only tests change it.
     var effortMax = effortPerTurn
     private(set) var isStopping = false
-    /// Whether another broker takes the place of this one when it has ended.
+    /// Whether another broker in this process takes over when this one has ended.
     private let succession: Succession
-    /// Where the journal's work beside the loop reports, and when it is looked after next.
+    /// Signals from the journal's other threads. `nextJournalTick` is when the journal is looked after next.
     private var journalWakeup: Wakeup?
     var nextJournalTick: UInt64 = 0
-    /// Where policies come from, if one is followed.
+    /// Where new policies come from, if one is followed.
     private var policyInbox: Mailbox<Policy>?
     private(set) var isPolicyWaiting = false
     /// When memory is given back to the system, if much was freed.
     var tidyTime: UInt64?
-    /// Whether it ever is.
+    /// Whether memory is given back at all.
     var isTidying = false
-    /// The most keys there were since memory was given back.
+    /// The most keys since memory was given back.
     var keysMost = 0
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
-    /// When a debug build looks at its state.
+    /// When a debug build checks its state.
     var turnCheck = TurnCheck()
-    /// Says what happens to the journal and the policy.
+    /// Reports what happens to the journal and the policy.
     let report: @Sendable (String) -> Void
-    /// No descriptor was free: when the listener, which rests, is tried again.
+    /// When the listener is tried again, because no descriptor was free.
     private var listenerRestsUntil: UInt64?
 
     init(
@@ -121,20 +121,20 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try poller.add(wakeup.raw, token: Self.wakeupToken, interest: .read)
     }
 
-    /// Lends the memory for a read, which is empty.
+    /// Lends the empty buffer for a read.
     mutating func takeInput() -> ByteBuffer {
         var taken = ByteBuffer()
         swap(&taken, &input)
         return taken
     }
 
-    /// Takes it back.
+    /// Takes the buffer back.
     mutating func returnInput(_ buffer: consuming ByteBuffer) {
         input = buffer
         input.removeAll()
     }
 
-    /// Lends room for gathering.
+    /// Lends the room for a list of pieces.
     mutating func takeGathering() -> GatheringRoom {
         var taken = GatheringRoom()
         swap(&taken, &gathering)
@@ -145,7 +145,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         gathering = room
     }
 
-    /// Turns until it is told to stop, then says goodbye.
+    /// Works until it is told to stop, then closes all connections.
     mutating func run() throws {
         do {
             while !isStopping {
@@ -163,21 +163,21 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try closeJournal()
     }
 
-    /// Is woken by the journal's work.
+    /// Wakes up for the journal's other threads.
     mutating func listen(to wakeup: Wakeup) throws {
         journalWakeup = wakeup
         try poller.add(wakeup.raw, token: Self.journalToken, interest: .read)
     }
 
-    /// Follows a policy, and those that are left in its place later.
+    /// Follows a policy, and later those that come into the inbox.
     mutating func follow(_ policy: Policy, inbox: Mailbox<Policy>) throws {
         hub.access.follow(policy, since: hub.revision)
         policyInbox = inbox
         try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
     }
 
-    /// One turn, all of it. Nothing is told that is not kept, and each connection is written to at the end. A
-    /// turn that grew large leaves the rest of what is ready to the next, which begins without waiting.
+    /// One whole turn. Nothing is told before it is written to the journal, and each connection is written to
+    /// at the end. If there is too much to do, the next turn does the rest without waiting.
     mutating func turn(waiting milliseconds: Int32) throws {
         try wait(milliseconds)
         try performReady()
@@ -201,7 +201,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try checkTurn()
     }
 
-    /// Finds what is ready, unless some of what was is not handled yet.
+    /// Finds what is ready, unless something is still unhandled.
     private mutating func wait(_ milliseconds: Int32) throws {
         let factor = turnsSinceOthers < Self.turnsOfOne ? 1 : Self.effortOfOne
         hub.requests.beginTurn(until: hub.effort &+ effortMax &* factor)
@@ -214,7 +214,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try poller.wait(milliseconds: milliseconds) { ready.append($0) }
     }
 
-    /// Handles what is ready, while the turn's log is still in the cache.
+    /// Handles what is ready, while the turn's log is still in the processor's cache.
     private mutating func performReady() throws {
         if !ready.isEmpty { hub.insight.beginTurn() }
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
@@ -229,8 +229,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         turnsSinceOthers = reads + min(1, released.count + slow.count) > 1 ? 0 : turnsSinceOthers + 1
     }
 
-    /// Goes on with lines that may take long. Of a turn that has done enough only one client has something
-    /// left, so the two take turns in being first.
+    /// Goes on with lines that may take long. If the turn has done enough already, only one client gets a
+    /// little more. So the two kinds take turns in being first.
     private mutating func goOnWithLines() {
         areReleasedFirst.toggle()
         let isFirst = areReleasedFirst || slow.isEmpty
@@ -239,36 +239,37 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if !isFirst { goOnWithReleased(one: false) }
     }
 
-    /// There is work that may take long: before that, whoever was heard is answered.
+    /// There is work that may take long. Before that, the clients that were heard are answered.
     private var hasMoreToDo: Bool {
         let isAskedForMore = !released.isEmpty || !slow.isEmpty || hub.requests.areWaiting || !leaving.isEmpty
         let isOwing = !unsettled.isEmpty || !passedOver.isEmpty || hub.insight.tracing.hasGaps
         return isAskedForMore || isOwing || hub.deadlines.next != nil
     }
 
-    /// Answers those that were heard, with what was kept of it.
+    /// Answers the clients that were heard, after writing their records.
     private mutating func answerHeard() throws {
         if hub.delivery.heard.isEmpty { return }
         if !hub.durability.isWritten { try writeRecords() }
         try writeOut(heardOnly: true)
     }
 
-    /// The end of a connection may be a write, and for others too much; what is kept, news; and those who
-    /// trace are told when it is known how long others waited, and may be traced themselves.
+    /// The end of a connection may make writes, which may be too much for others. Writing records may bring
+    /// news of the journal. Tracers are told last, when it is known how long others waited, and may be traced
+    /// themselves.
     private var hasMoreToTell: Bool {
         !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty
             || !finished.isEmpty && closedCount < Self.closedPerTurn
             || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
 
-    /// Does what has fallen due. Without deadlines no clock is read.
+    /// Does what has fallen due. Without deadlines, it doesn't read the clock.
     private mutating func expireDue() {
         guard let next = hub.deadlines.next else { return }
         let now = time.nanoseconds()
         if next <= now { hub.expire(now: now) }
     }
 
-    /// Returns whether it read, at most so many bytes.
+    /// Returns whether something was read or accepted. Reads at most so many bytes.
     private mutating func handle(_ ready: Readiness, reading bytes: Int) throws -> Bool {
         switch ready.token {
         case Self.listenerToken: try acceptWaiting()
@@ -278,7 +279,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.journalToken:
             journalWakeup?.drain()
             try takeJournalNews()
-        // What this turn has told is sent first, so that what is left then has not been read.
+        // Events of this turn are sent first, so what is left then is really unread.
         case Self.policyToken: isPolicyWaiting = true
         default:
             guard let connection = connections.find(token: ready.token) else { return false }
@@ -295,7 +296,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     }
 
     /// Whether others come first because of what this client sent last: half a line, lines that took long, or
-    /// very much while some are waiting to be read.
+    /// very many bytes while others wait to be read.
     private func comesLater(_ connection: Connection) -> Bool {
         connection.hasHalfLine || connection.isHeavy || connection.isBulky && !slow.isEmpty
     }
@@ -323,7 +324,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         hub.greet(connection.session)
     }
 
-    /// A connection too many, or of nobody who may connect, is told so and closed.
+    /// Tells a peer that may not connect the reason, and closes the connection.
     private func turnAway(_ descriptor: consuming Descriptor, _ farewell: Farewell) {
         var line = ByteBuffer()
         EventEncoder.appendBye(reason: farewell.reason, message: farewell.message, to: &line)
@@ -346,7 +347,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }
 
-    /// Out of descriptors, a waiting connection would wake the loop for ever.
+    /// While no descriptor is free, a waiting connection would wake the loop again and again.
     private mutating func restListener() {
         poller.remove(listener)
         listenerRestsUntil = time.nanoseconds() + Self.restNanoseconds
@@ -358,7 +359,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try poller.add(listener, token: Self.listenerToken, interest: .read)
     }
 
-    /// Tells everyone that the broker stops, and gives them a second to read it.
+    /// Tells everybody that the broker stops, and gives them a second to read it.
     private mutating func sayGoodbye() throws {
         if listenerRestsUntil == nil { poller.remove(listener) }
         poller.remove(wakeup.raw)

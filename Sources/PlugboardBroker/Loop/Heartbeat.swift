@@ -1,11 +1,11 @@
-// A sign of life that the loop gives by turning: a loop that hangs gives none.
+// A sign of life from the loop. A loop that hangs gives none.
 
-/// What is done again and again.
+/// Something that is done at an interval.
 public struct Heartbeat: Sendable {
-    /// From one to the next.
+    /// The interval.
     let nanoseconds: UInt64
     private let beat: @Sendable () -> Void
-    /// When it is due.
+    /// When it is done next.
     private(set) var next: UInt64 = 0
 
     public init(nanoseconds: UInt64, beat: @escaping @Sendable () -> Void) {
@@ -13,7 +13,7 @@ public struct Heartbeat: Sendable {
         self.beat = beat
     }
 
-    /// Does it, if it is due.
+    /// Does it, if it is time.
     mutating func turn(at now: UInt64) {
         guard now >= next else { return }
         next = now + nanoseconds

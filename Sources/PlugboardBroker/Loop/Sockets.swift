@@ -1,32 +1,32 @@
-// The seam between the loop and its connections: accepting, reading, sending, and who is at
-// the other end. The loop is compiled for one kind of them, so the kernel's cost it nothing;
-// a simulation has its own, which lie in memory and fail when they are told to.
+// The boundary between the loop and its connections: accept, read, write, and who is at the other end. The
+// loop is compiled for one kind of sockets, so those of the kernel cost nothing extra. A simulation has its
+// own in memory, which fail on command.
 
 import PlugboardMemory
 import PlugboardPosix
 
 /// What a loop does with sockets. Used by its thread alone.
 protocol Sockets {
-    /// The loop looks at its whole state after each turn: a simulation's does.
+    /// Whether the loop checks its whole state after each turn, as in a simulation.
     static var isCheckedEachTurn: Bool { get }
-    /// Takes one waiting connection.
+    /// Accepts one waiting connection.
     func accept(_ listener: Int32) throws -> Acceptance
     /// Who is at the other end of a connection.
     func peer(of descriptor: borrowing Descriptor) -> PeerIdentity
-    /// The groups of who is there.
+    /// The groups of the process at the other end.
     func groups(of descriptor: borrowing Descriptor) -> [UInt32]
-    /// Reads what is there, at most the buffer's length.
+    /// Reads what is there, up to the buffer's length.
     func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer
-    /// Writes what is taken at once.
+    /// Writes as much as the system takes at once.
     func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer
-    /// Writes several pieces as if they were one.
+    /// Writes several pieces at once.
     func write(
         gathering pieces: borrowing GatheredBytes,
         to descriptor: borrowing Descriptor
     ) -> Transfer
 }
 
-/// The kernel's.
+/// The sockets of the kernel.
 struct KernelSockets: Sockets {
     @inline(__always) static var isCheckedEachTurn: Bool { false }
 

@@ -1,8 +1,8 @@
-// Whether another broker takes the place of this one in its process, once it has ended.
+// Whether another broker in this process takes over once this one has ended.
 
 import PlugboardPosix
 
-/// The last word about it counts. From any thread.
+/// The last call of `want` counts. From any thread.
 final class Succession: Sendable {
     private let wanted = Shared(false)
 

@@ -1,12 +1,12 @@
-// A debug build looks at its whole state about once a second, and stops where something does
-// not hold: what goes on from there would be worse, and the journal brings the state back.
+// A debug build checks its whole state about once a second, and stops if something doesn't hold. Going on
+// would be worse, and the journal brings the state back.
 
 #if DEBUG
-    /// When the state is looked at next.
+    /// When the state is checked next.
     struct TurnCheck {
-        /// At the soonest so long after the last time.
+        /// The shortest time between two checks.
         private static let intervalNanoseconds: UInt64 = 1_000_000_000
-        /// And so many times as long as that took: most of the time is the clients'.
+        /// And so many times as long as the check took, because most of the time belongs to clients.
         private static let restFactor: UInt64 = 20
         private var next: UInt64 = 0
 
@@ -18,7 +18,7 @@
     }
 
     extension EventLoop {
-        /// Looks at the state, if it is time.
+        /// Checks the state, if it is time.
         mutating func checkNowAndThen() {
             let start = time.nanoseconds()
             guard turnCheck.isDue(at: start) else { return }

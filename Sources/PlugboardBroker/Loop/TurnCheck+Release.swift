@@ -1,7 +1,7 @@
-// A release build looks at nothing: whatever holds was shown to by the others.
+// A release build checks nothing. Debug builds and simulations have checked it.
 
 #if !DEBUG
-    /// Nothing is looked at.
+    /// Checks nothing.
     struct TurnCheck {}
 
     extension EventLoop {

@@ -1,32 +1,32 @@
-// The keys that have long lists of observers, in the order in which the lists were made. A list is made from
-// patterns and names at a key's next event, so it may go at any time. Without a bound many observers of many
-// keys would take their product.
+// The keys that have long lists of observers, in the order in which the lists were made. A key's next event
+// makes its list anew from patterns and names, so a list may be dropped at any time. Without a limit, many
+// observers of many keys would take up their product.
 
 import PlugboardMemory
 
 /// Long lists of observers, the oldest first. Used by the loop's thread alone.
 struct LongLists: ~Copyable {
-    /// A list that was made, and may have been made again since.
+    /// A list that was made. It may have been made again since.
     struct Entry: BitwiseCopyable {
         let observable: ObservableHandle
-        /// Of the patterns when it was made.
+        /// The generation of patterns at that time.
         let generation: UInt64
         let observerCount: Int
     }
 
-    /// A list of so many observers is long.
+    /// A list of at least so many observers is long.
     static let observersMin = 8
-    /// So many observers all long lists together may have, but for the newest.
+    /// How many observers all long lists together may have; the newest list is always kept.
     static let observersMax = 524_288
 
     private var entries = List<Entry>()
     private var goneCount = 0
-    /// Observers in all of these lists.
+    /// The number of observers in all of these lists.
     private(set) var observerCount = 0
 
     init() {}
 
-    /// There is too much of it.
+    /// The lists are over the limit.
     var isFull: Bool { observerCount > Self.observersMax && entries.count - goneCount > 1 }
 
     var first: Entry? { goneCount < entries.count ? entries[goneCount] : nil }

@@ -1,9 +1,9 @@
-// The room of subscriptions: who observes which keys. It finds those whom a write reaches by exact
-// names and by patterns, and keeps the list of each key's observers up to date.
+// The room of subscriptions: who observes which keys. It finds the observers of a key by exact names and by
+// patterns, and keeps each key's list of observers up to date.
 //
-// What always holds: a subscription stands among the exact observers of each key that it names and at
-// the end of each of its patterns, and knows where; a key's list of observers is true as long as it
-// has the present generation. It knows keys and clients, and nothing of what is told to them.
+// What always holds: a subscription is among the exact observers of each key that it names, and at the end of
+// each of its patterns, and knows its places. A key's list of observers is right while it has the current
+// generation. The room knows keys and clients, but nothing of what is sent to them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -12,15 +12,15 @@ import PlugboardWire
 /// All subscriptions of a bus, and what they match. Used by the loop's thread alone.
 struct Matching: ~Copyable {
     private var patterns = UserPatterns()
-    /// Grows whenever a list of observers may have become out of date.
+    /// Grows whenever a list of observers may be out of date.
     private(set) var generation: UInt64 = 1
     private var subscriptions = Slab<Subscription>()
     private var texts = SubscriptionTexts()
-    /// Of the subscription that came last.
+    /// The serial of the newest subscription.
     private var lastSerial: UInt64 = 0
-    /// Those whom the last search found, in the order in which they are told.
+    /// What the last search found, in the order in which observers are told.
     private(set) var found = List<SubscriptionHandle>()
-    /// Nodes of the patterns' tree that were visited for that, and observers found, since the start.
+    /// How many nodes of pattern trees all searches have visited, and how many observers they have found.
     private(set) var visits: UInt64 = 0
     /// Which keys have long lists of observers.
     private(set) var longLists = LongLists()
@@ -41,13 +41,13 @@ struct Matching: ~Copyable {
         _modify { yield &texts[text] }
     }
 
-    /// What a subscription is called, as JSON.
+    /// The `sub` of a subscription, as JSON.
     @_lifetime(immortal)
     func sub(of subscription: SubscriptionHandle) -> Span<UInt8> {
         texts[subscriptions[subscription].text].sub.kept
     }
 
-    /// Adds the members that say whose a subscription is and what it is called.
+    /// Appends the members that name a subscription and its client.
     func appendSource(
         of subscription: SubscriptionHandle,
         _ keyspace: borrowing Keyspace,
@@ -59,7 +59,7 @@ struct Matching: ~Copyable {
         buffer.append(sub(of: subscription))
     }
 
-    /// The subscription among a client's that is called `sub`, given as JSON.
+    /// The subscription of a client with this `sub`, given as JSON.
     func find(_ sub: Span<UInt8>, in set: borrowing SubscriptionSet) -> SubscriptionHandle? {
         guard let text = texts.find(sub) else { return nil }
         return set.find(text, self)
@@ -68,15 +68,15 @@ struct Matching: ~Copyable {
     /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool { patterns.hasBranch(token) }
 
-    /// Each list of observers is to be made anew: rights have changed.
+    /// Makes all lists of observers out of date, because rights have changed.
     mutating func outdate() { generation += 1 }
 
-    /// How many nodes a key visits at most for the patterns of a user.
+    /// How many nodes of a user's patterns a key visits at most.
     func steps(of user: UInt32) -> Int { patterns.steps(of: user) }
 
     // MARK: Coming and going
 
-    /// Makes a subscription that observes nothing yet, called `sub`.
+    /// Makes a subscription with this `sub` that observes nothing yet.
     mutating func add(
         _ sub: Span<UInt8>,
         of session: SessionHandle,
@@ -95,7 +95,7 @@ struct Matching: ~Copyable {
         return subscriptions.insert(subscription)
     }
 
-    /// Has a subscription observe what matches a pattern, or the one key that it names.
+    /// Makes a subscription observe the keys of a pattern, or the one key that it names.
     mutating func attach(
         _ subscription: SubscriptionHandle,
         of user: UInt32,
@@ -116,7 +116,7 @@ struct Matching: ~Copyable {
         subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
     }
 
-    /// Has a subscription observe nothing any more. Keys that only it needed go.
+    /// Makes a subscription observe nothing any more. Removes keys that only it needed.
     mutating func detach(_ subscription: SubscriptionHandle, of user: UInt32, _ keyspace: inout Keyspace) {
         for place in subscriptions[subscription].keys.all { leave(place, &keyspace) }
         for place in subscriptions[subscription].patterns {
@@ -143,7 +143,7 @@ struct Matching: ~Copyable {
         keyspace.removeIfUnneeded(observable)
     }
 
-    /// Frees a subscription that is detached.
+    /// Frees a detached subscription.
     mutating func remove(_ subscription: SubscriptionHandle) {
         texts.remove(subscriptions[subscription].text)
         _ = subscriptions.remove(subscription)
@@ -151,8 +151,9 @@ struct Matching: ~Copyable {
 
     // MARK: Searching
 
-    /// Leaves in `found` those whom a write of a key reaches, in the order in which they are told.
-    /// `observable` is the key's, if it is known. `isSelective`: some may not see it.
+    /// Finds the observers of a key, and leaves them in `found` in the order in which they are told.
+    /// `observable` is the key's, if there is one. `isSelective` means that some clients may not see all
+    /// keys.
     mutating func find(
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
@@ -164,7 +165,7 @@ struct Matching: ~Copyable {
         swap(&list, &found)
         defer { swap(&list, &found) }
         if let observable, keyspace[observable].observersGeneration == generation {
-            // Of very many observers arranging them takes long, and this was done when they were told last.
+            // Sorting very many observers takes long. This list was sorted when they were told last.
             list.removeAll()
             let known = keyspace.observers(of: observable)
             for place in known.indices { list.append(known[place].subscription) }
@@ -174,11 +175,11 @@ struct Matching: ~Copyable {
         self.visits &+= UInt64(visits)
     }
 
-    /// What naming an observer costs, in observers that are told an event meanwhile.
+    /// What it costs to name an observer in a reply, in observers told.
     private static let stepsPerListed = 16
 
-    /// Leaves in `found` those whom a reply names that asks for the observers of a key; nobody where who asks
-    /// may not see it. Returns what that costs, in observers that are told an event meanwhile.
+    /// Finds the observers of a key for a reply, and leaves them in `found`; nobody if the asking client may
+    /// not see the key. Returns the cost in observers told.
     mutating func list(
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
@@ -193,8 +194,8 @@ struct Matching: ~Copyable {
         return found.count + min(found.count, Limits.listedObserversMax) * Self.stepsPerListed
     }
 
-    /// Of those who were found as many as one reply names. Where those are not all, the ones that are
-    /// not up to date come first: they are what is looked for.
+    /// The found observers that one reply names. If there are too many, those that aren't live come first,
+    /// because they are what people look for.
     func listed(_ sessions: borrowing SessionTable) -> [SubscriptionHandle] {
         guard found.count > Limits.listedObserversMax else { return found.all }
         var (behind, live): ([SubscriptionHandle], [SubscriptionHandle]) = ([], [])
@@ -243,14 +244,14 @@ struct Matching: ~Copyable {
         if found.count >= LongLists.observersMin { bound(observable, &keyspace) }
     }
 
-    /// Notes that a key has a long list. If there are too many, the oldest go.
+    /// Notes that a key has a long list, and drops the oldest lists if they are over the limit.
     private mutating func bound(_ observable: ObservableHandle, _ keyspace: inout Keyspace) {
         let made = LongLists.Entry(observable: observable, generation: generation, observerCount: found.count)
         longLists.append(made)
         while longLists.isFull { releaseOldestList(&keyspace) }
     }
 
-    /// Lets go of the oldest long list, unless it was made anew since.
+    /// Drops the oldest long list, unless it was made again since.
     private mutating func releaseOldestList(_ keyspace: inout Keyspace) {
         guard let oldest = longLists.first else { return }
         longLists.removeFirst()
@@ -262,8 +263,8 @@ struct Matching: ~Copyable {
         keyspace[observable].observersGeneration = 0
     }
 
-    /// Gives back what was taken up by lists that are out of date, and by subscriptions that have ended. Looks
-    /// at `visits` of them; returns whether that was all.
+    /// Gives back the memory of lists that are out of date, and of subscriptions that have ended. Looks at
+    /// `visits` of them, and returns whether it is done.
     mutating func shrink(visits: Int, _ keyspace: inout Keyspace) -> Bool {
         var left = visits
         while left > 0, let oldest = longLists.first, oldest.generation != generation {
@@ -274,7 +275,7 @@ struct Matching: ~Copyable {
         return texts.shrink(visits: left) && areShort && left > 0
     }
 
-    /// Returns how many nodes of the patterns' tree were visited, and observers found.
+    /// Returns the number of visited nodes and found observers.
     @discardableResult
     private func collect(
         _ key: Span<UInt8>,
@@ -295,7 +296,7 @@ struct Matching: ~Copyable {
         return visits
     }
 
-    /// Takes those out of a list who may not be told of a key.
+    /// Removes subscriptions whose clients may not see the key.
     private func dropForbidden(
         _ key: Span<UInt8>,
         from list: inout List<SubscriptionHandle>,
@@ -310,15 +311,15 @@ struct Matching: ~Copyable {
         list.truncate(to: allowed)
     }
 
-    /// Those of one key stand in the order in which they came. Of very many, sorting takes long.
+    /// Observers of a single key or pattern are in order already, and sorting very many takes long.
     private func isInOrder(_ list: borrowing List<SubscriptionHandle>) -> Bool {
         for place in list.indices.dropFirst()
         where subscriptions[list[place]].rank < subscriptions[list[place - 1]].rank { return false }
         return true
     }
 
-    /// Orders by phase and age, and drops repeats, so that a subscription whose patterns overlap is
-    /// told once.
+    /// Sorts by phase and age, and drops repeats, so that a subscription with overlapping patterns is told
+    /// once.
     private func arrange(_ list: inout List<SubscriptionHandle>) {
         if !isInOrder(list) { list.sort { subscriptions[$0].rank < subscriptions[$1].rank } }
         var kept = 0
@@ -333,7 +334,7 @@ struct Matching: ~Copyable {
 extension Matching {
     private static var always: Invariants { Invariants(of: "Subscription") }
 
-    /// Looks at the whole room between two turns.
+    /// Checks the whole room between two turns.
     func checkInvariants(
         _ living: borrowing Living,
         _ keyspace: borrowing Keyspace,

@@ -1,28 +1,28 @@
-// Patterns by their tokens. A key finds the patterns that match it by walking its own tokens, so the
-// cost grows with the key, not with the number of patterns. Subscriptions and services each have one.
+// Patterns as a tree of their tokens. A key finds its matching patterns by walking its own tokens, so the
+// cost grows with the key, not with the number of patterns. Subscriptions and services have such trees.
 //
-// What always holds: each node but the root is found from its parent by its token, and something ends
-// at it or below it. Each knows how many nodes at most a key can visit from it on.
+// What always holds: each node except the root is found from its parent by its token, and a pattern ends at
+// it or below it. Each node knows how many nodes a key can visit from it on.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A token's node: where patterns pass through or end.
+/// The node of a token: patterns pass through it or end here.
 final class PatternNode<Entry> {
     fileprivate let token: [UInt8]
     fileprivate unowned let parent: PatternNode?
-    /// Those with a token of their own, by its hash.
+    /// Children with a literal token, by its hash.
     private var children: [UInt64: [PatternNode]] = [:]
     /// The child for `*`.
     fileprivate var anyToken: PatternNode?
     /// The child for a last `**`.
     fileprivate var anyTail: PatternNode?
-    /// What has the pattern that ends here.
+    /// The owners of the pattern that ends here.
     fileprivate(set) var entries: [Entry] = []
-    /// How many nodes at most a key visits here and below. A key goes on with one child of its own token, and
-    /// with the one for `*` as well: so patterns whose wildcards differ make it grow, and no others.
+    /// How many nodes a key visits at most, here and below. A key follows at most one child with a literal
+    /// token, and the child for `*`. So only patterns with different wildcards make this grow.
     fileprivate var steps = 1
-    /// The most of any child with a token of its own, and how many have so many.
+    /// The largest number of any child with a literal token, and how many children have it.
     private var (childSteps, childrenWithThose) = (0, 0)
 
     fileprivate init(token: Span<UInt8>, parent: PatternNode?) {
@@ -30,7 +30,7 @@ final class PatternNode<Entry> {
         self.parent = parent
     }
 
-    /// Adds the pattern that ends here.
+    /// Appends the pattern that ends here.
     func appendPattern(to buffer: inout ByteBuffer) {
         guard let parent else { return }
         if parent.parent != nil {
@@ -59,7 +59,7 @@ final class PatternNode<Entry> {
 
     // MARK: Steps
 
-    /// Counts anew, here and above, after something changed below.
+    /// Counts the steps anew, here and above, after a change below.
     fileprivate func countSteps() {
         var node = self
         while true {
@@ -71,7 +71,7 @@ final class PatternNode<Entry> {
         }
     }
 
-    /// A child with a token of its own has another number of steps; 0 where it isn't there.
+    /// A child with a literal token has another number of steps; 0 if it doesn't exist.
     private func noteChild(from before: Int, to steps: Int) {
         if steps > childSteps {
             (childSteps, childrenWithThose) = (steps, 1)
@@ -90,7 +90,7 @@ final class PatternNode<Entry> {
         children.values.flatMap { $0 } + [anyToken, anyTail].compactMap { $0 }
     }
 
-    /// The same as `steps`, counted from the children.
+    /// The same as `steps`, counted anew from the children.
     fileprivate var countedSteps: Int {
         let literal = children.values.flatMap { $0.map(\.steps) }.max() ?? 0
         return 1 + literal + (anyToken?.steps ?? 0) + (anyTail == nil ? 0 : 1)
@@ -103,17 +103,17 @@ final class PatternNode<Entry> {
     }
 }
 
-/// Patterns, each with those who have it.
+/// Patterns, each with the entries of its owners.
 final class PatternTree<Entry> {
     private typealias Node = PatternNode<Entry>
     private let root = Node(token: Span(), parent: nil)
 
-    /// How many nodes at most any key visits.
+    /// How many nodes a key visits at most.
     var steps: Int { root.steps }
 
     var isEmpty: Bool { root.isUnused }
 
-    /// Adds somebody at a well-formed pattern; returns where, for `remove`.
+    /// Adds an entry at a well-formed pattern. Returns its place, for `remove`.
     func insert(_ pattern: Span<UInt8>, _ entry: Entry) -> (node: PatternNode<Entry>, index: Int) {
         var node = root
         var tokens = Tokens(pattern)
@@ -124,8 +124,8 @@ final class PatternTree<Entry> {
         return (node, node.entries.count - 1)
     }
 
-    /// Removes the entry at `index` of a node, and nodes that nothing needs. Returns the one that took
-    /// its place, if any: it has to be told.
+    /// Removes the entry at `index` of a node, and nodes that nothing needs. Returns the entry that moved to
+    /// this place, if any, for the caller to note.
     @discardableResult
     func remove(at index: Int, from node: PatternNode<Entry>) -> Entry? {
         let last = node.entries.removeLast()
@@ -139,7 +139,7 @@ final class PatternTree<Entry> {
         return isMoved ? last : nil
     }
 
-    /// Where just this pattern ends.
+    /// The node at which exactly this pattern ends.
     func node(of pattern: Span<UInt8>) -> PatternNode<Entry>? {
         var node: Node? = root
         var tokens = Tokens(pattern)
@@ -150,9 +150,8 @@ final class PatternTree<Entry> {
     /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool { root.child(Array(token.utf8).span) != nil }
 
-    /// Adds everybody with a matching pattern to `found`; whoever has several that match may be added
-    /// more than once.
-    /// Returns how many nodes were visited for that.
+    /// Appends the entries of all matching patterns to `found`. An entry with several matching patterns may
+    /// be there more than once. Returns the number of visited nodes.
     @discardableResult
     func match(_ key: Span<UInt8>, into found: inout List<Entry>) -> Int where Entry: BitwiseCopyable {
         if root.isUnused { return 0 }
@@ -164,8 +163,8 @@ final class PatternTree<Entry> {
         return visits
     }
 
-    /// Who has the most specific pattern that matches. At each token, from the left, the token itself
-    /// goes before `*`, and `*` before `**`.
+    /// The entry of the most specific matching pattern. At each token, from the left, the token itself goes
+    /// before `*`, and `*` before `**`.
     func first(matching key: Span<UInt8>) -> Entry? {
         var found: Entry?
         var visits = 0
@@ -176,8 +175,8 @@ final class PatternTree<Entry> {
         return found
     }
 
-    /// Visits the nodes at which matching patterns end, the most specific first, until `body` returns
-    /// true. Returns whether it did.
+    /// Visits the nodes at which matching patterns end, the most specific first, until `body` returns true.
+    /// Returns whether it did.
     private func visit(
         _ node: Node,
         _ tokens: Tokens,
@@ -238,7 +237,7 @@ final class PatternTree<Entry> {
     }
 }
 
-/// What a token of a pattern stands for; `none`: for itself.
+/// What a token of a pattern stands for; `none` is a literal token.
 private enum Wildcard {
     case none, one, tail
 
@@ -248,7 +247,7 @@ private enum Wildcard {
 }
 
 extension PatternTree {
-    /// Each node is found by its token and needed. Returns how many stand at one.
+    /// Each node is found by its token and is needed. Returns the number of entries.
     func checkInvariants() throws(BrokenInvariant) -> Int { try count(below: root) }
 
     private func count(below node: Node) throws(BrokenInvariant) -> Int {

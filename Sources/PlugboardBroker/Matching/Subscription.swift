@@ -1,12 +1,12 @@
-// What one client asked to be told. Lives from its `subscribe` to its `unsubscribe` or the end of
-// its session. Owned by the hub; who is told names it.
+// What one client wants to be told. Exists from its `subscribe` to its `unsubscribe` or the end of its
+// session. Owned by `Matching`; observers' lists and the session hold its handle.
 
 import PlugboardMemory
 import PlugboardWire
 
 typealias SubscriptionHandle = Handle<Subscription>
 
-/// Which form of event a subscription gets: all of one kind share the encoded bytes.
+/// The form of a subscription's events. All events of one kind share the encoded bytes.
 struct EventKind: Equatable, BitwiseCopyable {
     let rawValue: UInt8
     static let count = 4
@@ -27,29 +27,29 @@ struct EventKind: Equatable, BitwiseCopyable {
 struct Subscription: ~Copyable {
     let session: SessionHandle
     let text: TextHandle
-    /// Grows with each subscription of the bus: observers are told in this order.
+    /// Grows with each subscription of the bus. Within a phase, observers are told in this order.
     let serial: UInt64
     let kind: EventKind
-    /// What becomes of events that have to wait.
+    /// What happens to events that have to wait.
     let delivery: DeliveryMode
-    /// Observers of an earlier phase are told first.
+    /// Observers of earlier phases are told first.
     let phase: UInt8
-    /// Later phases wait until it has acknowledged.
+    /// Later phases wait for its acknowledgement.
     let acknowledges: Bool
-    /// Told at once and plainly, as nearly all are: nothing is owed, nothing stands in the way.
+    /// Without a filter and a backlog, as nearly all are. So it is told at once.
     private(set) var isDirect: Bool
-    /// Is told what the bus does, and not of any key.
+    /// It gets traces instead of the events of keys.
     var isTracer = false
     /// Its place in its session's list.
     var place: Int32 = 0
-    /// What it asked to be spared; nil for nearly all.
+    /// Its filter; nil for nearly all.
     let filter: Filter?
-    /// What it is owed, while it is owed anything or has to wait.
+    /// Its backlog, while it is owed anything or has to wait.
     private(set) var backlog: Backlog?
 
     /// The keys that it names exactly.
     var keys = List<ExactPlace>()
-    /// The ends of its patterns in the tree.
+    /// The places of its patterns in the tree.
     var patterns: [PatternPlace] = []
 
     init(
@@ -71,10 +71,10 @@ struct Subscription: ~Copyable {
         isDirect = filter == nil
     }
 
-    /// Observers are told by phase, and within one in the order in which they came.
+    /// Observers are told by phase, and within a phase by age.
     var rank: (UInt8, UInt64) { (phase, serial) }
 
-    /// Makes sure that there is a place for what is owed.
+    /// The backlog; makes it if there is none.
     mutating func makeBacklog() -> Backlog {
         if let backlog { return backlog }
         let made = Backlog()
@@ -82,24 +82,24 @@ struct Subscription: ~Copyable {
         return made
     }
 
-    /// Frees the backlog. The hub has taken its keys out before.
+    /// Frees the backlog, whose keys the hub has removed before.
     mutating func releaseBacklog() {
         backlog = nil
         isDirect = filter == nil
     }
 
-    /// An event about a key may be told at once.
+    /// Whether an event of this key may be sent at once.
     func isFree(_ keyHash: UInt64) -> Bool {
         backlog?.isFree(keyHash) ?? true
     }
 
-    /// How far it is. `isBehind`: its client is.
+    /// Its state as replies show it. `isBehind` says whether its client is behind.
     func state(isBehind: Bool) -> ObserverState {
         if backlog?.isPaused == true { return .paused }
         return backlog?.isEmpty == false || isBehind ? .lagging : .live
     }
 
-    /// Adds the first of its patterns that matches a key.
+    /// Appends its first pattern that matches a key.
     func appendPattern(
         matching key: Span<UInt8>,
         _ keyspace: borrowing Keyspace,
@@ -116,7 +116,7 @@ struct Subscription: ~Copyable {
         }
     }
 
-    /// Its entry in the observers of a key was moved.
+    /// Its entry among the observers of a key has moved.
     mutating func noteMoved(in observable: ObservableHandle, to index: Int) {
         for place in keys.indices where keys[place].observable == observable {
             keys[place].index = Int32(index)
@@ -124,7 +124,7 @@ struct Subscription: ~Copyable {
         }
     }
 
-    /// Its entry at the end of a pattern was moved.
+    /// Its entry at the end of a pattern has moved.
     mutating func noteMoved(in node: PatternNode<SubscriptionHandle>, to index: Int) {
         guard let place = patterns.firstIndex(where: { $0.node === node }) else { return }
         patterns[place].index = Int32(index)
@@ -132,21 +132,21 @@ struct Subscription: ~Copyable {
 }
 
 extension Subscription {
-    /// What it says of itself.
+    /// Checks what it alone can tell.
     func checkInvariants() throws(BrokenInvariant) {
         let isPlain = backlog == nil && filter == nil
         try Invariants(of: "Subscription").agree("it is direct while nothing waits", isDirect, isPlain)
     }
 }
 
-/// A subscription as the observers of a key list it: with all that telling it an event needs, where
-/// its session keeps up.
+/// A subscription in a key's list of observers, with all that is needed to tell it an event if its session
+/// keeps up.
 struct Recipient: BitwiseCopyable {
     let subscription: SubscriptionHandle
     let session: SessionHandle
     let text: TextHandle
-    /// The same for all that are told an event in the same words: their text and their kind, as a
-    /// number. Among those who observe now a slot is one text.
+    /// Text and kind as one number: equal for all that are told an event by the same line. At any time, a
+    /// slot belongs to one text.
     let words: UInt64
     @inline(__always) var kind: EventKind { EventKind(rawValue: UInt8(truncatingIfNeeded: words)) }
 
@@ -158,14 +158,14 @@ struct Recipient: BitwiseCopyable {
     }
 }
 
-/// Where a subscription stands among the observers of a key, so that it leaves without
-/// a search: one key may have a hundred thousand of them.
+/// The place of a subscription among the observers of a key. With it, leaving needs no search: one key may
+/// have a hundred thousand observers.
 struct ExactPlace: BitwiseCopyable {
     let observable: ObservableHandle
     var index: Int32
 }
 
-/// Where a subscription stands at the end of one of its patterns.
+/// The place of a subscription at the end of one of its patterns.
 struct PatternPlace {
     let node: PatternNode<SubscriptionHandle>
     var index: Int32

@@ -1,5 +1,4 @@
-// The subscriptions of one session: few as a rule, so a list; found by hash once
-// they are many.
+// The subscriptions of one session: a list, because there are usually few. Many are found by hash.
 
 import PlugboardMemory
 
@@ -8,7 +7,7 @@ struct SubscriptionSet: ~Copyable {
     private static let indexedFrom = 16
     private(set) var list = List<SubscriptionHandle>()
     private var index: [TextHandle: SubscriptionHandle] = [:]
-    /// No positive integer below this is free.
+    /// All positive integers below this are taken.
     private(set) var lowestFree: UInt64 = 1
 
     init() {}
@@ -32,7 +31,7 @@ struct SubscriptionSet: ~Copyable {
         }
     }
 
-    /// Removes it from the set; the rest of it is the caller's.
+    /// Removes it from the set. The caller does the rest.
     mutating func remove(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
         if list.count > Self.indexedFrom {
             index[matching[subscription].text] = nil
@@ -45,8 +44,8 @@ struct SubscriptionSet: ~Copyable {
         noteFree(matching.sub(of: subscription))
     }
 
-    /// No smaller number is asked about twice, so that many subscriptions are numbered in the time of a
-    /// few.
+    /// Remembers that a number is taken, so that smaller ones aren't tried again. This keeps the numbering of
+    /// many subscriptions fast.
     mutating func noteTaken(_ number: UInt64) {
         lowestFree = max(lowestFree, number + 1)
     }
@@ -60,7 +59,7 @@ struct SubscriptionSet: ~Copyable {
 extension SubscriptionSet {
     private static var always: Invariants { Invariants(of: "SubscriptionSet") }
 
-    /// Each is its session's, knows its place, and is found by its text.
+    /// Each subscription belongs to the session, knows its place, and is found by its text.
     func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var numbers = 0
         for place in 0..<list.count {

@@ -1,5 +1,5 @@
-// The text of a `sub`, one for all subscriptions of the bus that are called the same:
-// most are called 1, and lines that begin the same are encoded once for all of them.
+// The text of a `sub`. All subscriptions of the bus with the same `sub` share it. Most are called 1, so their
+// lines begin alike and are encoded once for all of them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -7,18 +7,18 @@ import PlugboardWire
 
 typealias TextHandle = Handle<SubscriptionText>
 
-/// What the events of a subscription begin with.
+/// The start of a subscription's events.
 struct SubscriptionText: ~Copyable {
     fileprivate let hash: UInt64
-    /// Subscriptions that are called so.
+    /// How many subscriptions have this text.
     fileprivate var subscriptionCount = 1
-    /// Another text with the same hash, if ever.
+    /// Another text with the same hash, if there is one.
     fileprivate var nextTwin: TextHandle?
     /// `{"event":"update","sub":…`, ready to be copied.
     private let start: ByteBlock
     private static let subOffset = 24
 
-    /// The event whose line for this text stands in the turn's log, and where.
+    /// The event whose line for this text is in the turn's log, with its kind and its place there.
     var encodedEvent: UInt64 = 0
     var encodedKind = EventKind(rawValue: 0)
     var line = ByteRange.none
@@ -64,14 +64,14 @@ struct SubscriptionTexts: ~Copyable {
         _modify { yield &all[text] }
     }
 
-    /// The text for a `sub` given as JSON, where some subscription has it.
+    /// The text for a `sub` given as JSON, if a subscription has it.
     func find(_ sub: Span<UInt8>) -> TextHandle? {
         var candidate = byHash[hash(sub)]
         while let text = candidate, !all[text].sub.isEqual(to: sub) { candidate = all[text].nextTwin }
         return candidate
     }
 
-    /// The text for a `sub`, for one subscription more.
+    /// The text for a `sub`, for one more subscription.
     mutating func add(_ sub: Span<UInt8>) -> TextHandle {
         if let text = find(sub) {
             all[text].subscriptionCount += 1
@@ -83,7 +83,7 @@ struct SubscriptionTexts: ~Copyable {
         return text
     }
 
-    /// One subscription fewer has this text.
+    /// One subscription less has this text.
     mutating func remove(_ text: TextHandle) {
         all[text].subscriptionCount -= 1
         guard all[text].subscriptionCount == 0 else { return }
@@ -112,7 +112,7 @@ struct SubscriptionTexts: ~Copyable {
 extension SubscriptionTexts {
     private static var always: Invariants { Invariants(of: "SubscriptionTexts") }
 
-    /// Each text is there for as many subscriptions as it says.
+    /// Each text counts its subscriptions.
     func checkInvariants(
         _ living: borrowing Living,
         _ matching: borrowing Matching

@@ -1,5 +1,5 @@
-// The patterns that are observed, a tree for each user. So nobody's patterns make those of others dear, and
-// none of them lets a key visit more than so many nodes.
+// The patterns that are observed: a tree for each user. So one user's patterns don't make those of others
+// expensive, and the nodes that a key visits are limited for each user.
 
 import PlugboardMemory
 
@@ -8,10 +8,10 @@ struct UserPatterns {
     /// Most buses have one user.
     private var trees: [(user: UInt32, tree: PatternTree<SubscriptionHandle>)] = []
 
-    /// How many nodes a key visits at most for the patterns of a user.
+    /// How many nodes of a user's patterns a key visits at most.
     func steps(of user: UInt32) -> Int { tree(of: user)?.steps ?? 0 }
 
-    /// Adds a subscription of a user at a well-formed pattern; returns where.
+    /// Adds a subscription of a user at a well-formed pattern. Returns its place.
     mutating func insert(_ pattern: Span<UInt8>, _ subscription: SubscriptionHandle, of user: UInt32)
         -> PatternPlace
     {
@@ -20,7 +20,8 @@ struct UserPatterns {
         return PatternPlace(node: node, index: Int32(index))
     }
 
-    /// Removes what stands at a place. Returns the one that took it, if any: it has to be told.
+    /// Removes the entry at a place. Returns the subscription that moved there, if any, for the caller to
+    /// note.
     mutating func remove(_ place: PatternPlace, of user: UInt32) -> SubscriptionHandle? {
         guard let tree = tree(of: user) else { return nil }
         let moved = tree.remove(at: Int(place.index), from: place.node)
@@ -31,7 +32,7 @@ struct UserPatterns {
     /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool { trees.contains { $0.tree.hasBranch(token) } }
 
-    /// Adds everybody with a matching pattern to `found`. Returns how many nodes were visited for that.
+    /// Appends the subscriptions of all matching patterns to `found`. Returns the number of visited nodes.
     func match(_ key: Span<UInt8>, into found: inout List<SubscriptionHandle>) -> Int {
         var visits = 0
         for place in trees.indices { visits += trees[place].tree.match(key, into: &found) }
@@ -42,7 +43,7 @@ struct UserPatterns {
         trees.first { $0.user == user }?.tree
     }
 
-    /// `standing` counts who says that they have a pattern.
+    /// `standing` is how many places subscriptions say they have.
     func checkInvariants(standing: Int) throws(BrokenInvariant) {
         var found = 0
         for (_, tree) in trees { found += try tree.checkInvariants() }

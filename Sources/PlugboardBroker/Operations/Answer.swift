@@ -1,4 +1,4 @@
-// A client's answer to a call: to the caller, if it still waits.
+// A client's answer to a call. The caller gets it if it still waits.
 
 import PlugboardMemory
 import PlugboardWire
@@ -8,7 +8,7 @@ struct Answer: ~Escapable {
     private let asked: AskedRequest
     private let options: RequestOptions
     private let number: UInt64
-    /// Nil where it is over already.
+    /// Nil if the call is over already.
     let call: Call?
 
     @_lifetime(copy asked)
@@ -25,7 +25,7 @@ struct Answer: ~Escapable {
         self.asked = asked
     }
 
-    /// Tells the caller what its server said. Returns what became of the call.
+    /// Sends the answer to the caller. Returns how the call ended.
     func pass(
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable,

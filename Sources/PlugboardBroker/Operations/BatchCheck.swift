@@ -1,12 +1,12 @@
-// Batches: every write is checked, and every patch and sum made, before the first is made,
-// so that a batch is made whole or not at all, under one revision.
+// Batches. Before the first write is made, all writes are checked, and all patches and sums are calculated.
+// So a batch is made whole or not at all, as one revision.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// The checks of a batch.
 enum BatchCheck {
-    /// Checks all writes, and leaves in `requests.batch` what they come to.
+    /// Checks all writes, and leaves the plans in `requests.batch`.
     static func plan(
         _ asked: AskedRequest,
         _ requests: inout Requests,
@@ -37,7 +37,7 @@ enum BatchCheck {
                 guard write.request.operation.combines else { continue }
                 let writer = write.session
                 try WriteCheck.combine(planned, write, &requests, keyspace, sessions[writer], access)
-                // Kept aside until the whole batch is known to be good.
+                // Kept until the whole batch is known to be right.
                 guard requests.keepMerged() else { throw tooMuchMerged }
             } catch {
                 throw badKey(from: index, requests.decoder.writes, line) ?? error.ofWrite(index)
@@ -45,8 +45,8 @@ enum BatchCheck {
         }
     }
 
-    /// The first key that is none, from a write on that was refused: of several mistakes that is
-    /// told before what the state has to say.
+    /// The refusal of the first malformed key among a refused write and those after it. Of several mistakes,
+    /// a malformed key is reported first, and a conflict with the state later.
     private static func badKey(from index: Int, _ writes: [Request], _ line: Span<UInt8>) -> Refusal? {
         for (index, write) in writes.enumerated().dropFirst(index) {
             do throws(Refusal) {

@@ -1,12 +1,13 @@
-// A debugger for notifications: a subscription is paused, stepped and resumed, one's own or that of another
-// client: of the same user, or as the policy says. A paused one is owed, like a slow one.
+// A debugger for notifications: pauses, steps and resumes a subscription. It may be one's own, another
+// client's of the same user, or one that the policy allows. A paused subscription is owed events like a slow
+// one.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// `pause`, `resume` and `step`.
 enum Control {
-    /// Returns the subscription, which may go on now.
+    /// Returns the subscription, which may have to go on now.
     static func perform(
         _ asked: AskedRequest,
         _ options: RequestOptions,
@@ -25,13 +26,13 @@ enum Control {
             sessions.openBacklog(of: subscription, &matching).backlog.pause(isPlain: isPlain)
         case .resume: matching[subscription].backlog?.resume()
         default:
-            // So many lines pass that are owed; none that are still to come.
+            // Only owed lines pass, not later ones.
             guard let backlog = matching[subscription].backlog, backlog.isPaused else {
                 throw notPaused(String(matching.sub(of: subscription)), asked.request)
             }
             backlog.step(options.count)
         }
-        // What is owed: before anything passes.
+        // The reply counts what is owed before anything passes.
         delivery.openReply(to: asked.session, &sessions)
         ReplyEncoder.appendControl(
             asked.request.operation,
@@ -44,7 +45,7 @@ enum Control {
         return subscription
     }
 
-    /// The subscription that a request names, of this client or of the one it names.
+    /// The subscription that a request names, of this client or of the client that it names.
     private static func target(
         of asked: AskedRequest,
         _ client: UInt64,
@@ -60,7 +61,7 @@ enum Control {
         guard sessions[session].isGuarded else {
             return try asked.subscription(of: sessions.find(client, for: session), matching, sessions)
         }
-        // Where it may not hold it, it is told the same as if there were none.
+        // Whether there is no such subscription or no right to it, the refusal is the same.
         if let owner = sessions.find(client: client),
             let found = matching.find(asked.sub.bytes, in: sessions[owner].subscriptions),
             owner == session || isControllable(found, by: sessions[session], keyspace, matching, insight)

@@ -1,12 +1,11 @@
-// The end of another client's connection, with what that left to be done. The loop tells the client at the end
-// of the turn.
+// Ends another client's connection. The loop tells that client at the end of the turn.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// `disconnect`.
 enum Disconnect {
-    /// Returns the client that is to leave; `reply` follows what that causes.
+    /// Returns the client to close. Call `reply` after what that causes.
     static func perform(
         _ asked: AskedRequest,
         _ client: UInt64,
@@ -40,7 +39,7 @@ enum Disconnect {
         )
     }
 
-    /// Under a policy, only who may control all keys may do that.
+    /// Under a policy, this takes the right to control all keys.
     private static func target(
         _ client: UInt64,
         by session: SessionHandle,
@@ -60,7 +59,7 @@ enum Disconnect {
     private static func message(from session: borrowing Session, _ keyspace: borrowing Keyspace) -> String {
         var name = ByteBuffer()
         session.appendName(keyspace, to: &name)
-        // Without a name it is the number again.
+        // A client without a name is called by its number.
         let isNumber = session.signature == nil || name.bytes[1] == UInt8(ascii: "#")
         let who = isNumber ? "" : " \(String(name.bytes))"
         return "client \(session.client)\(who) has ended this connection"

@@ -1,13 +1,13 @@
-// What a write would do, without doing it: the refusal it would get, or who would be told
-// what, and what would become of it on the way to each.
+// What a write would do, without doing it: its refusal, or the observers that would be told, and what would
+// happen to the event on its way to each.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// `explain`.
 enum Explain {
-    /// `value` is what the key would get; `refusal` why the write would be refused. Returns what that costs, in
-    /// observers that are told an event meanwhile.
+    /// `value` is the key's new value, and `refusal` says why the write would be refused. Returns the cost in
+    /// observers told.
     static func perform(
         _ asked: AskedRequest,
         _ write: Request,
@@ -31,7 +31,7 @@ enum Explain {
         JSONText.append(key, to: &reply)
         var steps = 0
         if let refusal {
-            // What is refused may be no key at all, of which there is nothing to be asked.
+            // The key of a refused write may be malformed, so nothing else is said about it.
             reply.append(#","refused":{"error":""#)
             reply.append(string: refusal.code.rawValue)
             reply.append("\"")
@@ -64,7 +64,7 @@ enum Explain {
                 reply.append("}")
             }
             reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
-            // Of a key that the client may not see it isn't told whether somebody observes it.
+            // If the client may not see the key, it doesn't learn either whether anybody observes it.
             if isSeen, matching.found.isEmpty { reply.append(event.nobodysNote) }
         }
         reply.append("}\n")
@@ -89,7 +89,7 @@ enum Explain {
 }
 
 extension Event {
-    /// What a write causes.
+    /// The event of a write.
     init(_ operation: Operation) {
         switch operation {
         case .emit: self = .emit

@@ -5,7 +5,7 @@ import PlugboardWire
 
 /// `get`.
 enum Get {
-    /// `isOver`: its time is, though it may still be there.
+    /// `isOver` means that the value has expired, even if it is still there.
     static func perform(
         _ asked: AskedRequest,
         isOver: Bool,

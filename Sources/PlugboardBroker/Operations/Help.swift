@@ -1,4 +1,4 @@
-// What the protocol has: all operations, or one of them.
+// What the protocol offers: all operations, or one of them.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,11 +1,11 @@
-// A write that a client leaves to be made when its connection ends.
+// A disconnect action: a write that is made when its client's connection ends.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// `will`.
 enum KeepWill {
-    /// Keeps the write, or forgets the one that was kept where there is none.
+    /// Keeps the write, or forgets the one that was kept if `write` is nil.
     static func perform(
         _ asked: AskedRequest,
         _ write: Request?,
@@ -20,7 +20,7 @@ enum KeepWill {
         try replace(by: Will(write, in: asked.line), of: session, &keyspace, &sessions, access)
     }
 
-    /// Keeps a will in place of another, or of none, or throws; nil takes it back.
+    /// Sets or replaces a will, or throws. Nil removes it.
     static func replace(
         by will: consuming Will?,
         of session: SessionHandle,

@@ -5,7 +5,7 @@ import PlugboardWire
 
 /// `keys`.
 enum ListKeys {
-    /// Throws unless the pattern and the key to begin behind are well-formed.
+    /// Throws unless the pattern and the key `after` are well-formed.
     static func check(_ asked: AskedRequest, _ options: RequestOptions) throws(Refusal) {
         if asked.request.has(.key) { try Pattern.check(asked.request.key, asked.line) }
         if asked.request.has(.after) { try Key.check(options.after, asked.line) }

@@ -1,6 +1,6 @@
-// What an observer missed that was away: like one that reads slowly it is owed the newest
-// of each key that was written meanwhile. Which ones, the history says, as far back as it
-// goes; beyond that the current values are told anew.
+// What an observer missed while it was away. Like a slow reader, it is owed the newest value of each key that
+// was written meanwhile. The history or the journal knows these keys. If neither goes back far enough, the
+// observer gets all current values.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -9,14 +9,14 @@ import PlugboardWire
 /// How a new subscription begins.
 enum Beginning {
     case fresh
-    /// With what the history knows that it missed.
+    /// With what the observer missed, from the history.
     case remembered
-    /// With what the journal has of it, from there on.
+    /// With what the observer missed, from this place in the journal.
     case kept(ReadPlace)
-    /// With all there is, as it isn't known what it missed.
+    /// With all current values, because nobody knows what the observer missed.
     case anew
 
-    /// All values there are come first.
+    /// All current values come first.
     var isWhole: Bool {
         switch self {
         case .fresh, .anew: true
@@ -33,7 +33,7 @@ enum Beginning {
     }
 }
 
-/// What a new subscription asks of the past.
+/// What a new subscription wants to know about the time before it.
 struct Resumption: ~Escapable {
     private let asked: AskedRequest
     private let wanted: [ByteRange]
@@ -45,16 +45,16 @@ struct Resumption: ~Escapable {
         self.asked = asked
     }
 
-    /// How the subscription begins: whether all that it missed since a revision is known, because the
-    /// revision is one of this life, and the history or the journal goes back so far. Both leave
-    /// out the broker's own keys; the history has no values, so that it can't tell all.
+    /// How the subscription begins. All that it missed since a revision is known if the revision has this
+    /// epoch, and the history or the journal goes back that far. Neither has the broker's own keys. The
+    /// history has no values, so it isn't enough for `delivery` "all".
     func beginning(
         _ keyspace: borrowing Keyspace,
         _ durability: borrowing Durability,
         _ access: borrowing Access
     ) -> Beginning {
         guard asked.request.has(.since) else { return .fresh }
-        // What a client may see may have grown with the policy: then it missed more than is new.
+        // With another policy, the client may now see older keys that it couldn't see then.
         guard isOfThisLife(keyspace), access.hasStood(since: options.since), !wantsOwnKeys else {
             return .anew
         }
@@ -66,7 +66,7 @@ struct Resumption: ~Escapable {
         return isRemembered ? .remembered : .anew
     }
 
-    /// The writes since then, deletes too.
+    /// The writes since then, including deletes.
     func missed(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> [History.Entry] {
         var missed: [History.Entry] = []
         for number in keyspace.history.first(after: options.since)..<keyspace.history.count {
@@ -79,7 +79,7 @@ struct Resumption: ~Escapable {
         return missed
     }
 
-    /// The deletes of keys that an observer may still know, and that are known here to be gone.
+    /// The latest deletes of keys that the observer may still know. Only keys that are still gone.
     func goneKeys(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> [History.Entry] {
         let first =
             isOfThisLife(keyspace) ? keyspace.history.first(after: options.since) : keyspace.history.oldest
@@ -96,7 +96,7 @@ struct Resumption: ~Escapable {
         return gone
     }
 
-    /// How many emits an observer missed, if it asks: those of the revision that it names and of later ones.
+    /// How many emits the observer missed, if it asks: those of the revision that it names and of later ones.
     func countEmits(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> EmitCount? {
         guard asked.request.has(.emits) else { return nil }
         let (first, present) = (options.emits, keyspace.revision)
@@ -118,7 +118,7 @@ struct Resumption: ~Escapable {
         return count
     }
 
-    /// Whether `since` is a revision that this life of the counter has had.
+    /// Whether `since` is a revision of the current epoch.
     private func isOfThisLife(_ keyspace: borrowing Keyspace) -> Bool {
         let epoch = options.epoch.bytes(of: asked.line)
         if asked.request.has(.epoch), String(epoch) != keyspace.epoch { return false }
@@ -137,11 +137,11 @@ struct Resumption: ~Escapable {
     }
 }
 
-/// What a new subscription is told of emits that came before it.
+/// What a new subscription learns about earlier emits.
 struct EmitCount {
-    /// Those that it asked for; nil if they are not all known.
+    /// The emits that it asked about; nil if not all of them are known.
     let missed: UInt64?
-    /// Those that carry the present revision.
+    /// The emits with the current revision.
     let latest: UInt64
 
     func append(to buffer: inout ByteBuffer) {

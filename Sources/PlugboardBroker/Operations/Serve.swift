@@ -1,4 +1,4 @@
-// Who answers calls: serving comes and goes, and ends with its connection.
+// Who answers calls. A service ends with its connection at the latest.
 
 import PlugboardMemory
 import PlugboardWire
@@ -45,7 +45,7 @@ enum Serve {
         reply(to: asked, &sessions, &delivery)
     }
 
-    /// Takes a service out of the bus. Calls that came by it may still be answered.
+    /// Ends a service. Calls that it got may still be answered.
     static func end(
         _ service: Service,
         _ calls: inout Calls,

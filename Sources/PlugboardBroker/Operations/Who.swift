@@ -1,5 +1,5 @@
-// Who has to do with a key: its observers, in the order in which they are told, with how
-// far each of them is; and who wrote it. Off the path of writes.
+// Who has to do with a key: its observers in the order in which they are told, with their states; its writer;
+// and its server. Off the path of writes.
 
 import PlugboardMemory
 import PlugboardWire
@@ -48,7 +48,7 @@ enum Who {
         sessions.giveBack(reply, to: session)
     }
 
-    /// Adds the members that say who an observer of a key is.
+    /// Appends the members that name an observer of a key.
     static func append(
         _ subscription: SubscriptionHandle,
         of key: Span<UInt8>,
@@ -66,8 +66,8 @@ enum Who {
         buffer.append(decimal: UInt64(matching[subscription].phase))
     }
 
-    /// Adds the members that say who an observer is and how far. `queued` where it can't be
-    /// seen from the outbox, as a reply to the observer itself is just being written there.
+    /// Appends the members that name an observer and show its state. `queued` replaces the size of the outbox
+    /// while a reply to the observer itself is being written there.
     private static func append(
         _ subscription: SubscriptionHandle,
         of key: Span<UInt8>,
@@ -88,7 +88,7 @@ enum Who {
         buffer.append(#","owed":"#)
         buffer.append(decimal: UInt64(backlog?.owedCount ?? 0))
         buffer.append(#","revision":"#)
-        // Everything up to this revision that concerns it is on its way to it.
+        // All events for it up to this revision were sent or are in its outbox.
         let told = backlog?.nextRevision.map { $0 > 0 ? $0 - 1 : 0 } ?? .max
         buffer.append(decimal: min(told, keyspace.revision))
     }
@@ -100,7 +100,7 @@ enum Who {
     ) {
         guard keyspace[observable].hasValue, let writer = keyspace[observable].writer else { return }
         buffer.append(#","writer":{"#)
-        // Who wrote to an earlier broker has no number in this one.
+        // A writer of an earlier broker's time has no number in this one.
         if keyspace.authors[writer].client > 0 {
             buffer.append(#""client":"#)
             buffer.append(decimal: keyspace.authors[writer].client)
@@ -116,7 +116,7 @@ enum Who {
         buffer.append("}")
     }
 
-    /// Adds who would answer a call of the key.
+    /// Appends the client that would answer a call of the key.
     private static func append(
         _ service: Service,
         _ keyspace: borrowing Keyspace,
@@ -133,13 +133,13 @@ enum Who {
     }
 }
 
-/// How far an observer is.
+/// The state of an observer.
 enum ObserverState {
-    /// It is told at once.
+    /// It gets events at once.
     case live
-    /// It waits for somebody to resume it.
+    /// It waits until somebody resumes it.
     case paused
-    /// It is owed something, or reads too slowly to be told at once.
+    /// It is owed something, or reads too slowly.
     case lagging
 
     var name: StaticString {

@@ -1,5 +1,5 @@
-// Why a key is as it is: the chain of causes from its newest write back to the root, as
-// far as the history goes. Off the path of writes; the work of one answer is bounded.
+// Why a key is as it is: the chain of causes from its newest write back to the root, as far as the history
+// goes. Off the path of writes; the work for one answer is limited.
 
 import PlugboardMemory
 import PlugboardWire
@@ -39,18 +39,18 @@ enum Why {
     }
 }
 
-/// The chain of one answer.
+/// The chain in one answer.
 private struct CauseChain {
     private let session: SessionHandle
     private let isSelective: Bool
-    /// How many observers may still be asked about.
+    /// How many observers may still be checked.
     private var checks = ChainEnd.checksMax
 
     init(for session: SessionHandle, isSelective: Bool) {
         (self.session, self.isSelective) = (session, isSelective)
     }
 
-    /// Adds the steps, newest first. A step that the client may not see is as good as forgotten.
+    /// Appends the steps, the newest first. A step that the client may not see counts as forgotten.
     mutating func append(
         of observable: ObservableHandle,
         limit: Int,
@@ -61,7 +61,7 @@ private struct CauseChain {
     ) -> ChainEnd {
         guard var current = newestEntry(of: observable, keyspace) else {
             appendForgottenStep(observable, keyspace, to: &buffer)
-            // The broker's own writes are not remembered, and have no cause.
+            // The broker's own writes aren't remembered, and have no cause.
             return keyspace[observable].isReserved ? .root : .truncated
         }
         appendStep(current, keyspace, to: &buffer)
@@ -88,7 +88,7 @@ private struct CauseChain {
         sessions[session].authorize(.subscribe, keyspace[keyspace.history[number].observable].key)
     }
 
-    /// The entry of the write that a key's value is from, or of its last delete or emit.
+    /// The entry of the write that made the key's value, or of its last delete or emit.
     private func newestEntry(of observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> UInt64? {
         guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
         guard
@@ -99,7 +99,7 @@ private struct CauseChain {
         else {
             return nil
         }
-        // A batch may be longer than what is looked at of a chain's steps, so this looks further.
+        // `shared` looks at 64 entries of a revision, but a batch may be longer.
         var number = last
         while keyspace.history[number].observable != observable || keyspace.history[number].operation == .emit
         {
@@ -113,8 +113,8 @@ private struct CauseChain {
         return number
     }
 
-    /// The entry that caused another: of several with one revision the last that the writer
-    /// was told of, as far as that can still be said.
+    /// The entry that caused another. Of several entries with that revision, this is the last one that the
+    /// writer observes, as far as that is still known.
     private mutating func cause(
         of number: UInt64,
         _ keyspace: inout Keyspace,
@@ -149,7 +149,7 @@ private struct CauseChain {
         return false
     }
 
-    /// Why a chain goes no further at an entry.
+    /// Why a chain ends at an entry.
     private func end(at number: UInt64, _ keyspace: borrowing Keyspace) -> ChainEnd {
         guard let cause = keyspace.history[number].cause.revision, keyspace.history.completeSince > 0 else {
             return .root
@@ -175,7 +175,7 @@ private struct CauseChain {
         buffer.append("}")
     }
 
-    /// The step of a value that is older than the history: when and how is not known any more.
+    /// The step of a value that is older than the history. Its time and operation are unknown.
     private func appendForgottenStep(
         _ observable: ObservableHandle,
         _ keyspace: borrowing Keyspace,
@@ -192,16 +192,16 @@ private struct CauseChain {
     }
 }
 
-/// Where a chain of causes ends.
+/// How a chain of causes ends.
 private enum ChainEnd {
-    /// How many observers are asked about in one answer.
+    /// How many observers are checked for one answer.
     static let checksMax = 65_536
 
-    /// At a write that names no cause, or none that ever was.
+    /// At a write that names no cause, or an unknown one.
     case root
-    /// At a cause that the history doesn't reach any more.
+    /// At a cause that is older than the history.
     case truncated
-    /// At the limit of the request.
+    /// At the request's limit.
     case more
 
     var member: StaticString {

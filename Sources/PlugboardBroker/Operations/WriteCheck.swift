@@ -1,5 +1,5 @@
-// What stands in the way of a write: the key, rights, the quota, `if`; and what a patch or a sum comes to.
-// Nothing of the state is changed here.
+// The checks of a write: its key, rights, the quota and `if`. Also calculates the result of a patch or a sum.
+// Changes nothing of the state.
 
 import PlugboardMemory
 import PlugboardWire
@@ -7,9 +7,9 @@ import PlugboardWire
 /// A write that was checked and can no longer fail.
 struct PlannedWrite: BitwiseCopyable {
     let hash: UInt64
-    /// Nil: nobody has named this key yet.
+    /// Nil if the key has no observable yet.
     let observable: ObservableHandle?
-    /// It is certain that nobody is to be told.
+    /// It is certain that nobody observes the key.
     var isUnobserved = false
 }
 
@@ -36,7 +36,7 @@ enum WriteCheck {
             if known.isReserved { try supervision.checkOwn(request, line, sessions[session]) }
         } else {
             try Key.check(request.key, line)
-            // The supervisor may also write its own.
+            // The supervisor may write its own reserved keys; nobody else may write any.
             if Key.isReserved(asked.key) { try supervision.checkOwn(request, line, sessions[session]) }
         }
         if sessions[session].isGuarded {
@@ -53,7 +53,7 @@ enum WriteCheck {
         return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
     }
 
-    /// Throws where a value of `count` bytes would be too much for its writer's user.
+    /// Throws if a value of `count` bytes would exceed the quota of its writer's user.
     private static func checkQuota(
         _ request: Request,
         _ line: Span<UInt8>,
@@ -72,7 +72,7 @@ enum WriteCheck {
         try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: bytes - (own ?? 0))
     }
 
-    /// Makes the new value of a patch or a sum from the present one, in `requests.merged`.
+    /// Calculates the new value of a patch or a sum from the current one, into `requests.merged`.
     static func combine(
         _ planned: PlannedWrite,
         _ asked: AskedRequest,

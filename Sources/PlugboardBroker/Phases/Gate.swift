@@ -1,42 +1,42 @@
-// Observers in phases. A write of a key with acknowledging observers reaches the later
-// phases when those of the earlier one have said that they are done, or were given
-// their time. A gate stands for one key: newer writes of it wait at the same gate.
+// Observers in phases. A write of a key with acknowledging observers reaches a later phase after the earlier
+// one has acknowledged, or its time is up. A gate holds one key back: newer writes of the key wait at the
+// same gate.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A key that has not reached its later observers yet.
+/// Holds one key back from its later observers.
 struct Gate {
     /// The newest revision that waits.
     var revision: UInt64
-    /// The phase that was told last; later ones wait.
+    /// The phase that was told last. Later ones wait.
     var phase: UInt8
-    /// Subscriptions of that phase that have not acknowledged the newest revision that they
-    /// were told.
+    /// Subscriptions of that phase that have not acknowledged yet, with the newest revision that each was
+    /// told.
     var waiting: [Acknowledger]
-    /// When time is up, in monotonic nanoseconds.
+    /// When the time is up, in monotonic nanoseconds.
     let end: UInt64
     var ticket: DeadlineTicket
 }
 
-/// What holds a write back from its later observers.
+/// What would hold a write back from its later observers.
 struct AckBarrier {
-    /// The phase that is told last; later ones wait.
+    /// The last phase that is told. Later ones wait.
     let phase: UInt8
-    /// Those of it that are told the write and have to acknowledge it.
+    /// Subscriptions of it that are told the write and have to acknowledge it.
     let told: [SubscriptionHandle]
-    /// Those of it that have yet to acknowledge an earlier write.
+    /// Subscriptions of it that have to acknowledge an earlier write.
     let earlier: [Acknowledger]
 
-    /// All that are waited for.
+    /// All subscriptions that have to acknowledge.
     var subscriptions: [SubscriptionHandle] { told + earlier.map(\.subscription) }
 
     func holds(_ subscription: borrowing Subscription) -> Bool { subscription.phase > phase }
 }
 
 extension AckBarrier {
-    /// The first phase that has to acknowledge a write of a key before others are told of it; nil: none
-    /// has. The key may be one that nobody has named yet.
+    /// The first phase that has to acknowledge a write before others are told of it; nil if none has to. The
+    /// key may have no observable yet.
     init?(
         for event: Event,
         of observable: ObservableHandle?,
@@ -51,7 +51,7 @@ extension AckBarrier {
     ) {
         if event == .emit { return nil }
         if let observable, !keyspace[observable].hasAcknowledgers { return nil }
-        // Who isn't told won't acknowledge, unless an earlier write that is still held.
+        // An observer that isn't told won't acknowledge, unless it is still owed an earlier write.
         let gate = observable.flatMap { phases.gate(of: $0) }
         var acknowledging: [SubscriptionHandle] = []
         for subscription in Self.acknowledgers(among: observers, matching, sessions) {
@@ -83,7 +83,7 @@ extension AckBarrier {
         observers.filter { matching[$0].acknowledges && sessions[matching[$0].session].isOpen }
     }
 
-    /// Whether an observer that could not be told of a key yet will be; one without a filter is.
+    /// Whether an observer is still owed something of a key. Without a filter it always is.
     static func isToBeTold(
         of observable: ObservableHandle,
         _ subscription: SubscriptionHandle,
@@ -98,14 +98,14 @@ extension AckBarrier {
     }
 }
 
-/// A subscription that a gate waits for. The newest write may be none of those it asked for:
-/// then it still has to acknowledge the one before.
+/// A subscription that a gate waits for. Its filter may leave the newest write out. Then it still has to
+/// acknowledge an earlier one.
 struct Acknowledger: BitwiseCopyable {
     let subscription: SubscriptionHandle
     let revision: UInt64
 }
 
-/// What a subscription with `ack` was told and has not acknowledged.
+/// An event that a subscription with `ack` was told and has not acknowledged.
 struct Awaited: BitwiseCopyable {
     let observable: ObservableHandle
     let revision: UInt64

@@ -1,34 +1,34 @@
-// The room of phases: which keys have not reached all of their observers yet, and who has to acknowledge
-// what. A gate stands for one key; newer writes of it wait at the same gate.
+// The room of phases: which keys have not reached all of their observers yet, and who has to acknowledge. A
+// gate holds one key back: newer writes of the key wait at the same gate.
 //
-// What always holds: a gate waits for somebody, who is there and was told; it has its deadline; a key
-// that a gate or an acknowledgement names is kept. It knows keys and deadlines, and nobody's backlog.
+// What always holds: a gate waits for subscriptions that exist and were told, and has a deadline. A key stays
+// as long as a gate or an acknowledgement names it. The room knows keys and deadlines, but no backlogs.
 
 import PlugboardWire
 
-/// The gates of a bus, and who is waited for. Used by the loop's thread alone.
+/// The gates of a bus, and the missing acknowledgements. Used by the loop's thread alone.
 struct Phases: ~Copyable {
     private var gates: [ObservableHandle: Gate] = [:]
-    /// What each subscription has to acknowledge, in the order in which it was told.
+    /// The events that each subscription has to acknowledge, in the order in which it was told.
     private var awaited: [SubscriptionHandle: [Awaited]] = [:]
 
     init() {}
 
     @inline(__always) var isEmpty: Bool { gates.isEmpty }
 
-    /// How many keys wait.
+    /// The number of gates.
     var count: Int { gates.count }
 
-    /// What holds a key back, if anything does.
+    /// The gate of a key; nil if nothing holds it back.
     func gate(of observable: ObservableHandle) -> Gate? { gates[observable] }
 
-    /// Whether a key has yet to be let through to a phase.
+    /// Whether a key is held back from a phase.
     func holds(_ observable: ObservableHandle, from phase: UInt8) -> Bool {
         guard let gate = gates[observable] else { return false }
         return gate.phase < phase
     }
 
-    /// What a subscription was told of a key last and has not acknowledged.
+    /// The last event of a key that a subscription was told and has not acknowledged.
     func awaits(_ observable: ObservableHandle, from subscription: SubscriptionHandle) -> Acknowledger? {
         guard let last = awaited[subscription]?.last(where: { $0.observable == observable }) else {
             return nil
@@ -36,7 +36,7 @@ struct Phases: ~Copyable {
         return Acknowledger(subscription: subscription, revision: last.revision)
     }
 
-    /// Waits for the observers of a phase, until `end` at the latest. The key has no gate.
+    /// Waits for the observers of a phase, until `end` at the latest. The key must have no gate.
     mutating func close(
         _ observable: ObservableHandle,
         revision: UInt64,
@@ -48,7 +48,7 @@ struct Phases: ~Copyable {
         for subscription in barrier.told {
             awaited[subscription, default: []].append(Awaited(observable: observable, revision: revision))
         }
-        // What the gate names must live as long as it does.
+        // The key stays as long as the gate.
         keyspace[observable].owedBy += Int32(barrier.told.count) + 1
         gates[observable] = Gate(
             revision: revision,
@@ -60,7 +60,7 @@ struct Phases: ~Copyable {
         )
     }
 
-    /// Takes a key's gate away, if it has one, without letting anything through.
+    /// Removes a key's gate, if it has one. Sends nothing.
     mutating func open(
         _ observable: ObservableHandle,
         _ keyspace: inout Keyspace,
@@ -71,8 +71,8 @@ struct Phases: ~Copyable {
         keyspace[observable].owedBy -= 1
     }
 
-    /// Takes out what a subscription was told up to a revision: it has acknowledged that. The caller says
-    /// so to the keys, by `release`.
+    /// A subscription has acknowledged a revision. Removes and returns what that covers. Call `release` for
+    /// each of these.
     mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64) -> [Awaited] {
         guard let all = awaited[subscription] else { return [] }
         let done = all.prefix { $0.revision <= revision }
@@ -81,8 +81,8 @@ struct Phases: ~Copyable {
         return Array(done)
     }
 
-    /// A subscription has acknowledged an event of a key. Returns the key's gate if nobody is waited for
-    /// there any more.
+    /// A subscription has acknowledged an event of a key. Returns the key's gate if it waits for nobody any
+    /// more.
     mutating func release(_ entry: Awaited, by subscription: SubscriptionHandle) -> Gate? {
         guard var gate = gates[entry.observable] else { return nil }
         gate.waiting.removeAll { $0.subscription == subscription && $0.revision <= entry.revision }
@@ -90,7 +90,7 @@ struct Phases: ~Copyable {
         return gate.waiting.isEmpty ? gate : nil
     }
 
-    /// Time is up: nobody is waited for any longer who is late at a gate.
+    /// The time is up: stops waiting for all who are late at a gate.
     mutating func giveUp(_ observable: ObservableHandle, _ keyspace: inout Keyspace) {
         for late in gates[observable]?.waiting ?? [] {
             guard let all = awaited[late.subscription] else { continue }
@@ -104,8 +104,8 @@ struct Phases: ~Copyable {
 extension Phases {
     private static var always: Invariants { Invariants(of: "Phases") }
 
-    /// Each gate has its deadline, and waits for who is there and was told. Counts in `owedBy` what
-    /// keeps keys from being forgotten.
+    /// Each gate has a deadline, and waits for subscriptions that exist and were told. Adds to `owedBy` what
+    /// keeps keys.
     func checkInvariants(
         _ living: borrowing Living,
         _ keyspace: borrowing Keyspace,

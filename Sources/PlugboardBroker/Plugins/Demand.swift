@@ -6,8 +6,8 @@ import PlugboardWire
 
 /// The demand for one plugin.
 final class Demand {
-    /// The seconds without demand after which a plugin is no longer wanted, unless its declaration says
-    /// otherwise.
+    /// After so many seconds without demand, a plugin is no longer wanted, unless its declaration has another
+    /// number.
     static let idleSecondsDefault: UInt32 = 30
 
     /// Patterns of the keys that it publishes or emits.
@@ -16,7 +16,7 @@ final class Demand {
     var isRunning = false
     /// How many subscriptions of other clients ask for what it publishes.
     var observers = 0
-    /// When the last observer or call ended, or a client last asked it something.
+    /// When the last observer or call ended, or a client last called it.
     var quietSince: UInt64 = 0
     /// What the broker last told the supervisor.
     var isWanted = false

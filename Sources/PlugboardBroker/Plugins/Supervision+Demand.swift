@@ -1,6 +1,5 @@
-// Plugins that are started on demand: who observes what they publish is counted, and who calls
-// what they serve; the supervisor is told when one becomes wanted, and when it hasn't been for a
-// while.
+// Plugins that start on demand. Counts the observers of what they publish, and tells the supervisor when a
+// plugin becomes wanted, and when it hasn't been for a while. Calls that wait for a plugin count, too.
 
 import PlugboardMemory
 import PlugboardWire
@@ -8,7 +7,7 @@ import PlugboardWire
 extension Supervision {
     // MARK: Observers
 
-    /// A subscription has begun, or is about to end.
+    /// Call when a subscription has begun, or is about to end.
     @inline(never)
     func noteDemand(
         of subscription: SubscriptionHandle,
@@ -26,8 +25,8 @@ extension Supervision {
         }
     }
 
-    /// Counts the observers of a plugin anew. Those of a client that is being closed count until they
-    /// end, as that is when they are taken off.
+    /// Counts the observers of a plugin anew. Subscriptions of a client that is being closed count until they
+    /// end, because they are subtracted then.
     func countObservers(
         of plugin: SupervisedPlugin,
         _ keyspace: borrowing Keyspace,
@@ -70,7 +69,7 @@ extension Supervision {
 
     // MARK: The supervisor
 
-    /// Goes by what was said of a plugin that is started on demand.
+    /// Applies a report about a plugin that starts on demand.
     func renewDemand(
         of plugin: SupervisedPlugin,
         _ keyspace: borrowing Keyspace,
@@ -82,7 +81,7 @@ extension Supervision {
         guard let demand = plugin.demand else { return }
         demand.observers = countObservers(of: plugin, keyspace, matching, sessions)
         if demand.isRunning, !demand.isWanted {
-            // Started by hand: it is idle from now on.
+            // Somebody started it by hand. It is idle from now on.
             demand.isWanted = true
             demand.quietSince = deadlines.now
         } else if plugin.process == nil, plugin.isNeeded, demand.isWanted {
@@ -91,7 +90,7 @@ extension Supervision {
         weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
     }
 
-    /// Tells the supervisor when a plugin becomes wanted, and looks at it later when it isn't any more.
+    /// Tells the supervisor if a plugin has become wanted. If it no longer is, plans a check for later.
     func weigh(
         _ plugin: SupervisedPlugin,
         at revision: UInt64,
@@ -111,7 +110,7 @@ extension Supervision {
         deadlines.add(at: demand.quietSince + demand.idleNanoseconds, .idle(plugin: plugin.number))
     }
 
-    /// A while ago nobody wanted a plugin.
+    /// The planned check: tells the supervisor if nobody has wanted a plugin for long enough.
     func checkIdle(
         _ number: Int,
         now: UInt64,
@@ -133,7 +132,7 @@ extension Supervision {
         tellDemand(plugin, at: revision, &sessions, &delivery)
     }
 
-    /// Whether it has yet to answer something.
+    /// Whether it still has calls to answer.
     private func isBusy(_ plugin: SupervisedPlugin, _ sessions: borrowing SessionTable) -> Bool {
         for slot in 0..<sessions.slotCount {
             guard let session = sessions.inSlot(slot), sessions[session].clearance?.plugin === plugin,

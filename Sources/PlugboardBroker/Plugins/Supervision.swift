@@ -23,7 +23,7 @@ final class SupervisedPlugin {
     fileprivate(set) var demand: Demand?
     /// The supervisor's last report about it, as JSON with the members that a broker applies.
     fileprivate(set) var report: [UInt8] = []
-    /// The plugin's number. It is never used again.
+    /// Its number, which is never used again.
     let number: Int
 
     fileprivate init(name: String, number: Int) {
@@ -34,7 +34,7 @@ final class SupervisedPlugin {
     /// Whether a client needs it now.
     var isNeeded: Bool { heldCalls > 0 || (demand?.observers ?? 0) > 0 }
 
-    /// Whether it declares that it serves a key, and a call can wait for it.
+    /// Whether it declares that it serves a key, and is expected to run.
     func willServe(_ key: Span<UInt8>) -> Bool {
         guard isExpected, let may else { return false }
         return may[.serve].contains { pattern in Pattern.matches(pattern.span, key) }
@@ -155,7 +155,7 @@ extension Supervision {
 }
 
 extension Supervision {
-    /// Throws unless a client may call itself so.
+    /// Throws unless a client may take this name.
     func checkName(_ name: Span<UInt8>, at offset: Int, _ session: borrowing Session) throws(Refusal) {
         guard supervisor != nil else { return }
         let wanted = String(name)
@@ -169,8 +169,7 @@ extension Supervision {
         throw Refusal(.forbidden, message, hint: "plugboard plugins lists them", at: offset)
     }
 
-    /// Throws unless a write to one of the broker's own keys is the supervisor's, of a plugin, and
-    /// can be understood.
+    /// Throws unless a write to a reserved key is the supervisor's, is about a plugin, and can be understood.
     @inline(never)
     func checkOwn(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
         guard session.clearance?.isSupervisor == true,

@@ -1,5 +1,5 @@
-// What an operation is handed first: a request, the line that it was read from, and who asked. Everything else
-// that it needs are the rooms that it is handed behind this.
+// What each operation gets first: a request, its line, and the client that asked. The rooms that it needs
+// follow as further parameters.
 
 import PlugboardMemory
 import PlugboardWire
@@ -16,12 +16,12 @@ struct AskedRequest: ~Escapable {
         self.line = line
     }
 
-    /// The decoded text of `key`.
+    /// The decoded `key`.
     var key: Span<UInt8> {
         @_lifetime(copy self)
         get { request.key.bytes(of: line) }
     }
-    /// The `id` as written.
+    /// The `id` as it was written.
     var id: Span<UInt8> {
         @_lifetime(copy self)
         get { request.id.bytes(of: line) }
@@ -34,7 +34,7 @@ struct AskedRequest: ~Escapable {
         return text
     }
 
-    /// The subscription of a client that it names.
+    /// The subscription of a client with this `sub`.
     func subscription(
         of owner: SessionHandle,
         _ matching: borrowing Matching,

@@ -1,15 +1,15 @@
-// Keys in the order in which they were written, found some at a time: each portion is sorted, and the portions
-// are merged as they are taken. So no step takes longer than its portion. Part of a `ValueSnapshot`.
+// Keys in the order of their last writes, found in portions: each portion is sorted, and the portions are
+// merged as keys are taken. So no step takes longer than its portion. Part of a `ValueSnapshot`.
 
 import PlugboardMemory
 
-/// A key, and the revision of its value when it was looked at.
+/// A key, and the revision of its value when it was found.
 struct DatedKey: BitwiseCopyable {
     let revision: UInt64
     let observable: ObservableHandle
 }
 
-/// Sorted portions, and the first key of all.
+/// Sorted portions, merged.
 struct KeyRuns {
     private struct Run {
         let keys: [DatedKey]
@@ -18,14 +18,14 @@ struct KeyRuns {
         var first: DatedKey { keys[next] }
     }
 
-    /// A binary heap: the run whose first key is the oldest comes first.
+    /// A binary heap. The run with the oldest first key is first.
     private var runs: [Run] = []
-    /// Keys that are still to be taken.
+    /// How many keys are left.
     private(set) var count = 0
 
     var isEmpty: Bool { runs.isEmpty }
 
-    /// Adds keys that are there.
+    /// Adds a portion of keys, without those that are gone.
     mutating func append(_ observables: [ObservableHandle], _ keyspace: borrowing Keyspace) {
         var keys: [DatedKey] = []
         keys.reserveCapacity(observables.count)
@@ -52,7 +52,8 @@ struct KeyRuns {
         return first
     }
 
-    /// Keys of one batch share a revision. One that is gone meanwhile is left out anyway.
+    /// Keys of one batch share a revision, so their names decide. The place of a key that is gone doesn't
+    /// matter.
     private static func precedes(_ one: DatedKey, _ other: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         if one.revision != other.revision { return one.revision < other.revision }
         guard keyspace.contains(one.observable), keyspace.contains(other.observable) else { return false }

@@ -1,25 +1,25 @@
-// Looking for the keys that match a request's patterns, all at once or some at a time.
+// A search for the keys that match a request's patterns, whole or in steps.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A search for keys, and how far it is.
+/// A search for keys, and how far it has got.
 struct KeySearch {
     private let patterns: [[UInt8]]
     private let clearance: Clearance?
     private let countMax: Int
-    /// Which pattern is looked for, and the last key that was looked at.
+    /// The present pattern, and the last key that was looked at.
     private var place = 0
     private var last: [UInt8]
     private var found: [ObservableHandle] = []
 
-    /// Looks for the keys with a value that come after a key and that a client may see, at most so many.
+    /// Searches for at most `countMax` keys that have a value, come after a key, and may be seen by a client.
     init(_ patterns: [[UInt8]], for clearance: Clearance?, after: [UInt8] = [], countMax: Int = .max) {
         (self.patterns, self.clearance, self.countMax) = (patterns, clearance, countMax)
         last = after
     }
 
-    /// Looks at keys, as long as there are `visits` left. Returns whether it is done.
+    /// Looks at keys while `visits` are left. Returns whether it is done.
     mutating func goOn(_ keyspace: borrowing Keyspace, _ visits: inout Int) -> Bool {
         while place < patterns.count {
             let (pattern, last) = (patterns[place], last)
@@ -40,18 +40,18 @@ struct KeySearch {
         return true
     }
 
-    /// What was found since it was taken last.
+    /// The keys that were found since the last call.
     mutating func takeFound() -> [ObservableHandle] {
         defer { found = [] }
         return found
     }
 
-    /// What was found, is still there, and may still be seen.
+    /// The found keys that still have a value and may still be seen.
     func present(in keyspace: borrowing Keyspace) -> [ObservableHandle] {
         found.filter { keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace) }
     }
 
-    /// All that is there now.
+    /// All matching keys at this moment, in one go.
     static func all(
         _ patterns: [[UInt8]],
         for clearance: Clearance?,
@@ -63,7 +63,7 @@ struct KeySearch {
         return search.found
     }
 
-    /// Whether a key is one of those that are looked for.
+    /// Whether the search is for this key.
     func isWanted(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
         keyspace[observable].hasValue && isSeen(observable, keyspace)
             && patterns.contains { Pattern.matches($0.span, keyspace[observable].key) }

@@ -1,19 +1,19 @@
-// A batch under way: what its writes come to, once all are checked. Owned by `Requests`, which keeps its
-// memory from one batch to the next. What always holds: it is used by one request alone.
+// The checked writes of a batch. Owned by `Requests`, which keeps its memory from one batch to the next. What
+// always holds: only one request uses it at a time.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The writes of a batch that were checked.
+/// The checked writes of a batch.
 struct PlannedBatch: ~Copyable {
     private(set) var writes: [PlannedWrite] = []
-    /// The results of its patches and sums within `bytes`, a range for each write.
+    /// Where the results of its patches and sums are in `bytes`, one range for each write.
     private var merged: [ByteRange] = []
     private var bytes = ByteBuffer()
 
     init() {}
 
-    /// The bytes of all these results.
+    /// How many bytes these results have.
     var mergedCount: Int { bytes.count }
 
     /// The result of the patch or the sum at a place.
@@ -25,8 +25,8 @@ struct PlannedBatch: ~Copyable {
         merged.append(.none)
     }
 
-    /// Keeps the result of the last write, a patch or a sum. Returns false where that would be too much for
-    /// one batch.
+    /// Keeps the result of the last write, a patch or a sum. Returns false if the batch would become too
+    /// large.
     mutating func keep(_ result: borrowing ByteBuffer) -> Bool {
         guard !merged.isEmpty, bytes.count + result.count <= Limits.outboxBytesMax else { return false }
         merged[merged.count - 1] = ByteRange(bytes.count, bytes.count + result.count)

@@ -1,23 +1,21 @@
-// Publishes that one client sent in a row: all of them are read, then all their keys are
-// looked for, then they are made one after the other. So among very many keys the memory
-// of several is fetched at once, where one after the other would wait for each. Owned by
-// `Requests`, and empty whenever the loop does anything but execute a client's lines.
+// Publishes that one client sent in a row. First all of them are read, then all their keys are looked up,
+// then all are made, in order. So with very many keys, memory is fetched for several at once instead of one
+// after the other. Owned by `Requests`. Empty unless the loop is executing a client's lines.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A publish that was read and is not yet made. Its line lies where it was read.
+/// A publish that was read but not made yet. Its line stays where it was read.
 struct WaitingPublish: BitwiseCopyable {
     var request = Request()
-    /// Where its line lies among the bytes that were read.
+    /// The place of its line among the bytes that were read.
     var line = ByteRange.none
-    /// The number of the line among its client's.
+    /// The number of its line.
     var number: UInt64 = 0
     var hash: UInt64 = 0
 }
 
-/// The first of the lines that a turn left for the next: where it lies among the bytes that were read, and
-/// its number among its client's.
+/// The first line that a turn left for the next: its place among the bytes that were read, and its number.
 struct LeftOver: Equatable, BitwiseCopyable {
     let start: Int
     let number: UInt64
@@ -25,16 +23,16 @@ struct LeftOver: Equatable, BitwiseCopyable {
 
 /// The publishes that wait for each other, in their order.
 struct PublishGroup: ~Copyable {
-    /// More than the fetches that a processor has under way at once, so that the waits in
-    /// between, for addresses that are fetched themselves, are shared by many.
+    /// More than a processor fetches at once, so that many publishes share the waits for addresses that have
+    /// to be fetched first.
     static let publishesMax = 64
     private var publishes = List(repeating: WaitingPublish(), count: publishesMax)
     private(set) var count = 0
-    /// Something of each key that was looked for last, so that they are really read.
+    /// A sum over the keys that were looked up, so that the compiler really reads them.
     var fetched: UInt64 = 0
-    /// What was left of the group when the turn had done enough.
+    /// The rest of the group, if the turn had done enough.
     var leftOver: LeftOver?
-    /// Who sent them.
+    /// The client that sent them.
     private(set) var session: SessionHandle?
 
     init() {}
@@ -42,13 +40,13 @@ struct PublishGroup: ~Copyable {
     @inline(__always) var isEmpty: Bool { count == 0 }
     @inline(__always) var isFull: Bool { count == Self.publishesMax }
 
-    /// One of those that wait.
+    /// A waiting publish.
     subscript(index: Int) -> WaitingPublish {
         @inline(__always)
         _read { yield publishes[index] }
     }
 
-    /// The place of the next.
+    /// The place for the next publish.
     var next: WaitingPublish {
         @inline(__always)
         _read { yield publishes[count] }
@@ -56,14 +54,14 @@ struct PublishGroup: ~Copyable {
         _modify { yield &publishes[count] }
     }
 
-    /// Counts the next one, which was read to its place.
+    /// Counts the next publish, which was read to its place.
     @inline(__always)
     mutating func countNext(from session: SessionHandle) {
         self.session = session
         count += 1
     }
 
-    /// Takes the publishes out, so that they are read while they are made; `putBack` follows.
+    /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.
     @inline(__always)
     mutating func takeOut() -> List<WaitingPublish> {
         var taken = List<WaitingPublish>()
@@ -72,7 +70,7 @@ struct PublishGroup: ~Copyable {
         return taken
     }
 
-    /// Takes back the memory of the publishes, which are made.
+    /// Takes back the memory of the publishes.
     @inline(__always)
     mutating func putBack(_ taken: inout List<WaitingPublish>) {
         swap(&taken, &publishes)

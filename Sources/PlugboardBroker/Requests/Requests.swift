@@ -1,48 +1,49 @@
-// The room of what clients ask for, as far as it is not done: the request that is being executed, publishes
-// that wait for those behind them, and requests that look at more keys than others can wait for.
+// The room of unfinished requests: the one that is being executed, publishes that wait for those after them,
+// and requests that look at more keys than others can wait for.
 //
-// What always holds: between two turns no publish waits and nothing is executed; a client has one request at
-// most that is put off, and is busy exactly as long.
+// What always holds between two turns: no publish waits, and nothing is being executed. A client has at most
+// one request that was put off, and is busy while it has one.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The requests under way. Used by the loop's thread alone.
+/// The unfinished requests. Used by the loop's thread alone.
 struct Requests: ~Copyable {
-    /// Keys that one request looks at before others have their turn: about a millisecond.
+    /// How many keys one request looks at before others have their turn. This takes about a millisecond.
     static let visitsPerSlice = 4_096
 
-    /// What a line turned out to be.
+    /// What a line is.
     enum Reading { case nothing, publish, other, unusual }
 
-    /// What the request under way has beside its operation and its key.
+    /// The parts of the present request besides its operation and its key.
     private(set) var decoder = RequestDecoder()
-    /// Publishes that were read and not yet made.
+    /// Publishes that were read but not made yet.
     private(set) var group = PublishGroup()
     private(set) var batch = PlannedBatch()
-    /// The new value that the last patch or sum came to.
+    /// The result of the last patch or sum.
     private(set) var merged = ByteBuffer()
-    /// Where the last sum stands in it.
+    /// The place of the last sum in it.
     private(set) var sum = ByteRange.none
-    /// What was owed to somebody who needs it no more, and is still to be forgotten.
+    /// Owed keys that nobody needs any more, still to be removed.
     private var abandoned: [Backlog] = []
-    /// Requests that are put off, in the order of their turns.
+    /// Requests that were put off, in the order of their turns.
     private var walks: [Walk] = []
-    /// The request that was put off and is executed now.
+    /// The request that was put off and is being executed now.
     private(set) var finished: Walk?
-    /// The same as the constant but in tests.
+    /// Only tests change it.
     private(set) var visitsMax = visitsPerSlice
-    /// The effort with which this turn has done enough: what clients still ask for waits for the next.
+    /// When `hub.effort` reaches this, the turn has done enough, and the other lines of clients wait for the
+    /// next.
     private(set) var effortEnd = UInt64.max
 
     init() {}
 
-    /// A turn begins, and has done enough with so much effort.
+    /// Begins a turn. It has done enough when `hub.effort` reaches this.
     mutating func beginTurn(until effort: UInt64) { effortEnd = effort }
 
     // MARK: Lines
 
-    /// Reads a line, to the place of the group's next publish.
+    /// Reads a line to the place of the group's next publish.
     @inline(__always)
     mutating func read(
         _ place: Range<Int>,
@@ -72,12 +73,12 @@ struct Requests: ~Copyable {
         return .publish
     }
 
-    /// Reads a line that is not plain; see `RequestDecoder`.
+    /// Reads a line that isn't plain; see `RequestDecoder`.
     mutating func readUnusual(_ line: inout MutableSpan<UInt8>, into request: inout Request) throws(Refusal) {
         try decoder.decodeUnusual(&line, into: &request)
     }
 
-    /// The patterns of a request, each of them well-formed and none twice.
+    /// The patterns of a request, checked and without repeats.
     func patterns(of asked: AskedRequest) throws(Refusal) -> [ByteRange] {
         if asked.request.has(.key) {
             try Pattern.check(asked.request.key, asked.line)
@@ -95,33 +96,33 @@ struct Requests: ~Copyable {
 
     // MARK: Publishes in a row
 
-    /// Has the publish that was just read wait.
+    /// Lets the publish that was just read wait.
     @inline(__always)
     mutating func countPublish(from session: SessionHandle) {
         group.countNext(from: session)
     }
 
-    /// Takes the publishes out, so that they are read while they are made; `putBack` follows.
+    /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.
     @inline(__always)
     mutating func takePublishes() -> List<WaitingPublish> { group.takeOut() }
 
     @inline(__always)
     mutating func putBack(_ publishes: inout List<WaitingPublish>) { group.putBack(&publishes) }
 
-    /// The turn has done enough: this publish and those behind it are read again in the next.
+    /// The turn has done enough. This publish and those after it are read again in the next one.
     mutating func leave(_ publish: WaitingPublish) {
         group.leftOver = LeftOver(start: publish.line.start, number: publish.number)
     }
 
-    /// Where the lines begin that were left for the next turn, if any were.
+    /// The first line that was left for the next turn, if any.
     mutating func takeLeftOver() -> LeftOver? { group.leftOver.take() }
 
-    /// Keeps something of each key that was looked for, so that the keys are really read.
+    /// Keeps a sum over the keys that were looked up, so that the compiler really reads them.
     mutating func noteFetched(_ sum: UInt64) { group.fetched = sum }
 
     // MARK: Patches, sums and batches
 
-    /// Merges a patch into a value or into a part of it, to `merged`. Throws where there is no such part.
+    /// Merges a patch into a value or a part of it, into `merged`. Throws if there is no such part.
     mutating func merge(_ patch: Span<UInt8>, atField field: Span<UInt8>, of value: Span<UInt8>)
         throws(Refusal)
     {
@@ -129,7 +130,7 @@ struct Requests: ~Copyable {
         try PartPatch.apply(patch, atField: field, to: value, into: &merged)
     }
 
-    /// Adds a number to a value or to a part of it, to `merged`. Throws where there is no number.
+    /// Adds a number to a value or a part of it, into `merged`. Throws if there is no number.
     mutating func add(_ number: Span<UInt8>, toField field: Span<UInt8>, of value: Span<UInt8>)
         throws(Refusal)
     {
@@ -139,22 +140,22 @@ struct Requests: ~Copyable {
 
     mutating func beginBatch() { batch.removeAll() }
 
-    /// Adds a write of the batch that was checked.
+    /// Adds a checked write of the batch.
     mutating func plan(_ write: PlannedWrite) { batch.append(write) }
 
-    /// Keeps `merged` for the batch's last write. Returns false where that would be too much for one batch.
+    /// Keeps `merged` for the batch's last write. Returns false if the batch would become too large.
     mutating func keepMerged() -> Bool { batch.keep(merged) }
 
     // MARK: Requests that are put off
 
-    /// Whether any request is put off, or anything is to be forgotten.
+    /// Whether requests were put off, or owed keys are still to be removed.
     var areWaiting: Bool { !walks.isEmpty || isForgetting }
 
     /// Tests look at fewer keys in a slice.
     mutating func limitSlices(visits: Int) { visitsMax = visits }
 
-    /// The keys that a search finds. Nil where that takes longer than others can wait: then the request is put
-    /// off, so that it must not have changed anything yet, and is executed again.
+    /// The keys that a search finds; nil if others can't wait that long. Then the request is put off and
+    /// executed again later, so it must not have changed anything yet.
     mutating func look(
         for asked: AskedRequest,
         _ search: consuming KeySearch,
@@ -168,7 +169,7 @@ struct Requests: ~Copyable {
         return nil
     }
 
-    /// The values that a subscription begins with, owed already. Nil where the request is put off.
+    /// The values that a subscription begins with, owed already; nil if the request is put off.
     mutating func prepare(
         _ asked: AskedRequest,
         _ wanted: [ByteRange],
@@ -186,7 +187,7 @@ struct Requests: ~Copyable {
         return nil
     }
 
-    /// Puts off the request under way, behind those that wait.
+    /// Puts off the present request. It waits after the others.
     private mutating func putOff(_ asked: AskedRequest, _ work: WalkWork, _ sessions: inout SessionTable) {
         sessions[asked.session].isBusy = true
         let walk = Walk(asked, number: sessions[asked.session].line, work)
@@ -194,10 +195,10 @@ struct Requests: ~Copyable {
         walks.append(walk)
     }
 
-    /// What looking at a key costs, and owing it, in observers that are told an event meanwhile.
+    /// What it costs to look at a key, or to owe it, in observers told.
     private static let stepsPerVisit = 16
 
-    /// Goes on with a request for a slice. Returns whether it can be executed.
+    /// Goes on with a request for a slice. Returns whether it can be executed now.
     mutating func goOn(
         with walk: Walk,
         _ keyspace: inout Keyspace,
@@ -243,13 +244,13 @@ struct Requests: ~Copyable {
         return isDone
     }
 
-    /// The request whose turn it is.
+    /// The next request.
     mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }
 
-    /// A request that had its turn waits for the next.
+    /// A request has had its turn, and waits for the next.
     mutating func wait(_ walk: Walk) { walks.append(walk) }
 
-    /// All was found for a request, and it is executed now.
+    /// A request has found everything, and is executed now.
     mutating func beginExecuting(_ walk: Walk) {
         swap(&walk.decoder, &decoder)
         finished = walk
@@ -257,36 +258,36 @@ struct Requests: ~Copyable {
 
     mutating func endExecuting() { finished = nil }
 
-    /// A client ends, and with it what it asked for.
+    /// Drops the requests of a client that ends.
     mutating func cancel(of session: SessionHandle) {
         for walk in walks where walk.session == session { abandonSnapshot(of: walk) }
         walks.removeAll { $0.session == session }
     }
 
-    /// What a client may see has changed.
+    /// A client may see other keys now.
     func outdate(_ session: SessionHandle) {
         for walk in walks where walk.session == session {
             if case .snapshot(let snapshot) = walk.work { snapshot.isOutdated = true }
         }
     }
 
-    /// Nobody waits any more for what a request has owed so far.
+    /// Drops what a request has owed so far.
     mutating func abandonSnapshot(of walk: Walk) {
         if case .snapshot(let snapshot) = walk.work { abandon(snapshot.backlog) }
     }
 
-    // MARK: What is to be forgotten
+    // MARK: Owed keys that nobody needs
 
-    /// Forgets what is owed, some keys at a time.
+    /// Removes owed keys, some at a time.
     mutating func abandon(_ backlog: Backlog) {
         backlog.keys.abandon()
         if !backlog.keys.isEmpty { abandoned.append(backlog) }
     }
 
-    /// Whether something is to be forgotten.
+    /// Whether owed keys are still to be removed.
     var isForgetting: Bool { !abandoned.isEmpty }
 
-    /// Forgets some of it.
+    /// Removes some of them.
     mutating func forgetAbandoned(_ keyspace: inout Keyspace, _ insight: inout Insight) {
         var count = 0
         defer { insight.count(steps: count * Self.stepsPerVisit) }

@@ -1,38 +1,38 @@
-// What a subscription begins with: the values that there are, in the order in which they were written. Very
-// many of them are found, put in order and owed some at a time, while their request is put off. A key that is
-// written meanwhile comes behind them, in the next round. Owned by its request.
+// The values that a subscription begins with, in the order in which they were written. Very many of them are
+// found, sorted and owed in steps, while their request is put off. A key that is written meanwhile is left
+// for the next round. Owned by its request.
 //
-// What always holds between two slices: what is owed was there when the round began and has not been written
-// since; of each key that was, the newest value is found in a later round.
+// What always holds between two steps: an owed key had this value when its round began. A key that was
+// written since is found again in a later round.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A snapshot that is being made.
+/// A snapshot in progress.
 final class ValueSnapshot {
-    /// What is owed so far, the oldest first.
+    /// The keys that are owed so far, the oldest first.
     let backlog = Backlog()
-    /// Of the broker's own keys no history is kept: they are owed at the end.
+    /// The broker's own keys have no history, so they are owed at the end.
     private var ownKeys: [ObservableHandle] = []
-    /// What it found out may be wrong: what the client may see has changed.
+    /// The client may see other keys now, so the snapshot may be wrong.
     var isOutdated = false
     private let filter: Filter?
     private let patterns: [[UInt8]]
     private let clearance: Clearance?
     private var search: KeySearch
-    /// What was found and is not owed yet, in order.
+    /// Keys that were found but aren't owed yet, sorted.
     private var found = KeyRuns()
     /// Keys that were written since the round began.
     private var late: Set<ObservableHandle> = []
-    /// Those of the round before that are not in order yet.
+    /// Such keys of the round before that aren't sorted yet.
     private var rest: [ObservableHandle] = []
-    /// What was written behind this revision is for the next round.
+    /// Later writes are for the next round.
     private var end: UInt64
-    /// The writes of the history that were looked at.
+    /// How many writes of the history were looked at.
     private var seen: UInt64
     private(set) var rounds = 1
 
-    /// Somebody writes so much that another round would bring no end: the rest is done in one go.
+    /// After so many rounds, the rest is done in one go, because somebody writes too much.
     private static let roundsMax = 4
 
     init(
@@ -47,15 +47,15 @@ final class ValueSnapshot {
         (end, seen) = (keyspace.revision, keyspace.history.count)
     }
 
-    /// The same from its beginning.
+    /// The same snapshot from the beginning.
     func anew(_ keyspace: borrowing Keyspace) -> ValueSnapshot {
         ValueSnapshot(of: patterns, for: clearance, filter, keyspace, rounds: rounds + 1)
     }
 
-    /// Whether it has to begin anew: more was written since the last slice than is remembered.
+    /// Whether it has to begin anew, because more was written since the last step than the history remembers.
     func isLost(_ keyspace: borrowing Keyspace) -> Bool { isOutdated || seen < keyspace.history.oldest }
 
-    /// Goes on for a slice. Returns whether all is owed, as of now.
+    /// Goes on for a slice. Returns whether all present values are owed.
     func goOn(
         _ keyspace: inout Keyspace,
         _ delivery: inout Delivery,
@@ -71,7 +71,7 @@ final class ValueSnapshot {
         }
     }
 
-    /// The broker's own values among those that were found, as they are now.
+    /// The found values among the broker's own, as they are now.
     func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
         var wanted: [ObservableHandle] = []
         for key in ownKeys
@@ -94,7 +94,7 @@ final class ValueSnapshot {
         rounds += 1
     }
 
-    /// What was written since the last slice is owed later than all that was there before.
+    /// Keys that were written since the last step come after all others.
     private func noteWrites(_ keyspace: inout Keyspace) {
         for number in seen..<keyspace.history.count {
             let entry = keyspace.history[number]
@@ -108,7 +108,7 @@ final class ValueSnapshot {
         seen = keyspace.history.count
     }
 
-    /// Finds keys, and puts them in order. Returns whether all were found.
+    /// Finds keys, and sorts them. Returns whether all were found.
     private func find(_ keyspace: borrowing Keyspace, _ allowance: inout SliceAllowance) -> Bool {
         let isDone = search.goOn(keyspace, &allowance.visits)
         found.append(search.takeFound(), keyspace)
@@ -119,7 +119,7 @@ final class ValueSnapshot {
         return isDone && rest.isEmpty
     }
 
-    /// Owes what was found. Returns whether that is all.
+    /// Owes found keys. Returns whether that was all.
     private func owe(
         _ keyspace: inout Keyspace,
         _ delivery: inout Delivery,
@@ -138,7 +138,7 @@ final class ValueSnapshot {
         let observable = key.observable
         guard keyspace.contains(observable), keyspace[observable].hasValue else { return }
         if keyspace[observable].isReserved { return ownKeys.append(observable) }
-        // One that was written since is late.
+        // A key that was written since is in `late`.
         guard keyspace[observable].revision == key.revision, key.revision <= end,
             delivery.concerns(.update, from: Span(), to: keyspace[observable].value, filter),
             backlog.keys.find(observable) == nil
@@ -148,11 +148,11 @@ final class ValueSnapshot {
     }
 }
 
-/// What may be done in one slice.
+/// What one slice may do.
 struct SliceAllowance {
-    /// Keys to look at.
+    /// How many keys it may look at.
     var visits: Int
-    /// Keys to owe.
+    /// How many keys it may owe.
     var keys: Int
 
     static let unlimited = SliceAllowance(visits: .max, keys: .max)

@@ -12,7 +12,7 @@ public enum MonotonicClock {
 }
 
 extension timespec {
-    /// What a clock of the system shows; zero where there is none.
+    /// What a clock of the system shows; zero if there is none.
     @inline(__always)
     init(of clock: clockid_t) {
         self.init()

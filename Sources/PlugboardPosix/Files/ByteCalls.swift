@@ -32,7 +32,7 @@ enum ByteCalls {
         unsafe bytes.withUnsafeBytes { unsafe pwrite(fd, $0.baseAddress, $0.count, off_t(offset)) }
     }
 
-    /// The next byte; nil where there is none.
+    /// The next byte; nil if there is none.
     static func readByte(_ fd: Int32) -> UInt8? {
         var byte: UInt8 = 0
         return retrying { unsafe read(fd, &byte, 1) } == 1 ? byte : nil
@@ -44,7 +44,7 @@ enum ByteCalls {
         _ = retrying { unsafe write(fd, &byte, 1) }
     }
 
-    /// A pipe's ends; nil where there is none to be had.
+    /// A pipe's ends; nil if there is none to be had.
     static func makePipe() -> (reader: Int32, writer: Int32)? {
         var ends: [Int32] = [-1, -1]
         return unsafe pipe(&ends) == 0 ? (ends[0], ends[1]) : nil

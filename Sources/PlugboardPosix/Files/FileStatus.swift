@@ -53,7 +53,7 @@ public struct FileIdentity: Equatable, Sendable {
     private let node: UInt64
     private let bytes: Int64
 
-    /// Follows symbolic links; nil where nothing is there.
+    /// Follows symbolic links; nil if nothing is there.
     public init?(path: String) {
         guard let status = PathCalls.status(path) else { return nil }
         self.init(status)

@@ -4,7 +4,7 @@
 public struct InputFile: ~Copyable {
     private let descriptor: Descriptor
 
-    /// Opens a file. Throws `SystemError` where it can't be read, or is a folder.
+    /// Opens a file. Throws `SystemError` if it can't be read, or is a folder.
     public init(path: String) throws {
         let fd = PathCalls.openFile(path, O_RDONLY | O_CLOEXEC)
         guard fd >= 0 else { throw SystemError.last("read", path) }

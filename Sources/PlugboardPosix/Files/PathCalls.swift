@@ -10,13 +10,13 @@ enum PathCalls {
         retrying { unsafe open(path, flags, mode) }
     }
 
-    /// What is there, symbolic links followed; nil where that isn't known.
+    /// What is there, symbolic links followed; nil if that isn't known.
     static func status(_ path: String) -> stat? {
         var status = stat()
         return unsafe stat(path, &status) == 0 ? status : nil
     }
 
-    /// What is there, be it a symbolic link; nil where that isn't known.
+    /// What is there, be it a symbolic link; nil if that isn't known.
     static func linkStatus(_ path: String) -> stat? {
         var status = stat()
         return unsafe lstat(path, &status) == 0 ? status : nil
@@ -52,7 +52,7 @@ enum PathCalls {
         return String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The absolute path with symbolic links resolved; nil where nothing is there.
+    /// The absolute path with symbolic links resolved; nil if nothing is there.
     static func resolved(_ path: String) -> String? {
         guard let pointer = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(pointer) }
@@ -64,7 +64,7 @@ enum PathCalls {
     @discardableResult
     static func removeFolder(_ path: String) -> Int32 { unsafe rmdir(path) }
 
-    /// The names in a folder but `.` and `..`; nil where it can't be read.
+    /// The names in a folder but `.` and `..`; nil if it can't be read.
     static func names(in path: String) -> [String]? {
         guard let folder = unsafe opendir(path) else { return nil }
         defer { unsafe closedir(folder) }
@@ -78,7 +78,7 @@ enum PathCalls {
         return names
     }
 
-    /// A new folder, named `path` and six more characters; nil where it can't be made.
+    /// A new folder, named `path` and six more characters; nil if it can't be made.
     static func makeTemporaryFolder(_ path: String) -> String? {
         var template = Array("\(path).XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else { return nil }

@@ -29,7 +29,7 @@ public struct ChildProcess: ~Copyable {
     private var input: Descriptor?
     private var isReaped = false
 
-    /// Starts a child. Throws `SystemError` where the program can't be started.
+    /// Starts a child. Throws `SystemError` if the program can't be started.
     public init(starting start: ChildStart) throws {
         let end = try start.outputEnd()
         defer { if let writer = end.writer { DescriptorCalls.close(writer) } }
@@ -91,7 +91,7 @@ public struct ChildProcess: ~Copyable {
         handle.signalGroup(number)
     }
 
-    /// Lets the child and its group live on, also when this process ends. Throws `SystemError` where there is
+    /// Lets the child and its group live on, also when this process ends. Throws `SystemError` if there is
     /// no thread to reap it; then it ends now.
     public consuming func letGo() throws {
         let pid = pid

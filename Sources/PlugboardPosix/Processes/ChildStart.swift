@@ -56,7 +56,7 @@ public struct ChildStart: Sendable {
         self.isHeld = isHeld
     }
 
-    /// The ends of the input's pipe; both nil where there is none.
+    /// The ends of the input's pipe; both nil if there is none.
     func inputEnd() throws -> (reader: Int32?, writer: Int32?) {
         guard isHeld || takesInput else { return (nil, nil) }
         let ends = try Pipe.make()
@@ -64,7 +64,7 @@ public struct ChildStart: Sendable {
         return (ends.reader, ends.writer)
     }
 
-    /// The ends of the output's pipe; both nil where it is inherited.
+    /// The ends of the output's pipe; both nil if it is inherited.
     func outputEnd() throws -> (reader: Int32?, writer: Int32?) {
         if case .inherited = output { return (nil, nil) }
         let ends = try Pipe.make()

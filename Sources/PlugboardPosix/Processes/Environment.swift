@@ -17,7 +17,7 @@ public enum Environment {
         return variables
     }
 
-    /// One of them; nil where it isn't set.
+    /// One of them; nil if it isn't set.
     static func variable(_ name: String) -> String? {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }

@@ -3,7 +3,7 @@
 
 /// The session of a process.
 public enum ProcessSession {
-    /// The process that leads the session of `process`; nil where that is gone.
+    /// The process that leads the session of `process`; nil if that is gone.
     public static func of(_ process: Int32) -> Int32? {
         guard process > 0 else { return nil }
         let leader = getsid(process)

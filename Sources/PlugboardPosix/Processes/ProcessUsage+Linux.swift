@@ -6,7 +6,7 @@
 #if os(Linux)
     /// The accounts of one process, all its threads together.
     public enum ProcessUsage {
-        /// CPU time in nanoseconds, user and system. Throws `SystemError` where it is gone.
+        /// CPU time in nanoseconds, user and system. Throws `SystemError` if it is gone.
         public static func cpuNanoseconds(of pid: Int32) throws -> UInt64 {
             var clock = clockid_t()
             let code = unsafe clock_getcpuclockid(pid, &clock)

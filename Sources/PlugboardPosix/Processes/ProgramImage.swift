@@ -3,7 +3,7 @@
 /// Replaces this process's program.
 public enum ProgramImage {
     /// Runs `program` in place of this one, with the same descriptors, folder and
-    /// environment. Returns only where that failed.
+    /// environment. Returns only if that failed.
     public static func replace(by program: String, arguments: [String]) -> SystemError {
         // An ignored signal stays ignored across exec, and no program expects an ignored SIGPIPE.
         signal(SIGPIPE, SIG_DFL)

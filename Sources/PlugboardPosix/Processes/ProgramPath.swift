@@ -3,12 +3,12 @@
 
 /// The running program's file.
 public enum ProgramPath {
-    /// Its absolute path, symbolic links resolved; nil where the system doesn't say.
+    /// Its absolute path, symbolic links resolved; nil if the system doesn't say.
     public static func current() -> String? {
         PlatformProgramPath.current()
     }
 
-    /// The absolute path of `path` with symbolic links resolved; nil where nothing is there.
+    /// The absolute path of `path` with symbolic links resolved; nil if nothing is there.
     public static func resolved(_ path: String) -> String? {
         PathCalls.resolved(path)
     }

@@ -76,7 +76,7 @@
     }
 
     extension ChildEnd {
-        /// From waitid's answer; nil where it found nothing yet.
+        /// From waitid's answer; nil if it found nothing yet.
         init?(_ information: siginfo_t) {
             guard unsafe information._sifields._sigchld.si_pid != 0 else { return nil }
             let status = unsafe information._sifields._sigchld.si_status
@@ -85,7 +85,7 @@
     }
 
     /// Asks the kernel to send this process a signal when its parent dies, however it
-    /// dies. It outlives `exec`. False where the parent is already gone.
+    /// dies. It outlives `exec`. False if the parent is already gone.
     public enum ParentWatch {
         public static func signalSelf(_ number: Int32, whenParentDies parent: Int32) -> Bool {
             _ = prctl_arguments(PR_SET_PDEATHSIG, UInt(number), 0, 0, 0)

@@ -21,7 +21,7 @@ enum SpawnCalls {
         return pid
     }
 
-    /// Runs a program in place of this one. Returns only where that failed, with `errno`.
+    /// Runs a program in place of this one. Returns only if that failed, with `errno`.
     static func execute(_ program: String, _ arguments: [String]) {
         _ = unsafe withList([program] + arguments) { unsafe execv(program, $0) }
     }

@@ -11,7 +11,7 @@ public enum Accounts {
     /// The user that this process acts as.
     public static var ownUser: UInt32 { geteuid() }
 
-    /// The number of a user; nil where there is none of that name.
+    /// The number of a user; nil if there is none of that name.
     public static func user(named name: String) -> UInt32? {
         unsafe withBuffer { buffer, count, isTooSmall in
             var entry = unsafe passwd()
@@ -21,7 +21,7 @@ public enum Accounts {
         }
     }
 
-    /// The name of a user; nil where the number has none.
+    /// The name of a user; nil if the number has none.
     public static func name(of user: UInt32) -> String? {
         var name: String?
         _ = unsafe withBuffer { buffer, count, isTooSmall in
@@ -34,7 +34,7 @@ public enum Accounts {
         return name
     }
 
-    /// The number of a group; nil where there is none of that name.
+    /// The number of a group; nil if there is none of that name.
     public static func group(named name: String) -> UInt32? {
         unsafe withBuffer { buffer, count, isTooSmall in
             var entry = unsafe GroupEntry()

@@ -7,7 +7,7 @@
     /// epoll(7), level-triggered.
     @safe
     public final class Epoll: Poller {
-        /// All that is ready is to be seen at once: who waits longest is not always who is served next.
+        /// Enough for all that is ready: the connection that waits longest isn't always served next.
         private static let eventsPerTurn = 16_384
         private let descriptor: Descriptor
         private let events: UnsafeMutablePointer<epoll_event>

@@ -32,7 +32,7 @@ public struct GatheredBytes: ~Copyable, ~Escapable {
 
     public var count: Int { unsafe vectors.count }
 
-    /// Adds a piece. False, and nothing added, where there are `piecesMax` already.
+    /// Adds a piece. False, and nothing added, if there are `piecesMax` already.
     @discardableResult
     @_lifetime(self: copy self, copy piece)
     public mutating func append(_ piece: Span<UInt8>) -> Bool {

@@ -7,7 +7,7 @@
     import Darwin
 
     extension PeerIdentity {
-        /// Asks the kernel; nil where the descriptor is no connected Unix socket.
+        /// Asks the kernel; nil if the descriptor is no connected Unix socket.
         public init?(of fd: Int32) {
             var (user, group): (uid_t, gid_t) = (0, 0)
             guard unsafe getpeereid(fd, &user, &group) == 0 else { return nil }

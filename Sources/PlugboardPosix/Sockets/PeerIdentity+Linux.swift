@@ -10,7 +10,7 @@
     extension PeerIdentity {
         private typealias Credentials = (process: Int32, user: UInt32, group: UInt32)
 
-        /// Asks the kernel; nil where the descriptor is no connected Unix socket.
+        /// Asks the kernel; nil if the descriptor is no connected Unix socket.
         public init?(of fd: Int32) {
             guard let credentials = Self.credentials(of: fd) else { return nil }
             self.init(process: credentials.process, user: credentials.user)

@@ -2,7 +2,7 @@
 
 /// A peer's process and user.
 public struct PeerIdentity: Equatable, Sendable, BitwiseCopyable {
-    /// The process that connected; 0 where the system doesn't say.
+    /// The process that connected; 0 if the system doesn't say.
     public let process: Int32
     /// Its user at that time.
     public let user: UInt32

@@ -13,7 +13,7 @@ enum SocketCalls {
         retrying { unsafe withPointer(to: address) { unsafe connect(fd, $0, $1) } }
     }
 
-    /// The socket's own address, written over `empty`; nil where it has none.
+    /// The socket's own address, written over `empty`; nil if it has none.
     static func ownAddress<Address: BitwiseCopyable>(_ fd: Int32, _ empty: Address) -> Address? {
         unsafe filled(empty) { unsafe getsockname(fd, $0, $1) }
     }
@@ -38,7 +38,7 @@ enum SocketCalls {
         }
     }
 
-    /// What an option is, written over `initial`; nil where the system doesn't say.
+    /// What an option is, written over `initial`; nil if the system doesn't say.
     static func option<Value: BitwiseCopyable>(_ fd: Int32, _ level: Int32, _ name: Int32, _ initial: Value)
         -> Value?
     {
@@ -61,7 +61,7 @@ enum SocketCalls {
         _ = unsafe setsockopt(fd, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Two connected stream sockets; nil where there are none to be had.
+    /// Two connected stream sockets; nil if there are none to be had.
     static func makePair() -> (first: Int32, second: Int32)? {
         var ends: [Int32] = [-1, -1]
         return unsafe socketpair(AF_UNIX, streamSocketType, 0, &ends) == 0 ? (ends[0], ends[1]) : nil

@@ -19,13 +19,13 @@ public struct TerminalSize: Equatable, Sendable {
 }
 
 extension StandardStream {
-    /// The terminal's size; nil where it isn't one or doesn't say.
+    /// The terminal's size; nil if it isn't one or doesn't say.
     public var size: TerminalSize? {
         guard let size = windowSize, size.ws_col > 0, size.ws_row > 0 else { return nil }
         return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// As the system has it; nil where this is no terminal.
+    /// As the system has it; nil if this is no terminal.
     var windowSize: winsize? {
         var size = winsize()
         return unsafe ioctl(fd, UInt(TIOCGWINSZ), &size) == 0 ? size : nil

@@ -25,7 +25,7 @@ public struct StandardStream: Sendable {
     /// A person may be reading.
     public var isTerminal: Bool { isatty(fd) == 1 }
 
-    /// The terminal's width in characters; nil where it isn't one or doesn't say.
+    /// The terminal's width in characters; nil if it isn't one or doesn't say.
     public var columns: Int? {
         windowSize.flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil }
     }

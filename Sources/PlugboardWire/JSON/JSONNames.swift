@@ -11,7 +11,7 @@ import PlugboardMemory
 struct JSONNames: ~Copyable {
     private struct Entry: BitwiseCopyable {
         var hash: UInt32 = 0
-        /// 0 where nothing is: the first node of an outline is no name.
+        /// 0 if nothing is: the first node of an outline is no name.
         var node: UInt32 = 0
     }
 

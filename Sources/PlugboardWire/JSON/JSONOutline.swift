@@ -140,7 +140,7 @@ public struct JSONOutline: ~Copyable {
 
     private static let none = UInt32.max
 
-    /// Returns false where there are more nodes.
+    /// Returns false if there are more nodes.
     @discardableResult
     private mutating func fill(_ text: Span<UInt8>, nodesMax: Int = .max) throws(JSONFailure) -> Bool {
         removeAll()

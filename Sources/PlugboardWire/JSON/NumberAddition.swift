@@ -28,7 +28,7 @@ public enum NumberAddition {
     }
 
     /// Adds the new value to `buffer`, and returns the place of the sum in it. An empty value counts as
-    /// absent. Throws `conflict` where there is something but a number, and `limit` where the sum is too
+    /// absent. Throws `conflict` if there is something but a number, and `limit` if the sum is too
     /// long.
     public static func apply(
         _ number: Span<UInt8>,

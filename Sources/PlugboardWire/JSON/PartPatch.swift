@@ -6,7 +6,7 @@ import PlugboardMemory
 
 /// Applies merge patches to parts of values.
 public enum PartPatch {
-    /// Adds the new value to `buffer`. An empty value counts as absent. Throws `conflict` where there is no
+    /// Adds the new value to `buffer`. An empty value counts as absent. Throws `conflict` if there is no
     /// such part and none can be made.
     public static func apply(
         _ patch: Span<UInt8>,

@@ -41,7 +41,7 @@ struct FileSender: ~Copyable {
     }
 
     /// The next line of the file; nil at its end. What waits is sent, if it is enough or the file has to be
-    /// waited for. Throws `CommandError` where the file can't be read or the connection ends.
+    /// waited for. Throws `CommandError` if the file can't be read or the connection ends.
     mutating func next() throws -> FileLines.Line? {
         if outgoing.count >= Self.sendBytes || lines > 0 && reader.mustWait { try flush() }
         guard let line = try reader.next() else { return nil }
