@@ -10,7 +10,7 @@ import Testing
 @testable import PlugboardBroker
 
 @Suite("The room of keys", .computing)
-struct KeyspaceTests {
+struct KeyspaceRoomTests {
     /// A room with an author, who is the caller's.
     private final class Room {
         var keyspace = Keyspace(time: .system)
