@@ -346,7 +346,7 @@ extension Hub {
 
     private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
         if let observable { return keyspace.hash(of: observable) }
-        return keyspace.hash(tail.keyPrefix)
+        return keyspace.hash(tail.key)
     }
 
     /// What owing an event of a key costs, in observers that are told it meanwhile.

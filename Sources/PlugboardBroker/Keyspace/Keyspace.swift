@@ -242,7 +242,7 @@ struct Keyspace: ~Copyable {
     @_lifetime(immortal)
     func tail(of observable: ObservableHandle, isInitial: Bool) -> EventTail {
         let tail = EventTail(
-            keyPrefix: self[observable].keyPrefix,
+            key: self[observable].key,
             revision: self[observable].revision,
             value: self[observable].value,
             by: authors.by(self[observable].writer),

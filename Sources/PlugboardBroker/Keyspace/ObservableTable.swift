@@ -44,8 +44,6 @@ struct ObservableTable: ~Copyable {
     /// The keys that have come since, as they came: neighbours here are neighbours in memory, and often
     /// sorted.
     private var loaded: [ObservableHandle] = []
-    /// The encoded piece of the newest key. It is reused, so that a new key allocates once and not twice.
-    private var prefix = ByteBuffer()
 
     init() {}
 
@@ -137,14 +135,7 @@ struct ObservableTable: ~Copyable {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
         if !outgrown.isEmpty { move(count: Self.movedPerKey) }
         let height = order.nextHeight()
-        prefix.removeAll()
-        EventEncoder.appendKeyPrefix(key, to: &prefix)
-        let made = Observable(
-            key: key,
-            prefix: prefix.bytes,
-            height: height,
-            valueCount: valueCount
-        )
+        let made = Observable(key: key, height: height, valueCount: valueCount)
         let observable = all.insert(made)
         place(Slot(hash: UInt32(truncatingIfNeeded: hash), place: observable.slot))
         if isLoading { loaded.append(observable) } else { order.insert(observable, in: &all) }

@@ -291,7 +291,7 @@ extension Hub {
     ) {
         if keyspace[observable].isReserved { return durability.pass(revision) }
         var commit = Commit(
-            keyPrefix: keyspace[observable].keyPrefix,
+            key: keyspace[observable].key,
             revision: revision,
             value: value,
             by: keyspace.authors.recorded(keyspace[observable].writer),
@@ -310,7 +310,7 @@ extension Hub {
     ) {
         if keyspace[observable].isReserved { return durability.pass(revision) }
         let commit = Commit(
-            keyPrefix: keyspace[observable].keyPrefix,
+            key: keyspace[observable].key,
             revision: revision,
             value: Span(),
             by: keyspace.authors[author].by,
