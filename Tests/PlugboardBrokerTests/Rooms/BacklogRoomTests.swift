@@ -103,7 +103,8 @@ struct BacklogRoomTests {
         rooms.keyspace[rooms.key].owedBy += 1
         rooms.backlog.keys.insert([OwedKey(rooms.key, revision: 1, .nothing)])
         let before = "\(rooms.backlog.next)"
-        let place = try #require(rooms.backlog.keys.front)
+        let front = rooms.backlog.keys.front
+        let place = try #require(front)
         rooms.backlog.takeBack(place, &rooms.keyspace)
         #expect(before.hasPrefix("key") && "\(rooms.backlog.next)" == "synced")
         #expect(rooms.backlog.nextRevision == 7)

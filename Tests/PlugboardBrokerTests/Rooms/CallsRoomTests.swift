@@ -92,7 +92,8 @@ struct CallsRoomTests {
         rooms.calls.move(call, to: other, &rooms.sessions)
         #expect(rooms.sessions[rooms.server].duties == nil)
         #expect(rooms.sessions[other].duties?.toAnswer.first === call)
-        #expect(rooms.calls.wasAsked(3, call.number))
+        let wasAsked = rooms.calls.wasAsked(3, call.number)
+        #expect(wasAsked)
     }
 
     @Test("a call without a deadline is noticed")

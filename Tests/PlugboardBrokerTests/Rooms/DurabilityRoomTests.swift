@@ -37,7 +37,8 @@ struct DurabilityRoomTests {
         }
 
         func nextReply(upTo mark: JournalMark) -> String? {
-            var (id, sum) = (ByteBuffer(), ByteBuffer())
+            var id = ByteBuffer()
+            var sum = ByteBuffer()
             guard durability.nextReply(upTo: mark, id: &id, sum: &sum) != nil else { return nil }
             sessions[session].awaitedWrites -= 1
             return String(id.bytes)
@@ -99,7 +100,8 @@ struct DurabilityRoomTests {
         let rooms = Rooms()
         rooms.durability.noteGrowth(100)
         rooms.durability.pass(1)
-        #expect(!rooms.durability.isWritten)
+        let isWritten = rooms.durability.isWritten
+        #expect(!isWritten)
         rooms.durability.loseJournal()
         #expect(rooms.durability.isWritten && !rooms.durability.isKept && rooms.durability.liveBytes == 100)
     }
