@@ -88,7 +88,8 @@ let package = Package(
             )
         }
         + [
-            .target(
+            // A target of tests, so that only a build of the tests has it.
+            .testTarget(
                 name: "TestSupport",
                 dependencies: [
                     "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire",

@@ -14,18 +14,20 @@ final class MetricsTests: BrokerSuite {
     private func samples(_ text: String) throws -> [String: [Substring]] {
         var samples: [String: [Substring]] = [:]
         var (help, kind) = ("", "")
+        let helpLine = /# HELP (plugboard_[a-z_]+) \S.*\./
+        let typeLine = /# TYPE (plugboard_[a-z_]+) (counter|gauge)/
+        let sample =
+            /(plugboard_[a-z_]+)(?:\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+\})? ([0-9]+(?:\.[0-9]+)?)/
         for line in text.split(separator: "\n") {
-            if let found = line.wholeMatch(of: /# HELP (plugboard_[a-z_]+) \S.*\./) {
+            if line.hasPrefix("#"), let found = line.wholeMatch(of: helpLine) {
                 help = String(found.1)
                 #expect(samples[help] == nil, "\(help) stands twice")
-            } else if let found = line.wholeMatch(of: /# TYPE (plugboard_[a-z_]+) (counter|gauge)/) {
+            } else if line.hasPrefix("#"), let found = line.wholeMatch(of: typeLine) {
                 #expect(found.1 == help)
                 kind = String(found.2)
                 #expect((kind == "counter") == help.hasSuffix("_total"), "\(help)")
             } else {
-                let pattern =
-                    /(plugboard_[a-z_]+)(?:\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+\})? ([0-9]+(?:\.[0-9]+)?)/
-                let found = try #require(line.wholeMatch(of: pattern), "\(line)")
+                let found = try #require(line.wholeMatch(of: sample), "\(line)")
                 #expect(found.1 == help)
                 samples[help, default: []].append(found.2)
             }

@@ -33,7 +33,12 @@ final class BareHub {
 
     /// Handles a line as the loop does, and finishes it.
     func take(_ line: String, from session: SessionHandle) {
-        sendTogether([line], from: session)
+        var bytes = Array(line.utf8)
+        var span = bytes.mutableSpan
+        hub.sessions[session].line += 1
+        let number = hub.sessions[session].line
+        _ = hub.take(0..<span.count, of: &span, number: number, from: session)
+        if hub.requests.group.leftOver == nil { hub.finishLines(in: span.span) }
     }
 
     /// Handles lines that came with one read.

@@ -101,6 +101,7 @@ final class TestHub {
         for line in Array(lines.utf8).lines {
             var bytes = line
             var span = bytes.mutableSpan
+            linesTaken += 1
             _ = hub.take(0..<span.count, of: &span, number: 0, from: sessions[client])
             hub.finishLines(in: span.span)
         }
@@ -176,18 +177,17 @@ final class TestHub {
         checkNowAndThen()
     }
 
-    /// Checks the state if it may have changed. The smaller the state, the more often.
+    /// Checks the state if it may have changed. The fewer lines have made it, the more often.
     private func checkNowAndThen() {
         turnsToCheck -= 1
         if isPretending || turnsToCheck > 0 || !hasChanged { return }
         hasChanged = false
-        turnsToCheck =
-            (box.hub.keyspace.count + Int(box.hub.keyspace.history.count - box.hub.keyspace.history.oldest))
-            / 64
+        turnsToCheck = linesTaken / 64
         if let broken = box.hub.brokenInvariant() { Issue.record("\(broken)") }
     }
 
     private var turnsToCheck = 0
+    private var linesTaken = 0
     /// Whether anything was done since the last check.
     private var hasChanged = true
 

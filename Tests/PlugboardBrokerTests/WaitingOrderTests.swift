@@ -3,7 +3,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@Suite("What has to wait keeps its order, and waits no longer than it has to", .oneAtATime)
+@Suite("What has to wait keeps its order, and waits no longer than it has to", .computing)
 struct WaitingOrderTests {
     private let hub = TestHub()
     private let (observer, writer): (Int, Int)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("A request that looks at very many keys goes on by turns", .oneAtATime)
+@Suite("A request that looks at very many keys goes on by turns", .computing)
 struct WalkTests {
     private let hub = TestHub()
     private let (asker, writer): (Int, Int)

@@ -105,28 +105,16 @@ import Testing
         promised.marks.append(journal.mark)
     }
 
-    /// Opens a disk and finds out which of the promised states it holds.
-    static func check(
-        _ disk: SimulatedDisk,
-        _ promised: Promised,
-        least: Int,
-        _ place: String,
-        boot: String
-    ) {
-        if let complaint = complaint(disk, promised, least: least, boot: boot) {
-            Issue.record("\(place): \(complaint)")
-        }
-    }
-
-    /// The same after a power cut. Equal disks are opened only once.
+    /// Opens a disk and finds out which of the promised states it holds. Equal disks are opened only once.
     private static func check(
         _ disk: SimulatedDisk,
         _ recoveries: Recoveries,
         _ promised: Promised,
         least: Int,
-        _ place: String
+        _ place: String,
+        boot: String = "boot-2"
     ) {
-        let found = recoveries.outcome(of: disk, boot: "boot-2").found
+        let found = recoveries.outcome(of: disk, boot: boot).found
         if let complaint = complaint(found, promised, least: least) {
             Issue.record("\(place): \(complaint)")
         }
@@ -186,11 +174,9 @@ import Testing
     @Test func `an epoch that is used again is found`() {
         var random = SeededRandom(seed: 5)
         var complaints = 0
-        for stop in 0..<Self.operations(.seldom) {
-            let disk = SimulatedDisk()
-            disk.stopsAt = stop
-            let promised = Self.play(disk, .seldom)
-            let left = disk.afterPowerCut { count in Self.choose(0, count, &random) }
+        for stop in PlayedSessions.stopped(.seldom) {
+            let promised = stop.promised
+            let left = stop.disk.afterPowerCut { count in Self.choose(0, count, &random) }
             if Self.complaint(left, promised, least: promised.safe, boot: "boot-2", newEpoch: "e1") != nil {
                 complaints += 1
             }
@@ -217,11 +203,10 @@ import Testing
 
     @Test(arguments: Manner.all)
     func `a program killed at any operation loses nothing that was told`(manner: Manner) {
-        for stop in 0..<Self.operations(manner) {
-            let disk = SimulatedDisk()
-            disk.stopsAt = stop
-            let promised = Self.play(disk, manner)
-            Self.check(disk.afterKill(), promised, least: promised.told, "killed at \(stop)", boot: "boot-1")
+        let recoveries = Recoveries()
+        for (number, stop) in PlayedSessions.stopped(manner).enumerated() {
+            let place = "killed at \(number)"
+            Self.check(stop.disk, recoveries, stop.promised, least: stop.promised.told, place, boot: "boot-1")
         }
     }
 
@@ -232,22 +217,21 @@ import Testing
     ) throws {
         var random = SeededRandom(seed: 9)
         let recoveries = Recoveries()
-        for stop in 0..<Self.operations(manner) {
-            let disk = SimulatedDisk()
-            if fails { disk.refusals[stop] = EIO } else { disk.stopsAt = stop }
-            var promised = Self.play(disk, manner)
+        let ends = fails ? PlayedSessions.failed(manner) : PlayedSessions.stopped(manner)
+        for (number, stop) in ends.enumerated() {
+            var promised = stop.promised
             // The recovery may have found records that nobody was told of. What is written now builds on
             // them.
-            let again = disk.afterKill()
+            let again = stop.disk.afterKill()
             let journal = try TestJournal(again, options: manner.options)
             promised.states.append(journal.state)
-            journal.publish("after", "\(stop)")
+            journal.publish("after", "\(number)")
             promised.states.append(journal.state)
             try journal.endTurn()
             try journal.sync()
             for choice in 0..<4 {
                 let left = again.afterPowerCut { count in Self.choose(choice, count, &random) }
-                let place = "\(fails ? "failed" : "killed") at \(stop), then stopped, \(choice)"
+                let place = "\(fails ? "failed" : "killed") at \(number), then stopped, \(choice)"
                 Self.check(left, recoveries, promised, least: promised.states.count - 1, place)
             }
         }
@@ -289,15 +273,12 @@ import Testing
         var random = SeededRandom(seed: 11)
         let recoveries = Recoveries()
         var failed: [String: Int] = [:]
-        for number in 0..<Self.operations(manner) {
-            let disk = SimulatedDisk()
-            disk.refusals[number] = EIO
-            disk.tearsRefusedWrites = torn
-            let promised = Self.play(disk, manner)
+        for (number, end) in PlayedSessions.failed(manner, torn: torn).enumerated() {
+            let (disk, promised) = (end.disk, end.promised)
             let kind = disk.kinds[number]
             failed[kind, default: 0] += 1
             let place = "\(kind) \(number) failed"
-            Self.check(disk.afterKill(), promised, least: promised.told, place, boot: "boot-1")
+            Self.check(disk, recoveries, promised, least: promised.told, place, boot: "boot-1")
             for choice in 0..<4 {
                 let left = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
                 Self.check(left, recoveries, promised, least: promised.safe, place)
@@ -315,17 +296,13 @@ import Testing
     }
 
     @Test func `a disk that is full for one operation, whichever it is, costs nothing that was written`() {
+        let recoveries = Recoveries()
         for number in 0..<Self.operations(.always) {
             let disk = SimulatedDisk()
             disk.refusals[number] = ENOSPC
             let promised = Self.play(disk, .always)
-            Self.check(
-                disk.afterKill(),
-                promised,
-                least: promised.told,
-                "\(disk.kinds[number]) \(number)",
-                boot: "boot-1"
-            )
+            let place = "\(disk.kinds[number]) \(number)"
+            Self.check(disk, recoveries, promised, least: promised.told, place, boot: "boot-1")
         }
     }
 

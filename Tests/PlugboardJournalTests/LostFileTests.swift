@@ -159,11 +159,9 @@ extension JournalCrashTests {
     {
         var random = SeededRandom(seed: 13)
         var (lost, missed) = (0, 0)
-        for stop in 0..<Self.operations(manner) {
-            let disk = SimulatedDisk()
-            disk.stopsAt = stop
-            let promised = Self.play(disk, manner)
-            let choice = stop % 5
+        let recoveries = Recoveries()
+        for (number, stop) in PlayedSessions.stopped(manner).enumerated() {
+            let (disk, promised, choice) = (stop.disk, stop.promised, number % 5)
             let left =
                 isKill ? disk.afterKill() : disk.afterPowerCut { Self.choose(choice, $0, &random) }
             for name in left.files.keys {
@@ -171,9 +169,13 @@ extension JournalCrashTests {
                 try copy.remove(name)
                 lost += 1
                 do {
-                    let again = try TestJournal(copy, boot: isKill ? "boot-1" : "boot-2", newEpoch: "e2")
-                    let found = promised.states.lastIndex { $0 == again.state } ?? -1
-                    #expect(found >= (isKill ? promised.told : promised.safe), "\(name), stopped at \(stop)")
+                    let state = try recoveries.outcome(of: copy, boot: isKill ? "boot-1" : "boot-2").found
+                        .get().state
+                    let found = promised.states.lastIndex { $0 == state } ?? -1
+                    #expect(
+                        found >= (isKill ? promised.told : promised.safe),
+                        "\(name), stopped at \(number)"
+                    )
                 } catch is JournalError {
                     missed += 1
                 }

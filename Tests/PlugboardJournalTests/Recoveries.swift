@@ -5,8 +5,7 @@
 import PlugboardPosix
 import TestSupport
 
-/// Recoveries by the contents of the disk. All disks are as after a power cut: everything
-/// on them is safe.
+/// Recoveries by the contents of the disk. What is found doesn't depend on which of them are safe.
 final class Recoveries {
     struct Outcome {
         let found: Result<(state: State, epoch: String), any Error>
@@ -22,7 +21,7 @@ final class Recoveries {
     /// How many openings have their stops kept. Each has some twenty disks of some kilobytes.
     private static let stopsMax = 500
 
-    /// Opens a disk after a start of the machine.
+    /// Opens a disk.
     func outcome(of disk: SimulatedDisk, boot: String) -> Outcome {
         let attempt = Attempt(files: disk.fingerprint, boot: boot)
         if let known = outcomes[attempt] { return known }
@@ -36,15 +35,17 @@ final class Recoveries {
         return outcome
     }
 
-    /// The disks of a machine that stops while a disk is opened, at each of its operations.
+    /// The disks of a machine that stops while a disk is opened, at each of its operations. Everything on it
+    /// must be safe, as after a power cut.
     func stops(of disk: SimulatedDisk, boot: String) -> [SimulatedDisk] {
         let attempt = Attempt(files: disk.fingerprint, boot: boot)
         if let known = stops[attempt] { return known }
         let copy = disk.afterKill()
-        copy.keepsStops = true
+        var left: [SimulatedDisk] = []
+        copy.atStop = { left.append($0) }
         _ = try? TestJournal(copy, boot: boot, newEpoch: "e2")
         if stops.count >= Self.stopsMax { stops.removeAll() }
-        stops[attempt] = copy.stops
-        return copy.stops
+        stops[attempt] = left
+        return left
     }
 }

@@ -10,16 +10,13 @@ extension JournalCrashTests {
         var states = 0
         let recoveries = Recoveries()
         let choices = LongSuite.count(16, quick: 4)
-        for stop in 0..<Self.operations(manner) {
-            let disk = SimulatedDisk()
-            disk.stopsAt = stop
-            let promised = Self.play(disk, manner)
+        for (number, stop) in PlayedSessions.stopped(manner).enumerated() {
             for choice in 0..<choices {
-                let first = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
+                let first = stop.disk.afterPowerCut { count in Self.choose(choice, count, &random) }
                 states += Self.recoverWithCrashes(
                     first,
-                    promised,
-                    "stopped at \(stop), \(choice)",
+                    stop.promised,
+                    "stopped at \(number), \(choice)",
                     recoveries,
                     &random
                 )
@@ -29,22 +26,19 @@ extension JournalCrashTests {
         LongSuite.print("\(states) states after two crashes of the machine, synced \(manner)")
     }
 
-    /// The disks in `stops` of one run are those that runs leave that stop at each of its operations.
+    /// The disks that a run gives to `atStop` are those that runs leave that stop at each of its operations.
     @Test(arguments: [Manner.always, .preparing, Manner(syncs: .late, prepares: true)])
     func `a machine that stops leaves what was kept of one that did not`(manner: Manner) {
         var (ends, random) = (0, SeededRandom(seed: 19))
-        for stop in stride(from: 3, to: Self.operations(manner), by: 7) {
-            let disk = SimulatedDisk()
-            disk.stopsAt = stop
-            _ = Self.play(disk, manner)
-            let left = disk.afterPowerCut { count in Self.choose(stop, count, &random) }
+        for (number, stop) in PlayedSessions.stopped(manner).enumerated() where number % 7 == 3 {
+            let left = stop.disk.afterPowerCut { count in Self.choose(number, count, &random) }
             for (place, kept) in Recoveries().stops(of: left, boot: "boot-2").enumerated() {
                 let stopped = left.afterKill()
                 stopped.stopsAt = place
                 _ = try? TestJournal(stopped, boot: "boot-2", newEpoch: "e2")
                 for choice in 0..<3 {
                     let left = [kept, stopped].map { $0.afterPowerCut { choice % $0 }.fingerprint }
-                    #expect(left[0] == left[1], "stopped at \(stop), then at \(place)")
+                    #expect(left[0] == left[1], "stopped at \(number), then at \(place)")
                     ends += 1
                 }
             }

@@ -92,10 +92,9 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     /// Bytes that were written, including laid-out room.
     public private(set) var writtenBytes = 0
 
-    /// Whether `stops` gets a disk for each operation. One run then shows all its possible stops.
-    public var keepsStops = false
-    /// For each operation, the disk that a machine leaves that stops during it, as with `stopsAt`.
-    public private(set) var stops: [SimulatedDisk] = []
+    /// Gets, before each operation, the disk that a machine leaves that stops during it, as with `stopsAt`.
+    /// One run then shows all its possible stops.
+    public var atStop: ((SimulatedDisk) -> Void)?
 
     public var isStopped: Bool { operations >= stopsAt }
 
@@ -111,10 +110,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         safeNames = files
     }
 
-    /// Counts an operation. Throws if it must fail. With `keepsStops`, keeps the disk of a machine that
-    /// stops during it and writes half of `piece`.
+    /// Counts an operation. Throws if it must fail. `atStop` gets the disk of a machine that stops during it
+    /// and writes half of `piece`.
     private func step(_ name: String, writing piece: (Contents, [UInt8])? = nil) throws {
-        if keepsStops { stops.append(copy(withHalf: piece)) }
+        if let atStop { atStop(copy(withHalf: piece)) }
         defer { operations += 1 }
         kinds.append(name)
         if operations >= stopsAt { throw SystemError(code: EIO, operation: "stopped") }

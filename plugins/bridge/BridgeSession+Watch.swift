@@ -36,7 +36,8 @@ extension BridgeSession {
         found = []
         try await apply(found: changes, at: foundAt)
         if changes.isEmpty { try await apply(EtcdGroup(revision: foundAt)) }
-        cursor.compared = nil
+        // A cursor that is being written comes back as it was when that began.
+        await exclusively { cursor.compared = nil }
         try await flush()
     }
 

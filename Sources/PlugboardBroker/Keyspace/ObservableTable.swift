@@ -133,7 +133,9 @@ struct ObservableTable: ~Copyable {
         valueCount: Int = 0
     ) -> ObservableHandle {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
-        if !outgrown.isEmpty { move(count: Self.movedPerKey) }
+        // While keys are taken in, nobody waits. Pages of the new table are then written before they are read,
+        // so that each takes one page fault instead of two.
+        if !outgrown.isEmpty { move(count: isLoading ? .max : Self.movedPerKey) }
         let height = order.nextHeight()
         let made = Observable(key: key, height: height, valueCount: valueCount)
         let observable = all.insert(made)

@@ -20,7 +20,7 @@ struct KeyCheck {
         /// For a write, its place. For a read, the places at which it may have read.
         let places: [Int]
         let isWrite: Bool
-        let text: String
+        let wish: Wish
     }
 
     private let log: WriteLog
@@ -237,7 +237,7 @@ struct KeyCheck {
             ended: ended,
             places: places,
             isWrite: isWrite,
-            text: "\(asked.wish)"
+            wish: asked.wish
         )
         placed[key, default: []].append(one)
     }
@@ -246,20 +246,21 @@ struct KeyCheck {
 
     /// Gives each request the earliest place that is still possible.
     private mutating func checkOrder(of key: String, _ requests: [Placed]) {
-        var done: [(ended: Int, place: Int, text: String)] = []
+        var done: [(ended: Int, place: Int, wish: Wish)] = []
         for request in requests.sorted(by: { $0.begun < $1.begun }) {
-            var least = (place: 0, text: "")
+            var least = (place: 0, wish: Wish?.none)
             for one in done where one.ended < request.begun && one.place >= least.place {
-                least = (one.place, one.text)
+                least = (one.place, one.wish)
             }
             let place = request.places.first {
-                request.isWrite ? $0 > least.place || least.text.isEmpty : $0 >= least.place
+                request.isWrite ? $0 > least.place || least.wish == nil : $0 >= least.place
             }
             guard let place else {
-                complain("\(request.text) is answered from before \(least.text), which had ended")
+                let earlier = least.wish.map { "\($0)" } ?? ""
+                complain("\(request.wish) is answered from before \(earlier), which had ended")
                 continue
             }
-            done.append((request.ended, place, request.text))
+            done.append((request.ended, place, request.wish))
         }
     }
 

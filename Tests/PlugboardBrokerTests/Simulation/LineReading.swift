@@ -38,22 +38,27 @@ enum LineReading {
         return found
     }
 
-    /// The offset of what comes after a value.
+    /// The offset of what comes after a value. Compares with numbers, because a debug build calls a function for
+    /// each `UInt8(ascii:)`.
     private static func end(of bytes: Span<UInt8>, from start: Int) -> Int? {
+        let (quote, backslash) = (0x22 as UInt8, 0x5C as UInt8)
+        let count = bytes.count
         var place = start
         var depth = 0
-        while place < bytes.count {
+        while place < count {
             switch bytes[place] {
-            case UInt8(ascii: "\""):
+            case quote:
                 place += 1
-                while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
-                    place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
+                while place < count {
+                    let byte = bytes[place]
+                    if byte == quote { break }
+                    place += byte == backslash ? 2 : 1
                 }
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+            case 0x7B, 0x5B: depth += 1  // { [
+            case 0x7D, 0x5D:  // } ]
                 if depth == 0 { return place }
                 depth -= 1
-            case UInt8(ascii: ","), UInt8(ascii: ":"): if depth == 0 { return place }
+            case 0x2C, 0x3A: if depth == 0 { return place }  // , :
             default: break
             }
             place += 1

@@ -44,12 +44,18 @@ struct Recording {
     }
 
     /// All complaints of the checks.
-    func check() -> [String] {
-        complaints + KeyCheck.complaints(conversations, log, terms)
-            + OrderCheck.complaints(conversations, log, terms)
-            + CallCheck.complaints(conversations, terms)
-            + FarewellCheck.complaints(conversations, log, terms)
-            + PolicyCheck.complaints(conversations, log, terms)
+    func check() -> [String] { checks.flatMap { $0() } }
+
+    /// Each check by itself, so that whoever looks for one complaint needs no more of them.
+    var checks: [() -> [String]] {
+        [
+            { complaints },
+            { KeyCheck.complaints(conversations, log, terms) },
+            { OrderCheck.complaints(conversations, log, terms) },
+            { CallCheck.complaints(conversations, terms) },
+            { FarewellCheck.complaints(conversations, log, terms) },
+            { PolicyCheck.complaints(conversations, log, terms) },
+        ]
     }
 
     /// How many requests were answered.
