@@ -139,11 +139,11 @@ public struct RecordBuffer: ~Copyable {
     /// Adds an update without rare members. Reserves room for all its parts at once.
     @inline(__always)
     private mutating func appendPlain(_ commit: borrowing Commit) {
-        let pieces = commit.keyPrefix.count &+ commit.value.count &+ commit.by.count
+        let pieces = commit.key.count &+ commit.value.count &+ commit.by.count
         lines.reserve(pieces &+ Self.plainBytesMax)
         beginLine()
         lines.append(#"{"event":"update""#)
-        lines.append(commit.keyPrefix)
+        EventEncoder.appendKey(commit.key, to: &lines)
         lines.append(decimal: commit.revision)
         lines.append(#","value":"#)
         lines.append(commit.value)
@@ -153,7 +153,7 @@ public struct RecordBuffer: ~Copyable {
 
     /// The most bytes of such an update without its parts. Includes the bytes that `append(word:count:)`
     /// writes beyond its end.
-    private static let plainBytesMax = 160
+    private static let plainBytesMax = 192
 
     private mutating func appendToBatch(_ commit: borrowing Commit) {
         if !isFirstOfBatch { lines.append(",") }
@@ -166,13 +166,13 @@ public struct RecordBuffer: ~Copyable {
     private mutating func appendBody(_ commit: borrowing Commit) {
         if !commit.isDelete {
             lines.append(#"{"event":"update""#)
-            lines.append(commit.keyPrefix)
+            EventEncoder.appendKey(commit.key, to: &lines)
             lines.append(decimal: commit.revision)
             lines.append(#","value":"#)
             lines.append(commit.value)
         } else {
             lines.append(#"{"event":"delete""#)
-            lines.append(commit.keyPrefix)
+            EventEncoder.appendKey(commit.key, to: &lines)
             lines.append(decimal: commit.revision)
         }
         lines.append(commit.by)
@@ -223,8 +223,7 @@ public struct RecordBuffer: ~Copyable {
 
 /// One change of one key, in the form that the journal keeps.
 public struct Commit: ~Escapable {
-    /// As `EventEncoder.appendKeyPrefix` wrote it.
-    public var keyPrefix: Span<UInt8>
+    public var key: Span<UInt8>
     public var revision: UInt64
     /// The value as JSON; empty for a delete.
     public var value: Span<UInt8>
@@ -239,16 +238,16 @@ public struct Commit: ~Escapable {
     public var expires: UInt64 = 0
 
     @inlinable
-    @_lifetime(copy keyPrefix, copy value, copy by)
+    @_lifetime(copy key, copy value, copy by)
     public init(
-        keyPrefix: Span<UInt8>,
+        key: Span<UInt8>,
         revision: UInt64,
         value: Span<UInt8>,
         by: Span<UInt8>,
         cause: WriteCause = .none,
         reason: EventReason? = nil
     ) {
-        self.keyPrefix = keyPrefix
+        self.key = key
         self.revision = revision
         self.value = value
         self.by = by

@@ -103,11 +103,13 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         handle.slot < used && generation(of: handle.slot) == handle.generation
     }
 
-    /// The handle of the element in a slot, if there is one.
+    /// The handle of the element in a slot; nil if there is none.
     @inlinable
+    @inline(__always)
     public func handle(inSlot slot: UInt32) -> Handle<Element>? {
-        guard slot < used, generation(of: slot) & 1 == 1 else { return nil }
-        return Handle(slot: slot, generation: generation(of: slot))
+        guard slot < used else { return nil }
+        let generation = generation(of: slot)
+        return generation & 1 == 1 ? Handle(slot: slot, generation: generation) : nil
     }
 
     /// Calls `body` with the handle of each element.

@@ -133,11 +133,10 @@ public enum ProtocolVersion {
     /// The version of the project.
     public static let software = "0.1.0"
     /// The words of the greeting's `features` in alphabetical order: abilities that a client may check
-    /// for.
-    public static let features = [
-        "ack", "add", "batch", "calls", "cause", "delivery", "diff", "disconnect", "durable", "emits",
-        "every", "explain", "field", "fields", "if", "initial", "live", "old", "origin", "patch", "pause",
-        "phase",
-        "shorthand", "since", "trace", "ttl", "values", "where", "while", "who", "why", "will",
-    ]
+    /// for. Those of operations are in their table.
+    public static let features =
+        ([
+            "cause", "delivery", "diff", "durable", "emits", "every", "field", "fields", "if", "initial",
+            "live", "old", "origin", "phase", "shorthand", "since", "ttl", "values", "where", "while",
+        ] + Operation.features).sorted()
 }

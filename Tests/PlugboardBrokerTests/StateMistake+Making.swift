@@ -50,16 +50,18 @@ extension StateMistake {
             look()
             bus.bare.hub.keyspace[plain].owedBy -= 1
         case .forgottenObserver:
-            let foundLast = bus.bare.hub.keyspace[plain].observers.popLast()
+            let audience = bus.bare.hub.keyspace[plain].audience
+            let foundLast = bus.bare.hub.keyspace[audience].observers.popLast()
             let last = try #require(foundLast)
             look()
-            bus.bare.hub.keyspace[plain].observers.append(last)
+            bus.bare.hub.keyspace[audience].observers.append(last)
         case .observerTwice:
-            let foundFirst = bus.bare.hub.keyspace[plain].exactObservers.first
+            let audience = bus.bare.hub.keyspace[plain].audience
+            let foundFirst = bus.bare.hub.keyspace[audience].exact.first
             let first = try #require(foundFirst)
-            bus.bare.hub.keyspace[plain].exactObservers.append(first)
+            bus.bare.hub.keyspace[audience].exact.append(first)
             look()
-            _ = bus.bare.hub.keyspace[plain].exactObservers.popLast()
+            _ = bus.bare.hub.keyspace[audience].exact.popLast()
         default:
             let gone = try bus.observable("a.gone")
             let generation = bus.bare.hub.keyspace[gone].generation

@@ -129,7 +129,7 @@ import Testing
         let value = Array(repeating: UInt8(ascii: "1"), count: bytes)
         let text = SnapshotText(of: end, keys: keys) { add in
             for _ in 0..<keys {
-                try add(Commit(keyPrefix: Span(), revision: 1, value: value.span, by: Span()))
+                try add(Commit(key: Span(), revision: 1, value: value.span, by: Span()))
             }
         }
         #expect((text != nil) == isSmall)

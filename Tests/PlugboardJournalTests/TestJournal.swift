@@ -118,13 +118,12 @@ final class TestJournal {
         records.liveBytes = liveBytes + new - old
         let before = records.count
         defer { recordedBytes += records.count - before }
-        var prefix = ByteBuffer()
+        let name = Array(key.utf8)
         var author = ByteBuffer()
-        EventEncoder.appendKeyPrefix(Array(key.utf8).span, to: &prefix)
         EventEncoder.appendAuthor(name: Array(by.utf8).span, to: &author)
         let text = Array((value ?? "").utf8)
         let commit = Commit(
-            keyPrefix: prefix.bytes,
+            key: name.span,
             revision: revision,
             value: text.span,
             by: author.bytes
@@ -158,14 +157,13 @@ final class TestJournal {
     }
 
     private static func give(_ key: String, _ held: Held, _ body: (Commit) throws -> Void) throws {
-        var prefix = ByteBuffer()
+        let name = Array(key.utf8)
         var value = ByteBuffer()
         var author = ByteBuffer()
-        EventEncoder.appendKeyPrefix(Array(key.utf8).span, to: &prefix)
         value.append(string: held.value)
         author.append(string: #","by":"# + held.by)
         try body(
-            Commit(keyPrefix: prefix.bytes, revision: held.revision, value: value.bytes, by: author.bytes)
+            Commit(key: name.span, revision: held.revision, value: value.bytes, by: author.bytes)
         )
     }
 

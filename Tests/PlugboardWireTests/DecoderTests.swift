@@ -188,6 +188,7 @@ struct PlainLineTests {
             #"{"op": "delete", "durable": true, "key": "a"}"#, #"{"op":"get","key":"a","durable":true}"#,
             #"{"op":"sync"}"#, #"{"op":"hello","id":1}"#, #"{"op":"subscribe","key":"a"}"#,
             #"{"op":"batch","key":"a","value":1}"#, #"{"op":"keys","key":"a","value":1}"#,
+            #"{"op":"who","id":1,"key":"a"}"#, #"{"op":"why","key":"a.b"}"#, #"{"op":"goodbye","id":1}"#,
         ]
     )
     func agree(line: String) {

@@ -18,12 +18,29 @@ struct HelpTests {
             // The help must fit a terminal of 24 lines, with the typed line and the prompt.
             #expect(reply.count <= 80 * 22)
             #expect(reply.allSatisfy { $0 < 0x80 })
+            var last = 0
             for operation in Operation.allCases {
                 let start = Array("\"\(operation.name) ".utf8)
                 let place = reply.indices.dropLast(start.count).first { reply[$0...].starts(with: start) }
                 #expect(place.map { $0 % 40 } == 0, "\(operation.name)")
+                #expect(place ?? 0 > last, "\(operation.name)")
+                last = place ?? 0
             }
         }
+    }
+
+    @Test("the table has a row for each operation, with a name of its own and an example that is right")
+    func rows() {
+        for operation in Operation.allCases {
+            let help = OperationHelp.of(operation)
+            #expect(!operation.name.description.isEmpty && !help.summary.isEmpty, "\(operation)")
+            #expect(help.shorthand.hasPrefix("\(operation.name)") || operation == .batch, "\(operation)")
+            let example = decode(help.example)
+            #expect(example.refusal == nil, "\(operation)")
+            #expect(example.request.operation == operation)
+            #expect(operation.required.isSubset(of: operation.allowed))
+        }
+        #expect(Set(Operation.allCases.map { "\($0.name)" }).count == Operation.allCases.count)
     }
 
     @Test(

@@ -1,5 +1,6 @@
 // The schema itself, and the validator that other tests rely on.
 
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -8,6 +9,24 @@ struct SchemaTests {
     @Test("the schema uses only keywords that the validator checks, and its references lead somewhere")
     func loads() throws {
         _ = try ProtocolSchema()
+    }
+
+    @Test("the schema has the same fields for each operation as the table that the decoder uses")
+    func hasTheFieldsOfOperations() throws {
+        let shapes = try JSONNode(try ProtocolFolder.bytes("schema.json"))["$defs"]
+        func names(_ fields: FieldSet) -> Set<String> { Set(fields.fields.map { "\($0.name)" }) }
+        func check(_ shape: String, _ required: Set<String>, _ allowed: Set<String>) {
+            let shape = shapes?[shape]
+            #expect(Set(shape?["required"]?.elements?.compactMap(\.string) ?? []) == required)
+            #expect(Set(shape?["properties"]?.members?.map(\.name) ?? []) == allowed)
+        }
+        for operation in PlugboardWire.Operation.allCases {
+            let (required, allowed) = (names(operation.required).union(["op"]), names(operation.allowed))
+            check("request.\(operation.name)", required, allowed)
+            if operation.isWrite {
+                check("write.\(operation.name)", required, allowed.subtracting(["id", "durable"]))
+            }
+        }
     }
 
     @Test("an unknown keyword is refused")

@@ -125,7 +125,7 @@ final class Backlog {
         switch next {
         case .nothing, .synced, .gap, .replayed: return false
         case .key(let owed):
-            return window.holds(keyspace[keys[owed].observable].hash, event: keys[owed].event)
+            return window.holds(keyspace.hash(of: keys[owed].observable), event: keys[owed].event)
         case .line: return lines.frontHeader.map { window.holds($0.keyHash, event: $0.event) } ?? false
         }
     }

@@ -16,7 +16,7 @@ extension Hub {
     ) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        let hash = keyspace[observable].hash
+        let hash = keyspace.hash(of: observable)
         let way = matching[subscription].way(of: event, hash, isBehind: sessions[session].isBehind)
         guard way == .direct, !isJudgedLater(event, for: subscription) else {
             return owe(event, tail, of: observable, to: subscription)
@@ -218,7 +218,7 @@ extension Hub {
         let line = delivery.log.bytes(of: place).kept
         let shared = line.count >= Delivery.sharedBytesMin ? delivery.hold(place) : nil
         let gate = isGated ? observable : nil
-        let hash = keyspace[observable].hash
+        let hash = keyspace.hash(of: observable)
         let before = journalPlace(of: event, observable)
         if !queue(line, shared, revision: tail.revision, hash, gate, to: subscription, before: before) {
             matching[subscription].filter?.unsentRevision = revision

@@ -189,7 +189,7 @@ extension Hub {
         let isTold = sessions[session].outbox.own.count > before
         if isTold {
             backlog.noteTold(owed.revision)
-            noteWindow(of: subscription, keyspace[owed.observable].hash, backlog)
+            noteWindow(of: subscription, keyspace.hash(of: owed.observable), backlog)
         }
         Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
         keyspace.removeIfUnneeded(owed.observable)

@@ -28,8 +28,7 @@ final class Replay {
     private var told: UInt64
     private var piece: ReadPiece?
     private var next = 0
-    /// Work space: what each event of a key begins with, and its author.
-    private var keyPrefix = ByteBuffer()
+    /// Work space for the author of an event.
     private var by = ByteBuffer()
 
     init(
@@ -68,11 +67,8 @@ final class Replay {
     /// The revision of the next event.
     var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
 
-    /// Lends the work space for an event's key and author, or takes it back.
-    func swapTexts(_ keyPrefix: inout ByteBuffer, _ by: inout ByteBuffer) {
-        swap(&self.keyPrefix, &keyPrefix)
-        swap(&self.by, &by)
-    }
+    /// Lends the work space for an event's author, or takes it back.
+    func swapAuthor(_ by: inout ByteBuffer) { swap(&self.by, &by) }
 
     /// The key of the next event.
     func withFrontKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result? {

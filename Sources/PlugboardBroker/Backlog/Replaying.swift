@@ -169,18 +169,15 @@ enum Replaying {
         guard sessions[session].authorize(.subscribe, key) else { return nil }
         let kind: Event = record.kind == .delete ? .delete : .update
         // Work space, taken out meanwhile so that no event allocates memory.
-        var keyPrefix = ByteBuffer()
         var by = ByteBuffer()
-        replay.swapTexts(&keyPrefix, &by)
-        defer { replay.swapTexts(&keyPrefix, &by) }
-        keyPrefix.removeAll()
+        replay.swapAuthor(&by)
+        defer { replay.swapAuthor(&by) }
         by.removeAll()
-        EventEncoder.appendKeyPrefix(key, to: &keyPrefix)
         by.append(#","by":"#)
         by.append(record.by.bytes(of: event))
         if !record.origin.isEmpty { EventEncoder.appendOrigin(record.origin.bytes(of: event), to: &by) }
         let tail = EventTail(
-            keyPrefix: keyPrefix.bytes,
+            key: key,
             revision: record.revision,
             value: record.kind == .delete ? Span() : record.value.bytes(of: event),
             by: by.bytes,

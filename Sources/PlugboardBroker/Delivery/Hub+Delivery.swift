@@ -10,7 +10,7 @@ extension Hub {
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
         if let known = keyspace[observable].isObserved(asOf: matching.generation) { return known }
         matching.rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-        return !keyspace[observable].observers.isEmpty
+        return keyspace[observable].hasObservers
     }
 
     /// Tells the observers of a key, if it has any, about an event. Call it before the value changes.
@@ -83,7 +83,7 @@ extension Hub {
 
     /// Tells the phases up to the first one that acknowledges, and owes the event to the others.
     private mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
-        let observers = keyspace[observable].observers.all.map(\.subscription)
+        let observers = keyspace.subscriptions(to: observable)
         let barrier = AckBarrier(
             for: event,
             of: observable,
@@ -124,8 +124,9 @@ extension Hub {
         delivery.beginEvent()
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<Recipient>()
-        swap(&observers, &keyspace[observable].observers)
-        defer { swap(&observers, &keyspace[observable].observers) }
+        let audience = keyspace[observable].audience
+        swap(&observers, &keyspace[audience].observers)
+        defer { swap(&observers, &keyspace[audience].observers) }
         insight.count(events: observers.count)
         var latest = LatestLine()
         let told = observers.span

@@ -11,7 +11,7 @@ enum HubInvariants {
     static func check(_ hub: borrowing Hub) throws(BrokenInvariant) {
         var living = Living()
         try hub.sessions.checkInvariants(&living)
-        try hub.keyspace.checkInvariants(&living, hub.deadlines, legacies(living, hub))
+        try KeyspaceInvariants.check(hub.keyspace, &living, hub.deadlines, legacies(living, hub))
         try hub.deadlines.checkInvariants()
         try checkSubscriptions(living, hub)
         try checkKeys(living, hub)
@@ -19,7 +19,7 @@ enum HubInvariants {
         try checkCalls(living, hub)
         try checkDeadlines(living, hub)
         try hub.access.checkInvariants(foundUse(living, hub), living)
-        try hub.keyspace.checkAuthors(living, signatures(living, hub))
+        try KeyspaceInvariants.checkAuthors(hub.keyspace, living, signatures(living, hub))
         try hub.durability.checkInvariants(living, hub.sessions, hub.matching)
         try checkTurn(living, hub)
     }

@@ -85,7 +85,7 @@ enum OwnKey {
         let text = text(sessions)
         if let observable = keyspace.find(text.bytes) {
             matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-            return !keyspace[observable].observers.isEmpty
+            return keyspace[observable].hasObservers
         }
         matching.find(text.bytes, nil, keyspace, sessions, isSelective: isSelective)
         return !matching.found.isEmpty
@@ -95,7 +95,7 @@ enum OwnKey {
     static func hasExactObserver(_ keyspace: borrowing Keyspace) -> Bool {
         var next = keyspace.first(from: prefix)
         while let observable = next, keyspace[observable].key.starts(with: prefix) {
-            if !keyspace[observable].exactObservers.isEmpty { return true }
+            if keyspace[observable].hasExactObservers { return true }
             next = keyspace.next(after: observable)
         }
         return false

@@ -52,7 +52,7 @@ struct CarriedValues {
                 try body(commit(observable, keyspace, deadlines), entry.milliseconds)
             } else if entry.operation == .delete, keyspace.lastEntry(of: observable) == number {
                 let commit = Commit(
-                    keyPrefix: keyspace[observable].keyPrefix,
+                    key: keyspace[observable].key,
                     revision: entry.revision,
                     value: Span(),
                     by: keyspace.authors[entry.author].by,
@@ -72,7 +72,7 @@ struct CarriedValues {
         _ deadlines: borrowing Deadlines
     ) -> Commit {
         var commit = Commit(
-            keyPrefix: keyspace[observable].keyPrefix,
+            key: keyspace[observable].key,
             revision: keyspace[observable].revision,
             value: keyspace[observable].value,
             by: keyspace.authors.recorded(keyspace[observable].writer),

@@ -24,8 +24,8 @@ struct Keyspace: ~Copyable {
     /// The last emits, for counting those that somebody missed.
     private(set) var emits = EmitLog()
     private(set) var authors = Authors()
-    private var observables = ObservableTable()
-    private var lifetimes = Lifetimes()
+    private(set) var observables = ObservableTable()
+    private(set) var lifetimes = Lifetimes()
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
 
@@ -67,9 +67,20 @@ struct Keyspace: ~Copyable {
         _modify { yield &observables.all[observable] }
     }
 
+    /// The audience of a key that has one.
+    subscript(audience: AudienceHandle) -> Audience {
+        @inline(__always)
+        _read { yield observables.audiences[audience] }
+        @inline(__always)
+        _modify { yield &observables.audiences[audience] }
+    }
+
     /// Hashes a key the way its look-up does.
     @inline(__always)
     var hash: KeyHash { observables.hash }
+
+    /// The hash of the key of an observable.
+    func hash(of observable: ObservableHandle) -> UInt64 { hash(self[observable].key) }
 
     @inline(__always)
     func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableHandle? {
@@ -140,6 +151,33 @@ struct Keyspace: ~Copyable {
         one != other && KeyOrder.precedes(self[one].key, self[other].key)
     }
 
+    // MARK: Audiences
+
+    /// The list of those who observe a key, as it is known.
+    @_lifetime(borrow self)
+    func observers(of observable: ObservableHandle) -> Span<Recipient> { observables.observers(of: observable) }
+
+    /// The subscriptions to a key, in the order in which they are told, as they are known.
+    func subscriptions(to observable: ObservableHandle) -> [SubscriptionHandle] {
+        let audience = self[observable].audience
+        return audience == .none ? [] : self[audience].observers.all.map(\.subscription)
+    }
+
+    /// The audience of a key, made if there is none.
+    mutating func makeAudience(of key: ObservableHandle) -> AudienceHandle { observables.makeAudience(of: key) }
+
+    /// Removes the audience of a key if nobody is in it any more.
+    mutating func removeEmptyAudience(of key: ObservableHandle) { observables.removeEmptyAudience(of: key) }
+
+    /// Forgets the list of those who observe a key. It can be made anew.
+    mutating func removeObservers(of observable: ObservableHandle) {
+        let audience = self[observable].audience
+        guard audience != .none else { return }
+        self[audience].observers.releaseMemory()
+        self[observable].hasObservers = false
+        removeEmptyAudience(of: observable)
+    }
+
     // MARK: Keys and values
 
     /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
@@ -206,7 +244,7 @@ struct Keyspace: ~Copyable {
     @_lifetime(immortal)
     func tail(of observable: ObservableHandle, isInitial: Bool) -> EventTail {
         let tail = EventTail(
-            keyPrefix: self[observable].keyPrefix,
+            key: self[observable].key,
             revision: self[observable].revision,
             value: self[observable].value,
             by: authors.by(self[observable].writer),
@@ -318,6 +356,9 @@ struct Keyspace: ~Copyable {
     /// How many keys are bound.
     var boundCount: Int { lifetimes.count }
 
+    /// How many keys are bound to a time.
+    var timedCount: Int { lifetimes.timedCount }
+
     /// Makes a place for what a client leaves behind.
     mutating func makeLegacy() -> LegacyHandle { lifetimes.legacies.insert(Legacy()) }
 
@@ -362,43 +403,4 @@ struct Keyspace: ~Copyable {
         observables.endLoading(&authors)
         endTurn()
     }
-}
-
-extension Keyspace {
-    /// Checks the whole room between two turns, and notes in `living` which keys exist. `owned` are the
-    /// legacies of open connections.
-    func checkInvariants(
-        _ living: inout Living,
-        _ deadlines: borrowing Deadlines,
-        _ owned: [LegacyHandle]
-    ) throws(BrokenInvariant) {
-        try observables.checkInvariants(&living)
-        let always = Invariants(of: "Keyspace")
-        var (values, bound) = (0, 0)
-        for observable in living.observables {
-            try self[observable].checkInvariants()
-            let isKnown = self[observable].revision <= revision
-            try always.hold("no value is newer than the bus", isKnown, of: String(self[observable].key))
-            if self[observable].marks.bond != nil { bound += 1 }
-            if !self[observable].isReserved, self[observable].hasValue { values += 1 }
-        }
-        try always.agree("it counts the keys with a value", keyCount, values)
-        try history.checkInvariants(living, observables)
-        try always.hold("no remembered write is newer than the bus", history.lastRevision <= revision)
-        try always.agree("it binds the keys that say so", lifetimes.count, bound)
-        try lifetimes.checkInvariants(living, deadlines, observables, owned)
-    }
-
-    /// Each author has as many references as values, the history and `others` hold.
-    func checkAuthors(_ living: borrowing Living, _ others: [AuthorHandle]) throws(BrokenInvariant) {
-        var found: [AuthorHandle: Int] = [:]
-        for author in others + history.keptAuthors { found[author, default: 0] += 1 }
-        for observable in living.observables {
-            if let writer = self[observable].writer { found[writer, default: 0] += 1 }
-        }
-        try authors.checkInvariants(found)
-    }
-
-    /// How many keys are bound to a time.
-    var timedCount: Int { lifetimes.timedCount }
 }

@@ -13,24 +13,26 @@ typealias ObservableHandle = Handle<Observable>
 struct Observable: ~Copyable {
     /// Values up to this length are stored beside their key, if the first value was no longer than that.
     private static let inPlaceBytesMax = 512
-    private static let keyOffset = 8
     private static let linkBytes = 8
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
-    /// The generation of patterns for which `observers` is right.
+    /// The generation of patterns for which the list of observers is right.
     var observersGeneration: UInt64 = 0
-    /// The links of `KeyOrder`, then the key as every event has it encoded, then room for a small value.
+    /// The links of `KeyOrder`, then the key, then room for a small value.
     private var memory: ByteBlock
-    private let prefixCount: UInt16
     private let keyCount: UInt16
     /// How many levels of `KeyOrder` it is on.
     let height: UInt8
     /// A token begins with `$`, so only the broker writes it.
     let isReserved: Bool
+    private var valueCount: UInt32 = 0
     /// One of its observers acknowledges, so they are told in phases.
     var hasAcknowledgers = false
-    private var valueCount: UInt32 = 0
+    /// The list of observers isn't empty.
+    var hasObservers = false
+    /// A subscription names this key exactly.
+    var hasExactObservers = false
     /// The value, if it doesn't fit beside its key.
     private var outside = ByteBlock()
     /// What will end the value, and why the broker made the last write. Both are rare.
@@ -38,13 +40,9 @@ struct Observable: ~Copyable {
     /// The value's writer. After a delete that is still owed to somebody, the author of the delete. Otherwise
     /// `.none`. Changed only by `ObservableTable`. An optional would take eight bytes more.
     fileprivate var signedBy = AuthorHandle.none
-    /// All observers, also those by patterns. Right for `observersGeneration`.
-    var observers = List<Recipient>()
-
+    /// Who observes it; `.none` while nobody does. Changed only by `ObservableTable`.
+    fileprivate(set) var audience = AudienceHandle.none
     var cause: WriteCause = .none
-    let hash: UInt64
-    /// The subscriptions that name this key exactly.
-    var exactObservers = List<SubscriptionHandle>()
     /// How many subscriptions are owed this key. They may have to be told that it is gone.
     var owedBy: Int32 = 0
     /// Its place among the `OwedKeys` of the subscription that looked last. Subscriptions that are owed the
@@ -55,38 +53,26 @@ struct Observable: ~Copyable {
     /// Without a value: the last generation of the history that keeps it; 0 if none does.
     var generation: UInt32 = 0
 
-    /// The observable of a key, with room for a value of about `valueCount` bytes. `prefix` comes from
-    /// `EventEncoder.appendKeyPrefix`.
-    init(key: Span<UInt8>, prefix: Span<UInt8>, hash: UInt64, height: Int, valueCount: Int) {
+    /// The observable of a key, with room for a value of about `valueCount` bytes.
+    init(key: Span<UInt8>, height: Int, valueCount: Int) {
         let links = height * Self.linkBytes
-        let start = links + prefix.count
+        let start = links + key.count
         let isInPlace = valueCount > 0 && valueCount <= Self.inPlaceBytesMax
         memory = ByteBlock(count: isInPlace ? Self.blockBytes(for: start + valueCount) : start)
-        memory.write(prefix, at: links)
-        prefixCount = UInt16(prefix.count)
+        memory.write(key, at: links)
         keyCount = UInt16(key.count)
-        self.hash = hash
         self.height = UInt8(height)
         isReserved = Key.isReserved(key)
     }
 
-    /// `,"key":"…","revision":`.
-    @inline(__always) var keyPrefix: Span<UInt8> {
-        @_lifetime(immortal)
-        get { memory.kept[prefixStart..<valueStart] }
-    }
-
     @inline(__always) var key: Span<UInt8> {
         @_lifetime(immortal)
-        get {
-            let start = prefixStart &+ Self.keyOffset
-            return memory.kept[start..<start &+ Int(keyCount)]
-        }
+        get { memory.kept[keyStart..<valueStart] }
     }
 
     @inline(__always)
     func isNamed(_ key: Span<UInt8>) -> Bool {
-        key.count == Int(keyCount) && memory.holds(key, at: prefixStart &+ Self.keyOffset)
+        key.count == Int(keyCount) && memory.holds(key, at: keyStart)
     }
 
     /// What has to be known before a write. `isUnobserved` is true only if it is certain.
@@ -111,13 +97,13 @@ struct Observable: ~Copyable {
     /// Whether anybody observes it; nil if the list is older than the patterns.
     @inline(__always)
     func isObserved(asOf generation: UInt64) -> Bool? {
-        observersGeneration == generation ? !observers.isEmpty : nil
+        observersGeneration == generation ? hasObservers : nil
     }
 
     /// The value's writer. After a delete that is still owed to somebody, the author of the delete.
     @inline(__always) var writer: AuthorHandle? { signedBy == .none ? nil : signedBy }
     @inline(__always) var hasValue: Bool { revision != 0 }
-    @inline(__always) var isNeeded: Bool { hasValue || !exactObservers.isEmpty || owedBy > 0 }
+    @inline(__always) var isNeeded: Bool { hasValue || hasExactObservers || owedBy > 0 }
 
     /// The kept JSON; empty if there is no value.
     @inline(__always) var value: Span<UInt8> {
@@ -140,7 +126,7 @@ struct Observable: ~Copyable {
         _ reason: EventReason?
     ) -> EventTail {
         EventTail(
-            keyPrefix: keyPrefix,
+            key: key,
             revision: revision,
             value: value,
             old: event == .emit ? Span() : self.value,
@@ -155,9 +141,9 @@ struct Observable: ~Copyable {
     @inline(__always)
     func touch() -> UInt64 {
         let value = value
-        guard !value.isEmpty else { return hash &+ UInt64(generation) }
+        guard !value.isEmpty else { return UInt64(generation) }
         let ends = value[0] &+ value[value.count / 2] &+ value[value.count &- 1]
-        return hash &+ UInt64(generation) &+ UInt64(ends)
+        return UInt64(generation) &+ UInt64(ends)
     }
 
     /// What setting a value has changed.
@@ -203,15 +189,15 @@ struct Observable: ~Copyable {
     }
 
     /// About how many bytes its record in the journal has besides key and value.
-    private static let recordBytes = 96
+    private static let recordBytes = 117
 
     /// About how large its record in the journal is; 0 without a value.
-    var recordBytes: Int { hasValue ? Int(prefixCount) + Int(valueCount) + Self.recordBytes : 0 }
+    var recordBytes: Int { hasValue ? Int(keyCount) + Int(valueCount) + Self.recordBytes : 0 }
 
     /// How much larger that is with another value.
     @inline(__always)
     func growth(to count: Int) -> Int {
-        count &- Int(valueCount) &+ (hasValue ? 0 : Int(prefixCount) &+ Self.recordBytes)
+        count &- Int(valueCount) &+ (hasValue ? 0 : Int(keyCount) &+ Self.recordBytes)
     }
 
     /// How many bytes count for its writer's user, besides the origin.
@@ -232,8 +218,8 @@ struct Observable: ~Copyable {
         if outside.isEmpty { memory.write(value, at: valueStart) } else { outside.write(value, at: 0) }
     }
 
-    @inline(__always) private var prefixStart: Int { Int(height) &* Self.linkBytes }
-    @inline(__always) private var valueStart: Int { prefixStart &+ Int(prefixCount) }
+    @inline(__always) private var keyStart: Int { Int(height) &* Self.linkBytes }
+    @inline(__always) private var valueStart: Int { keyStart &+ Int(keyCount) }
     @inline(__always) private var capacity: Int {
         outside.isEmpty ? memory.count &- valueStart : outside.count
     }
@@ -292,6 +278,23 @@ extension ObservableTable {
         if let author { authors.retain(author) }
         if let writer = self[observable].writer { authors.release(writer) }
         self[observable].signedBy = author ?? .none
+    }
+
+    /// The audience of a key, made if there is none.
+    mutating func makeAudience(of observable: ObservableHandle) -> AudienceHandle {
+        let audience = self[observable].audience
+        if audience != .none { return audience }
+        let made = audiences.insert(Audience())
+        self[observable].audience = made
+        return made
+    }
+
+    /// Removes the audience of a key if nobody is in it any more.
+    mutating func removeEmptyAudience(of observable: ObservableHandle) {
+        let audience = self[observable].audience
+        guard audience != .none, audiences[audience].isEmpty else { return }
+        _ = audiences.remove(audience)
+        self[observable].audience = .none
     }
 }
 

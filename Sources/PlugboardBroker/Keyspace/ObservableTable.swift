@@ -1,5 +1,5 @@
-// Finds the observable of a key with one look-up: open addressing with the hash in the table, so that other
-// keys are passed over without touching their memory. Owns all observables.
+// Finds the observable of a key with one look-up: open addressing with part of the hash in the table, so that
+// other keys are passed over without touching their memory. Owns all observables, and who observes them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,15 +8,17 @@ import PlugboardWire
 /// All observables, by key.
 struct ObservableTable: ~Copyable {
     private struct Slot: Zeroable {
-        var hash: UInt64
-        /// `.none` if the slot is empty.
-        var observable: ObservableHandle
+        /// The lower half of the key's hash.
+        var hash: UInt32
+        /// The observable's place in the slab. 0 if the slot is empty, because no observable is there.
+        var place: UInt32
 
         /// In the outgrown table: the observable has moved to the next table, or is gone. Searches go on
         /// after it.
-        static let moved = Slot(hash: 0, observable: ObservableHandle(word: 1))
+        static let moved = Slot(hash: 0, place: .max)
 
-        var isFilled: Bool { observable != .none && observable != Self.moved.observable }
+        @inline(__always) var isEmpty: Bool { place == 0 }
+        var isFilled: Bool { !isEmpty && place != Self.moved.place }
     }
 
     /// How many slots of the outgrown table are moved with each new key.
@@ -35,6 +37,8 @@ struct ObservableTable: ~Copyable {
     /// Only for the keyspace. If it went through an accessor of this table, one coroutine would call another,
     /// and each publish would allocate memory.
     var all = Slab<Observable>()
+    /// Who observes those keys that are observed. Few are, so that it isn't part of each observable.
+    var audiences = Slab<Audience>()
     /// All observables in the order of their keys.
     private var order = KeyOrder()
     /// Many keys come at once. They are sorted when all of them are there.
@@ -42,8 +46,6 @@ struct ObservableTable: ~Copyable {
     /// The keys that have come since, as they came: neighbours here are neighbours in memory, and often
     /// sorted.
     private var loaded: [ObservableHandle] = []
-    /// The encoded piece of the newest key. It is reused, so that a new key allocates once and not twice.
-    private var prefix = ByteBuffer()
 
     init() {}
 
@@ -64,6 +66,13 @@ struct ObservableTable: ~Copyable {
 
     func contains(_ observable: ObservableHandle) -> Bool { all.contains(observable) }
 
+    /// The list of those who observe a key, as it is known.
+    @_lifetime(borrow self)
+    func observers(of observable: ObservableHandle) -> Span<Recipient> {
+        let audience = all[observable].audience
+        return audience == .none ? Span() : audiences[audience].observers.span
+    }
+
     /// The next observable in order.
     func next(after observable: ObservableHandle) -> ObservableHandle? {
         let next = all[observable].link(0)
@@ -76,8 +85,8 @@ struct ObservableTable: ~Copyable {
         var index = Int(truncatingIfNeeded: hash) & mask
         while true {
             let slot = slots[index]
-            if slot.observable == .none { return outgrown.isEmpty ? nil : findOutgrown(key, hash) }
-            if slot.hash == hash, all[slot.observable].isNamed(key) { return slot.observable }
+            if slot.isEmpty { return outgrown.isEmpty ? nil : findOutgrown(key, hash) }
+            if let found = observable(in: slot, hash), all[found].isNamed(key) { return found }
             index = (index &+ 1) & mask
         }
     }
@@ -87,16 +96,22 @@ struct ObservableTable: ~Copyable {
         var index = Int(truncatingIfNeeded: hash) & (outgrown.count - 1)
         while true {
             let slot = outgrown[index]
-            if slot.observable == .none { return nil }
-            if slot.hash == hash, slot.isFilled, all[slot.observable].isNamed(key) { return slot.observable }
+            if slot.isEmpty { return nil }
+            if let found = observable(in: slot, hash), all[found].isNamed(key) { return found }
             index = (index + 1) & (outgrown.count - 1)
         }
+    }
+
+    /// The observable in a slot that has this hash, as far as the slot tells.
+    @inline(__always)
+    private func observable(in slot: Slot, _ hash: UInt64) -> ObservableHandle? {
+        slot.hash == UInt32(truncatingIfNeeded: hash) ? all.handle(inSlot: slot.place) : nil
     }
 
     /// Reads what a search for a hash reads first, to get it into the processor's cache.
     @inline(__always)
     func touch(_ hash: UInt64) -> UInt64 {
-        slots[Int(truncatingIfNeeded: hash) & mask].hash
+        UInt64(slots[Int(truncatingIfNeeded: hash) & mask].hash)
     }
 
     /// The first observable found with this hash, which is nearly always the right one. It doesn't search the
@@ -106,8 +121,8 @@ struct ObservableTable: ~Copyable {
         var index = Int(truncatingIfNeeded: hash) & mask
         while true {
             let slot = slots[index]
-            if slot.observable == .none { return nil }
-            if slot.hash == hash { return slot.observable }
+            if slot.isEmpty { return nil }
+            if let found = observable(in: slot, hash) { return found }
             index = (index &+ 1) & mask
         }
     }
@@ -124,17 +139,9 @@ struct ObservableTable: ~Copyable {
         // so that each takes one page fault instead of two.
         if outgrown.hasMemory { move(count: isLoading ? .max : Self.movedPerKey) }
         let height = order.nextHeight()
-        prefix.removeAll()
-        EventEncoder.appendKeyPrefix(key, to: &prefix)
-        let made = Observable(
-            key: key,
-            prefix: prefix.bytes,
-            hash: hash,
-            height: height,
-            valueCount: valueCount
-        )
+        let made = Observable(key: key, height: height, valueCount: valueCount)
         let observable = all.insert(made)
-        place(Slot(hash: hash, observable: observable))
+        place(Slot(hash: UInt32(truncatingIfNeeded: hash), place: observable.slot))
         if isLoading { loaded.append(observable) } else { order.insert(observable, in: &all) }
         return observable
     }
@@ -146,6 +153,7 @@ struct ObservableTable: ~Copyable {
         clear(observable)
         let removed = all.remove(observable)
         if let writer = removed.writer { authors.release(writer) }
+        if removed.audience != .none { _ = audiences.remove(removed.audience) }
     }
 
     /// Begins to take in very many keys into the empty table. Until `endLoading`, nothing is removed and
@@ -182,26 +190,26 @@ struct ObservableTable: ~Copyable {
         var index = start
         while true {
             index = (index + 1) & mask
-            guard slots[index].observable != .none else { break }
-            let home = Int(truncatingIfNeeded: slots[index].hash) & mask
+            guard !slots[index].isEmpty else { break }
+            let home = Int(slots[index].hash) & mask
             if (index - home) & mask >= (index - gap) & mask {
                 slots[gap] = slots[index]
                 gap = index
             }
         }
-        slots[gap].observable = .none
+        slots[gap].place = 0
     }
 
     /// Empties the slot of an observable.
     private mutating func clear(_ observable: ObservableHandle) {
-        let hash = Int(truncatingIfNeeded: all[observable].hash)
+        let hash = Int(truncatingIfNeeded: hash(all[observable].key))
         var index = hash & mask
-        while slots[index].observable != .none {
-            if slots[index].observable == observable { return closeGap(at: index) }
+        while !slots[index].isEmpty {
+            if slots[index].place == observable.slot { return closeGap(at: index) }
             index = (index + 1) & mask
         }
         index = hash & (outgrown.count - 1)
-        while outgrown[index].observable != observable { index = (index + 1) & (outgrown.count - 1) }
+        while outgrown[index].place != observable.slot { index = (index + 1) & (outgrown.count - 1) }
         outgrown[index] = .moved
     }
 
@@ -222,7 +230,8 @@ struct ObservableTable: ~Copyable {
             mask = slots.count - 1
         }
         move(count: visits)
-        return all.shrink(visits: visits, MemoryPages.giveBack) && !outgrown.hasMemory
+        let isDone = audiences.shrink(visits: visits) && !outgrown.hasMemory
+        return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
     }
 
     /// The table never shrinks below this. A power of two, as all sizes of the table.
@@ -247,8 +256,8 @@ struct ObservableTable: ~Copyable {
     }
 
     private mutating func place(_ slot: Slot) {
-        var index = Int(truncatingIfNeeded: slot.hash) & mask
-        while slots[index].observable != .none { index = (index + 1) & mask }
+        var index = Int(slot.hash) & mask
+        while !slots[index].isEmpty { index = (index + 1) & mask }
         slots[index] = slot
     }
 }
@@ -292,31 +301,52 @@ extension ObservableTable {
         try Self.always.hold("no keys are being taken in", !isLoading && loaded.isEmpty)
         living.observables.reserveCapacity(count)
         for index in 0...mask { try check(slots[index], &living) }
-        for index in outgrown.indices where outgrown[index].observable != Slot.moved.observable {
+        for index in outgrown.indices where outgrown[index].place != Slot.moved.place {
             try Self.always.hold("what is moved is empty", index >= movedCount || !outgrown[index].isFilled)
             try check(outgrown[index], &living)
         }
         try Self.always.agree("its count is that of its observables", count, living.observables.count)
         try Self.always.hold("a search ends at an empty slot", count * 4 <= (mask + 1) * 3)
         try order.checkInvariants(all)
+        try audiencesAreThoseOfKeys(living)
+    }
+
+    private func audiencesAreThoseOfKeys(_ living: borrowing Living) throws(BrokenInvariant) {
+        var found: Set<AudienceHandle> = []
+        for observable in living.observables {
+            let audience = all[observable].audience
+            let isNamed = all[observable].hasExactObservers
+            guard audience != .none else {
+                try Self.always.hold("whoever observes a key is in its audience", !isNamed)
+                continue
+            }
+            try Self.always.hold("an audience is there", audiences.contains(audience))
+            try Self.always.hold("an audience is one key's", found.insert(audience).inserted)
+            try Self.always.hold("an audience isn't empty", !audiences[audience].isEmpty)
+            let hasExact = !audiences[audience].exact.isEmpty
+            try Self.always.hold("a key knows whether it is named", isNamed == hasExact)
+        }
+        try Self.always.agree("each audience is a key's", audiences.count, found.count)
     }
 
     private func check(_ slot: Slot, _ living: inout Living) throws(BrokenInvariant) {
-        if slot.observable == .none { return }
-        try Self.always.hold("what a slot names is there", all.contains(slot.observable))
-        let isFirst = living.observables.insert(slot.observable).inserted
+        if slot.isEmpty { return }
+        let observable = all.handle(inSlot: slot.place) ?? .none
+        try Self.always.hold("what a slot names is there", observable != .none)
+        let isFirst = living.observables.insert(observable).inserted
         try Self.always.hold("an observable has one slot", isFirst)
-        try slotTellsTheHash(slot.hash, of: slot.observable)
+        try slotTellsTheHash(slot.hash, of: observable)
     }
 
     private func slotTellsTheHash(
-        _ kept: UInt64,
+        _ kept: UInt32,
         of observable: ObservableHandle
     ) throws(BrokenInvariant) {
         let key = all[observable].key
-        let isKept = kept == all[observable].hash && kept == hash(key)
+        let hash = hash(key)
+        let isKept = kept == UInt32(truncatingIfNeeded: hash)
         try Self.always.hold("a slot has the hash of its key", isKept, of: String(key))
-        let isFound = find(key, hash: kept) == observable
+        let isFound = find(key, hash: hash) == observable
         try Self.always.hold("each observable is found by its key", isFound, of: String(key))
     }
 }

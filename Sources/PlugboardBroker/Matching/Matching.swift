@@ -108,8 +108,10 @@ struct Matching: ~Copyable {
             return subscriptions[subscription].patterns.append(place)
         }
         let observable = keyspace.findOrInsert(pattern)
-        let index = Int32(keyspace[observable].exactObservers.count)
-        keyspace[observable].exactObservers.append(subscription)
+        let audience = keyspace.makeAudience(of: observable)
+        let index = Int32(keyspace[audience].exact.count)
+        keyspace[audience].exact.append(subscription)
+        keyspace[observable].hasExactObservers = true
         keyspace[observable].observersGeneration = 0
         subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
     }
@@ -127,14 +129,16 @@ struct Matching: ~Copyable {
 
     private mutating func leave(_ place: ExactPlace, _ keyspace: inout Keyspace) {
         let (observable, index) = (place.observable, Int(place.index))
+        let audience = keyspace[observable].audience
         keyspace[observable].observersGeneration = 0
-        keyspace[observable].exactObservers.removeSwapping(at: index)
-        if index < keyspace[observable].exactObservers.count {
-            let moved = keyspace[observable].exactObservers[index]
-            subscriptions[moved].noteMoved(in: observable, to: index)
+        keyspace[audience].exact.removeSwapping(at: index)
+        if index < keyspace[audience].exact.count {
+            subscriptions[keyspace[audience].exact[index]].noteMoved(in: observable, to: index)
         }
-        if keyspace[observable].exactObservers.isEmpty {
-            keyspace[observable].exactObservers.releaseMemory()
+        if keyspace[audience].exact.isEmpty {
+            keyspace[audience].exact.releaseMemory()
+            keyspace[observable].hasExactObservers = false
+            keyspace.removeEmptyAudience(of: observable)
         }
         keyspace.removeIfUnneeded(observable)
     }
@@ -163,9 +167,8 @@ struct Matching: ~Copyable {
         if let observable, keyspace[observable].observersGeneration == generation {
             // Sorting very many observers takes long. This list was sorted when they were told last.
             list.removeAll()
-            for place in keyspace[observable].observers.indices {
-                list.append(keyspace[observable].observers[place].subscription)
-            }
+            let known = keyspace.observers(of: observable)
+            for place in known.indices { list.append(known[place].subscription) }
             return
         }
         let visits = collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
@@ -228,15 +231,16 @@ struct Matching: ~Copyable {
         isSelective: Bool
     ) {
         find(keyspace[observable].key, observable, keyspace, sessions, isSelective: isSelective)
-        keyspace[observable].observers.removeAll()
-        var hasAcknowledgers = false
-        for place in found.indices {
-            keyspace[observable].observers.append(Recipient(found[place], subscriptions[found[place]]))
-            if subscriptions[found[place]].acknowledges { hasAcknowledgers = true }
-        }
-        if found.isEmpty { keyspace[observable].observers.releaseMemory() }
-        keyspace[observable].hasAcknowledgers = hasAcknowledgers
+        keyspace[observable].hasAcknowledgers = false
         keyspace[observable].observersGeneration = generation
+        if found.isEmpty { return keyspace.removeObservers(of: observable) }
+        let audience = keyspace.makeAudience(of: observable)
+        keyspace[audience].observers.removeAll()
+        for place in found.indices {
+            keyspace[audience].observers.append(Recipient(found[place], subscriptions[found[place]]))
+            if subscriptions[found[place]].acknowledges { keyspace[observable].hasAcknowledgers = true }
+        }
+        keyspace[observable].hasObservers = true
         if found.count >= LongLists.observersMin { bound(observable, &keyspace) }
     }
 
@@ -255,7 +259,7 @@ struct Matching: ~Copyable {
         guard keyspace.contains(observable) else { return }
         let listed = keyspace[observable].observersGeneration
         guard listed == oldest.generation || listed != generation else { return }
-        keyspace[observable].observers.releaseMemory()
+        keyspace.removeObservers(of: observable)
         keyspace[observable].observersGeneration = 0
     }
 
@@ -282,10 +286,9 @@ struct Matching: ~Copyable {
         into list: inout List<SubscriptionHandle>
     ) -> Int {
         list.removeAll()
-        if let observable {
-            for place in keyspace[observable].exactObservers.indices {
-                list.append(keyspace[observable].exactObservers[place])
-            }
+        if let observable, keyspace[observable].hasExactObservers {
+            let audience = keyspace[observable].audience
+            for place in keyspace[audience].exact.indices { list.append(keyspace[audience].exact[place]) }
         }
         let visits = patterns.match(key, into: &list) + list.count
         if isSelective { dropForbidden(key, from: &list, sessions) }
@@ -365,9 +368,11 @@ extension Matching {
                 places += 1
                 try Self.always.hold("its keys are there", living.observables.contains(place.observable))
                 let index = Int(place.index)
+                let audience = keyspace[place.observable].audience
                 let isThere =
-                    keyspace[place.observable].exactObservers.indices.contains(index)
-                    && keyspace[place.observable].exactObservers[index] == subscription
+                    keyspace[place.observable].hasExactObservers
+                    && keyspace[audience].exact.indices.contains(index)
+                    && keyspace[audience].exact[index] == subscription
                 try Self.always.hold(
                     "it observes its keys where it says",
                     isThere,
@@ -375,7 +380,9 @@ extension Matching {
                 )
             }
         }
-        for observable in living.observables { observers += keyspace[observable].exactObservers.count }
+        for observable in living.observables where keyspace[observable].hasExactObservers {
+            observers += keyspace[keyspace[observable].audience].exact.count
+        }
         try Self.always.agree("keys have no observers that are gone", places, observers)
         try patterns.checkInvariants(standing: ends)
     }
@@ -387,8 +394,10 @@ extension Matching {
     ) throws(BrokenInvariant) {
         let always = Invariants(of: "Observable")
         let key = String(keyspace[observable].key)
-        let listed = keyspace[observable].observers.all.map(\.subscription)
+        let listed = keyspace.subscriptions(to: observable)
         try always.hold("its observers are those who match", listed.elementsEqual(list.all), of: key)
+        let isKnown = keyspace[observable].hasObservers == !list.isEmpty
+        try always.hold("it knows whether it has observers", isKnown, of: key)
         let acknowledges = list.all.contains { self[$0].acknowledges }
         let isNoted = keyspace[observable].hasAcknowledgers == acknowledges
         try always.hold("it knows whether one of them acknowledges", isNoted, of: key)

@@ -253,7 +253,7 @@ extension Hub {
         }
         if insight.isTracing { noteTrace(.emit, reason, observable, to: value, by: author, cause) }
         tellNews(.emit, of: observable, to: value, by: author, cause, reason)
-        if keyspace[observable].observers.isEmpty { return }
+        if !keyspace[observable].hasObservers { return }
         note(.emit, observable, author, cause)
         if let reason { keyspace.note(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
@@ -326,7 +326,7 @@ extension Hub {
     ) {
         if keyspace[observable].isReserved { return durability.pass(revision) }
         var commit = Commit(
-            keyPrefix: keyspace[observable].keyPrefix,
+            key: keyspace[observable].key,
             revision: revision,
             value: value,
             by: author,

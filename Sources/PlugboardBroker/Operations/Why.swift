@@ -142,12 +142,10 @@ private struct CauseChain {
         guard checks > 0 else { return false }
         matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
         let client = keyspace.authors[author].client
-        let count = min(checks, keyspace[observable].observers.count)
+        let observers = keyspace.observers(of: observable)
+        let count = min(checks, observers.count)
         checks -= 1 + count
-        for place in 0..<count {
-            let session = keyspace[observable].observers[place].session
-            if sessions[session].client == client { return true }
-        }
+        for place in 0..<count where sessions[observers[place].session].client == client { return true }
         return false
     }
 

@@ -94,7 +94,7 @@ extension AckBarrier {
         guard let backlog = matching[subscription].backlog else { return false }
         return backlog.keys.find(observable, hint: keyspace[observable].owedPlace) != nil
             || matching[subscription].delivery == .all
-                && backlog.lines.contains(keyHash: keyspace[observable].hash)
+                && backlog.lines.contains(keyHash: keyspace.hash(of: observable))
     }
 }
 

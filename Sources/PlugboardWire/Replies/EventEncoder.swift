@@ -5,9 +5,10 @@ import PlugboardMemory
 
 /// Writes the `event` lines.
 public enum EventEncoder {
-    /// `,"key":"…","revision":` for a key. The broker keeps these bytes with the key, because they never
-    /// change.
-    public static func appendKeyPrefix(_ key: Span<UInt8>, to buffer: inout ByteBuffer) {
+    /// `,"key":"…","revision":`, up to the number. A key needs no escapes.
+    @inlinable
+    @inline(__always)
+    public static func appendKey(_ key: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#","key":""#)
         buffer.append(key)
         buffer.append(#"","revision":"#)
@@ -47,9 +48,9 @@ public enum EventEncoder {
     ) {
         let value = hasValue ? tail.value : Span()
         let old = hasOld ? tail.old : Span()
-        let pieces = tail.keyPrefix.count &+ tail.by.count &+ value.count &+ old.count &+ change.count
+        let pieces = tail.key.count &+ tail.by.count &+ value.count &+ old.count &+ change.count
         buffer.reserve(pieces &+ tailBytesMax)
-        buffer.append(tail.keyPrefix)
+        appendKey(tail.key, to: &buffer)
         buffer.append(decimal: tail.revision)
         buffer.append(change)
         if value.count > 0 {
@@ -66,7 +67,7 @@ public enum EventEncoder {
     }
 
     /// The most bytes of the field names, the revision and the braces of a plain tail.
-    private static let tailBytesMax = 64
+    private static let tailBytesMax = 96
 
     /// The fields that few events have, and the end of the line.
     private static func appendRest(_ tail: borrowing EventTail, to buffer: inout ByteBuffer) {
@@ -212,8 +213,7 @@ public enum EventReason: UInt8, CaseIterable, Sendable {
 
 /// The part of an event that is the same for all observers.
 public struct EventTail: ~Escapable {
-    /// What `EventEncoder.appendKeyPrefix` wrote.
-    public var keyPrefix: Span<UInt8>
+    public var key: Span<UInt8>
     public var revision: UInt64
     public var value: Span<UInt8>
     public var old: Span<UInt8>
@@ -238,9 +238,9 @@ public struct EventTail: ~Escapable {
     }
 
     @inlinable
-    @_lifetime(copy keyPrefix, copy value, copy old, copy by)
+    @_lifetime(copy key, copy value, copy old, copy by)
     public init(
-        keyPrefix: Span<UInt8>,
+        key: Span<UInt8>,
         revision: UInt64,
         value: Span<UInt8>,
         old: Span<UInt8> = Span(),
@@ -250,7 +250,7 @@ public struct EventTail: ~Escapable {
         isInitial: Bool = false,
         live: Bool? = nil
     ) {
-        self.keyPrefix = keyPrefix
+        self.key = key
         self.revision = revision
         self.value = value
         ending = Span()

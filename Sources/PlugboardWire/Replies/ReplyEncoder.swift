@@ -153,7 +153,7 @@ public enum ReplyEncoder {
         let help = OperationHelp.of(operation)
         buffer.append(#""summary":"#)
         JSONText.append(help.summary, to: &buffer)
-        appendFields(of: operation, &buffer)
+        appendFields(of: operation, help, &buffer)
         buffer.append(#","example":"#)
         buffer.append(string: help.example)
         buffer.append(#","shorthand":"#)
@@ -162,7 +162,11 @@ public enum ReplyEncoder {
 
     /// The help of each field, required fields first. Without `op` and `id`, which every request may
     /// have.
-    private static func appendFields(of operation: Operation, _ buffer: inout ByteBuffer) {
+    private static func appendFields(
+        of operation: Operation,
+        _ help: OperationHelp,
+        _ buffer: inout ByteBuffer
+    ) {
         let common = FieldSet().with(.operation).with(.id)
         let required = operation.required.subtracting(common).fields
         let optional = operation.allowed.subtracting(operation.required).subtracting(common).fields
@@ -171,7 +175,7 @@ public enum ReplyEncoder {
             buffer.append(separator)
             separator = ","
             buffer.append(string: #""\#(field.name)":"#)
-            let text = FieldHelp.text(field, of: operation)
+            let text = help.text(of: field)
             JSONText.append(required.contains(field) ? text : "optional: \(text)", to: &buffer)
         }
         buffer.append(string: required.isEmpty && optional.isEmpty ? #","fields":{}"# : "}")

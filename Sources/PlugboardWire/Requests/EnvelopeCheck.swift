@@ -32,8 +32,8 @@ struct EnvelopeCheck {
     func isFaultless(_ request: Request) -> Bool {
         let operation = request.operation
         guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
-        if isWrite ? (!operation.isBatchable || request.has(.id)) : !operation.isPlain { return false }
-        if isWrite, request.isDurable || operation == .add { return false }
+        guard operation.isPlain else { return false }
+        if isWrite, !operation.isWrite || request.has(.id) || request.isDurable { return false }
         if operation == .patch, request.has(.field) { return false }
         return request.fields.subtracting(operation.allowed).isEmpty
             && operation.required.isSubset(of: request.fields)
@@ -50,8 +50,8 @@ struct EnvelopeCheck {
         if let unknownOperation { return Self.unknownOperation(unknownOperation, line) }
         guard request.has(.operation) else { return missing(.operation, "a request") }
         let operation = request.operation
-        if isWrite, !operation.isBatchable {
-            let message = "a write is publish, emit, patch, add or delete, not \(operation.name)"
+        if isWrite, !operation.isWrite {
+            let message = "a write is \(Operation.writes("or")), not \(operation.name)"
             return Refusal(.wrongType, message, at: places[.operation, ofWrite: isWrite])
         }
         let ofLine = FieldSet().with(.id).with(.durable)

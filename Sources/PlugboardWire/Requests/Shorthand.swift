@@ -83,7 +83,7 @@ extension EnvelopeReader {
             if request.operation == .will { return }
             throw missing(request.operation)
         }
-        guard let operation = Operation(verb.bytes(of: line)), operation.isBatchable else {
+        guard let operation = Operation(verb.bytes(of: line)), operation.isWrite else {
             let message = "\(request.operation.name) takes a write"
             throw Refusal(.wrongType, message, hint: usage(request.operation), at: verb.start)
         }

@@ -8,7 +8,7 @@ extension Command {
         group: .about,
         summary: "show what a write would do, and to whom, without making it",
         parameters: [
-            CommandParameter("WRITE", "publish, emit, patch, add or delete"), .key,
+            CommandParameter("WRITE", Operation.writes("or")), .key,
             CommandParameter("VALUE", "JSON, as the write takes it", .any),
         ],
         options: [.ifRevision, .cause, .json] + CommandOption.connection,
@@ -31,13 +31,12 @@ extension Command {
         for line in lines(of: reply, console.output.paint) { try console.output.line(line) }
     }
 
-    private static let operations = ["publish", "emit", "patch", "add", "delete"]
-
     private static func write(_ invocation: Invocation) throws -> ArraySlice<UInt8> {
         let operation = invocation.arguments[0]
+        let operations = Operation.allCases.filter(\.isWrite).map { "\($0.name)" }
         guard operations.contains(operation) else {
             throw CommandError.usage(
-                "\"\(operation)\" is no write: publish, emit, patch, add or delete",
+                "\"\(operation)\" is no write: \(Operation.writes("or"))",
                 hint: Suggestion.hint(for: operation, among: operations)
             )
         }

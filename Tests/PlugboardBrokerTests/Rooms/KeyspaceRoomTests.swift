@@ -10,7 +10,7 @@ import Testing
 @testable import PlugboardBroker
 
 @Suite("The room of keys", .computing)
-struct KeyspaceTests {
+struct KeyspaceRoomTests {
     /// A room with an author, who is the caller's.
     private final class Room {
         var keyspace = Keyspace(time: .system)
@@ -50,8 +50,8 @@ struct KeyspaceTests {
             do throws(BrokenInvariant) {
                 var living = Living()
                 let deadlines = Deadlines()
-                try keyspace.checkInvariants(&living, deadlines, [])
-                try keyspace.checkAuthors(living, [author])
+                try KeyspaceInvariants.check(keyspace, &living, deadlines, [])
+                try KeyspaceInvariants.checkAuthors(keyspace, living, [author])
                 return nil
             } catch {
                 return error

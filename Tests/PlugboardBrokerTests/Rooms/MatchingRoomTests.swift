@@ -9,7 +9,7 @@ import Testing
 @testable import PlugboardBroker
 
 @Suite("The room of subscriptions", .computing)
-struct MatchingTests {
+struct MatchingRoomTests {
     private final class Rooms {
         var keyspace = Keyspace(time: .system)
         var matching = Matching()
@@ -59,21 +59,21 @@ struct MatchingTests {
         }
         for key in keys.dropLast() { rebuild(key) }
         #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
-        #expect(keys.dropLast().allSatisfy { rooms.keyspace[$0].observers.count == observers })
+        #expect(keys.dropLast().allSatisfy { rooms.keyspace.observers(of: $0).count == observers })
         rebuild(keys[fitting])
         #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
-        #expect(rooms.keyspace[keys[0]].observers.count == 0)
+        #expect(rooms.keyspace.observers(of: keys[0]).count == 0)
         #expect(rooms.keyspace[keys[0]].isObserved(asOf: rooms.matching.generation) == nil)
-        #expect(rooms.keyspace[keys[1]].observers.count == observers)
-        #expect(rooms.keyspace[keys[fitting]].observers.count == observers)
+        #expect(rooms.keyspace.observers(of: keys[1]).count == observers)
+        #expect(rooms.keyspace.observers(of: keys[fitting]).count == observers)
         rebuild(keys[0])
-        #expect(rooms.keyspace[keys[0]].observers.count == observers)
-        #expect(rooms.keyspace[keys[1]].observers.count == 0)
+        #expect(rooms.keyspace.observers(of: keys[0]).count == observers)
+        #expect(rooms.keyspace.observers(of: keys[1]).count == 0)
         // Somebody came: they are all out of date, and go when memory is given back.
         _ = rooms.subscribe("a.**")
         while !rooms.matching.shrink(visits: 100, &rooms.keyspace) {}
         #expect(rooms.matching.longLists.observerCount == 0)
-        #expect(keys.allSatisfy { rooms.keyspace[$0].observers.count == 0 })
+        #expect(keys.allSatisfy { rooms.keyspace.observers(of: $0).count == 0 })
     }
 
     @Test("a list of observers is made anew where somebody came or went")

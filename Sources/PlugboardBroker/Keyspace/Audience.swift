@@ -1,0 +1,17 @@
+// Who observes one key. Most keys have no observer, so this is not part of each observable. An audience
+// is there as long as somebody is in it; owned by the `ObservableTable`, and filled by `Matching`.
+
+import PlugboardMemory
+
+typealias AudienceHandle = Handle<Audience>
+
+/// The observers of one key.
+struct Audience: ~Copyable {
+    /// All that match, patterns included, in the order in which they are told. True for the key's
+    /// `observersGeneration`.
+    var observers = List<Recipient>()
+    /// The subscriptions that name this key exactly.
+    var exact = List<SubscriptionHandle>()
+
+    var isEmpty: Bool { observers.isEmpty && exact.isEmpty }
+}

@@ -1,0 +1,112 @@
+// The room of unfinished requests, with keys and sessions and without a hub.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("The room of unfinished requests", .computing)
+struct RequestsRoomTests {
+    private final class Rooms {
+        var requests = Requests()
+        var keyspace = Keyspace(time: .system)
+        var sessions = SessionTable()
+        var insight: Insight
+        let session: SessionHandle
+
+        init(keys: Int = 0) {
+            let author = keyspace.makeAuthor(unnamed: Presence(client: 1))
+            insight = Insight(time: .system, author: author)
+            session = sessions.insert(Session(client: 1, slot: 0))
+            for number in 0..<keys {
+                keyspace.advance()
+                let key = keyspace.findOrInsert(Array("k\(number)".utf8).span)
+                keyspace.set(key, StaticString("1").bytes, cause: .none, writer: author)
+            }
+        }
+
+        func read(_ line: String) -> Requests.Reading {
+            let bytes = Array(line.utf8)
+            return requests.read(0..<bytes.count, of: bytes.span, 1, keyspace.hash)
+        }
+
+        /// What the search for a pattern finds, or nil if it was put off.
+        func look(for pattern: String) -> Int? {
+            let (request, line) = (Request(), Array("keys".utf8))
+            let asked = AskedRequest(request, line.span, from: session)
+            let search = KeySearch([Array(pattern.utf8)], for: nil)
+            return requests.look(for: asked, search, keyspace, &sessions, &insight)?.count
+        }
+
+        func broken() -> BrokenInvariant? {
+            var living = Living()
+            living.sessions = [session]
+            var owedBy: [ObservableHandle: Int] = [:]
+            do throws(BrokenInvariant) {
+                try requests.checkInvariants(living, sessions, keyspace, &owedBy)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    @Test("a line is nothing, a publish, another plain request, or an unusual one")
+    func lines() {
+        let rooms = Rooms()
+        #expect(rooms.read("# a comment") == .nothing && rooms.read("  ") == .nothing)
+        #expect(rooms.read(#"{"op":"publish","key":"a","value":1}"#) == .publish)
+        #expect(rooms.read(#"{"op":"get","key":"a"}"#) == .other)
+        #expect(rooms.read(#"{"key":"a","op":"get"#) == .unusual)
+    }
+
+    @Test("publishes wait until they are taken, and what the turn leaves is read again")
+    func group() {
+        let rooms = Rooms()
+        for _ in 0..<3 {
+            #expect(rooms.read(#"{"op":"publish","key":"a","value":1}"#) == .publish)
+            rooms.requests.countPublish(from: rooms.session)
+        }
+        #expect(rooms.requests.group.count == 3)
+        #expect(rooms.broken()?.sentence == "no publish waits to be made")
+        var publishes = rooms.requests.takePublishes()
+        rooms.requests.leave(publishes[1])
+        rooms.requests.putBack(&publishes)
+        let left = rooms.requests.takeLeftOver()
+        #expect(left == LeftOver(start: 0, number: 1) && rooms.requests.takeLeftOver() == nil)
+        #expect(rooms.broken() == nil)
+    }
+
+    @Test("a search of more keys than fit a slice is put off, and goes with its client")
+    func walks() {
+        let rooms = Rooms(keys: 10)
+        rooms.requests.limitSlices(visits: 10)
+        let found = rooms.look(for: "k*")
+        #expect(found == 10 && !rooms.requests.areWaiting)
+        rooms.requests.limitSlices(visits: 4)
+        let foundLater = rooms.look(for: "k*")
+        #expect(foundLater == nil && rooms.requests.areWaiting)
+        #expect(rooms.sessions[rooms.session].isBusy && rooms.broken() == nil)
+        rooms.requests.cancel(of: rooms.session)
+        let areWaiting = rooms.requests.areWaiting
+        #expect(!areWaiting)
+        #expect(rooms.broken()?.sentence == "who is busy waits")
+    }
+
+    @Test("merges and sums are left in one place, and a refused one changes nothing")
+    func merged() throws {
+        let rooms = Rooms()
+        let value = Array(#"{"a":1}"#.utf8)
+        try rooms.requests.merge(Array(#"{"b":2}"#.utf8).span, atField: Span(), of: value.span)
+        #expect(String(rooms.requests.merged.bytes) == #"{"a":1,"b":2}"#)
+        try rooms.requests.add(StaticString("2").bytes, toField: Array("/a".utf8).span, of: value.span)
+        let sum = String(rooms.requests.sum.bytes(of: rooms.requests.merged.bytes))
+        #expect(sum == "3" && String(rooms.requests.merged.bytes) == #"{"a":3}"#)
+        #expect(throws: Refusal.self) {
+            try rooms.requests.add(StaticString("2").bytes, toField: Array("/b".utf8).span, of: value.span)
+        }
+    }
+}
