@@ -83,7 +83,7 @@ extension Hub {
 
     /// Tells the phases up to the first one that acknowledges, and owes the event to the others.
     private mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
-        let observers = keyspace.subscriptions(to: observable)
+        let observers = keyspace.observers(of: observable).subscriptions
         let barrier = AckBarrier(
             for: event,
             of: observable,

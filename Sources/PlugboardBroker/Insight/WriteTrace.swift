@@ -34,7 +34,7 @@ enum WriteTrace {
         let by = keyspace.authors[author].by
         guard insight.beginTrace(of: write, keyspace[observable].key, by: by, sessions) else { return }
         matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-        let observers = keyspace.subscriptions(to: observable)
+        let observers = keyspace.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.noteMore() }
         insight.count(steps: listed.count * Self.stepsPerOutcome)

@@ -15,3 +15,8 @@ struct Audience: ~Copyable {
 
     var isEmpty: Bool { observers.isEmpty && exact.isEmpty }
 }
+
+extension Span<Recipient> {
+    /// The subscriptions alone, for code that changes the list meanwhile.
+    var subscriptions: [SubscriptionHandle] { indices.map { self[$0].subscription } }
+}

@@ -155,28 +155,26 @@ struct Keyspace: ~Copyable {
 
     /// The list of those who observe a key, as it is known.
     @_lifetime(borrow self)
-    func observers(of observable: ObservableHandle) -> Span<Recipient> { observables.observers(of: observable) }
+    func observers(of key: ObservableHandle) -> Span<Recipient> { observables.observers(of: key) }
 
-    /// The subscriptions to a key, in the order in which they are told, as they are known.
-    func subscriptions(to observable: ObservableHandle) -> [SubscriptionHandle] {
-        let audience = self[observable].audience
-        return audience == .none ? [] : self[audience].observers.all.map(\.subscription)
+    /// The subscriptions that name a key exactly.
+    @_lifetime(borrow self)
+    func exactObservers(of key: ObservableHandle) -> Span<SubscriptionHandle> {
+        observables.exactObservers(of: key)
     }
 
     /// The audience of a key, made if there is none.
-    mutating func makeAudience(of key: ObservableHandle) -> AudienceHandle { observables.makeAudience(of: key) }
+    mutating func makeAudience(of key: ObservableHandle) -> AudienceHandle {
+        observables.makeAudience(of: key)
+    }
 
     /// Removes the audience of a key if nobody is in it any more.
-    mutating func removeEmptyAudience(of key: ObservableHandle) { observables.removeEmptyAudience(of: key) }
+    mutating func removeEmptyAudience(of key: ObservableHandle) {
+        observables.removeEmptyAudience(of: key)
+    }
 
     /// Forgets the list of those who observe a key. It can be made anew.
-    mutating func removeObservers(of observable: ObservableHandle) {
-        let audience = self[observable].audience
-        guard audience != .none else { return }
-        self[audience].observers.releaseMemory()
-        self[observable].hasObservers = false
-        removeEmptyAudience(of: observable)
-    }
+    mutating func removeObservers(of key: ObservableHandle) { observables.removeObservers(of: key) }
 
     // MARK: Keys and values
 

@@ -296,6 +296,15 @@ extension ObservableTable {
         _ = audiences.remove(audience)
         self[observable].audience = .none
     }
+
+    /// Forgets the list of those who observe a key.
+    mutating func removeObservers(of observable: ObservableHandle) {
+        let audience = self[observable].audience
+        guard audience != .none else { return }
+        audiences[audience].observers.releaseMemory()
+        self[observable].hasObservers = false
+        removeEmptyAudience(of: observable)
+    }
 }
 
 extension Observable {

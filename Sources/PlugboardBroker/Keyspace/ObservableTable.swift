@@ -73,6 +73,13 @@ struct ObservableTable: ~Copyable {
         return audience == .none ? Span() : audiences[audience].observers.span
     }
 
+    /// The subscriptions that name a key exactly.
+    @_lifetime(borrow self)
+    func exactObservers(of observable: ObservableHandle) -> Span<SubscriptionHandle> {
+        let audience = all[observable].audience
+        return audience == .none ? Span() : audiences[audience].exact.span
+    }
+
     /// The next observable in order.
     func next(after observable: ObservableHandle) -> ObservableHandle? {
         let next = all[observable].link(0)

@@ -286,9 +286,9 @@ struct Matching: ~Copyable {
         into list: inout List<SubscriptionHandle>
     ) -> Int {
         list.removeAll()
-        if let observable, keyspace[observable].hasExactObservers {
-            let audience = keyspace[observable].audience
-            for place in keyspace[audience].exact.indices { list.append(keyspace[audience].exact[place]) }
+        if let observable {
+            let exact = keyspace.exactObservers(of: observable)
+            for place in exact.indices { list.append(exact[place]) }
         }
         let visits = patterns.match(key, into: &list) + list.count
         if isSelective { dropForbidden(key, from: &list, sessions) }
@@ -368,11 +368,8 @@ extension Matching {
                 places += 1
                 try Self.always.hold("its keys are there", living.observables.contains(place.observable))
                 let index = Int(place.index)
-                let audience = keyspace[place.observable].audience
-                let isThere =
-                    keyspace[place.observable].hasExactObservers
-                    && keyspace[audience].exact.indices.contains(index)
-                    && keyspace[audience].exact[index] == subscription
+                let exact = keyspace.exactObservers(of: place.observable)
+                let isThere = exact.indices.contains(index) && exact[index] == subscription
                 try Self.always.hold(
                     "it observes its keys where it says",
                     isThere,
@@ -380,9 +377,7 @@ extension Matching {
                 )
             }
         }
-        for observable in living.observables where keyspace[observable].hasExactObservers {
-            observers += keyspace[keyspace[observable].audience].exact.count
-        }
+        for observable in living.observables { observers += keyspace.exactObservers(of: observable).count }
         try Self.always.agree("keys have no observers that are gone", places, observers)
         try patterns.checkInvariants(standing: ends)
     }
@@ -394,7 +389,7 @@ extension Matching {
     ) throws(BrokenInvariant) {
         let always = Invariants(of: "Observable")
         let key = String(keyspace[observable].key)
-        let listed = keyspace.subscriptions(to: observable)
+        let listed = keyspace.observers(of: observable).subscriptions
         try always.hold("its observers are those who match", listed.elementsEqual(list.all), of: key)
         let isKnown = keyspace[observable].hasObservers == !list.isEmpty
         try always.hold("it knows whether it has observers", isKnown, of: key)

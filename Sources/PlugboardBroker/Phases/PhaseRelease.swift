@@ -20,7 +20,7 @@ enum PhaseRelease {
         _ isSelective: Bool
     ) -> [SubscriptionHandle] {
         matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-        let observers = keyspace.subscriptions(to: observable)
+        let observers = keyspace.observers(of: observable).subscriptions
         let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
             .filter { matching[$0].phase > gate.phase }
         let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }

@@ -15,7 +15,8 @@ struct InsightRoomTests {
         var insight: Insight
 
         init() {
-            let author = keyspace.makeAuthor(name: StaticString("$broker").bytes, presence: Presence(client: 0))
+            let name = StaticString("$broker").bytes
+            let author = keyspace.makeAuthor(name: name, presence: Presence(client: 0))
             insight = Insight(time: .system, author: author)
         }
 
