@@ -40,9 +40,7 @@ struct Keyspace: ~Copyable {
 
     /// Begins the next write, which has a revision of its own.
     @inline(__always)
-    mutating func advance() {
-        revision += 1
-    }
+    mutating func advance() { revision += 1 }
 
     /// Continues the revisions of an earlier broker, unless `epoch` is new.
     mutating func resume(_ epoch: String, at revision: UInt64, isNew: Bool = false) {
@@ -68,7 +66,7 @@ struct Keyspace: ~Copyable {
     }
 
     /// The audience of a key that has one.
-    subscript(audience: AudienceHandle) -> Audience {
+    subscript(audience: AudienceHandle) -> KeyAudience {
         @inline(__always)
         _read { yield observables.audiences[audience] }
         @inline(__always)
@@ -169,9 +167,7 @@ struct Keyspace: ~Copyable {
     }
 
     /// Removes the audience of a key if nobody is in it any more.
-    mutating func removeEmptyAudience(of key: ObservableHandle) {
-        observables.removeEmptyAudience(of: key)
-    }
+    mutating func removeEmptyAudience(of key: ObservableHandle) { observables.removeEmptyAudience(of: key) }
 
     /// Forgets the list of those who observe a key. It can be made anew.
     mutating func removeObservers(of key: ObservableHandle) { observables.removeObservers(of: key) }

@@ -284,7 +284,7 @@ extension ObservableTable {
     mutating func makeAudience(of observable: ObservableHandle) -> AudienceHandle {
         let audience = self[observable].audience
         if audience != .none { return audience }
-        let made = audiences.insert(Audience())
+        let made = audiences.insert(KeyAudience())
         self[observable].audience = made
         return made
     }

@@ -38,7 +38,7 @@ struct ObservableTable: ~Copyable {
     /// and each publish would allocate memory.
     var all = Slab<Observable>()
     /// Who observes those keys that are observed. Few are, so that it isn't part of each observable.
-    var audiences = Slab<Audience>()
+    var audiences = Slab<KeyAudience>()
     /// All observables in the order of their keys.
     private var order = KeyOrder()
     /// Many keys come at once. They are sorted when all of them are there.
@@ -144,7 +144,7 @@ struct ObservableTable: ~Copyable {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
         // While keys are taken in, nobody waits. Pages of the new table are then written before they are read,
         // so that each takes one page fault instead of two.
-        if outgrown.hasMemory { move(count: isLoading ? .max : Self.movedPerKey) }
+        if outgrown.hasMemory { move(count: isLoading ? outgrown.count : Self.movedPerKey) }
         let height = order.nextHeight()
         let made = Observable(key: key, height: height, valueCount: valueCount)
         let observable = all.insert(made)
@@ -222,7 +222,7 @@ struct ObservableTable: ~Copyable {
 
     /// Begins a table of twice the size.
     private mutating func grow() {
-        if !outgrown.isEmpty { move(count: .max) }
+        if !outgrown.isEmpty { move(count: outgrown.count) }
         outgrown = List(zeroed: (mask + 1) * 2)
         swap(&outgrown, &slots)
         mask = mask * 2 + 1

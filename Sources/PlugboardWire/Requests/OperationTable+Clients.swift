@@ -30,6 +30,14 @@ extension Operation {
                 synonyms: "unsub",
                 needs: .sub
             )
+        default: rowOfControl
+        }
+    }
+
+    /// What holds a subscription back, and lets it go on.
+    @inline(__always)
+    private var rowOfControl: OperationRow {
+        switch self {
         case .pause:
             OperationRow(
                 "pause",
@@ -197,6 +205,14 @@ extension Operation {
                 hasRules: true,
                 fields: [.value: "what the caller gets, any JSON"]
             )
+        default: rowOfInsight
+        }
+    }
+
+    /// Questions about what the bus does.
+    @inline(__always)
+    private var rowOfInsight: OperationRow {
+        switch self {
         case .trace:
             OperationRow(
                 "trace",

@@ -3,10 +3,10 @@
 
 import PlugboardMemory
 
-typealias AudienceHandle = Handle<Audience>
+typealias AudienceHandle = Handle<KeyAudience>
 
 /// The observers of one key.
-struct Audience: ~Copyable {
+struct KeyAudience: ~Copyable {
     /// All that match, patterns included, in the order in which they are told. True for the key's
     /// `observersGeneration`.
     var observers = List<Recipient>()
