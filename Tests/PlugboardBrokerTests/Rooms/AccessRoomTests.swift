@@ -47,7 +47,7 @@ struct AccessRoomTests {
 
     private static let policy = """
         {"rules":[{"user":"7","allow":{"subscribe":["cart.**"],"publish":["cart.items"]}}],
-        "quotas":{"7":{"connections":1,"subscriptions":2,"keys":1,"kept":100}}}
+        "quotas":[{"user":"7","connections":1,"subscriptions":2,"keys":1,"kept":100}]}
         """
 
     @Test("without a policy, only the broker's user and root may connect, and nothing is counted")

@@ -24,6 +24,11 @@ struct DurabilityRoomTests {
             durability.begin(records)
         }
 
+        func record(revision: UInt64) {
+            let (key, value) = (StaticString("a").bytes, StaticString("1").bytes)
+            durability.record(Commit(key: key, revision: revision, value: value, by: Span()))
+        }
+
         func awaitDisk(revision: UInt64, id: String) {
             sessions[session].awaitedWrites += 1
             durability.awaitDisk(
@@ -77,9 +82,9 @@ struct DurabilityRoomTests {
     @Test("replies come in the order of their writes, once the disk has these")
     func replies() {
         let rooms = Rooms()
-        rooms.durability.pass(1)
+        rooms.record(revision: 1)
         rooms.awaitDisk(revision: 1, id: "1")
-        rooms.durability.pass(2)
+        rooms.record(revision: 2)
         rooms.awaitDisk(revision: 2, id: "\"two\"")
         #expect(rooms.durability.waitingCount == 2 && rooms.broken() == nil)
         #expect(rooms.nextReply(upTo: 0) == nil)
