@@ -3,8 +3,10 @@
 import PlugboardMemory
 
 extension Operation {
-    /// Each operation has exactly one name.
-    public var name: StaticString { row.name }
+    /// Each operation has exactly one name. Each reply has it, so it isn't looked up in the rows.
+    public var name: StaticString { Self.names[Int(rawValue)] }
+
+    private static let names = allCases.map { $0.row.name }
 
     /// Whether success gets a reply only if the request has an `id`. Clients often send very many of
     /// these requests and don't want as many replies.
