@@ -89,7 +89,7 @@ final class ServeCommandTests: BrokerSuite {
     @Test("an answer that fits no line is an error, and the next call is answered")
     func tooLong() throws {
         let server = try serve("n", ["--raw"], "sh", "-c", #"read -r n; head -c "$n" /dev/zero"#)
-        #expect(try run("call", "n", "1000000").messages.contains("too_long: "))
+        #expect(try run("call", "n", "1000000", "--timeout", "60").messages.contains("too_long: "))
         #expect(try run("call", "n", "3", "--raw").output == "\0\0\0\n")
         try stop(server)
     }
