@@ -267,7 +267,7 @@ struct HandlerOrderTests {
             try await Task.sleep(for: .milliseconds(30))
             return number
         }
-        async let one: Int = bus.call("s", 1)
+        async let one: Int = bus.call("s", 1, timeout: .seconds(60))
         try await eventually("it runs") { begun.isRaised }
         #expect(await server.finish())
         #expect(try await one == 1)
