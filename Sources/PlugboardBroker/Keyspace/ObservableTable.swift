@@ -1,5 +1,4 @@
-// Finds the observable of a key with one look-up: open addressing with part of the hash in the table, so that
-// other keys are passed over without touching their memory. Owns all observables, and who observes them.
+// Finds the observable of a key with one look-up. Owns all observables, and who observes them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -7,33 +6,9 @@ import PlugboardWire
 
 /// All observables, by key.
 struct ObservableTable: ~Copyable {
-    private struct Slot: Zeroable {
-        /// The lower half of the key's hash.
-        var hash: UInt32
-        /// The observable's place in the slab. 0 if the slot is empty, because no observable is there.
-        var place: UInt32
-
-        /// In the outgrown table: the observable has moved to the next table, or is gone. Searches go on
-        /// after it.
-        static let moved = Slot(hash: 0, place: .max)
-
-        @inline(__always) var isEmpty: Bool { place == 0 }
-        var isFilled: Bool { !isEmpty && place != Self.moved.place }
-    }
-
-    /// How many slots of the outgrown table are moved with each new key.
-    private static let movedPerKey = 16
-    /// To move a slot takes as long as to give back the memory of so many.
-    private static let freedPerMoved = 8
-
     /// Hashes a key the way this table does.
     let hash = KeyHash()
-    private var slots = List<Slot>(zeroed: 64)
-    private var mask = 63
-    /// The table that was outgrown, while it still has observables: moved all at once, very many would keep
-    /// everybody waiting. Those before `movedCount` are moved. Then it is empty, and its memory goes in pieces.
-    private var outgrown = List<Slot>()
-    private var movedCount = 0
+    private var index = HashIndex()
     /// Only for the keyspace. If it went through an accessor of this table, one coroutine would call another,
     /// and each publish would allocate memory.
     var all = Slab<Observable>()
@@ -89,49 +64,23 @@ struct ObservableTable: ~Copyable {
     /// The observable of `key`, if there is one.
     @inline(__always)
     func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableHandle? {
-        var index = Int(truncatingIfNeeded: hash) & mask
-        while true {
-            let slot = slots[index]
-            if slot.isEmpty { return outgrown.isEmpty ? nil : findOutgrown(key, hash) }
-            if let found = observable(in: slot, hash), all[found].isNamed(key) { return found }
-            index = (index &+ 1) & mask
+        var search = index.search(hash)
+        while let slot = index.next(&search) {
+            if let found = all.handle(inSlot: slot), all[found].isNamed(key) { return found }
         }
-    }
-
-    @inline(never)
-    private func findOutgrown(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
-        var index = Int(truncatingIfNeeded: hash) & (outgrown.count - 1)
-        while true {
-            let slot = outgrown[index]
-            if slot.isEmpty { return nil }
-            if let found = observable(in: slot, hash), all[found].isNamed(key) { return found }
-            index = (index + 1) & (outgrown.count - 1)
-        }
-    }
-
-    /// The observable in a slot that has this hash, as far as the slot tells.
-    @inline(__always)
-    private func observable(in slot: Slot, _ hash: UInt64) -> ObservableHandle? {
-        slot.hash == UInt32(truncatingIfNeeded: hash) ? all.handle(inSlot: slot.place) : nil
+        return nil
     }
 
     /// Reads what a search for a hash reads first, to get it into the processor's cache.
     @inline(__always)
-    func touch(_ hash: UInt64) -> UInt64 {
-        UInt64(slots[Int(truncatingIfNeeded: hash) & mask].hash)
-    }
+    func touch(_ hash: UInt64) -> UInt64 { index.touch(hash) }
 
-    /// The first observable found with this hash, which is nearly always the right one. It doesn't search the
+    /// The first observable found with this hash, which is nearly always the right one. It doesn't search an
     /// outgrown table.
     @inline(__always)
     func candidate(_ hash: UInt64) -> ObservableHandle? {
-        var index = Int(truncatingIfNeeded: hash) & mask
-        while true {
-            let slot = slots[index]
-            if slot.isEmpty { return nil }
-            if let found = observable(in: slot, hash) { return found }
-            index = (index &+ 1) & mask
-        }
+        guard let slot = index.candidate(hash) else { return nil }
+        return all.handle(inSlot: slot)
     }
 
     /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
@@ -141,14 +90,10 @@ struct ObservableTable: ~Copyable {
         hash: UInt64,
         valueCount: Int = 0
     ) -> ObservableHandle {
-        if (count + 1) * 4 > (mask + 1) * 3 { grow() }
-        // While keys are taken in, nobody waits. Pages of the new table are then written before they are read,
-        // so that each takes one page fault instead of two.
-        if outgrown.hasMemory { move(count: isLoading ? outgrown.count : Self.movedPerKey) }
         let height = order.nextHeight()
         let made = Observable(key: key, height: height, valueCount: valueCount)
         let observable = all.insert(made)
-        place(Slot(hash: UInt32(truncatingIfNeeded: hash), place: observable.slot))
+        index.insert(hash, observable.slot, atOnce: isLoading)
         if isLoading { loaded.append(observable) } else { order.insert(observable, in: &all) }
         return observable
     }
@@ -157,7 +102,7 @@ struct ObservableTable: ~Copyable {
     mutating func remove(_ observable: ObservableHandle, _ authors: inout Authors) {
         if isLoading { return }
         order.remove(observable, in: &all)
-        clear(observable)
+        index.remove(hash(all[observable].key), observable.slot)
         let removed = all.remove(observable)
         if let writer = removed.writer { authors.release(writer) }
         if removed.audience != .none { _ = audiences.remove(removed.audience) }
@@ -191,82 +136,16 @@ struct ObservableTable: ~Copyable {
         }
     }
 
-    /// Moves later members of the same run back into the gap, so that no search stops early.
-    private mutating func closeGap(at start: Int) {
-        var gap = start
-        var index = start
-        while true {
-            index = (index + 1) & mask
-            guard !slots[index].isEmpty else { break }
-            let home = Int(slots[index].hash) & mask
-            if (index - home) & mask >= (index - gap) & mask {
-                slots[gap] = slots[index]
-                gap = index
-            }
-        }
-        slots[gap].place = 0
-    }
-
-    /// Empties the slot of an observable.
-    private mutating func clear(_ observable: ObservableHandle) {
-        let hash = Int(truncatingIfNeeded: hash(all[observable].key))
-        var index = hash & mask
-        while !slots[index].isEmpty {
-            if slots[index].place == observable.slot { return closeGap(at: index) }
-            index = (index + 1) & mask
-        }
-        index = hash & (outgrown.count - 1)
-        while outgrown[index].place != observable.slot { index = (index + 1) & (outgrown.count - 1) }
-        outgrown[index] = .moved
-    }
-
-    /// Begins a table of twice the size.
-    private mutating func grow() {
-        if !outgrown.isEmpty { move(count: outgrown.count) }
-        outgrown = List(zeroed: (mask + 1) * 2)
-        swap(&outgrown, &slots)
-        mask = mask * 2 + 1
-    }
-
     /// Gives back the memory of observables that are gone. Looks at `visits` of their places, and returns
     /// whether it is done.
     mutating func shrink(visits: Int) -> Bool {
-        if !outgrown.hasMemory, slots.count > Self.keptSlots, count * 16 < slots.count {
-            outgrown = List(zeroed: max(Self.keptSlots, slots.count / 16))
-            swap(&outgrown, &slots)
-            mask = slots.count - 1
-        }
-        move(count: visits)
-        let isDone = audiences.shrink(visits: visits) && !outgrown.hasMemory
+        let isIndexDone = index.shrink(visits: visits, keeping: Self.entriesKept)
+        let isDone = audiences.shrink(visits: visits) && isIndexDone
         return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
     }
 
-    /// The table never shrinks below this. A power of two, as all sizes of the table.
-    private static let keptSlots = 4_096
-
-    /// Moves some of the slots that are left in the outgrown table.
-    private mutating func move(count: Int) {
-        if outgrown.isEmpty {
-            _ = outgrown.shrink(by: count * Self.freedPerMoved)
-            return
-        }
-        for index in movedCount..<(movedCount + min(count, outgrown.count - movedCount)) {
-            if outgrown[index].isFilled {
-                place(outgrown[index])
-                outgrown[index] = .moved
-            }
-            movedCount = index + 1
-        }
-        guard movedCount == outgrown.count else { return }
-        outgrown.removeAll()
-        movedCount = 0
-    }
-
-    private mutating func place(_ slot: Slot) {
-        var index = Int(slot.hash) & mask
-        while !slots[index].isEmpty { index = (index + 1) & mask }
-        slots[index] = slot
-    }
+    /// The index never shrinks below this. A power of two.
+    private static let entriesKept = 4_096
 }
 
 /// A key with its first 16 bytes, which mostly suffice to compare it. Keys that begin alike are compared
@@ -307,13 +186,10 @@ extension ObservableTable {
     func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
         try Self.always.hold("no keys are being taken in", !isLoading && loaded.isEmpty)
         living.observables.reserveCapacity(count)
-        for index in 0...mask { try check(slots[index], &living) }
-        for index in outgrown.indices where outgrown[index].place != Slot.moved.place {
-            try Self.always.hold("what is moved is empty", index >= movedCount || !outgrown[index].isFilled)
-            try check(outgrown[index], &living)
-        }
+        try index.forEach { slot, hash throws(BrokenInvariant) in try check(slot, hash, &living) }
         try Self.always.agree("its count is that of its observables", count, living.observables.count)
-        try Self.always.hold("a search ends at an empty slot", count * 4 <= (mask + 1) * 3)
+        try Self.always.hold("the index is sound", index.isSound)
+        try Self.always.agree("the index has each observable once", index.count, count)
         try order.checkInvariants(all)
         try audiencesAreThoseOfKeys(living)
     }
@@ -336,13 +212,12 @@ extension ObservableTable {
         try Self.always.agree("each audience is a key's", audiences.count, found.count)
     }
 
-    private func check(_ slot: Slot, _ living: inout Living) throws(BrokenInvariant) {
-        if slot.isEmpty { return }
-        let observable = all.handle(inSlot: slot.place) ?? .none
+    private func check(_ slot: UInt32, _ kept: UInt32, _ living: inout Living) throws(BrokenInvariant) {
+        let observable = all.handle(inSlot: slot) ?? .none
         try Self.always.hold("what a slot names is there", observable != .none)
         let isFirst = living.observables.insert(observable).inserted
         try Self.always.hold("an observable has one slot", isFirst)
-        try slotTellsTheHash(slot.hash, of: observable)
+        try slotTellsTheHash(kept, of: observable)
     }
 
     private func slotTellsTheHash(

@@ -34,6 +34,9 @@ struct Matching: ~Copyable {
         _modify { yield &subscriptions[subscription] }
     }
 
+    /// The subscription in a slot, if there is one.
+    func subscription(inSlot slot: UInt32) -> SubscriptionHandle? { subscriptions.handle(inSlot: slot) }
+
     subscript(text: TextHandle) -> SubscriptionText {
         @inline(__always)
         _read { yield texts[text] }
@@ -171,8 +174,7 @@ struct Matching: ~Copyable {
             for place in known.indices { list.append(known[place].subscription) }
             return
         }
-        let visits = collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
-        self.visits &+= UInt64(visits)
+        visits &+= collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
     }
 
     /// What it costs to name an observer in a reply, in observers told.
@@ -201,11 +203,9 @@ struct Matching: ~Copyable {
         var (behind, live): ([SubscriptionHandle], [SubscriptionHandle]) = ([], [])
         for subscription in found.all where behind.count < Limits.listedObserversMax {
             let isBehind = sessions[self[subscription].session].isBehind
-            if self[subscription].state(isBehind: isBehind) != .live {
-                behind.append(subscription)
-            } else if live.count < Limits.listedObserversMax {
-                live.append(subscription)
-            }
+            let isLive = self[subscription].state(isBehind: isBehind) == .live
+            if !isLive { behind.append(subscription) }
+            if isLive, live.count < Limits.listedObserversMax { live.append(subscription) }
         }
         return behind + live.prefix(Limits.listedObserversMax - behind.count)
     }
@@ -276,7 +276,6 @@ struct Matching: ~Copyable {
     }
 
     /// Returns the number of visited nodes and found observers.
-    @discardableResult
     private func collect(
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
@@ -284,7 +283,7 @@ struct Matching: ~Copyable {
         _ sessions: borrowing SessionTable,
         isSelective: Bool,
         into list: inout List<SubscriptionHandle>
-    ) -> Int {
+    ) -> UInt64 {
         list.removeAll()
         if let observable {
             let exact = keyspace.exactObservers(of: observable)
@@ -293,7 +292,7 @@ struct Matching: ~Copyable {
         let visits = patterns.match(key, into: &list) + list.count
         if isSelective { dropForbidden(key, from: &list, sessions) }
         arrange(&list)
-        return visits
+        return UInt64(visits)
     }
 
     /// Removes subscriptions whose clients may not see the key.
@@ -346,7 +345,7 @@ extension Matching {
         var list = List<SubscriptionHandle>()
         for observable in living.observables where keyspace[observable].observersGeneration == generation {
             let key = keyspace[observable].key
-            collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
+            _ = collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
             try observersAreThoseWhoMatch(observable, keyspace, list)
         }
     }

@@ -6,7 +6,8 @@ import PlugboardMemory
 struct SubscriptionSet: ~Copyable {
     private static let indexedFrom = 16
     private(set) var list = List<SubscriptionHandle>()
-    private var index: [TextHandle: SubscriptionHandle] = [:]
+    /// Those of many by their text. Few sessions have one.
+    private var index: SubscriptionIndex?
     /// All positive integers below this are taken.
     private(set) var lowestFree: UInt64 = 1
 
@@ -16,7 +17,7 @@ struct SubscriptionSet: ~Copyable {
     @inline(__always) var count: Int { list.count }
 
     func find(_ text: TextHandle, _ matching: borrowing Matching) -> SubscriptionHandle? {
-        if count >= Self.indexedFrom { return index[text] }
+        if let index { return index.find(text, matching) }
         for place in list.indices where matching[list[place]].text == text { return list[place] }
         return nil
     }
@@ -24,23 +25,20 @@ struct SubscriptionSet: ~Copyable {
     mutating func insert(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
         matching[subscription].place = Int32(list.count)
         list.append(subscription)
-        if list.count == Self.indexedFrom {
-            for place in list.indices { index[matching[list[place]].text] = list[place] }
-        } else if list.count > Self.indexedFrom {
-            index[matching[subscription].text] = subscription
-        }
+        if let index { return index.insert(subscription, matching) }
+        guard list.count == Self.indexedFrom else { return }
+        let index = SubscriptionIndex()
+        for place in list.indices { index.insert(list[place], matching) }
+        self.index = index
     }
 
     /// Removes it from the set. The caller does the rest.
     mutating func remove(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
-        if list.count > Self.indexedFrom {
-            index[matching[subscription].text] = nil
-        } else if list.count == Self.indexedFrom {
-            index = [:]
-        }
+        index?.remove(subscription, matching)
         let place = Int(matching[subscription].place)
         list.removeSwapping(at: place)
         if place < list.count { matching[list[place]].place = Int32(place) }
+        if list.count < Self.indexedFrom { index = nil }
         noteFree(matching.sub(of: subscription))
     }
 
@@ -53,6 +51,31 @@ struct SubscriptionSet: ~Copyable {
     private mutating func noteFree(_ sub: Span<UInt8>) {
         guard let number = UInt64(String(sub)), number > 0 else { return }
         lowestFree = min(lowestFree, number)
+    }
+}
+
+/// Finds the subscriptions of a session that has many.
+private final class SubscriptionIndex {
+    private var slots = HashIndex()
+
+    private static func hash(_ text: TextHandle) -> UInt64 { (text.word &* 0x9E37_79B9_7F4A_7C15) >> 32 }
+
+    var count: Int { slots.count }
+
+    func find(_ text: TextHandle, _ matching: borrowing Matching) -> SubscriptionHandle? {
+        var search = slots.search(Self.hash(text))
+        while let slot = slots.next(&search) {
+            if let found = matching.subscription(inSlot: slot), matching[found].text == text { return found }
+        }
+        return nil
+    }
+
+    func insert(_ subscription: SubscriptionHandle, _ matching: borrowing Matching) {
+        slots.insert(Self.hash(matching[subscription].text), subscription.slot)
+    }
+
+    func remove(_ subscription: SubscriptionHandle, _ matching: borrowing Matching) {
+        slots.remove(Self.hash(matching[subscription].text), subscription.slot)
     }
 }
 
@@ -75,7 +98,7 @@ extension SubscriptionSet {
             let isFound = find(matching[subscription].text, matching) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
         }
-        try Self.always.agree("many are indexed", index.count, count < Self.indexedFrom ? 0 : count)
+        try Self.always.agree("many are indexed", index?.count ?? 0, count < Self.indexedFrom ? 0 : count)
         guard lowestFree > 1 else { return }
         for place in list.indices {
             let subscription = list[place]

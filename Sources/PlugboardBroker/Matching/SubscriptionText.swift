@@ -9,11 +9,8 @@ typealias TextHandle = Handle<SubscriptionText>
 
 /// The start of a subscription's events.
 struct SubscriptionText: ~Copyable {
-    fileprivate let hash: UInt64
     /// How many subscriptions have this text.
     fileprivate var subscriptionCount = 1
-    /// Another text with the same hash, if there is one.
-    fileprivate var nextTwin: TextHandle?
     /// `{"event":"update","sub":…`, ready to be copied.
     private let start: ByteBlock
     private static let subOffset = 24
@@ -23,8 +20,7 @@ struct SubscriptionText: ~Copyable {
     var encodedKind = EventKind(rawValue: 0)
     var line = ByteRange.none
 
-    fileprivate init(sub: Span<UInt8>, hash: UInt64) {
-        self.hash = hash
+    fileprivate init(sub: Span<UInt8>) {
         var buffer = ByteBuffer()
         EventEncoder.appendUpdateStart(sub: sub, to: &buffer)
         start = ByteBlock(buffer.bytes)
@@ -51,8 +47,7 @@ struct SubscriptionText: ~Copyable {
 /// All texts in use. Owns them.
 struct SubscriptionTexts: ~Copyable {
     private var all = Slab<SubscriptionText>()
-    /// The first text with a hash.
-    private var byHash: [UInt64: TextHandle] = [:]
+    private var index = HashIndex()
     private let hash = KeyHash()
 
     init() {}
@@ -65,21 +60,25 @@ struct SubscriptionTexts: ~Copyable {
     }
 
     /// The text for a `sub` given as JSON, if a subscription has it.
-    func find(_ sub: Span<UInt8>) -> TextHandle? {
-        var candidate = byHash[hash(sub)]
-        while let text = candidate, !all[text].sub.isEqual(to: sub) { candidate = all[text].nextTwin }
-        return candidate
+    func find(_ sub: Span<UInt8>) -> TextHandle? { find(sub, hash(sub)) }
+
+    private func find(_ sub: Span<UInt8>, _ hash: UInt64) -> TextHandle? {
+        var search = index.search(hash)
+        while let slot = index.next(&search) {
+            if let text = all.handle(inSlot: slot), all[text].sub.isEqual(to: sub) { return text }
+        }
+        return nil
     }
 
     /// The text for a `sub`, for one more subscription.
     mutating func add(_ sub: Span<UInt8>) -> TextHandle {
-        if let text = find(sub) {
+        let hash = hash(sub)
+        if let text = find(sub, hash) {
             all[text].subscriptionCount += 1
             return text
         }
-        let key = hash(sub)
-        let text = all.insert(SubscriptionText(sub: sub, hash: key))
-        all[text].nextTwin = byHash.updateValue(text, forKey: key)
+        let text = all.insert(SubscriptionText(sub: sub))
+        index.insert(hash, text.slot)
         return text
     }
 
@@ -87,25 +86,14 @@ struct SubscriptionTexts: ~Copyable {
     mutating func remove(_ text: TextHandle) {
         all[text].subscriptionCount -= 1
         guard all[text].subscriptionCount == 0 else { return }
-        unlink(text)
+        index.remove(hash(all[text].sub), text.slot)
         _ = all.remove(text)
     }
 
     /// Gives back the memory of texts that are gone, as `Slab` does.
     mutating func shrink(visits: Int) -> Bool {
-        if all.count == 0, byHash.capacity > 64 { byHash = [:] }
-        return all.shrink(visits: visits, MemoryPages.giveBack)
-    }
-
-    private mutating func unlink(_ text: TextHandle) {
-        guard let first = byHash[all[text].hash] else { return }
-        if first == text {
-            byHash[all[text].hash] = all[text].nextTwin
-            return
-        }
-        var previous = first
-        while let twin = all[previous].nextTwin, twin != text { previous = twin }
-        all[previous].nextTwin = all[text].nextTwin
+        let isDone = index.shrink(visits: visits)
+        return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
     }
 }
 
@@ -120,19 +108,17 @@ extension SubscriptionTexts {
         var users: [TextHandle: Int] = [:]
         for subscription in living.subscriptions { users[matching[subscription].text, default: 0] += 1 }
         var found = 0
-        for (hash, first) in byHash {
-            var next: TextHandle? = first
-            while let text = next {
-                found += 1
-                try Self.always.hold("a text that is found is there", all.contains(text))
-                let sub = String(all[text].sub)
-                let isAtHome = all[text].hash == hash && self.hash(all[text].sub) == hash
-                try Self.always.hold("a text is found by its hash", isAtHome, of: sub)
-                let (stated, count) = (all[text].subscriptionCount, users[text] ?? 0)
-                try Self.always.agree("a text counts its subscriptions", stated, count, of: sub)
-                next = all[text].nextTwin
-            }
+        try index.forEach { slot, hash throws(BrokenInvariant) in
+            let text = all.handle(inSlot: slot) ?? .none
+            try Self.always.hold("a text that is found is there", text != .none)
+            let sub = String(all[text].sub)
+            let isAtHome = UInt32(truncatingIfNeeded: self.hash(all[text].sub)) == hash
+            try Self.always.hold("a text is found by its hash", isAtHome, of: sub)
+            let (stated, count) = (all[text].subscriptionCount, users[text] ?? 0)
+            try Self.always.agree("a text counts its subscriptions", stated, count, of: sub)
+            found += 1
         }
+        try Self.always.hold("the index is sound", index.isSound)
         try Self.always.agree("each subscription's text is there", found, users.count)
     }
 }
