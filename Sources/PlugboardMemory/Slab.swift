@@ -84,6 +84,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     private var givenBackCount: UInt32 = 0
     /// The block that is looked at next. The first one has slot 0 and is never given back.
     private var nextBlock: UInt32 = 1
+    private let inPlace = InPlace()
 
     public init() {
         precondition(MemoryLayout<Element>.alignment <= 16)

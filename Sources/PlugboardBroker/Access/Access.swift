@@ -10,6 +10,7 @@ import PlugboardWire
 
 /// The room of rights and quotas.
 struct Access: ~Copyable {
+    private let inPlace = InPlace()
     /// The broker's own user.
     private let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.
@@ -67,8 +68,7 @@ struct Access: ~Copyable {
     func checkWrite(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
         let key = request.key.bytes(of: line)
         try Self.check(request.operation == .emit ? .emit : .publish, request, line, session)
-        let isBlind = request.operation == .publish || request.operation == .emit
-        guard !isBlind || request.has(.ifRevision) else { return }
+        guard request.readsValue else { return }
         guard session.authorize(.subscribe, key) else {
             var refusal = Self.forbidden(.subscribe, request.key, line, session)
             refusal.hint = "patch, add, delete and \"if\" depend on what is there: they need that right, too"

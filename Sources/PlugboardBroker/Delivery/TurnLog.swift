@@ -13,6 +13,7 @@ private struct Extent: BitwiseCopyable {
 
 /// The shared lines of a turn.
 struct TurnLog: ~Copyable {
+    private let inPlace = InPlace()
     /// How much memory is kept from turn to turn.
     private static let keptBytesMax = 4_194_304
     /// After so many bytes of events, the turn should end.

@@ -11,6 +11,7 @@ import PlugboardWire
 
 /// The room of the journal.
 struct Durability: ~Copyable {
+    private let inPlace = InPlace()
     private var records = RecordBuffer()
     private var journal: JournalWriter?
     private var replies = DurableReplies()

@@ -8,6 +8,7 @@ import PlugboardWire
 
 /// The tracers, and the traces of the present turn.
 struct Tracing: ~Copyable {
+    private let inPlace = InPlace()
     /// The most bytes of notes in one turn, and the most bytes of lines that tracers are told in one. Beyond
     /// that, writes are dropped and counted.
     static let bytesMax = 1_048_576

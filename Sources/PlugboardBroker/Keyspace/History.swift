@@ -9,6 +9,7 @@ import PlugboardWire
 
 /// The last writes of a bus.
 struct History: ~Copyable {
+    private let inPlace = InPlace()
     /// How many writes are remembered.
     static let writesMax = 65_536
 

@@ -9,6 +9,7 @@ import PlugboardWire
 
 /// The unfinished requests. Used by the loop's thread alone.
 struct Requests: ~Copyable {
+    private let inPlace = InPlace()
     /// How many keys one request looks at before others have their turn. This takes about a millisecond.
     static let visitsPerSlice = 4_096
 

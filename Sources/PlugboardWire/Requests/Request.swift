@@ -67,6 +67,10 @@ public struct Request: Sendable, BitwiseCopyable {
     @inlinable
     public func has(_ field: Field) -> Bool { fields.has(field) }
 
+    /// Whether a write depends on the present value of its key.
+    @inlinable
+    public var readsValue: Bool { operation != .publish && operation != .emit || has(.ifRevision) }
+
     /// Whether success gets a reply. It does, unless the operation is silent and there is no `id`.
     @inlinable
     public var wantsReply: Bool { !id.isEmpty || isShorthand || !operation.isSilent }
