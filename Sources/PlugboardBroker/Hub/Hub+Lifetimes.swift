@@ -123,9 +123,17 @@ extension Hub {
         deleteEnded(goingOnAt: 0)
     }
 
+    /// Call before a line reads a key, or writes it depending on its value: a value that has expired is over
+    /// for every line. In nearly all turns no deadline is late, and this looks nothing up.
+    @discardableResult
+    mutating func endExpired(_ key: Span<UInt8>) -> Bool {
+        guard deadlines.areLate, let known = keyspace.find(key) else { return false }
+        return endExpired(known)
+    }
+
     /// Ends an expired value now; if very many expire at once, its turn would come later. Returns whether it
     /// has expired, even if the journal has no room for that yet.
-    mutating func endExpired(_ observable: ObservableHandle) -> Bool {
+    private mutating func endExpired(_ observable: ObservableHandle) -> Bool {
         guard deadlines.isOver(keyspace.bond(of: observable)) else { return false }
         if durability.hasOwnRoom { self.end(observable, .expired) }
         return true

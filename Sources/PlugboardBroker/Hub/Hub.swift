@@ -174,8 +174,10 @@ struct Hub: ~Copyable {
         case .subscribe: try subscribe(asked)
         case .unsubscribe: try unsubscribe(asked)
         case .who:
+            endExpired(asked.key)
             try Who.perform(asked, &keyspace, &matching, &sessions, &delivery, calls, &insight, isSelective)
         case .why:
+            endExpired(asked.key)
             let limit = requests.decoder.options.limit
             try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
         case .explain: try explain(asked)
@@ -213,8 +215,7 @@ struct Hub: ~Copyable {
     private mutating func get(_ asked: AskedRequest) throws(Refusal) {
         try Access.checkSeen(asked.request, asked.line, sessions[asked.session])
         refreshOwnState(matching: asked.key)
-        let isOver = if let known = keyspace.find(asked.key) { endExpired(known) } else { false }
-        try Get.perform(asked, isOver: isOver, &keyspace, &sessions, &delivery, deadlines)
+        try Get.perform(asked, isOver: endExpired(asked.key), &keyspace, &sessions, &delivery, deadlines)
     }
 
     private mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {

@@ -35,7 +35,7 @@ struct DeadlineTicket: BitwiseCopyable, Equatable {
 /// All deadlines. Times are nanoseconds of the monotonic clock.
 struct Deadlines: ~Copyable {
     /// How many deadlines are handled in one turn. After so many, clients are served first.
-    static let firedPerTurnMax = 512
+    static let firedPerTurnMax = 128
     /// Room for so many is kept in any case.
     private static let keptEntriesMax = 4_096
 
@@ -104,6 +104,9 @@ struct Deadlines: ~Copyable {
         guard let ticket = bond?.ticket, let end = time(of: ticket) else { return false }
         return end <= now
     }
+
+    /// Some are to be handled now, or were to be before.
+    var areLate: Bool { heap.first.map { $0.at <= now } ?? false }
 
     /// Begins to handle the deadlines up to `now`.
     mutating func begin(at now: UInt64) { lastMoment = max(lastMoment, now) }

@@ -80,6 +80,9 @@ extension Hub {
 
     /// Makes all writes of a batch, or none.
     mutating func writeBatch(_ asked: AskedRequest) throws(Refusal) {
+        for index in requests.decoder.writes.indices where requests.decoder.writes[index].readsValue {
+            endExpired(requests.decoder.writes[index].key.bytes(of: asked.line))
+        }
         try BatchCheck.plan(asked, &requests, &keyspace, matching, sessions, &access, supervision)
         if asked.request.isDurable {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
@@ -113,7 +116,8 @@ extension Hub {
     /// Checks a write against the state, and changes nothing.
     @inline(never)
     mutating func plan(_ asked: AskedRequest) throws(Refusal) -> PlannedWrite {
-        try WriteCheck.plan(asked, &keyspace, matching, sessions, access, supervision)
+        if asked.request.readsValue { endExpired(asked.key) }
+        return try WriteCheck.plan(asked, &keyspace, matching, sessions, access, supervision)
     }
 
     /// The same for a publish. For nearly all of them, only the key has to be looked up, so they should cost

@@ -104,12 +104,69 @@ struct SmallSiegeTests {
         // Most others are still there, and each is told of once.
         #expect(stage.keyCount > keys / 2)
         var deletes = 0
-        for _ in 0..<10 {
+        for _ in 0..<keys / Deadlines.firedPerTurnMax {
             deletes += try stage.reply(to: "sync\n", from: writer).split(separator: "\n").count {
                 $0.contains(#""event":"delete""#) && $0.contains(#""reason":"expired""#)
             }
         }
         #expect(stage.keyCount == 0)
         #expect(deletes == keys)
+    }
+
+    /// Lines about a key whose value has expired, and a part of their replies: as if there were no value.
+    private static let onExpired: [(line: String, reply: String)] = [
+        (#"{"op":"add","id":1,"key":"K","value":1}"#, #""value":1}"#),
+        (#"{"op":"patch","id":1,"key":"K","value":{"a":1}}"#, #""ok":"patch""#),
+        (#"{"op":"publish","id":1,"key":"K","value":2,"if":0}"#, #""ok":"publish""#),
+        (#"{"op":"delete","id":1,"key":"K"}"#, #""error":"not_found""#),
+        (#"{"op":"batch","id":1,"writes":[{"op":"add","key":"K","value":1,"if":0}]}"#, #""ok":"batch""#),
+        (#"{"op":"explain","id":1,"write":{"op":"delete","key":"K"}}"#, #""error":"not_found""#),
+        ("why K", #""reason":"expired""#),
+        ("who K", #""observers":[]}"#),
+    ]
+
+    @Test("no line finds a value that has expired, however late its turn comes", arguments: onExpired)
+    func expiredForAll(line: String, reply: String) throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let (writer, other) = (try stage.connect(), try stage.connect())
+        let keys = 2_000
+        let writes = (0..<keys).map { #"{"op":"publish","key":"k.k\#($0)","value":7,"ttl":1000}"# }
+        try stage.ask(writes.joined(separator: "\n"), writer)
+        let asked = line.replacing("K", with: "k.k\(keys - 1)") + "\n"
+        stage.time.advance(nanoseconds: 1_000_000_000)
+        // What has fallen due is looked at in a turn. Then most others are still there.
+        let text = try stage.reply(to: "sync\n", from: other) + stage.reply(to: asked, from: other)
+        #expect(stage.keyCount > keys / 2)
+        #expect(text.contains(reply), "\(text)")
+    }
+
+    @Test("no observer is sent half of a batch, however many there are", arguments: [false, true])
+    func batch(isTraced: Bool) throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let observers = try (0..<SiegeStage.served * 5).map { _ in
+            let observer = try stage.connect()
+            try stage.ask(#"{"op":"subscribe","key":"**","initial":false}"#, observer)
+            return observer
+        }
+        if isTraced { try stage.ask("trace b", try stage.connect()) }
+        for observer in observers { _ = observer.take() }
+        let parts = 5
+        let writes = (0..<parts).map { #"{"op":"publish","key":"k\#($0)","value":1}"# }.joined(separator: ",")
+        let batches = 40
+        let writer = try stage.connect()
+        stage.send(String(repeating: #"{"op":"batch","writes":[\#(writes)]}"# + "\n", count: batches), writer)
+        var told = Array(repeating: 0, count: observers.count)
+        var turns = 0
+        while told.contains(where: { $0 < batches * parts }), turns < 1_000 {
+            turns += 1
+            try stage.turn()
+            for (place, observer) in observers.enumerated() {
+                let lines = observer.take().count { $0 == 0x0A }
+                #expect(lines.isMultiple(of: parts))
+                told[place] += lines
+            }
+        }
+        #expect(turns > observers.count / SiegeStage.served, "in one turn, nobody would be told later")
+        #expect(told.allSatisfy { $0 == batches * parts })
     }
 }
