@@ -45,7 +45,7 @@ extension EventLoop {
     /// come first in the next turn.
     mutating func goOnWithSlow(one: Bool) {
         if slow.isEmpty { return }
-        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
+        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn >> UInt64(pace.shift)
         var (count, freed) = (0, 0)
         while count < min(slow.count, Self.slowReadsPerTurn), hub.insight.receivedBytes <= bytesEnd,
             freed <= Self.readBytesPerTurn,
@@ -126,7 +126,7 @@ extension EventLoop {
     ) -> Int {
         let session = connection.session
         let before = hub.effort
-        defer { connection.isHeavy = hub.effort &- before > effortMax / 4 }
+        defer { connection.isHeavy = hub.effort &- before > effort / 4 }
         var (start, search) = (0, searchFrom)
         // Lines that only wait in the hub's group of publishes don't change this.
         let mayWait = mayGoOn(session)

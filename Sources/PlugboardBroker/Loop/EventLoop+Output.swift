@@ -57,7 +57,8 @@ extension EventLoop {
     /// trace says when observers were sent an event, and names about twice as many of them as a turn serves.
     /// So while anybody traces, the turn serves twice as many.
     var mayServeMore: Bool {
-        servedCount / (hub.insight.hasTraces ? 2 : 1) < servedMax || isStopping || isPolicyWaiting
+        let most = max(1, servedMax >> pace.shift)
+        return servedCount / (hub.insight.hasTraces ? 2 : 1) < most || isStopping || isPolicyWaiting
     }
 
     /// Closes the finished connections. Dismissed clients have to get their last line before that.
@@ -124,12 +125,12 @@ extension EventLoop {
     /// Goes on with clients that are owed more than one turn could give. Those that got nothing in the last
     /// turn come first.
     mutating func goOnWithUnsettled() {
-        settlingEnd = hub.effort &+ effortMax / 2
+        settlingEnd = hub.effort &+ effort / 2
         for place in passedOver.indices { touch(passedOver[place]) }
         for place in unsettled.indices { touch(unsettled[place]) }
         passedOver.removeAll()
         unsettled.removeAll()
-        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ effortMax / 4) }
+        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ effort / 4) }
     }
 
     private mutating func touch(_ token: UInt64) {
@@ -139,7 +140,7 @@ extension EventLoop {
 
     /// Goes on with clients that have left and had very many subscriptions.
     mutating func goOnWithLeaving() {
-        leavingEnd = hub.effort &+ effortMax / 2
+        leavingEnd = hub.effort &+ effort / 2
         var place = 0
         while place < leaving.count {
             let connection = connections.find(token: leaving[place])

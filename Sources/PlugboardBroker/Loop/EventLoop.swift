@@ -24,7 +24,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// is answered, and one that has more to say waits in line.
     private static var fewBytes: Int { 2_048 }
     /// The work of a turn, in observers told, before clients' lines wait for the next turn. This takes a few
-    /// milliseconds, for which others wait.
+    /// milliseconds, for which others wait; where it takes longer, `pace` makes turns smaller.
     static var effortPerTurn: UInt64 { 32_768 }
     /// While one client is alone, a turn does so many times as much, because that costs less for each line.
     private static var effortOfOne: UInt64 { 4 }
@@ -76,6 +76,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var finished = List<UInt64>(reserving: 64)
     /// Only tests change it.
     var effortMax = effortPerTurn
+    private(set) var pace = TurnPace()
     private(set) var isStopping = false
     /// Whether another broker in this process takes over when this one has ended.
     private let succession: Succession
@@ -180,6 +181,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// at the end. If there is too much to do, the next turn does the rest without waiting.
     mutating func turn(waiting milliseconds: Int32) throws {
         try wait(milliseconds)
+        pace.begin(isFull: milliseconds == 0 && !isAlone, time)
         try performReady()
         if hasMoreToDo { try answerHeard() }
         goOnWithLines()
@@ -197,15 +199,15 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         } while hasMoreToTell
         readAgain()
         hub.endTurn()
+        pace.end(time)
         tidy()
         try checkTurn()
     }
 
     /// Finds what is ready, unless something is still unhandled.
     private mutating func wait(_ milliseconds: Int32) throws {
-        let factor = turnsSinceOthers < Self.turnsOfOne ? 1 : Self.effortOfOne
-        hub.requests.beginTurn(until: hub.effort &+ effortMax &* factor)
-        settlingEnd = hub.effort &+ effortMax
+        hub.requests.beginTurn(until: hub.effort &+ (isAlone ? effortMax &* Self.effortOfOne : effort))
+        settlingEnd = hub.effort &+ effort
         (servedCount, closedCount) = (0, 0)
         if handledCount < ready.count { return }
         ready.removeAll()
@@ -214,19 +216,26 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try poller.wait(milliseconds: milliseconds) { ready.append($0) }
     }
 
+    /// No more than one client was heard lately.
+    private var isAlone: Bool { turnsSinceOthers >= Self.turnsOfOne }
+
+    /// How much this turn does, in observers told.
+    var effort: UInt64 { max(1, effortMax >> UInt64(pace.shift)) }
+
     /// Handles what is ready, while the turn's log is still in the processor's cache.
     private mutating func performReady() throws {
         if !ready.isEmpty { hub.insight.beginTurn() }
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
         isPolicyWaiting = false
+        let waiting = released.count + slow.count
         var reads = 0
-        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn
+        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn >> UInt64(pace.shift)
         while handledCount < ready.count, reads < Self.readsPerTurn, hub.delivery.hasRoomInLog {
             handledCount += 1
             let bytes = hub.insight.receivedBytes <= bytesEnd ? Self.readBytes : Self.fewBytes
             if try handle(ready[handledCount - 1], reading: bytes) { reads += 1 }
         }
-        turnsSinceOthers = reads + min(1, released.count + slow.count) > 1 ? 0 : turnsSinceOthers + 1
+        turnsSinceOthers = reads + waiting > 1 ? 0 : turnsSinceOthers + 1
     }
 
     /// Goes on with lines that may take long. If the turn has done enough already, only one client gets a

@@ -6,7 +6,7 @@ import PlugboardWire
 
 /// Makes and ends subscriptions.
 enum NewSubscription {
-    /// What each pattern of a new subscription costs, in observers told.
+    /// What each pattern of a new subscription costs, in observers told. A filter costs a step for each byte.
     private static let stepsPerPattern = 256
 
     /// The `sub` of the request as JSON, or else the smallest free number.
@@ -67,7 +67,7 @@ enum NewSubscription {
         let session = asked.session
         let user = sessions[session].peer.user
         let subscription = matching.add(sub.bytes, of: session, options, filter)
-        insight.count(steps: wanted.count * Self.stepsPerPattern)
+        insight.count(steps: wanted.count * Self.stepsPerPattern + (filter?.bytes ?? 0))
         for range in wanted {
             matching.attach(subscription, of: user, to: range.bytes(of: asked.line), &keyspace)
         }

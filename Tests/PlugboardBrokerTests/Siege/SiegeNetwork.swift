@@ -41,6 +41,8 @@ final class SiegeNetwork: Sockets, Poller {
     private(set) var counts = Counts()
     /// Called when the broker begins a turn.
     var atTurn: () throws -> Void = {}
+    /// Called when the broker reads or sends.
+    var atTransfer: () -> Void = {}
     private var links: [Int32: Link] = [:]
     /// In the order in which they connected, as the system shows what is ready.
     private var order: [Int32] = []
@@ -78,6 +80,7 @@ final class SiegeNetwork: Sockets, Poller {
 
     func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
+        atTransfer()
         return Transfer.ofReading {
             if link.toBroker.isEmpty { return link.isClosed ? 0 : failing(EAGAIN) }
             let count = min(buffer.count, link.toBroker.count)
@@ -99,6 +102,7 @@ final class SiegeNetwork: Sockets, Poller {
 
     private func send(_ fd: Int32, _ bytes: () -> [UInt8]) -> Transfer {
         guard let link = links[fd] else { return .failed(EBADF) }
+        atTransfer()
         return Transfer.ofSending {
             counts.sends += 1
             if link.isClosed { return failing(EPIPE) }

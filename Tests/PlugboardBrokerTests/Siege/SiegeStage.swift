@@ -119,6 +119,13 @@ final class SiegeStage {
         return sum
     }
 
+    var shift: Int { loop.pace.shift }
+
+    /// From now on, each read and each sending takes so long.
+    func slowDown(nanoseconds: UInt64) {
+        network.atTransfer = { [time] in time.advance(nanoseconds: nanoseconds) }
+    }
+
     func turn() throws { try loop.turn(waiting: 0) }
 
     private struct Stop: Error {}

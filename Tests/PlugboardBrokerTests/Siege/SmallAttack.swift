@@ -170,13 +170,18 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
         },
     ]
 
+    /// So many keys end in a turn, and the bystander's writes come to them.
+    private static let endedMost = Deadlines.firedPerTurnMax + 8
+
     private static let leaving: [SmallAttack] = [
-        SmallAttack(name: "leave-keys", measure: \.revisions, most: 520, hasFixedBudget: true) { stage in
+        SmallAttack(name: "leave-keys", measure: \.revisions, most: endedMost, hasFixedBudget: true) {
+            stage in
             let link = try stage.connect()
             try stage.ask(writes(5_000, "siege.leave.k", #","while":"connected""#), link)
             return { stage.close(link) }
         },
-        SmallAttack(name: "expire-keys", measure: \.revisions, most: 520, hasFixedBudget: true) { stage in
+        SmallAttack(name: "expire-keys", measure: \.revisions, most: endedMost, hasFixedBudget: true) {
+            stage in
             let link = try stage.connect()
             try stage.ask(writes(5_000, "siege.expire.k", #","ttl":1000"#), link)
             return { stage.time.advance(nanoseconds: 2_000_000_000) }
