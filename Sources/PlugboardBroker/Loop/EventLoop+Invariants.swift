@@ -29,23 +29,25 @@ extension EventLoop {
         let goOn = Set(unsettled.all).union(passedOver.all)
         let leaving = Set(self.leaving.all)
         let released = Set(self.released.all)
+        // Of very many that have ended at once, some are still to be closed.
+        let finished = Set(self.finished.all)
         for connection in connections.all() where !hub.sessions[connection.session].isTouched {
             let name = "client \(hub.sessions[connection.session].client)"
             let isReleased = connection.isReleased
             let isListed = released.contains(connection.token)
             try always.hold("who is released goes on", !isReleased || isListed, of: name)
+            let isClosing = finished.contains(connection.token)
             let isWatched = connection.interest == connection.wantedInterest(hub.sessions[connection.session])
-            try always.hold("a connection is watched for what it waits for", isWatched, of: name)
+            try always.hold("a connection is watched for what it waits for", isWatched || isClosing, of: name)
             try always.hold(
                 "what was sent before a hang-up is read",
-                !connection.isReadOn || connection.isSlow || finished.all.contains(connection.token)
-                    || leaving.contains(connection.token),
+                !connection.isReadOn || connection.isSlow || isClosing || leaving.contains(connection.token),
                 of: name
             )
             try always.hold(
                 "who is done with is gone",
                 !connection.isFinished(hub.sessions[connection.session])
-                    || leaving.contains(connection.token) || finished.all.contains(connection.token),
+                    || leaving.contains(connection.token) || isClosing,
                 of: name
             )
             try always.hold("who is behind goes on", willGoOn(connection, goOn), of: name)

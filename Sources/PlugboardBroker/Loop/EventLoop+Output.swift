@@ -17,7 +17,7 @@ extension EventLoop {
     static var closedPerTurn: Int { 128 }
     /// A connection that may have unread input, up to a socket's buffer, takes as long to close as so many
     /// others.
-    private static var closedPerUnread: Int { 4 }
+    static var closedPerUnread: Int { 4 }
 
     /// How many connections that only observe are served in a turn. This takes a few milliseconds, for which
     /// others wait.

@@ -128,6 +128,8 @@ final class SiegeStage {
 
     func turn() throws { try loop.turn(waiting: 0) }
 
+    func checkInvariants() throws { try loop.checkInvariants() }
+
     private struct Stop: Error {}
 
     /// Lets the broker run by itself for so many turns, each of which takes a second. Returns how often it has

@@ -56,6 +56,23 @@ struct TurnLimitTests {
         #expect(stage.closings == links.count)
     }
 
+    @Test(
+        "as many clients may say goodbye at once as a turn closes, and one more waits for the next",
+        arguments: 0...1
+    )
+    func goodbyes(more: Int) throws {
+        let stage = try SiegeStage(hasSlices: false)
+        // What they may have sent since isn't read, so each takes as long to close as some others.
+        let most = Loop.closedPerTurn / Loop.closedPerUnread
+        let links = try (0..<most + more).map { _ in try stage.connect() }
+        for link in links { stage.send("goodbye\n", link) }
+        try stage.turn()
+        try stage.checkInvariants()
+        #expect(stage.closings == most)
+        try stage.turn()
+        #expect(stage.closings == links.count)
+    }
+
     @Test("as many half lines as a turn reads are read in it, and one more in the next", arguments: 0...1)
     func halfLines(more: Int) throws {
         let stage = try SiegeStage(hasSlices: false)
