@@ -1,10 +1,7 @@
-// The names of types. Each stands for one thing in the whole project, with few exceptions, so that a
-// search for the name finds that thing.
+// The names of types. Each stands for one thing in the whole project, so that a search for the name finds that
+// thing.
 
 enum Names {
-    /// Names that the client library and the broker's own types still share.
-    static let shared: Set<String> = ["Call", "Event", "Subscription"]
-
     /// Types that more than one file sees and that are declared more than once. A declaration inside
     /// `#if` is indented and isn't found, because each system has only one of them.
     static func repeated(in files: [SourceFile]) -> [String] {
@@ -14,7 +11,7 @@ enum Names {
                 if let name = declared(line) { places[name, default: []].append(file.place(index)) }
             }
         }
-        return places.filter { $0.value.count > 1 && !shared.contains($0.key) }
+        return places.filter { $0.value.count > 1 }
             .map { "\($0.key) is declared \($0.value.count) times: \($0.value.joined(separator: ", "))" }
             .sorted()
     }

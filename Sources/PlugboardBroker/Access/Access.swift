@@ -171,7 +171,7 @@ struct Access: ~Copyable {
     /// Counts the patterns and the filter of a subscription; `sign` is -1 when it ends.
     func charge(
         _ session: borrowing Session,
-        for subscription: borrowing Subscription,
+        for subscription: borrowing SubscriptionRecord,
         traced: Int,
         _ sign: Int = 1
     ) {

@@ -9,7 +9,7 @@ extension Hub {
     /// that is behind.
     @inline(never)
     mutating func tellOrOwe(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         of observable: ObservableHandle,
         to subscription: SubscriptionHandle
@@ -53,7 +53,7 @@ extension Hub {
 
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.
     mutating func owe(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         of observable: ObservableHandle,
         to subscription: SubscriptionHandle,
@@ -88,7 +88,7 @@ extension Hub {
     /// the filter if its key is owed already, if a replay is still gathering keys, or if filters have cost
     /// this turn too much. Otherwise the filter decides.
     private mutating func isOwed(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         _ observable: ObservableHandle,
         _ subscription: SubscriptionHandle
@@ -106,7 +106,7 @@ extension Hub {
     /// Whether an event is compared with an observer's filter later, when the observer is sent what it is
     /// owed. This is so if the turn has done enough. An observer that acknowledges is told at once, because
     /// others wait for it.
-    private func isJudgedLater(_ event: Event, for subscription: SubscriptionHandle) -> Bool {
+    private func isJudgedLater(_ event: KeyEvent, for subscription: SubscriptionHandle) -> Bool {
         hasDoneEnough && matching[subscription].filter != nil
             && matching[subscription].owedWay(of: event) == .key && !matching[subscription].acknowledges
     }
@@ -115,7 +115,7 @@ extension Hub {
 
     @inline(never)
     private mutating func oweKey(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         _ observable: ObservableHandle,
         _ subscription: SubscriptionHandle,
@@ -145,7 +145,7 @@ extension Hub {
     /// gap.
     private mutating func writeAwaited(
         _ observable: ObservableHandle,
-        _ event: Event,
+        _ event: KeyEvent,
         _ revision: UInt64,
         of subscription: SubscriptionHandle
     ) -> Bool {
@@ -171,7 +171,7 @@ extension Hub {
     private mutating func dropAwaited(
         _ owed: OwedKeys.Place,
         _ observable: ObservableHandle,
-        _ event: Event,
+        _ event: KeyEvent,
         _ revision: UInt64,
         of subscription: SubscriptionHandle,
         _ backlog: Backlog
@@ -209,7 +209,7 @@ extension Hub {
     // MARK: Lines
 
     private mutating func queueLine(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         _ observable: ObservableHandle,
         _ subscription: SubscriptionHandle,
@@ -259,7 +259,7 @@ extension Hub {
     }
 
     /// How many events of this revision come before this one in the journal; nil if it isn't there.
-    private func journalPlace(of event: Event, _ observable: ObservableHandle) -> Int? {
+    private func journalPlace(of event: KeyEvent, _ observable: ObservableHandle) -> Int? {
         let isReserved = keyspace[observable].isReserved
         return durability.isReadBack(event, isReserved: isReserved) ? durability.eventsOfBatch : nil
     }
@@ -297,7 +297,7 @@ extension Hub {
 
     /// The place of an event's line for a subscription in the log; nil if the filter leaves it out.
     private mutating func line(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         of observable: ObservableHandle,
         for subscription: SubscriptionHandle

@@ -211,7 +211,7 @@ extension Hub {
         deadlines.appendEnd(of: keyspace.bond(of: owed.observable), to: &ending)
         if let names = notes.unacknowledged { ending.append(names.bytes) }
         tail.ending = ending.bytes.kept
-        let event: Event = keyspace[owed.observable].hasValue ? .update : .delete
+        let event: KeyEvent = keyspace[owed.observable].hasValue ? .update : .delete
         // A key of the snapshot that is gone by now has never existed for this observer.
         if event == .delete, owed.isInitial { return }
         let telling = delivery.telling(

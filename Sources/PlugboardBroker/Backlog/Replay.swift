@@ -93,7 +93,7 @@ final class Replay {
 
     /// Whether an event is news for the observer: if it knows that the key has left or is gone, it isn't told
     /// again that the key has left.
-    func isNews(_ telling: Telling, _ kind: Event, of keyHash: UInt64, _ filter: Filter?) -> Bool {
+    func isNews(_ telling: Telling, _ kind: KeyEvent, of keyHash: UInt64, _ filter: Filter?) -> Bool {
         guard filter?.conditions != nil else { return true }
         if kind != .delete, telling != .leaving {
             left.remove(keyHash)

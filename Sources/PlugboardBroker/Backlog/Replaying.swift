@@ -167,7 +167,7 @@ enum Replaying {
         let session = matching[subscription].session
         let key = record.key.bytes(of: event)
         guard sessions[session].authorize(.subscribe, key) else { return nil }
-        let kind: Event = record.kind == .delete ? .delete : .update
+        let kind: KeyEvent = record.kind == .delete ? .delete : .update
         // Work space, taken out meanwhile so that no event allocates memory.
         var by = ByteBuffer()
         replay.swapAuthor(&by)

@@ -5,7 +5,7 @@ import PlugboardWire
 
 /// A call that has to end.
 struct CallEnding {
-    let call: Call
+    let call: PendingCall
     /// The reply to its caller; nil if the caller has left.
     let refusal: Refusal?
 

@@ -10,7 +10,7 @@ import PlugboardWire
 /// The services and calls of a bus. Used by the loop's thread alone.
 struct Calls: ~Copyable {
     private let services = PatternTree<Service>()
-    private var calls: [UInt64: Call] = [:]
+    private var calls: [UInt64: PendingCall] = [:]
     /// The number of the newest call, from 1.
     private var lastNumber: UInt64 = 0
     private var asked = AskedClients()
@@ -55,7 +55,7 @@ struct Calls: ~Copyable {
     /// How many calls are in progress.
     var count: Int { calls.count }
 
-    func find(_ number: UInt64) -> Call? { calls[number] }
+    func find(_ number: UInt64) -> PendingCall? { calls[number] }
 
     /// Whether a call was sent to a client. The call may be over.
     func wasAsked(_ client: UInt64, _ number: UInt64) -> Bool { asked.wasAsked(client, number) }
@@ -69,10 +69,10 @@ struct Calls: ~Copyable {
         from caller: SessionHandle,
         to server: SessionHandle,
         _ sessions: inout SessionTable
-    ) -> Call {
+    ) -> PendingCall {
         lastNumber += 1
         let line = sessions[caller].line
-        let call = Call(
+        let call = PendingCall(
             number: lastNumber,
             id: id,
             key: key,
@@ -91,13 +91,13 @@ struct Calls: ~Copyable {
     }
 
     /// A call is sent to the client of a service.
-    mutating func noteSent(_ call: Call, by service: Service) {
+    mutating func noteSent(_ call: PendingCall, by service: Service) {
         call.service = service
         service.counts.noteAsked()
     }
 
     /// A call has ended with an answer or an error.
-    mutating func noteEnd(of call: Call, isAnswer: Bool, at now: UInt64) {
+    mutating func noteEnd(of call: PendingCall, isAnswer: Bool, at now: UInt64) {
         let span = now - min(now, call.start)
         counts.noteEnd(isAnswer: isAnswer, after: span)
         call.service?.counts.noteEnd(isAnswer: isAnswer, after: span)
@@ -110,7 +110,7 @@ struct Calls: ~Copyable {
     }
 
     /// Moves a call to another server.
-    mutating func move(_ call: Call, to server: SessionHandle, _ sessions: inout SessionTable) {
+    mutating func move(_ call: PendingCall, to server: SessionHandle, _ sessions: inout SessionTable) {
         asked.note(sessions[server].client, for: call.number)
         let before = call.server
         sessions[before].duties?.removeToAnswer(call)
@@ -120,7 +120,7 @@ struct Calls: ~Copyable {
     }
 
     /// Ends a call, and removes it on both sides.
-    mutating func remove(_ call: Call, _ sessions: inout SessionTable) {
+    mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
         let (caller, server) = (call.caller, call.server)
         sessions[caller].duties?.removeMade(call)
@@ -132,12 +132,12 @@ struct Calls: ~Copyable {
     // MARK: Held calls
 
     /// Keeps the event of a call until a plugin serves its key.
-    mutating func hold(_ call: Call, _ event: Span<UInt8>, for plugin: SupervisedPlugin) {
+    mutating func hold(_ call: PendingCall, _ event: Span<UInt8>, for plugin: SupervisedPlugin) {
         held.add(call.number, Array(event), for: plugin)
     }
 
     /// A call no longer waits for a plugin. Returns the plugin, if it waited for one.
-    mutating func letGo(_ call: Call) -> SupervisedPlugin? { held.remove(call.number) }
+    mutating func letGo(_ call: PendingCall) -> SupervisedPlugin? { held.remove(call.number) }
 }
 
 extension Calls {

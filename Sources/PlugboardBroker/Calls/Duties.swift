@@ -5,9 +5,9 @@ final class Duties {
     /// Its services.
     private(set) var services: [Service] = []
     /// Calls that it made, without an answer yet.
-    private(set) var made: [Call] = []
+    private(set) var made: [PendingCall] = []
     /// Calls that it has to answer.
-    private(set) var toAnswer: [Call] = []
+    private(set) var toAnswer: [PendingCall] = []
 
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
 
@@ -20,21 +20,21 @@ final class Duties {
         services.removeSwapping(at: service.place) { $0.place = $1 }
     }
 
-    func addMade(_ call: Call) {
+    func addMade(_ call: PendingCall) {
         call.callerPlace = made.count
         made.append(call)
     }
 
-    func removeMade(_ call: Call) {
+    func removeMade(_ call: PendingCall) {
         made.removeSwapping(at: call.callerPlace) { $0.callerPlace = $1 }
     }
 
-    func addToAnswer(_ call: Call) {
+    func addToAnswer(_ call: PendingCall) {
         call.serverPlace = toAnswer.count
         toAnswer.append(call)
     }
 
-    func removeToAnswer(_ call: Call) {
+    func removeToAnswer(_ call: PendingCall) {
         toAnswer.removeSwapping(at: call.serverPlace) { $0.serverPlace = $1 }
     }
 }
@@ -50,11 +50,11 @@ extension Duties {
         if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
     }
 
-    func has(made call: Call) -> Bool {
+    func has(made call: PendingCall) -> Bool {
         made.indices.contains(call.callerPlace) && made[call.callerPlace] === call
     }
 
-    func has(toAnswer call: Call) -> Bool {
+    func has(toAnswer call: PendingCall) -> Bool {
         toAnswer.indices.contains(call.serverPlace) && toAnswer[call.serverPlace] === call
     }
 }

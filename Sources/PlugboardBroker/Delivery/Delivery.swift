@@ -227,7 +227,7 @@ struct Delivery: ~Copyable {
     /// The place of the event's line for a subscription; see `TurnLog`.
     @inline(__always)
     mutating func line(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         _ form: EventKind,
         for text: inout SubscriptionText
@@ -237,7 +237,7 @@ struct Delivery: ~Copyable {
 
     /// Writes a line for this subscription alone.
     mutating func ownLine(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         _ telling: Telling,
         _ form: EventKind,
@@ -298,7 +298,7 @@ struct Delivery: ~Copyable {
 
     /// What an observer with a filter is told of the present event; see `Judge`.
     mutating func telling(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter
@@ -308,7 +308,7 @@ struct Delivery: ~Copyable {
 
     /// What an observer is told of an owed value, or of one that changed while it was away.
     mutating func telling(
-        owed event: Event,
+        owed event: KeyEvent,
         _ tail: borrowing EventTail,
         since held: HeldBytes?,
         wasSent: Bool,
@@ -322,7 +322,7 @@ struct Delivery: ~Copyable {
 
     /// Whether an observer is told anything of a change from one value to another.
     mutating func concerns(
-        _ event: Event,
+        _ event: KeyEvent,
         from old: Span<UInt8>,
         to value: Span<UInt8>,
         _ filter: Filter?

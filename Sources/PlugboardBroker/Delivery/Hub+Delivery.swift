@@ -16,7 +16,7 @@ extension Hub {
     /// Tells the observers of a key, if it has any, about an event. Call it before the value changes.
     @inline(__always)
     mutating func tellNews(
-        _ event: Event,
+        _ event: KeyEvent,
         of observable: ObservableHandle,
         to value: Span<UInt8>,
         by author: AuthorHandle,
@@ -31,7 +31,7 @@ extension Hub {
     /// A function of its own, so that the way of a write that nobody observes stays short.
     @inline(never)
     private mutating func tellObservers(
-        _ event: Event,
+        _ event: KeyEvent,
         of observable: ObservableHandle,
         to value: Span<UInt8>,
         by author: AuthorHandle,
@@ -82,7 +82,8 @@ extension Hub {
     }
 
     /// Tells the phases up to the first one that acknowledges, and owes the event to the others.
-    private mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
+    private mutating func tellInPhases(_ event: KeyEvent, _ tail: EventTail, of observable: ObservableHandle)
+    {
         let observers = keyspace.observers(of: observable).subscriptions
         let barrier = AckBarrier(
             for: event,
@@ -117,7 +118,7 @@ extension Hub {
     /// refer to the old one.
     @inline(always)
     private mutating func deliver(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         of observable: ObservableHandle
     ) {
@@ -141,7 +142,7 @@ extension Hub {
     /// Finds or writes the event's line for an observer, if it is told now.
     @inline(never)
     private mutating func encode(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         for observer: Recipient,
         _ latest: inout LatestLine
@@ -155,7 +156,7 @@ extension Hub {
     /// much to read, or is told later.
     @inline(never)
     private mutating func tell(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         of observable: ObservableHandle,
         to observer: Recipient,

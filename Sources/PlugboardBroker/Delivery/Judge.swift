@@ -44,7 +44,7 @@ struct Judge: ~Copyable {
     /// What an observer is told of an event or an owed value. Uses the last result if that is for the same;
     /// see `Judgement`.
     mutating func telling(
-        _ event: Event,
+        _ event: KeyEvent,
         number: UInt64,
         since held: HeldBytes? = nil,
         _ tail: borrowing EventTail,
@@ -59,7 +59,7 @@ struct Judge: ~Copyable {
 
     /// What an observer is told of an event. `wasSent` means that it knows the value before.
     mutating func telling(
-        _ event: Event,
+        _ event: KeyEvent,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter?
@@ -81,7 +81,7 @@ struct Judge: ~Copyable {
 
     /// What an observer is told of a key that changed while it was away. Nobody knows what it knows, so
     /// everything may be new.
-    mutating func tellingMissed(_ event: Event, _ value: Span<UInt8>, _ filter: Filter?) -> Telling {
+    mutating func tellingMissed(_ event: KeyEvent, _ value: Span<UInt8>, _ filter: Filter?) -> Telling {
         guard let filter, event != .delete, !value.isEmpty else { return .event }
         count(filter, value.count)
         forget()
@@ -96,7 +96,7 @@ struct Judge: ~Copyable {
 
     /// Whether an observer is told anything of a change from one value to another.
     mutating func concerns(
-        _ event: Event,
+        _ event: KeyEvent,
         from old: Span<UInt8>,
         to value: Span<UInt8>,
         _ filter: Filter?
@@ -114,7 +114,7 @@ struct Judge: ~Copyable {
 
     /// Whether the values before and after meet the conditions.
     private mutating func standing(
-        _ event: Event,
+        _ event: KeyEvent,
         _ filter: Filter,
         from old: Span<UInt8>,
         to value: Span<UInt8>

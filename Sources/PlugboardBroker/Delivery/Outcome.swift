@@ -41,7 +41,7 @@ enum Outcome {
 extension Outcome {
     /// What would happen to an event now, on its way to some observers of its key.
     static func all(
-        of event: Event,
+        of event: KeyEvent,
         _ key: Span<UInt8>,
         to value: Span<UInt8>,
         for listed: [SubscriptionHandle],
@@ -100,10 +100,10 @@ extension Outcome {
 
     /// The same for one observer, if its filter lets the event through and no new phase holds it back.
     private init(
-        of event: Event,
+        of event: KeyEvent,
         _ hash: UInt64,
         _ isReadBack: Bool,
-        _ subscription: borrowing Subscription,
+        _ subscription: borrowing SubscriptionRecord,
         _ session: borrowing Session,
         _ phases: borrowing Phases,
         _ keyspace: borrowing Keyspace

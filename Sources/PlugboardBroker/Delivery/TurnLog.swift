@@ -63,7 +63,7 @@ struct TurnLog: ~Copyable {
     /// subscription with the same text and kind.
     @inline(__always)
     mutating func line(
-        _ kind: Event,
+        _ kind: KeyEvent,
         _ tail: borrowing EventTail,
         _ form: EventKind,
         for text: inout SubscriptionText
@@ -74,7 +74,7 @@ struct TurnLog: ~Copyable {
 
     /// Writes a line for this subscription alone.
     mutating func ownLine(
-        _ kind: Event,
+        _ kind: KeyEvent,
         _ tail: borrowing EventTail,
         _ telling: Telling,
         _ change: borrowing ByteBuffer,
@@ -88,7 +88,7 @@ struct TurnLog: ~Copyable {
 
     /// Encodes any line of an event.
     static func append(
-        _ kind: Event,
+        _ kind: KeyEvent,
         _ tail: borrowing EventTail,
         _ telling: Telling,
         _ change: borrowing ByteBuffer,
@@ -150,7 +150,7 @@ struct TurnLog: ~Copyable {
     }
 
     private mutating func encode(
-        _ kind: Event,
+        _ kind: KeyEvent,
         _ tail: borrowing EventTail,
         _ text: inout SubscriptionText,
         _ form: EventKind
@@ -205,7 +205,7 @@ struct TurnLog: ~Copyable {
 }
 
 /// The events that writes cause.
-enum Event {
+enum KeyEvent {
     case update, emit, delete
 
     /// Appends the start of the event's line, made from the start of an update's.

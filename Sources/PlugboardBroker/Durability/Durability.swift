@@ -220,7 +220,7 @@ struct Durability: ~Copyable {
     func beginReading(after revision: UInt64) -> ReadPlace? { journal?.beginReading(after: revision) }
 
     /// Whether an event that finds no room is read again from the journal. Reserved keys are not in it.
-    func isReadBack(_ event: Event, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
+    func isReadBack(_ event: KeyEvent, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
 
     func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
         journal?.endReading(at: place, goingOnAt: next)

@@ -31,7 +31,7 @@ extension Hub {
     }
 
     /// A call has ended, and its caller was told.
-    mutating func end(_ call: Call, _ outcome: CallOutcome) {
+    mutating func end(_ call: PendingCall, _ outcome: CallOutcome) {
         let now = deadlines.now
         calls.noteEnd(of: call, isAnswer: outcome == .answered, at: now)
         if insight.isTracing { CallTrace.note(call, outcome, at: now, &insight, &keyspace, &sessions) }

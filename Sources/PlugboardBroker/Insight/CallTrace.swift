@@ -7,7 +7,7 @@ import PlugboardWire
 enum CallTrace {
     /// Notes what has happened to a call.
     static func note(
-        _ call: Call,
+        _ call: PendingCall,
         _ outcome: CallOutcome,
         at now: UInt64,
         _ insight: inout Insight,

@@ -40,7 +40,7 @@ enum WriteTrace {
         insight.count(steps: listed.count * Self.stepsPerOutcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen }
         let outcomes = Outcome.all(
-            of: Event(write.operation),
+            of: KeyEvent(write.operation),
             keyspace[observable].key,
             to: value,
             for: open,

@@ -118,7 +118,7 @@ struct Observable: ~Copyable {
     @inline(__always)
     @_lifetime(copy value, copy by)
     func tail(
-        of event: Event,
+        of event: KeyEvent,
         revision: UInt64,
         to value: Span<UInt8>,
         by: Span<UInt8>,

@@ -14,7 +14,7 @@ struct Matching: ~Copyable {
     private var patterns = UserPatterns()
     /// Grows whenever a list of observers may be out of date.
     private(set) var generation: UInt64 = 1
-    private var subscriptions = Slab<Subscription>()
+    private var subscriptions = Slab<SubscriptionRecord>()
     private var texts = SubscriptionTexts()
     /// The serial of the newest subscription.
     private var lastSerial: UInt64 = 0
@@ -27,7 +27,7 @@ struct Matching: ~Copyable {
 
     init() {}
 
-    subscript(subscription: SubscriptionHandle) -> Subscription {
+    subscript(subscription: SubscriptionHandle) -> SubscriptionRecord {
         @inline(__always)
         _read { yield subscriptions[subscription] }
         @inline(__always)
@@ -87,7 +87,7 @@ struct Matching: ~Copyable {
         _ filter: Filter?
     ) -> SubscriptionHandle {
         lastSerial += 1
-        let subscription = Subscription(
+        let subscription = SubscriptionRecord(
             session: session,
             text: texts.add(sub),
             serial: lastSerial,

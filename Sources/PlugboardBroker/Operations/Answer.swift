@@ -9,7 +9,7 @@ struct Answer: ~Escapable {
     private let options: RequestOptions
     private let number: UInt64
     /// Nil if the call is over already.
-    let call: Call?
+    let call: PendingCall?
 
     @_lifetime(copy asked)
     init(
@@ -18,7 +18,7 @@ struct Answer: ~Escapable {
         _ calls: borrowing Calls,
         _ sessions: borrowing SessionTable
     ) throws(Refusal) {
-        guard let number = Call.number(options.call.bytes(of: asked.line)),
+        guard let number = PendingCall.number(options.call.bytes(of: asked.line)),
             calls.wasAsked(sessions[asked.session].client, number)
         else { throw .unknownCall(options.call, asked.line) }
         (self.options, self.number, call) = (options, number, calls.find(number))
@@ -36,7 +36,7 @@ struct Answer: ~Escapable {
         let (code, message) = (options.errorCode, options.errorMessage)
         var reply = delivery.takeLine()
         var outcome = CallOutcome.answered
-        if sessions[call.caller].room < max(value.count, message.count) + Call.wrappingBytes {
+        if sessions[call.caller].room < max(value.count, message.count) + PendingCall.wrappingBytes {
             ReplyEncoder.appendRefusal(.unreadAnswer, id: call.id, line: call.line, to: &reply)
             outcome = .failed(code: Refusal.unreadAnswer.code.rawValue)
         } else if asked.request.has(.error) {

@@ -35,7 +35,7 @@ enum AskServer {
             }
             throw .noProvider(asked.request, asked.line)
         }
-        try Call.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
+        try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
         let call = begin(asked, timeout, to: service.session, &calls, &sessions, &deadlines)
         var event = delivery.takeLine()
         append(call, asked, &keyspace, &sessions, to: &event)
@@ -51,7 +51,7 @@ enum AskServer {
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ deadlines: inout Deadlines
-    ) -> Call {
+    ) -> PendingCall {
         let now = deadlines.now
         let call = calls.insert(
             id: asked.id,
@@ -71,7 +71,7 @@ enum AskServer {
 
     /// Appends the event of a call.
     private static func append(
-        _ call: Call,
+        _ call: PendingCall,
         _ asked: AskedRequest,
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable,
@@ -91,7 +91,7 @@ enum AskServer {
     /// A call is sent to the client of a service.
     private static func ask(
         _ service: Service,
-        _ call: Call,
+        _ call: PendingCall,
         _ calls: inout Calls,
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable,
@@ -111,15 +111,15 @@ enum AskServer {
         _ calls: borrowing Calls,
         _ sessions: borrowing SessionTable
     ) throws(Refusal) {
-        let bytes = asked.request.value.count + Call.wrappingBytes
+        let bytes = asked.request.value.count + PendingCall.wrappingBytes
         guard calls.held.bytes + bytes <= HeldCalls.bytesMax else {
             throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
         }
-        try Call.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
+        try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
     }
 
     private static func hold(
-        _ call: Call,
+        _ call: PendingCall,
         _ asked: AskedRequest,
         for plugin: SupervisedPlugin,
         _ calls: inout Calls,

@@ -38,7 +38,7 @@ enum Explain {
             ReplyEncoder.appendDetails(of: refusal, to: &reply)
             reply.append("}")
         } else {
-            let (event, observable) = (Event(write.operation), keyspace.find(key))
+            let (event, observable) = (KeyEvent(write.operation), keyspace.find(key))
             let isSeen = sessions[asked.session].authorize(.subscribe, key)
             steps = matching.list(key, observable, &keyspace, sessions, isSelective, isSeen: isSeen)
             append(event, of: keyspace.revision, to: value, &reply)
@@ -73,7 +73,7 @@ enum Explain {
     }
 
     private static func append(
-        _ event: Event,
+        _ event: KeyEvent,
         of revision: UInt64,
         to value: Span<UInt8>,
         _ buffer: inout ByteBuffer
@@ -88,7 +88,7 @@ enum Explain {
     }
 }
 
-extension Event {
+extension KeyEvent {
     /// The event of a write.
     init(_ operation: Operation) {
         switch operation {

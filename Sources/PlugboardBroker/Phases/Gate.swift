@@ -31,14 +31,14 @@ struct AckBarrier {
     /// All subscriptions that have to acknowledge.
     var subscriptions: [SubscriptionHandle] { told + earlier.map(\.subscription) }
 
-    func holds(_ subscription: borrowing Subscription) -> Bool { subscription.phase > phase }
+    func holds(_ subscription: borrowing SubscriptionRecord) -> Bool { subscription.phase > phase }
 }
 
 extension AckBarrier {
     /// The first phase that has to acknowledge a write before others are told of it; nil if none has to. The
     /// key may have no observable yet.
     init?(
-        for event: Event,
+        for event: KeyEvent,
         of observable: ObservableHandle?,
         _ observers: [SubscriptionHandle],
         from old: Span<UInt8>,

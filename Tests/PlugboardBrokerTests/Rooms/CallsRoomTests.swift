@@ -26,7 +26,7 @@ struct CallsRoomTests {
 
         func service(of key: String) -> Service? { calls.server(of: Array(key.utf8).span) }
 
-        func call(_ key: String) -> Call {
+        func call(_ key: String) -> PendingCall {
             let call = calls.insert(
                 id: Array("5".utf8).span,
                 key: Array(key.utf8).span,

@@ -5,7 +5,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// One call in progress.
-final class Call {
+final class PendingCall {
     /// Its number, unique in this broker's life.
     let number: UInt64
     let caller: SessionHandle
@@ -63,7 +63,7 @@ final class Call {
     }
 }
 
-extension Call {
+extension PendingCall {
     /// How many bytes the line of a call or an answer may have besides its value.
     static let wrappingBytes = 1_024
 

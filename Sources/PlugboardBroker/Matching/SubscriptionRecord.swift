@@ -4,7 +4,7 @@
 import PlugboardMemory
 import PlugboardWire
 
-typealias SubscriptionHandle = Handle<Subscription>
+typealias SubscriptionHandle = Handle<SubscriptionRecord>
 
 /// The form of a subscription's events. All events of one kind share the encoded bytes.
 struct EventKind: Equatable, BitwiseCopyable {
@@ -24,7 +24,7 @@ struct EventKind: Equatable, BitwiseCopyable {
 }
 
 /// One subscription of one session.
-struct Subscription: ~Copyable {
+struct SubscriptionRecord: ~Copyable {
     let session: SessionHandle
     let text: TextHandle
     /// Grows with each subscription of the bus. Within a phase, observers are told in this order.
@@ -94,12 +94,12 @@ struct Subscription: ~Copyable {
     }
 
     /// How an event reaches it now. Writes follow this, and `explain` and `trace` ask it.
-    func way(of event: Event, _ keyHash: UInt64, isBehind: Bool) -> EventWay {
+    func way(of event: KeyEvent, _ keyHash: UInt64, isBehind: Bool) -> EventWay {
         !isBehind && isFree(keyHash) ? .direct : owedWay(of: event)
     }
 
     /// How an event that has to wait reaches it.
-    func owedWay(of event: Event) -> EventWay { event != .emit && delivery == .latest ? .key : .line }
+    func owedWay(of event: KeyEvent) -> EventWay { event != .emit && delivery == .latest ? .key : .line }
 
     /// Its state as replies show it. `isBehind` says whether its client is behind.
     func state(isBehind: Bool) -> ObserverState {
@@ -150,7 +150,7 @@ struct Subscription: ~Copyable {
     }
 }
 
-extension Subscription {
+extension SubscriptionRecord {
     /// Checks what it alone can tell.
     func checkInvariants() throws(BrokenInvariant) {
         let isPlain = backlog == nil && filter == nil
@@ -169,7 +169,7 @@ struct Recipient: BitwiseCopyable {
     let words: UInt64
     @inline(__always) var kind: EventKind { EventKind(rawValue: UInt8(truncatingIfNeeded: words)) }
 
-    init(_ handle: SubscriptionHandle, _ subscription: borrowing Subscription) {
+    init(_ handle: SubscriptionHandle, _ subscription: borrowing SubscriptionRecord) {
         self.subscription = handle
         session = subscription.session
         text = subscription.text
