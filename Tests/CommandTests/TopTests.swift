@@ -274,9 +274,10 @@
             )
             try eventually("all four") {
                 let lines = screen(terminal).lines
+                // A key is there before its writer's name is known.
                 return ["k.\\u", "漢字", "e\u{301}", "xxx"].allSatisfy { key in
                     lines.contains { $0.hasPrefix(key) }
-                }
+                } && lines.contains { $0.hasSuffix("名前") } && lines.contains { $0.hasSuffix("e\\u202eve") }
             }
             let shown = screen(terminal)
             #expect(shown.complaints == [])
