@@ -17,6 +17,7 @@ struct TurnPaceTests {
             pace.begin(isFull: isFull, TimeSource(time))
             time.advance(nanoseconds: taken)
             pace.end(TimeSource(time))
+            pace.adapt()
         }
         return pace.shift
     }
@@ -58,5 +59,31 @@ struct TurnPaceTests {
         stage.slowDown(nanoseconds: TurnPace.nanosecondsMax + 1)
         for _ in 0..<8 { try stage.turn() }
         #expect(stage.shift == (clients == 1 ? 0 : TurnPace.shiftMax))
+    }
+
+    @Test("a turn that is followed by a larger one leaves nobody unserved for whom it had room")
+    func unserved() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let observers = try (0..<SiegeStage.served * 4).map { _ in try stage.connect() }
+        for observer in observers {
+            try stage.ask(#"{"op":"subscribe","key":"k","initial":false}"#, observer)
+        }
+        // One client alone isn't timed.
+        let writers = [try stage.connect(), try stage.connect()]
+        stage.slowDown(nanoseconds: TurnPace.nanosecondsMax + 1)
+        for _ in 0..<4 {
+            for writer in writers { stage.send("publish k 1\n", writer) }
+            for _ in 0..<4 { try stage.turn() }
+        }
+        #expect(stage.shift > 0)
+        stage.slowDown(nanoseconds: 0)
+        var shifts: Set<Int> = []
+        for _ in 0..<40 {
+            for writer in writers { stage.send("publish k 1\n", writer) }
+            try stage.turn()
+            shifts.insert(stage.shift)
+            try stage.checkInvariants()
+        }
+        #expect(shifts.count > 1, "a turn became larger")
     }
 }

@@ -180,6 +180,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// One whole turn. Nothing is told before it is written to the journal, and each connection is written to
     /// at the end. If there is too much to do, the next turn does the rest without waiting.
     mutating func turn(waiting milliseconds: Int32) throws {
+        pace.adapt()
         try wait(milliseconds)
         pace.begin(isFull: milliseconds == 0 && !isAlone, time)
         try performReady()
