@@ -101,6 +101,14 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         }
     }
 
+    /// A copy of the elements, for code that changes the list meanwhile.
+    public var all: [Element] {
+        var copy: [Element] = []
+        copy.reserveCapacity(count)
+        for index in indices { copy.append(self[index]) }
+        return copy
+    }
+
     /// The elements, to change in place.
     @inlinable
     public var mutableSpan: MutableSpan<Element> {

@@ -144,6 +144,8 @@ extension Span where Element == UInt8 {
 
     @inlinable
     public func isEqual(to text: StaticString) -> Bool { isEqual(to: text.bytes) }
+
+    public func isEqual(to bytes: [UInt8]) -> Bool { isEqual(to: bytes.span) }
 }
 
 extension StaticString {
@@ -206,4 +208,7 @@ extension Array where Element == UInt8 {
     public mutating func append(_ bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
+
+    /// The hash of its bytes, as that of a span.
+    public var seededHash: UInt64 { span.seededHash }
 }

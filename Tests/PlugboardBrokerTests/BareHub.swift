@@ -91,7 +91,11 @@ extension Outbox {
     /// Takes all that waits from earlier turns.
     mutating func takeKept() -> [UInt8] {
         var bytes: [UInt8] = []
-        for index in heldParts { bytes += Array(heldPart(index)) }
+        while heldCount > 0 {
+            let part = heldPart
+            bytes += part
+            _ = noteHeldSent(part.count)
+        }
         bytes += Array(own.bytes)
         dropHeld()
         own.removeAll()
@@ -159,4 +163,10 @@ extension Hub {
     mutating func restore(_ record: RecordLine, _ line: Span<UInt8>, _ authors: inout RestoredAuthors) {
         authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
     }
+}
+
+extension Keyspace {
+    func keyText(of observable: ObservableHandle) -> String { String(self[observable].key) }
+    func valueText(of observable: ObservableHandle) -> String { String(value(of: observable)) }
+    func name(of author: AuthorHandle) -> String { String(authors[author].name) }
 }

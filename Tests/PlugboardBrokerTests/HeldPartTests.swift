@@ -84,7 +84,9 @@ struct HeldPartTests {
         var left = texts.map { LineQueue.cost(ofLine: $0.utf8.count) }.reduce(0, +)
         for text in texts {
             let count = queue.byteCount
-            let front = String(queue.front)
+            var line = ByteBuffer()
+            queue.appendFront(to: &line)
+            let front = String(line.bytes)
             #expect(count == left && front == text)
             try queue.checkInvariants()
             left -= queue.removeFront()

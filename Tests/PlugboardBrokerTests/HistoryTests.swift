@@ -7,7 +7,7 @@ import Testing
 @Suite("the history of writes", .computing)
 struct HistoryTests {
     private func key(_ entry: History.Entry, _ test: BareHub) -> String {
-        String(test.hub.keyspace[entry.observable].key)
+        test.hub.keyspace.keyText(of: entry.observable)
     }
 
     @Test("each write is remembered with its key, writer, revision, cause and time")
@@ -25,7 +25,7 @@ struct HistoryTests {
         #expect(entries.map(\.operation) == [.publish, .patch, .delete])
         #expect(entries.map(\.revision) == [1, 2, 3])
         #expect(entries.map(\.cause.revision) == [nil, 0, 2])
-        #expect(entries.allSatisfy { String(test.hub.keyspace.authors[$0.author].name) == #""ada""# })
+        #expect(entries.allSatisfy { test.hub.keyspace.name(of: $0.author) == #""ada""# })
         let years2023To2255 = 1_700_000_000_000...9_000_000_000_000 as ClosedRange<UInt64>
         #expect(entries.allSatisfy { years2023To2255.contains($0.milliseconds) })
     }

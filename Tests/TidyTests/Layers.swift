@@ -22,7 +22,6 @@ enum Layers {
         "Sources/Observables/SystemThread+Linux.swift",
         "Sources/PlugboardWire/JSON/JSONScanner.swift",
         "Sources/PlugboardWire/JSON/JSONScanner+Strings.swift",
-        "Sources/PlugboardBroker/Keyspace/KeptBytes.swift",
         "plugins/bridge/CurlTransfer+Linux.swift",
     ]
 

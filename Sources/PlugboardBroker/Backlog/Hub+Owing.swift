@@ -16,7 +16,7 @@ extension Hub {
     ) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        let hash = keyspace.hash(of: observable)
+        let hash = keyspace.hash(tail.key)
         let way = matching[subscription].way(of: event, hash, isBehind: sessions[session].isBehind)
         guard way == .direct, !isJudgedLater(event, for: subscription) else {
             return owe(event, tail, of: observable, to: subscription)
@@ -62,7 +62,7 @@ extension Hub {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         if event != .emit, matching[subscription].delivery == .all,
-            !writeAwaited(observable, event, tail.revision, of: subscription)
+            !writeAwaited(observable, event, tail, of: subscription)
         {
             return noteFree(subscription)
         }
@@ -146,7 +146,7 @@ extension Hub {
     private mutating func writeAwaited(
         _ observable: ObservableHandle,
         _ event: KeyEvent,
-        _ revision: UInt64,
+        _ tail: borrowing EventTail,
         of subscription: SubscriptionHandle
     ) -> Bool {
         guard let backlog = matching[subscription].backlog,
@@ -154,10 +154,11 @@ extension Hub {
         else { return true }
         let catchup = openBacklog(of: subscription).catchup
         var line = ByteBuffer()
-        appendLine(of: backlog.keys[owed], backlog.keys.notes(at: owed), subscription, to: &line)
+        let notes = backlog.keys.notes(at: owed)
+        appendLine(of: backlog.keys[owed], lent: tail.old, notes, subscription, to: &line)
         let cost = LineQueue.cost(ofLine: line.count)
         guard catchup.queuedBytes + cost <= Limits.queueBytesMax else {
-            dropAwaited(owed, observable, event, revision, of: subscription, backlog)
+            dropAwaited(owed, observable, event, tail.revision, of: subscription, backlog)
             return false
         }
         backlog.keys.hold(HeldBytes(line.bytes), at: owed)
@@ -216,46 +217,41 @@ extension Hub {
         _ isGated: Bool
     ) {
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
-        let line = delivery.log.bytes(of: place).kept
-        let shared = line.count >= Delivery.sharedBytesMin ? delivery.hold(place) : nil
-        let gate = isGated ? observable : nil
-        let hash = keyspace.hash(of: observable)
+        let header = LineQueue.Header(
+            tail.revision,
+            event: delivery.eventNumber,
+            keyHash: keyspace.hash(tail.key),
+            observable: isGated ? observable : nil,
+            count: place.count
+        )
         let before = journalPlace(of: event, observable)
-        if !queue(line, shared, revision: tail.revision, hash, gate, to: subscription, before: before) {
+        guard let backlog = openQueue(for: header, of: subscription, before: before) else {
             matching[subscription].filter?.unsentRevision = revision
+            return
+        }
+        if place.count >= Delivery.sharedBytesMin {
+            backlog.lines.append(delivery.hold(place), header)
+        } else {
+            backlog.lines.append(delivery.log.bytes(of: place), header)
         }
     }
 
-    /// Keeps a line, or adds it to the gap if there is no room. Returns whether it was kept.
-    @discardableResult
-    private mutating func queue(
-        _ line: Span<UInt8>,
-        _ shared: HeldBytes? = nil,
-        revision: UInt64,
-        _ keyHash: UInt64,
-        _ gate: ObservableHandle?,
-        to subscription: SubscriptionHandle,
+    /// Makes room for a line. Returns where to keep it, or adds it to the gap and returns nil.
+    private mutating func openQueue(
+        for header: LineQueue.Header,
+        of subscription: SubscriptionHandle,
         before: Int? = nil
-    ) -> Bool {
+    ) -> Backlog? {
         let (backlog, catchup) = openBacklog(of: subscription)
-        defer { Excess.countOwed(to: matching[subscription].session, &access, &sessions, &delivery) }
-        let event = delivery.eventNumber
-        let cost = LineQueue.cost(ofLine: line.count)
-        guard catchup.queuedBytes + cost <= Limits.queueBytesMax, !backlog.lines.hasGap else {
-            backlog.lines.drop(revision: revision, event: event, before: before)
-            return false
+        let cost = LineQueue.cost(ofLine: header.count)
+        let hasRoom = catchup.queuedBytes + cost <= Limits.queueBytesMax && !backlog.lines.hasGap
+        if hasRoom {
+            catchup.queuedBytes += cost
+        } else {
+            backlog.lines.drop(revision: header.revision, event: header.event, before: before)
         }
-        catchup.queuedBytes += cost
-        let count = line.count
-        let header = LineQueue.Header(
-            revision,
-            event: event,
-            keyHash: keyHash,
-            observable: gate,
-            count: count
-        )
-        if let shared { backlog.lines.append(shared, header) } else { backlog.lines.append(line, header) }
-        return true
+        Excess.countOwed(to: matching[subscription].session, &access, &sessions, &delivery)
+        return hasRoom ? backlog : nil
     }
 
     /// How many events of this revision come before this one in the journal; nil if it isn't there.
@@ -275,7 +271,14 @@ extension Hub {
             if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
             return
         }
-        queue(line, revision: revision, 0, nil, to: subscription)
+        let header = LineQueue.Header(
+            revision,
+            event: delivery.eventNumber,
+            keyHash: 0,
+            observable: nil,
+            count: line.count
+        )
+        openQueue(for: header, of: subscription)?.lines.append(line, header)
         noteReady(subscription)
     }
 

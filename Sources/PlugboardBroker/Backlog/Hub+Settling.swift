@@ -180,7 +180,7 @@ extension Hub {
         let session = matching[subscription].session
         let before = sessions[session].outbox.own.count
         if owed.isWritten {
-            if let line = notes.held { sessions[session].outbox.own.append(line.bytes) }
+            if let line = notes.held { sessions[session].outbox.own.append(line.bytes.span) }
         } else {
             var buffer = sessions.takeOwn(of: session)
             appendLine(of: owed, notes, subscription, to: &buffer)
@@ -196,21 +196,25 @@ extension Hub {
         return isTold
     }
 
-    /// Appends the line of an owed key as it is now. Appends nothing if there is nothing to say about it.
+    /// Appends the line of an owed key as it is now. Appends nothing if there is nothing to say about it. While
+    /// an event about the key is told, its value is `lent`.
     mutating func appendLine(
         of owed: OwedKey,
+        lent: Span<UInt8>? = nil,
         _ notes: OwedNotes,
         _ subscription: SubscriptionHandle,
         to buffer: inout ByteBuffer
     ) {
-        var tail = keyspace.tail(of: owed.observable, isInitial: owed.isInitial)
-        if let held = notes.held { tail.old = held.bytes.kept }
+        var tail = EventTail(owed.observable, keyspace, isInitial: owed.isInitial)
+        if let lent { tail.value = lent }
+        let old = notes.held?.bytes ?? []
+        if notes.held != nil { tail.old = old.span }
         tail.skipped = owed.skipped
         tail.revision = owed.revision
         var ending = ByteBuffer()
         deadlines.appendEnd(of: keyspace.bond(of: owed.observable), to: &ending)
-        if let names = notes.unacknowledged { ending.append(names.bytes) }
-        tail.ending = ending.bytes.kept
+        if let names = notes.unacknowledged { ending.append(names.bytes.span) }
+        tail.ending = ending.bytes
         let event: KeyEvent = keyspace[owed.observable].hasValue ? .update : .delete
         // A key of the snapshot that is gone by now has never existed for this observer.
         if event == .delete, owed.isInitial { return }
@@ -247,7 +251,7 @@ extension Hub {
     private mutating func tellLine(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         guard let header = backlog.lines.frontHeader else { return }
         let session = matching[subscription].session
-        sessions[session].outbox.own.append(backlog.lines.front)
+        backlog.lines.appendFront(to: &sessions[session].outbox.own)
         backlog.noteTold(header.revision)
         noteWindow(of: subscription, header.keyHash, backlog)
         sessions[session].catchup?.queuedBytes -= backlog.lines.removeFront()

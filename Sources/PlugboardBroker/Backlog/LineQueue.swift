@@ -133,12 +133,13 @@ struct LineQueue: ~Copyable {
         return false
     }
 
-    /// The next line; empty if only the gap is left.
-    var front: Span<UInt8> {
-        @_lifetime(borrow self)
-        get {
-            if frontHeader?.isShared == true, let line = shared.first { return line.bytes }
-            return bytes.bytes[..<(frontHeader?.count ?? 0)]
+    /// Appends the next line, if not only the gap is left.
+    func appendFront(to buffer: inout ByteBuffer) {
+        guard let header = frontHeader else { return }
+        if header.isShared, let line = shared.first {
+            buffer.append(line.bytes.span)
+        } else {
+            buffer.append(bytes.bytes[..<header.count])
         }
     }
 

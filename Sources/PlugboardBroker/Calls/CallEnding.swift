@@ -33,10 +33,10 @@ struct CallEnding {
         let mayNotCall = Refusal(.forbidden, "the policy does not let this client call it any more")
         let mayNotServe = Refusal(.providerGone, "its server may not answer it any more")
         var endings: [CallEnding] = []
-        for call in duties.made where !session.authorize(.call, call.key) {
+        for call in duties.made where !session.authorize(.call, call.key.span) {
             endings.append(CallEnding(call: call, refusal: mayNotCall))
         }
-        for call in duties.toAnswer where !session.authorize(.serve, call.key) {
+        for call in duties.toAnswer where !session.authorize(.serve, call.key.span) {
             endings.append(CallEnding(call: call, refusal: mayNotServe))
         }
         return endings
@@ -49,7 +49,7 @@ struct CallEnding {
         let refusal = Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)")
         var endings: [CallEnding] = []
         for number in calls.held.numbers where calls.held.plugin(of: number) === plugin {
-            guard let call = calls.find(number), !plugin.willServe(call.key) else { continue }
+            guard let call = calls.find(number), !plugin.willServe(call.key.span) else { continue }
             endings.append(CallEnding(call: call, refusal: refusal))
         }
         return endings

@@ -45,7 +45,7 @@ struct Calls: ~Copyable {
 
     /// Ends a service. Calls that it got may still be answered.
     mutating func end(_ service: Service, _ sessions: inout SessionTable) {
-        if let node = services.node(of: service.pattern) { services.remove(at: 0, from: node) }
+        if let node = services.node(of: service.pattern.span) { services.remove(at: 0, from: node) }
         sessions[service.session].duties?.remove(service)
         sessions[service.session].dropEmptyDuties()
     }
@@ -182,7 +182,7 @@ extension Calls {
             guard let duties = sessions[session].duties else { continue }
             for (place, service) in duties.services.enumerated() {
                 known += 1
-                let pattern = service.pattern
+                let pattern = service.pattern.span
                 let isItsOwn = service.session == session && service.place == place
                 try Self.always.hold("a service knows its place", isItsOwn, of: String(pattern))
                 let isFound = self.service(at: pattern) === service

@@ -16,7 +16,7 @@ final class PendingCall {
     /// How many milliseconds it waits.
     let timeout: UInt32
     /// The `id`, then the key.
-    private let text: ByteBlock
+    private let text: [UInt8]
     private let idCount: Int
     /// The service that counts it; nil while nobody serves the key.
     var service: Service?
@@ -46,21 +46,16 @@ final class PendingCall {
         self.timeout = timeout
         self.start = start
         idCount = id.count
-        var text = ByteBlock(count: id.count + key.count)
-        text.write(id, at: 0)
-        text.write(key, at: id.count)
+        var text: [UInt8] = []
+        text.reserveCapacity(id.count + key.count)
+        text.append(id)
+        text.append(key)
         self.text = text
     }
 
     /// The caller's `id` as it was written; empty if there was none.
-    var id: Span<UInt8> {
-        @_lifetime(immortal)
-        get { text.kept[..<idCount] }
-    }
-    var key: Span<UInt8> {
-        @_lifetime(immortal)
-        get { text.kept[idCount...] }
-    }
+    var id: ArraySlice<UInt8> { text[..<idCount] }
+    var key: ArraySlice<UInt8> { text[idCount...] }
 }
 
 extension PendingCall {

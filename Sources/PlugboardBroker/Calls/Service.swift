@@ -7,20 +7,17 @@ import PlugboardMemory
 final class Service {
     /// The client that serves.
     let session: SessionHandle
-    private let text: ByteBlock
+    private let text: [UInt8]
     /// Its place in its session's list.
     var place = 0
     /// The calls that it got.
     var counts = CallCounts()
 
     init(pattern: Span<UInt8>, session: SessionHandle) {
-        text = ByteBlock(pattern)
+        text = Array(pattern)
         self.session = session
     }
 
     /// The pattern as it was written.
-    var pattern: Span<UInt8> {
-        @_lifetime(immortal)
-        get { text.kept }
-    }
+    var pattern: [UInt8] { text }
 }

@@ -154,16 +154,18 @@ struct Session: ~Copyable {
 
     /// Holds a reply back until all that is owed up to a revision was sent.
     mutating func putOff(_ reply: Span<UInt8>, until revision: UInt64) {
-        makeCatchup()
-        catchup?.deferred.append(reply)
-        catchup?.deferredUntil = revision
+        let catchup = makeCatchup()
+        catchup.deferred.append(reply)
+        catchup.deferredUntil = revision
         isHeld = true
     }
 
     /// The same for a reply that is already in its own bytes, from `start` on.
     mutating func putOffOwn(from start: Int, until revision: UInt64) {
-        let reply = outbox.own.bytes[start...].kept
-        putOff(reply, until: revision)
+        let catchup = makeCatchup()
+        catchup.deferred.append(outbox.own.bytes[start...])
+        catchup.deferredUntil = revision
+        isHeld = true
         outbox.own.truncate(to: start)
     }
 

@@ -75,6 +75,10 @@ struct SessionTable: ~Copyable {
         return (matching[subscription].makeBacklog(), all[session].makeCatchup())
     }
 
+    /// A session's own bytes that it hasn't been sent.
+    @_lifetime(borrow self)
+    func ownBytes(of session: SessionHandle) -> Span<UInt8> { all[session].outbox.own.bytes }
+
     mutating func insert(_ session: consuming Session) -> SessionHandle {
         let slot = session.slot
         while row.count <= slot { row.append(.none) }

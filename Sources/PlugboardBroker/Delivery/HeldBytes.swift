@@ -6,18 +6,14 @@ import PlugboardWire
 
 /// A shared copy of some bytes.
 final class HeldBytes {
-    private let block: ByteBlock
+    private let copy: [UInt8]
 
     init(_ bytes: Span<UInt8>) {
-        block = ByteBlock(bytes)
+        copy = Array(bytes)
     }
 
-    var bytes: Span<UInt8> {
-        @_lifetime(immortal)
-        get { block.kept }
-    }
-
-    var count: Int { block.count }
+    var bytes: [UInt8] { copy }
+    var count: Int { copy.count }
 }
 
 /// The copies made last. Others that have to wait for the same bytes share them.

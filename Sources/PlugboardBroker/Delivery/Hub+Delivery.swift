@@ -24,30 +24,80 @@ extension Hub {
         _ reason: EventReason? = nil
     ) {
         if isObserved(observable) {
-            tellObservers(event, of: observable, to: value, by: author, cause, reason)
+            tellObservers(News(event, of: observable, revision, to: value, by: author, cause, reason))
         }
     }
 
     /// A function of its own, so that the way of a write that nobody observes stays short.
     @inline(never)
-    private mutating func tellObservers(
-        _ event: KeyEvent,
-        of observable: ObservableHandle,
-        to value: Span<UInt8>,
-        by author: AuthorHandle,
-        _ cause: WriteCause,
-        _ reason: EventReason?,
-        ending: Span<UInt8> = Span()
-    ) {
-        if !delivery.freed.isEmpty { tellFreed(besides: observable) }
-        let by = keyspace.authors[author].by
-        var tail = keyspace[observable].tail(of: event, revision: revision, to: value, by: by, cause, reason)
-        tail.ending = ending.kept
-        if keyspace[observable].hasAcknowledgers, event != .emit {
-            tellInPhases(event, tail, of: observable)
-        } else {
-            deliver(event, tail, of: observable)
+    private mutating func tellObservers(_ news: borrowing News) {
+        if !delivery.freed.isEmpty { tellFreed(besides: news.observable) }
+        delivery.beginEvent()
+        if news.event != .emit, keyspace[news.observable].hasAcknowledgers { return tellInPhases(news) }
+        let next = Self.tellReaders(news, keyspace, &matching, &sessions, &delivery, &insight)
+        if let next { tellOthers(news, from: next) }
+    }
+
+    /// Tells observers at once, up to the first one that is told later. Returns the place of that one. Nobody's
+    /// backlog changes, so the keyspace lends what the event tells.
+    @inline(__always)
+    private static func tellReaders(
+        _ news: borrowing News,
+        _ keyspace: borrowing Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ insight: inout Insight
+    ) -> Int? {
+        let tail = EventTail(news, keyspace)
+        let observers = keyspace.observers(of: news.observable)
+        insight.count(events: observers.count)
+        var latest = LatestLine()
+        for place in observers.indices {
+            let observer = observers[place]
+            if latest.isOf(observer), sessions[observer.session].extend(with: latest.line) { continue }
+            if !tellReader(news.event, tail, observer, &latest, &matching, &sessions, &delivery) {
+                return place
+            }
         }
+        return nil
+    }
+
+    /// Tells an observer to whose outbox the last line can't simply be added. Returns false if it is told later.
+    @inline(never)
+    private static func tellReader(
+        _ event: KeyEvent,
+        _ tail: borrowing EventTail,
+        _ observer: Recipient,
+        _ latest: inout LatestLine,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) -> Bool {
+        guard sessions[observer.session].keepsUp else { return false }
+        if !latest.isOf(observer) {
+            let line = delivery.line(event, tail, observer.kind, for: &matching[observer.text])
+            latest = LatestLine(observer, line)
+            if sessions[observer.session].extend(with: line) { return true }
+        }
+        delivery.append(latest.line, to: observer.session, &sessions)
+        if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
+        return true
+    }
+
+    /// Tells the observers from a place on. Some are told later, which changes the keyspace.
+    @inline(never)
+    private mutating func tellOthers(_ news: borrowing News, from place: Int) {
+        var text = keyspace.lend(news.observable, by: news.author)
+        deliver(news.event, text.tail(of: news), of: news.observable, from: place)
+        keyspace.takeBack(&text, of: news.observable)
+    }
+
+    @inline(never)
+    private mutating func tellInPhases(_ news: borrowing News) {
+        var text = keyspace.lend(news.observable, by: news.author)
+        tellInPhases(news.event, text.tail(of: news), of: news.observable)
+        keyspace.takeBack(&text, of: news.observable)
     }
 
     /// Tells the observers of a key about a value that will end by itself, and what will end it.
@@ -66,8 +116,9 @@ extension Hub {
             milliseconds: request.timeToLive,
             to: &ending
         )
-        let bytes = ending.bytes.kept
-        tellObservers(.update, of: observable, to: value, by: author, request.cause, reason, ending: bytes)
+        var news = News(.update, of: observable, revision, to: value, by: author, request.cause, reason)
+        news.ending = ending.bytes
+        tellObservers(news)
     }
 
     /// Sends what the last event has set free. The key of the next event is kept meanwhile.
@@ -97,7 +148,6 @@ extension Hub {
             &delivery,
             phases
         )
-        delivery.beginEvent()
         insight.count(events: observers.count)
         var isHeld = false
         for subscription in observers where sessions[matching[subscription].session].isOpen {
@@ -114,24 +164,21 @@ extension Hub {
         }
     }
 
-    /// Tells the observers of a key about one event. Call it before the value changes, because `tail` may
-    /// refer to the old one.
-    @inline(always)
+    /// Tells the observers of a key from a place on about one event, each at once or later.
     private mutating func deliver(
         _ event: KeyEvent,
         _ tail: borrowing EventTail,
-        of observable: ObservableHandle
+        of observable: ObservableHandle,
+        from place: Int
     ) {
-        delivery.beginEvent()
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<Recipient>()
         let audience = keyspace[observable].audience
         swap(&observers, &keyspace[audience].observers)
         defer { swap(&observers, &keyspace[audience].observers) }
-        insight.count(events: observers.count)
         var latest = LatestLine()
         let told = observers.span
-        for place in told.indices {
+        for place in place..<told.count {
             let observer = told[place]
             if !latest.isOf(observer) { encode(event, tail, for: observer, &latest) }
             if latest.isOf(observer), sessions[observer.session].extend(with: latest.line) { continue }

@@ -91,24 +91,15 @@ struct Outbox: ~Copyable {
         return sum
     }
 
-    var heldParts: Range<Int> { held.indices }
-
-    /// The unsent bytes of a held part.
-    @_lifetime(immortal)
-    func heldPart(_ index: Int) -> Span<UInt8> {
-        held[index].bytes[(index == 0 ? Int(heldSent) : 0)...]
-    }
+    /// The unsent bytes of the oldest held part; empty if there is none.
+    var heldPart: ArraySlice<UInt8> { held.first.map { $0.bytes[Int(heldSent)...] } ?? [] }
 
     /// The rest of a held line that was sent in part.
-    var heldLineRest: Span<UInt8> {
-        @_lifetime(immortal)
-        get {
-            guard let first = held.first, heldSent > 0, first.bytes[Int(heldSent) - 1] != 0x0A else {
-                return Span()
-            }
-            let end = LineFramer.lineFeed(in: first.bytes, from: Int(heldSent)) ?? first.count - 1
-            return first.bytes[Int(heldSent)..<(end + 1)]
-        }
+    var heldLineRest: ArraySlice<UInt8> {
+        let rest = heldPart
+        guard let first = held.first, heldSent > 0, first.bytes[Int(heldSent) - 1] != 0x0A else { return [] }
+        let end = LineFramer.lineFeed(in: rest.span, from: 0) ?? rest.count - 1
+        return rest.prefix(end + 1)
     }
 
     /// Notes that so many bytes of the held parts were sent. Returns whether they end with a line.

@@ -24,7 +24,7 @@ extension Hub {
                 continue
             }
             var reply = delivery.takeLine()
-            ReplyEncoder.appendRefusal(refusal, id: call.id, line: call.line, to: &reply)
+            ReplyEncoder.appendRefusal(refusal, id: call.id.span, line: call.line, to: &reply)
             delivery.send(reply, to: call.caller, at: revision, &sessions)
             end(call, .failed(code: refusal.code.rawValue))
         }

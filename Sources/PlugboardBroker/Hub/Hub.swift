@@ -272,14 +272,10 @@ struct Hub: ~Copyable {
             throw Refusal(.missingField, "explain needs \"write\"")
         }
         let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
-        let value =
-            write.operation.combines
-            ? requests.merged.bytes.kept
-            : write.operation == .delete ? Span() : write.value.bytes(of: asked.line)
         let steps = Explain.perform(
             asked,
             write,
-            value,
+            requests.value(of: write, asked.line),
             refusal,
             &keyspace,
             &matching,

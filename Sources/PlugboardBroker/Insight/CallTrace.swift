@@ -25,7 +25,7 @@ enum CallTrace {
             text.append("}")
         }
         outcome.append(after: now - min(now, call.start), to: &text)
-        insight.trace(callOf: call.key, text.bytes, revision: keyspace.revision, sessions)
+        insight.trace(callOf: call.key.span, text.bytes, revision: keyspace.revision, sessions)
     }
 
     /// Notes a call of a key that nobody serves.

@@ -104,7 +104,7 @@ extension SessionTable {
                 guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
                 value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
                 listed += 1
-                value.append(service.pattern)
+                value.append(service.pattern.span)
                 value.append("\"")
                 value.append(member: "client", self[session].client)
                 value.append(#","name":"#)

@@ -31,8 +31,13 @@ enum WriteTrace {
         _ durability: borrowing Durability,
         _ isSelective: Bool
     ) {
-        let by = keyspace.authors[author].by
-        guard insight.beginTrace(of: write, keyspace[observable].key, by: by, sessions) else { return }
+        let isTraced = insight.beginTrace(
+            of: write,
+            keyspace[observable].key,
+            by: keyspace.authors[author].by,
+            sessions
+        )
+        guard isTraced else { return }
         matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
         let observers = keyspace.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)

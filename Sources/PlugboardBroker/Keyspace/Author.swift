@@ -39,28 +39,28 @@ struct Author: ~Copyable {
 
     /// The encoded text.
     @inline(__always) var by: Span<UInt8> {
-        @_lifetime(immortal)
-        get { text.kept[..<Int(byCount)] }
+        @_lifetime(borrow self)
+        get { text.bytes[..<Int(byCount)] }
     }
 
     /// The text for the journal, which may include the user.
     var recorded: Span<UInt8> {
-        @_lifetime(immortal)
-        get { text.kept }
+        @_lifetime(borrow self)
+        get { text.bytes }
     }
 
     /// The name in the text: JSON with its quotes.
     var name: Span<UInt8> {
-        @_lifetime(immortal)
-        get { text.kept[Self.nameOffset..<nameEnd] }
+        @_lifetime(borrow self)
+        get { text.bytes[Self.nameOffset..<nameEnd] }
     }
     private static let nameOffset = 6
     private var nameEnd: Int { Self.nameOffset + Int(nameCount) }
 
     /// The origin with its member's name, as events carry it; empty if there is none.
     var origin: Span<UInt8> {
-        @_lifetime(immortal)
-        get { text.kept[nameEnd..<Int(byCount)] }
+        @_lifetime(borrow self)
+        get { text.bytes[nameEnd..<Int(byCount)] }
     }
 
     /// What an origin, given as JSON, adds to the text.
@@ -140,18 +140,18 @@ struct Authors: ~Copyable {
 
     /// A value's writer as events name it; empty if there is none.
     @inline(__always)
-    @_lifetime(immortal)
+    @_lifetime(borrow self)
     func by(_ writer: AuthorHandle?) -> Span<UInt8> {
         guard let writer else { return Span() }
         return all[writer].by
     }
 
-    /// The same, as the journal names it.
+    /// The same, as the journal names it. A delete counts for no user, so it names none.
     @inline(__always)
-    @_lifetime(immortal)
-    func recorded(_ writer: AuthorHandle?) -> Span<UInt8> {
+    @_lifetime(borrow self)
+    func recorded(_ writer: AuthorHandle?, isDelete: Bool = false) -> Span<UInt8> {
         guard let writer else { return Span() }
-        return all[writer].recorded
+        return isDelete ? all[writer].by : all[writer].recorded
     }
 
     /// Whether the writer's connection still lives.

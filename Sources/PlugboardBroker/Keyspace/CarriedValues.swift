@@ -65,20 +65,13 @@ struct CarriedValues {
     }
 
     /// The write that made a key's value.
-    @_lifetime(immortal)
+    @_lifetime(borrow keyspace)
     private func commit(
         _ observable: ObservableHandle,
         _ keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines
     ) -> Commit {
-        var commit = Commit(
-            key: keyspace[observable].key,
-            revision: keyspace[observable].revision,
-            value: keyspace[observable].value,
-            by: keyspace.authors.recorded(keyspace[observable].writer),
-            cause: keyspace[observable].cause,
-            reason: keyspace[observable].marks.reason
-        )
+        var commit = Commit(observable, keyspace)
         if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
             let end = bond.ticket.flatMap { deadlines.time(of: $0) }

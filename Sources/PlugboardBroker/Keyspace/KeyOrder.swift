@@ -26,10 +26,10 @@ struct KeyOrder: ~Copyable {
     }
 
     mutating func insert(_ observable: ObservableHandle, in all: inout Slab<Observable>) {
-        let (key, height) = (all[observable].key, Int(all[observable].height))
+        let height = Int(all[observable].height)
         var tower = ObservableHandle.none
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = last(before: key, from: tower, level, in: all)
+            tower = last(before: all[observable].key, from: tower, level, in: all)
             guard level < height else { continue }
             all[observable].setLink(level, link(tower, level, in: all))
             setLink(tower, level, observable, in: &all)
@@ -48,10 +48,10 @@ struct KeyOrder: ~Copyable {
     }
 
     mutating func remove(_ observable: ObservableHandle, in all: inout Slab<Observable>) {
-        let (key, height) = (all[observable].key, Int(all[observable].height))
+        let height = Int(all[observable].height)
         var tower = ObservableHandle.none
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = last(before: key, from: tower, level, in: all)
+            tower = last(before: all[observable].key, from: tower, level, in: all)
             if level < height { setLink(tower, level, all[observable].link(level), in: &all) }
         }
     }

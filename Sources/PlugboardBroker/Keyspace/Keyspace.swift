@@ -26,6 +26,8 @@ struct Keyspace: ~Copyable {
     private(set) var authors = Authors()
     private(set) var observables = ObservableTable()
     private(set) var lifetimes = Lifetimes()
+    /// Kept for its memory.
+    private var lent = LentText()
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
 
@@ -227,27 +229,24 @@ struct Keyspace: ~Copyable {
     }
 
     /// A key's value; empty if there is none.
-    @_lifetime(immortal)
+    @_lifetime(borrow self)
     func value(of observable: ObservableHandle?) -> Span<UInt8> {
         guard let observable else { return Span() }
-        return self[observable].value
+        return observables.all[observable].value
     }
 
-    /// A key's value as events and replies show it. In a snapshot it also says whether the writer is still
-    /// connected.
-    @_lifetime(immortal)
-    func tail(of observable: ObservableHandle, isInitial: Bool) -> EventTail {
-        let tail = EventTail(
-            key: self[observable].key,
-            revision: self[observable].revision,
-            value: self[observable].value,
-            by: authors.by(self[observable].writer),
-            cause: self[observable].cause,
-            reason: self[observable].marks.reason,
-            isInitial: isInitial,
-            live: isInitial ? isLive(observable) : nil
-        )
-        return tail.kept
+    /// Lends a key and its value with the text of an author, for the events of a write that comes next. Don't
+    /// ask for the value until `takeBack`.
+    mutating func lend(_ observable: ObservableHandle, by author: AuthorHandle) -> LentText {
+        var text = LentText()
+        swap(&text, &lent)
+        observables.all[observable].lend(to: &text, by: authors.by(author))
+        return text
+    }
+
+    mutating func takeBack(_ text: inout LentText, of observable: ObservableHandle) {
+        observables.all[observable].takeBack(&text)
+        swap(&text, &lent)
     }
 
     // MARK: Authors

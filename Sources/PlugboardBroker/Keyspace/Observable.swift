@@ -66,8 +66,8 @@ struct Observable: ~Copyable {
     }
 
     @inline(__always) var key: Span<UInt8> {
-        @_lifetime(immortal)
-        get { memory.kept[keyStart..<valueStart] }
+        @_lifetime(borrow self)
+        get { memory.bytes[keyStart..<valueStart] }
     }
 
     @inline(__always)
@@ -107,33 +107,44 @@ struct Observable: ~Copyable {
 
     /// The kept JSON; empty if there is no value.
     @inline(__always) var value: Span<UInt8> {
-        @_lifetime(immortal)
+        @_lifetime(borrow self)
         get {
-            if !outside.isEmpty { return outside.kept[..<Int(valueCount)] }
-            return memory.kept[valueStart..<valueStart &+ Int(valueCount)]
+            if !outside.isEmpty { return outside.bytes[..<Int(valueCount)] }
+            return memory.bytes[valueStart..<valueStart &+ Int(valueCount)]
         }
     }
 
-    /// What all events of a write have in common. `by` is the author's text.
+    /// All that an event about the next write tells.
     @inline(__always)
-    @_lifetime(copy value, copy by)
-    func tail(
-        of event: KeyEvent,
-        revision: UInt64,
-        to value: Span<UInt8>,
-        by: Span<UInt8>,
-        _ cause: WriteCause,
-        _ reason: EventReason?
-    ) -> EventTail {
+    @_lifetime(borrow self, copy news, copy by)
+    func tail(of news: borrowing News, by: Span<UInt8>) -> EventTail { news.tail(key, old: value, by: by) }
+
+    /// What an event tells of the present value. `by` is its author's text.
+    @_lifetime(borrow self, copy by)
+    func tail(_ by: Span<UInt8>) -> EventTail {
         EventTail(
             key: key,
             revision: revision,
             value: value,
-            old: event == .emit ? Span() : self.value,
+            old: Span(),
             by: by,
             cause: cause,
-            reason: reason
+            reason: marks.reason
         )
+    }
+
+    /// Lends its key and its value. A long value is gone until `takeBack`.
+    mutating func lend(to text: inout LentText, by: Span<UInt8>) {
+        if outside.isEmpty {
+            text.copy(by: by, key: key, value: value)
+        } else {
+            text.copy(by: by, key: key, value: Span())
+            text.exchange(&outside, &valueCount)
+        }
+    }
+
+    mutating func takeBack(_ text: inout LentText) {
+        if text.hasLongValue { text.exchange(&outside, &valueCount) }
     }
 
     /// Reads from each cache line of the observable, its key and a small value, to get them into the

@@ -173,7 +173,7 @@ extension EventLoop {
         let session = connection.session
         var rest = ByteBuffer()
         if connection.isMidLine, hub.sessions[session].outbox.heldCount > 0 {
-            rest.append(hub.sessions[session].outbox.heldLineRest)
+            rest.append(hub.sessions[session].outbox.heldLineRest.span)
         } else if connection.isMidLine {
             // Half a line was sent, so the other half comes first among the session's own bytes.
             let end =
@@ -238,7 +238,10 @@ extension EventLoop {
         if hub.sessions[session].outbox.runs > Self.gatheredRunsMax {
             hub.delivery.takeOverLog(session, &hub.sessions)
         }
-        if hub.sessions[session].outbox.heldCount > 0 { return writeGathered(connection) }
+        if hub.sessions[session].outbox.heldCount > 0 {
+            let part = hub.sessions[session].outbox.heldPart
+            return network.write(part.span, to: connection.descriptor)
+        }
         if hub.sessions[session].outbox.sharedBytes == 0 {
             return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
         }
@@ -253,20 +256,28 @@ extension EventLoop {
     }
 
     private mutating func writeGathered(_ connection: Connection) -> Transfer {
-        let session = connection.session
-        var pieces = GatheredBytes(using: takeGathering())
-        for index in hub.sessions[session].outbox.heldParts {
-            pieces.append(hub.sessions[session].outbox.heldPart(index))
-        }
-        if !hub.sessions[session].outbox.own.isEmpty {
-            pieces.append(hub.sessions[session].outbox.own.bytes.kept)
-        }
-        var next = TurnLog.firstRun(of: hub.sessions[session].outbox)
+        var room = takeGathering()
+        let transfer = Self.write(using: &room, connection, hub.sessions, hub.delivery, network)
+        returnGathering(room)
+        return transfer
+    }
+
+    /// Writes a session's own bytes and its share of the log in one system call.
+    private static func write(
+        using room: inout GatheringRoom,
+        _ connection: Connection,
+        _ sessions: borrowing SessionTable,
+        _ delivery: borrowing Delivery,
+        _ network: Network
+    ) -> Transfer {
+        var pieces = GatheredBytes(using: room)
+        pieces.append(sessions.ownBytes(of: connection.session))
+        var next = TurnLog.firstRun(of: sessions[connection.session].outbox)
         while next != TurnLog.noRun {
-            pieces.append(hub.delivery.log.run(&next, of: hub.sessions[session].outbox).kept)
+            pieces.append(delivery.log.run(&next, of: sessions[connection.session].outbox))
         }
         let transfer = network.write(gathering: pieces, to: connection.descriptor)
-        returnGathering(pieces.finish())
+        room = pieces.finish()
         return transfer
     }
 

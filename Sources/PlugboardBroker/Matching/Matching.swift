@@ -45,9 +45,9 @@ struct Matching: ~Copyable {
     }
 
     /// The `sub` of a subscription, as JSON.
-    @_lifetime(immortal)
+    @_lifetime(borrow self)
     func sub(of subscription: SubscriptionHandle) -> Span<UInt8> {
-        texts[subscriptions[subscription].text].sub.kept
+        texts.sub(of: subscriptions[subscription].text)
     }
 
     /// Appends the members that name a subscription and its client.

@@ -28,13 +28,13 @@ struct SubscriptionText: ~Copyable {
 
     /// The start of an update's line.
     @inline(__always) var updateStart: Span<UInt8> {
-        @_lifetime(immortal)
-        get { start.kept }
+        @_lifetime(borrow self)
+        get { start.bytes }
     }
 
     /// The `sub` as JSON.
     var sub: Span<UInt8> {
-        @_lifetime(immortal)
+        @_lifetime(borrow self)
         get { Self.sub(in: updateStart) }
     }
 
@@ -58,6 +58,10 @@ struct SubscriptionTexts: ~Copyable {
         @inline(__always)
         _modify { yield &all[text] }
     }
+
+    /// The `sub` of a text, as JSON.
+    @_lifetime(borrow self)
+    func sub(of text: TextHandle) -> Span<UInt8> { all[text].sub }
 
     /// The text for a `sub` given as JSON, if a subscription has it.
     func find(_ sub: Span<UInt8>) -> TextHandle? { find(sub, hash(sub)) }

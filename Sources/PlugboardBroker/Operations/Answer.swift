@@ -37,14 +37,14 @@ struct Answer: ~Escapable {
         var reply = delivery.takeLine()
         var outcome = CallOutcome.answered
         if sessions[call.caller].room < max(value.count, message.count) + PendingCall.wrappingBytes {
-            ReplyEncoder.appendRefusal(.unreadAnswer, id: call.id, line: call.line, to: &reply)
+            ReplyEncoder.appendRefusal(.unreadAnswer, id: call.id.span, line: call.line, to: &reply)
             outcome = .failed(code: Refusal.unreadAnswer.code.rawValue)
         } else if asked.request.has(.error) {
             let author = sessions[call.server].author(&keyspace)
             CallEncoder.appendFailure(
                 code: code.bytes(of: asked.line),
                 message: message.bytes(of: asked.line),
-                id: call.id,
+                id: call.id.span,
                 line: call.line,
                 by: keyspace.authors[author].by,
                 to: &reply
@@ -53,7 +53,7 @@ struct Answer: ~Escapable {
         } else {
             let author = sessions[call.server].author(&keyspace)
             let by = keyspace.authors[author].by
-            CallEncoder.appendAnswer(id: call.id, key: call.key, value: value, by: by, to: &reply)
+            CallEncoder.appendAnswer(id: call.id.span, key: call.key.span, value: value, by: by, to: &reply)
         }
         delivery.send(reply, to: call.caller, at: keyspace.revision, &sessions)
         return outcome

@@ -80,7 +80,7 @@ enum AskServer {
         let author = sessions[call.caller].author(&keyspace)
         CallEncoder.appendEvent(
             call: call.number,
-            key: call.key,
+            key: call.key.span,
             value: asked.request.has(.value) ? asked.request.value.bytes(of: asked.line) : nil,
             by: keyspace.authors[author].by,
             cause: asked.request.cause,
@@ -148,7 +148,7 @@ enum AskServer {
         _ deadlines: inout Deadlines
     ) {
         for number in calls.held.numbers {
-            guard let call = calls.find(number), let service = calls.server(of: call.key),
+            guard let call = calls.find(number), let service = calls.server(of: call.key.span),
                 let event = calls.held.event(of: number)
             else { continue }
             if let plugin = calls.letGo(call) {

@@ -21,11 +21,11 @@ enum Get {
         }
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.get, id: asked.id, to: &sessions[session].outbox.own)
-        var tail = keyspace.tail(of: observable, isInitial: false)
+        var tail = EventTail(observable, keyspace, isInitial: false)
         tail.live = keyspace.isLive(observable)
         var ending = ByteBuffer()
         deadlines.appendEnd(of: keyspace.bond(of: observable), to: &ending)
-        tail.ending = ending.bytes.kept
+        tail.ending = ending.bytes
         EventEncoder.appendTail(tail, to: &sessions[session].outbox.own)
     }
 }

@@ -60,10 +60,21 @@ extension Hub {
             }
             keyspace.advance()
         }
-        let value =
-            request.operation.combines
-            ? requests.merged.bytes.kept : request.value.bytes(of: asked.line)
-        commit(planned, asked, value: value, reason)
+        if request.operation.combines {
+            commitMerged(planned, asked, reason)
+        } else {
+            commit(planned, asked, value: request.value.bytes(of: asked.line), reason)
+        }
+    }
+
+    /// Makes a checked patch or sum.
+    @inline(never)
+    private mutating func commitMerged(_ planned: PlannedWrite, _ asked: AskedRequest, _ reason: EventReason?)
+    {
+        var merged = ByteBuffer()
+        requests.exchangeMerged(&merged)
+        commit(planned, asked, value: merged.bytes, reason)
+        requests.exchangeMerged(&merged)
     }
 
     /// Why a write would be refused; nil if it wouldn't. Leaves the result of a patch or a sum in
@@ -93,23 +104,25 @@ extension Hub {
         }
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.beginBatch(revision: revision)
+        var results = ByteBuffer()
+        requests.exchangeResults(&results)
         for index in requests.batch.writes.indices {
-            commitWrite(
-                at: index,
-                AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
-            )
+            let write = AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
+            commitWrite(at: index, write, results.bytes)
         }
+        requests.exchangeResults(&results)
         durability.endBatch()
         replyWritten(asked)
     }
 
     /// Looks the key up again, because an earlier write of the batch may have made or removed its observable.
-    private mutating func commitWrite(at index: Int, _ write: AskedRequest) {
+    private mutating func commitWrite(at index: Int, _ write: AskedRequest, _ results: Span<UInt8>) {
         let hash = requests.batch.writes[index].hash
         let planned = PlannedWrite(hash: hash, observable: keyspace.find(write.key, hash: hash))
         let value =
             write.request.operation.combines
-            ? requests.batch.value(at: index).kept : write.request.value.bytes(of: write.line)
+            ? requests.batch.result(at: index).bytes(of: results)
+            : write.request.value.bytes(of: write.line)
         commit(planned, write, value: value, nil)
     }
 
@@ -211,7 +224,7 @@ extension Hub {
             renewLifetime(of: observable, request, reason, session)
         }
         if durability.isKept {
-            record(observable, value, by: keyspace.authors.recorded(author), cause, reason, request)
+            record(observable, value, by: author, cause, reason, request)
         }
     }
 
@@ -234,7 +247,7 @@ extension Hub {
         note(.delete, observable, author, cause)
         if let reason { keyspace.note(reason) }
         if durability.isKept {
-            record(observable, Span(), by: keyspace.authors[author].by, cause, reason)
+            record(observable, Span(), by: author, cause, reason)
         }
         keyspace.keepForHistory(observable)
     }
@@ -323,7 +336,7 @@ extension Hub {
     private mutating func record(
         _ observable: ObservableHandle,
         _ value: Span<UInt8>,
-        by author: Span<UInt8>,
+        by author: AuthorHandle,
         _ cause: WriteCause,
         _ reason: EventReason?,
         _ request: Request? = nil
@@ -333,7 +346,7 @@ extension Hub {
             key: keyspace[observable].key,
             revision: revision,
             value: value,
-            by: author,
+            by: keyspace.authors.recorded(author, isDelete: value.isEmpty),
             cause: cause,
             reason: reason
         )
@@ -349,7 +362,6 @@ extension Hub {
     /// Replies to a write: when it is on disk if it is durable, and otherwise now.
     private mutating func replyWritten(_ asked: AskedRequest) {
         let (request, session) = (asked.request, asked.session)
-        let sum = request.operation == .add ? requests.sum.bytes(of: requests.merged.bytes).kept : Span()
         if request.isDurable {
             sessions[session].awaitedWrites += 1
             durability.awaitDisk(
@@ -358,7 +370,7 @@ extension Hub {
                 isTold: request.wantsReply,
                 revision: revision,
                 id: asked.id,
-                sum: sum
+                sum: requests.sum(after: request.operation)
             )
         } else if request.wantsReply {
             guard request.operation == .add else {
@@ -368,7 +380,7 @@ extension Hub {
             ReplyEncoder.appendAdded(
                 id: asked.id,
                 revision: revision,
-                sum: sum,
+                sum: requests.sum(after: .add),
                 to: &sessions[session].outbox.own
             )
         }

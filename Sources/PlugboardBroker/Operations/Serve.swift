@@ -77,7 +77,7 @@ enum Serve {
         _ delivery: inout Delivery
     ) {
         for service in sessions[session].duties?.services ?? []
-        where !sessions[session].authorizeAll(.serve, service.pattern) {
+        where !sessions[session].authorizeAll(.serve, service.pattern.span) {
             end(service, &calls, &sessions, &delivery)
         }
     }
@@ -110,7 +110,7 @@ enum Serve {
 
     private static func notServed(_ asked: AskedRequest, _ session: borrowing Session) -> Refusal {
         let word = asked.request.key.excerpt(of: asked.line)
-        let own = session.duties?.services.map { String($0.pattern) }
+        let own = session.duties?.services.map { String($0.pattern.span) }
         let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
         let message = "this client does not serve \"\(word)\""
         return Refusal(.notFound, message, hint: hint, at: asked.request.key.start)

@@ -126,7 +126,7 @@ enum Who {
         buffer.append(#","server":{"#)
         sessions[service.session].appendIdentity(keyspace, to: &buffer)
         buffer.append(#","pattern":""#)
-        buffer.append(service.pattern)
+        buffer.append(service.pattern.span)
         buffer.append(#"","calls":"#)
         buffer.append(decimal: UInt64(sessions[service.session].duties?.toAnswer.count ?? 0))
         buffer.append("}")

@@ -16,9 +16,11 @@ struct PlannedBatch: ~Copyable {
     /// How many bytes these results have.
     var mergedCount: Int { bytes.count }
 
-    /// The result of the patch or the sum at a place.
-    @_lifetime(borrow self)
-    func value(at index: Int) -> Span<UInt8> { merged[index].bytes(of: bytes.bytes) }
+    /// Where the result of the patch or the sum at a place is in the results.
+    func result(at index: Int) -> ByteRange { merged[index] }
+
+    /// Exchanges all results, so that they can be used while the hub is.
+    mutating func exchangeResults(_ results: inout ByteBuffer) { swap(&bytes, &results) }
 
     mutating func append(_ write: PlannedWrite) {
         writes.append(write)

@@ -141,6 +141,26 @@ struct Requests: ~Copyable {
         sum = try NumberAddition.apply(number, atField: field, to: value, into: &merged)
     }
 
+    /// Exchanges `merged`, so that it can be used while the hub is.
+    mutating func exchangeMerged(_ other: inout ByteBuffer) { swap(&merged, &other) }
+
+    /// The same for the results of a batch.
+    mutating func exchangeResults(_ other: inout ByteBuffer) { batch.exchangeResults(&other) }
+
+    /// The last sum, if that was the operation; otherwise empty.
+    @_lifetime(borrow self)
+    func sum(after operation: Operation) -> Span<UInt8> {
+        if operation == .add { return sum.bytes(of: merged.bytes) }
+        return Span()
+    }
+
+    /// The new value of a checked write that stands in `line`.
+    @_lifetime(borrow self, copy line)
+    func value(of write: Request, _ line: Span<UInt8>) -> Span<UInt8> {
+        if write.operation.combines { return merged.bytes }
+        return write.operation == .delete ? Span() : write.value.bytes(of: line)
+    }
+
     mutating func beginBatch() { batch.removeAll() }
 
     /// Adds a checked write of the batch.

@@ -32,10 +32,11 @@ public struct GatheredBytes: ~Copyable, ~Escapable {
 
     public var count: Int { unsafe vectors.count }
 
-    /// Adds a piece. False, and nothing added, if there are `piecesMax` already.
+    /// Adds a piece, unless it is empty. False, and nothing added, if there are `piecesMax` already.
     @discardableResult
     @_lifetime(self: copy self, copy piece)
     public mutating func append(_ piece: Span<UInt8>) -> Bool {
+        if piece.isEmpty { return true }
         guard unsafe vectors.count < Self.piecesMax else { return false }
         let vector = unsafe piece.withUnsafeBytes { piece in
             unsafe iovec(iov_base: UnsafeMutableRawPointer(mutating: piece.baseAddress), iov_len: piece.count)

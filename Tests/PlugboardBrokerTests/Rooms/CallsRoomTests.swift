@@ -56,12 +56,12 @@ struct CallsRoomTests {
     func services() throws {
         let rooms = Rooms()
         #expect(rooms.serve("cart.**") && rooms.serve("cart.add") && rooms.serve("*.add"))
-        #expect(rooms.service(of: "cart.add").map { String($0.pattern) } == "cart.add")
-        #expect(rooms.service(of: "cart.drop").map { String($0.pattern) } == "cart.**")
+        #expect(rooms.service(of: "cart.add").map { String($0.pattern.span) } == "cart.add")
+        #expect(rooms.service(of: "cart.drop").map { String($0.pattern.span) } == "cart.**")
         #expect(rooms.service(of: "shop.drop") == nil)
         let exact = try #require(rooms.service(of: "cart.add"))
         rooms.calls.end(exact, &rooms.sessions)
-        #expect(rooms.service(of: "cart.add").map { String($0.pattern) } != "cart.add")
+        #expect(rooms.service(of: "cart.add").map { String($0.pattern.span) } != "cart.add")
         #expect(rooms.broken() == nil)
     }
 

@@ -40,7 +40,7 @@ struct KeyspaceRoomTests {
             var found: [String] = []
             var visits = Int.max
             _ = keyspace.walk(Array(pattern.utf8).span, after: Array(after.utf8).span, &visits) {
-                found.append(String(keyspace[$0].key))
+                found.append(keyspace.keyText(of: $0))
                 return true
             }
             return found
@@ -57,6 +57,43 @@ struct KeyspaceRoomTests {
                 return error
             }
         }
+    }
+
+    @Test(
+        "What an event tells is lent while the keyspace changes, and comes back",
+        arguments: [1, 512, 513, 100_000]
+    )
+    func lends(_ count: Int) throws {
+        let room = Room()
+        let value = "\"" + String(repeating: "v", count: count) + "\""
+        // The first value is short, so that a long one gets memory of its own.
+        let observable = room.set("cart.total", "1")
+        room.set("cart.total", value)
+        for _ in 1...2 {
+            var text = room.keyspace.lend(observable, by: room.author)
+            let other = room.set("other.\(count)", "2")
+            room.keyspace[observable].owedBy += 1
+            let (key, old, by, new, hash) = told(text, observable, room)
+            #expect(key == "cart.total" && old == value && new == "3" && by == ##","by":"#7""##)
+            #expect(hash == room.keyspace.hash(Array(key.utf8).span))
+            #expect(room.keyspace.valueText(of: other) == "2")
+            room.keyspace[observable].owedBy -= 1
+            room.keyspace.takeBack(&text, of: observable)
+            #expect(room.keyspace.valueText(of: observable) == value)
+            room.keyspace.endTurn()
+            #expect(room.broken() == nil)
+        }
+    }
+
+    private func told(_ text: borrowing LentText, _ observable: ObservableHandle, _ room: Room)
+        -> (String, String, String, String, UInt64)
+    {
+        let value = Array("3".utf8)
+        let tail = text.tail(
+            of: News(.update, of: observable, 9, to: value.span, by: room.author, .none, nil)
+        )
+        let hash = room.keyspace.hash(of: observable)
+        return (String(tail.key), String(tail.old), String(tail.by), String(tail.value), hash)
     }
 
     @Test("counts keys with a value, and revisions, whatever is set or removed")
