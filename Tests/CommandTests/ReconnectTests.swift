@@ -50,9 +50,11 @@ final class ReconnectTests: FolderSuite {
             #expect(told == told.sorted() && Set(told).count == told.count && told.last == 41)
             #expect(!lines.contains { $0.contains("\"gap\"") })
         }
-        #expect(watcher.messages.components(of: "waiting for it to come back") == 8)
+        // On a busy machine, a broker may be replaced before the watcher has come to it.
+        let lost = watcher.messages.components(of: "waiting for it to come back")
+        #expect((1...8).contains(lost))
         #expect(
-            watcher.messages.components(of: "the broker is back; what was written meanwhile follows") == 8
+            watcher.messages.components(of: "the broker is back; what was written meanwhile follows") == lost
         )
         for run in [watcher, newest] { run.signal(SIGTERM) }
     }
@@ -100,12 +102,14 @@ final class ReconnectTests: FolderSuite {
     @Test("the same without a journal, when the broker is replaced again and again")
     func everyWriteOnceInMemory() throws {
         let broker = try startBroker(in: folder, "--memory")
-        _ = try run("publish", "other", "0")
+        _ = try run("publish", "other", "\"first\"")
         let watcher = try start("subscribe", "n")
         let recorder = try start("record", "*")
         for round in 0..<4 {
             for number in 1...3 { _ = try run("publish", "n", "\(round * 3 + number)") }
-            _ = try run("publish", "other", "\(round)")
+            // A recorder that isn't back yet would be told neither this write nor its delete.
+            try eventually("the recorder is back") { recorder.output.contains("\"value\":\(round * 3 + 3),") }
+            _ = try run("publish", "other", "\"round \(round)\"")
             _ = try run("delete", "other")
             #expect(try run("restart").end == .exited(0))
         }
