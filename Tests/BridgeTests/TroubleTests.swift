@@ -65,9 +65,14 @@ struct TroubleTests {
         etcd.nodes[index].signal(SIGSTOP)
         let start = ContinuousClock.now
         try await a.bus.publish("s.x", 1)
-        try await eventually("it is sent over another node") {
-            let status = try await a.status()
-            return status?["sent"]?.integer ?? 0 >= 1 && status?["etcd"]?.string != node
+        var status: JSON?
+        do {
+            try await eventually("it is sent over another node", seconds: 60) {
+                status = try await a.status()
+                return status?["sent"]?.integer ?? 0 >= 1 && status?["etcd"]?.string != node
+            }
+        } catch {
+            throw NeverHappened(description: "\(error), but of \(node): \(String(describing: status))")
         }
         #expect(start.duration(to: .now) < .seconds(10))
         etcd.nodes[index].signal(SIGCONT)
