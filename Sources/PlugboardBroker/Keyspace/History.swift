@@ -146,8 +146,8 @@ struct History: ~Copyable {
     @inline(__always)
     mutating func keep(_ observable: ObservableHandle, _ observables: inout ObservableTable) {
         observables[observable].lastEntry = UInt32(truncatingIfNeeded: count &- 1)
-        if observables[observable].generation == generation { return }
-        observables[observable].generation = generation
+        if observables[observable].generation == recent.mark { return }
+        observables[observable].generation = recent.mark
         recent.observables.append(observable)
     }
 
@@ -208,7 +208,7 @@ struct History: ~Copyable {
         while left > 0, let observable = passed.observables.popLast() {
             left -= 1
             // A later entry may name it, too. Then it is also in a later list.
-            guard table[observable].generation == passed.generation else { continue }
+            guard table[observable].generation == passed.mark else { continue }
             table[observable].generation = 0
             if !table[observable].isNeeded { table.remove(observable, &authors) }
         }
@@ -225,6 +225,9 @@ private struct Named: ~Copyable {
     var observables = List<ObservableHandle>(reserving: usualCount)
 
     var isEmpty: Bool { authors.isEmpty && observables.isEmpty }
+
+    /// Its generation in one byte, not 0. Observables are only kept by three generations at a time.
+    @inline(__always) var mark: UInt8 { UInt8(generation % 255) + 1 }
 
     init(generation: UInt32) {
         self.generation = generation
@@ -244,7 +247,7 @@ extension History {
             for observable in list.observables {
                 let isThere = living.observables.contains(observable)
                 try Self.always.hold("what a generation keeps is there", isThere)
-                if observables[observable].generation == list.generation { keeping += 1 }
+                if observables[observable].generation == list.mark { keeping += 1 }
             }
         }
         var kept = 0
@@ -273,11 +276,11 @@ extension History {
     /// The authors that it keeps, once for each reference.
     var keptAuthors: [AuthorHandle] { named.flatMap(\.authors) }
 
-    private var named: [(generation: UInt32, observables: [ObservableHandle], authors: [AuthorHandle])] {
+    private var named: [(mark: UInt8, observables: [ObservableHandle], authors: [AuthorHandle])] {
         [
-            (passed.generation, passed.observables.all, passed.authors.all),
-            (older.generation, older.observables.all, older.authors.all),
-            (recent.generation, recent.observables.all, recent.authors.all),
+            (passed.mark, passed.observables.all, passed.authors.all),
+            (older.mark, older.observables.all, older.authors.all),
+            (recent.mark, recent.observables.all, recent.authors.all),
         ]
     }
 }

@@ -33,6 +33,8 @@ struct Observable: ~Copyable {
     var hasObservers = false
     /// A subscription names this key exactly.
     var hasExactObservers = false
+    /// Without a value: the mark of the last generation of the history that keeps it; 0 if none does.
+    var generation: UInt8 = 0
     /// The value, if it doesn't fit beside its key.
     private var outside = ByteBlock()
     /// What will end the value, and why the broker made the last write. Both are rare.
@@ -45,13 +47,8 @@ struct Observable: ~Copyable {
     var cause: WriteCause = .none
     /// How many subscriptions are owed this key. They may have to be told that it is gone.
     var owedBy: Int32 = 0
-    /// Its place among the `OwedKeys` of the subscription that looked last. Subscriptions that are owed the
-    /// same keys mostly have them at the same places.
-    var owedPlace: Int32 = 0
-    /// Without a value: the number of its last entry in the history, its lower 32 bits.
-    var lastEntry: UInt32 = 0
-    /// Without a value: the last generation of the history that keeps it; 0 if none does.
-    var generation: UInt32 = 0
+    /// With a value: `owedPlace`. Without: `lastEntry`. Whoever reads either checks it.
+    private var place: UInt32 = 0
 
     /// The observable of a key, with room for a value of about `valueCount` bytes.
     init(key: Span<UInt8>, height: Int, valueCount: Int) {
@@ -81,6 +78,19 @@ struct Observable: ~Copyable {
         asOf generation: UInt64
     ) -> (revision: UInt64, isReserved: Bool, isUnobserved: Bool) {
         (revision, isReserved, isObserved(asOf: generation) == false)
+    }
+
+    /// Probably its place among the `OwedKeys` of the subscription that looked last. Subscriptions that are owed
+    /// the same keys mostly have them at the same places. Not kept without a value.
+    @inline(__always) var owedPlace: Int32 {
+        get { Int32(bitPattern: place) }
+        set { if hasValue { place = UInt32(bitPattern: newValue) } }
+    }
+
+    /// Without a value: the number of its last entry in the history, its lower 32 bits.
+    @inline(__always) var lastEntry: UInt32 {
+        get { place }
+        set { place = newValue }
     }
 
     /// The next key in order on one level. `KeyOrder` sets it.
