@@ -95,7 +95,7 @@ struct AllocationTests {
             try dialect.subscribe(link, to: [Names.restingKey(number)], Workload("none"))
         }
         server.signal(SIGUSR2)
-        #expect(try Patience.wait(seconds: 20) { try AllocationLog(path: log).isComplete })
+        #expect(try Patience.wait(seconds: 120) { try AllocationLog(path: log).isComplete })
         let counts = try AllocationLog(path: log).counts()
         #expect(counts.allocations - counts.frames >= links.count)
     }
