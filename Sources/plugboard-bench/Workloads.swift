@@ -38,11 +38,12 @@ enum Workloads {
             interest: .patterns(1000, matching: 10),
             batch: 16
         ),
-        // Each message is a thousand lines for one observer, which must keep up.
+        // Each message is 500 lines for one observer, which must keep up. The broker takes no more such patterns of a
+        // client: finding who observes a key would take too many steps.
         Workload(
-            name: "1000-patterns-all-match",
+            name: "500-patterns-all-match",
             observers: 1,
-            interest: .patterns(1000, matching: 1000),
+            interest: .patterns(500, matching: 500),
             batch: 1,
             window: 2
         ),
