@@ -46,7 +46,7 @@ extension Hub {
             return true
         }
         guard backlog.keys[owed].isPlain else { return false }
-        insight.count(steps: Self.stepsPerRenewed)
+        insight.count(steps: Owing.stepsPerRenewed)
         backlog.keys.fold(owed, revision: revision, event: delivery.eventNumber)
         return true
     }
@@ -329,6 +329,4 @@ extension Hub {
 
     /// What it costs to owe an event of a key, in observers told.
     private static let stepsPerOwedEvent = 16
-    /// What it costs to renew a key that is owed: memory that was not touched lately.
-    private static let stepsPerRenewed = 6
 }

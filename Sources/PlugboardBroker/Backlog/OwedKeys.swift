@@ -85,7 +85,7 @@ struct OwedKeys: ~Copyable {
     /// The place of a key if it is owed. Looks at `hint` first.
     @inline(__always)
     func find(_ observable: ObservableHandle, hint: Place) -> Place? {
-        if isAt(hint, observable) { return hint }
+        if has(observable, at: hint) { return hint }
         return find(observable)
     }
 
@@ -184,7 +184,7 @@ struct OwedKeys: ~Copyable {
     }
 
     @inline(__always)
-    private func isAt(_ place: Place, _ observable: ObservableHandle) -> Bool {
+    func has(_ observable: ObservableHandle, at place: Place) -> Bool {
         entries.indices.contains(Int(place)) && entries[Int(place)].key.observable == observable
             && entries[Int(place)].previous != Self.freePlace
     }

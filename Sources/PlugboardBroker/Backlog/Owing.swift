@@ -32,6 +32,28 @@ enum Owing {
         }
     }
 
+    /// What it costs to renew a key that is owed: memory that was not touched lately.
+    static let stepsPerRenewed = 6
+
+    /// Nearly every update to a reader that has stopped: the key is owed already, at the place where it was owed
+    /// to the last one, and only its revision changes. Returns false if there is more to do.
+    static func renew(
+        _ news: borrowing News,
+        to subscription: SubscriptionHandle,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ delivery: borrowing Delivery,
+        _ insight: inout Insight
+    ) -> Bool {
+        let place = keyspace[news.observable].owedPlace
+        guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly,
+            backlog.keys.has(news.observable, at: place), backlog.keys[place].isPlain
+        else { return false }
+        insight.count(steps: stepsPerRenewed)
+        backlog.keys.fold(place, revision: news.revision, event: delivery.eventNumber)
+        return true
+    }
+
     /// Owes a write that an observer missed. If the key is owed already, the newer write counts.
     static func append(
         missed observable: ObservableHandle,

@@ -38,8 +38,9 @@ extension Hub {
         if let next { tellOthers(news, from: next) }
     }
 
-    /// Tells observers at once, up to the first one that is told later. Returns the place of that one. Nobody's
-    /// backlog changes, so the keyspace lends what the event tells.
+    /// Tells observers at once, or renews a key that they are owed already, up to the first one that has to be
+    /// owed the key. Returns the place of that one. The keyspace doesn't change, so it lends what the event
+    /// tells.
     @inline(__always)
     private static func tellReaders(
         _ news: borrowing News,
@@ -56,14 +57,18 @@ extension Hub {
         for place in observers.indices {
             let observer = observers[place]
             if latest.isOf(observer), sessions[observer.session].extend(with: latest.line) { continue }
-            if !tellReader(news.event, tail, observer, &latest, &matching, &sessions, &delivery) {
+            if sessions[observer.session].keepsUp {
+                tellReader(news.event, tail, observer, &latest, &matching, &sessions, &delivery)
+            } else if news.event != .update
+                || !Owing.renew(news, to: observer.subscription, keyspace, matching, delivery, &insight)
+            {
                 return place
             }
         }
         return nil
     }
 
-    /// Tells an observer to whose outbox the last line can't simply be added. Returns false if it is told later.
+    /// Tells an observer to whose outbox the last line can't simply be added.
     @inline(never)
     private static func tellReader(
         _ event: KeyEvent,
@@ -73,16 +78,14 @@ extension Hub {
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
-    ) -> Bool {
-        guard sessions[observer.session].keepsUp else { return false }
+    ) {
         if !latest.isOf(observer) {
             let line = delivery.line(event, tail, observer.kind, for: &matching[observer.text])
             latest = LatestLine(observer, line)
-            if sessions[observer.session].extend(with: line) { return true }
+            if sessions[observer.session].extend(with: line) { return }
         }
         delivery.append(latest.line, to: observer.session, &sessions)
         if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
-        return true
     }
 
     /// Tells the observers from a place on. Some are told later, which changes the keyspace.
