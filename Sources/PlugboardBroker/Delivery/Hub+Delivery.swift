@@ -57,35 +57,48 @@ extension Hub {
         for place in observers.indices {
             let observer = observers[place]
             if latest.isOf(observer), sessions[observer.session].extend(with: latest.line) { continue }
-            if sessions[observer.session].keepsUp {
-                tellReader(news.event, tail, observer, &latest, &matching, &sessions, &delivery)
-            } else if news.event != .update
-                || !Owing.renew(news, to: observer.subscription, keyspace, matching, delivery, &insight)
-            {
-                return place
-            }
+            let isTold = tellReader(
+                news,
+                tail,
+                observer,
+                &latest,
+                keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &insight
+            )
+            if !isTold { return place }
         }
         return nil
     }
 
-    /// Tells an observer to whose outbox the last line can't simply be added.
+    /// Tells an observer to whose outbox the last line can't simply be added, or renews what it is owed. Returns
+    /// false if it has to be owed the key.
     @inline(never)
     private static func tellReader(
-        _ event: KeyEvent,
+        _ news: borrowing News,
         _ tail: borrowing EventTail,
         _ observer: Recipient,
         _ latest: inout LatestLine,
+        _ keyspace: borrowing Keyspace,
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
+        _ delivery: inout Delivery,
+        _ insight: inout Insight
+    ) -> Bool {
+        guard sessions[observer.session].keepsUp else {
+            guard news.event == .update else { return false }
+            return Owing.renew(news, to: observer.subscription, keyspace, matching, delivery, &insight)
+        }
         if !latest.isOf(observer) {
-            let line = delivery.line(event, tail, observer.kind, for: &matching[observer.text])
+            let line = delivery.line(news.event, tail, observer.kind, for: &matching[observer.text])
             latest = LatestLine(observer, line)
-            if sessions[observer.session].extend(with: line) { return }
+            if sessions[observer.session].extend(with: line) { return true }
         }
         delivery.append(latest.line, to: observer.session, &sessions)
         if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
+        return true
     }
 
     /// Tells the observers from a place on. Some are told later, which changes the keyspace.
