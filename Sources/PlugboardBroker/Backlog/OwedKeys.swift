@@ -183,6 +183,7 @@ struct OwedKeys: ~Copyable {
         index.releaseMemory()
     }
 
+    /// Whether a key is owed at this place. Any number may be asked for.
     @inline(__always)
     func has(_ observable: ObservableHandle, at place: Place) -> Bool {
         entries.indices.contains(Int(place)) && entries[Int(place)].key.observable == observable
