@@ -10,18 +10,24 @@ import TestSupport
 /// A hub and its clients, on the test's own thread.
 final class BareHub {
     var hub = Hub()
+    /// The clients, in the order in which they came. `forget` removes them.
     private var sessions: [SessionHandle] = []
     private var clientCount = 0
 
     /// A new client that has read its greeting. With `peer`, the hub knows its user and process.
     func client(_ peer: PeerIdentity? = nil) -> SessionHandle {
+        defer { endTurn() }
+        return connect(peer, groups: [])
+    }
+
+    /// A new client. Its greeting waits in its outbox.
+    func connect(_ peer: PeerIdentity?, groups: [UInt32]) -> SessionHandle {
         let (number, slot) = (UInt64(clientCount + 1), clientCount)
         clientCount += 1
         let session = hub.sessions.insert(Session(client: number, slot: slot, peer: peer ?? .unknown))
         sessions.append(session)
-        if peer != nil { hub.place(session, []) }
+        if peer != nil { hub.place(session, groups) }
         hub.greet(session)
-        endTurn()
         return session
     }
 
@@ -68,16 +74,29 @@ final class BareHub {
     /// What is sent to a client.
     func lines(of session: SessionHandle) -> [String] {
         hub.openOwn(of: session)
+        return keptLines(of: session)
+    }
+
+    /// What is sent to a client, without what it shares with others in this turn.
+    func keptLines(of session: SessionHandle) -> [String] {
         let lines = hub.sessions[session].outbox.takeKept().lines
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Ends a turn. Lines that were not read by then are gone.
     func endTurn() {
-        for session in hub.touched {
-            hub.beginServing(session)
+        finishTurn { session in
             _ = hub.sessions[session].outbox.takeKept()
             hub.sessions[session].outbox.dropShared()
+        }
+    }
+
+    /// Ends a turn, and has `serve` do for each client that was told something what a write to its socket
+    /// would.
+    func finishTurn(_ serve: (SessionHandle) -> Void) {
+        for session in hub.touched {
+            hub.beginServing(session)
+            serve(session)
         }
         hub.forgetTouched()
         hub.endTurn()

@@ -1,5 +1,5 @@
-// A hub without sockets: lines go in, lines come out, and a client reads only when the test says so. This
-// does what the loop does at the end of a turn.
+// A hub whose clients read only when the test says so, and whose time passes only then. It does what the loop
+// does at the end of a turn.
 
 import PlugboardPosix
 import PlugboardWire
@@ -10,16 +10,13 @@ import Testing
 
 /// A hub with clients that the test plays.
 final class TestHub {
-    private struct Box: ~Copyable {
-        var hub = Hub()
-    }
-    private var box = Box()
+    private let bare = BareHub()
     /// The hub. Whoever may have changed it has its state checked.
     private var hub: Hub {
-        _read { yield box.hub }
+        _read { yield bare.hub }
         _modify {
             hasChanged = true
-            yield &box.hub
+            yield &bare.hub
         }
     }
     private var sessions: [SessionHandle] = []
@@ -37,11 +34,8 @@ final class TestHub {
     /// A new client. Its greeting is dropped.
     func client(user: UInt32 = TestHub.owner, groups: [UInt32] = [], process: Int32 = 1) -> Int {
         let peer = PeerIdentity(process: process, user: user)
-        let number = UInt64(sessions.count + 1)
-        let session = hub.sessions.insert(Session(client: number, slot: sessions.count, peer: peer))
-        sessions.append(session)
-        hub.place(session, groups)
-        hub.greet(session)
+        hasChanged = true
+        sessions.append(bare.connect(peer, groups: groups))
         greeting = read(sessions.count - 1).first ?? ""
         return sessions.count - 1
     }
@@ -110,9 +104,9 @@ final class TestHub {
 
     /// How many keys a request looks at before others have their turn. Who sets it has it go on by `goOn`.
     var visitsMax: Int {
-        get { box.hub.requests.visitsMax }
+        get { bare.hub.requests.visitsMax }
         set {
-            box.hub.requests.limitSlices(visits: newValue)
+            bare.hub.requests.limitSlices(visits: newValue)
             goesOnByItself = false
         }
     }
@@ -135,7 +129,7 @@ final class TestHub {
     /// Goes on with all requests that were put off, to their end. Returns the number of slices.
     func goOnToEnd() -> Int {
         var slices = 0
-        while box.hub.requests.areWaiting {
+        while bare.hub.requests.areWaiting {
             goOn()
             slices += 1
         }
@@ -160,20 +154,17 @@ final class TestHub {
     /// Takes leave of a client as long as a turn lasts that is hardly any. Returns whether all is done.
     func leaveInPart(_ client: Int) -> Bool {
         defer { endTurn() }
-        return box.hub.leave(sessions[client], until: box.hub.effort)
+        return bare.hub.leave(sessions[client], until: bare.hub.effort)
     }
 
     /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
-        while goesOnByItself, box.hub.requests.areWaiting { box.hub.goOnWithWalks() }
-        if !box.hub.delivery.isDone { hasChanged = true }
-        for session in box.hub.touched {
-            box.hub.beginServing(session)
-            box.hub.openOwn(of: session)
-            box.hub.beginServing(session)
+        while goesOnByItself, bare.hub.requests.areWaiting { bare.hub.goOnWithWalks() }
+        if !bare.hub.delivery.isDone { hasChanged = true }
+        bare.finishTurn { session in
+            bare.hub.openOwn(of: session)
+            bare.hub.beginServing(session)
         }
-        box.hub.forgetTouched()
-        box.hub.endTurn()
         checkNowAndThen()
     }
 
@@ -183,7 +174,7 @@ final class TestHub {
         if isPretending || turnsToCheck > 0 || !hasChanged { return }
         hasChanged = false
         turnsToCheck = linesTaken / 64
-        if let broken = box.hub.brokenInvariant() { Issue.record("\(broken)") }
+        if let broken = bare.brokenInvariant() { Issue.record("\(broken)") }
     }
 
     private var turnsToCheck = 0
@@ -193,9 +184,7 @@ final class TestHub {
 
     /// Reads what waits for a client, once, without asking for more.
     func readOnce(_ client: Int) -> [String] {
-        guard isThere(client) else { return [] }
-        let lines = box.hub.sessions[sessions[client]].outbox.takeKept().lines
-        return lines.map { String(decoding: $0, as: UTF8.self) }
+        isThere(client) ? bare.keptLines(of: sessions[client]) : []
     }
 
     /// Reads as long as more comes.

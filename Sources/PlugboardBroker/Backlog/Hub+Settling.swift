@@ -232,17 +232,17 @@ extension Hub {
     }
 
     private mutating func tellReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
+        guard let replay = backlog.replay else { return }
         let told = Replaying.tellNext(
-            subscription,
+            of: replay,
+            to: subscription,
             backlog,
-            &keyspace,
-            &matching,
+            keyspace,
+            matching,
             &sessions,
-            &delivery,
-            &access,
-            &durability,
-            deadlines
+            &delivery
         )
+        goOn(with: replay, of: subscription)
         guard let told else { return }
         insight.count(events: 1)
         noteWindow(of: subscription, told, backlog)

@@ -26,6 +26,8 @@ final class Replay {
     private var left: Set<UInt64> = []
     /// The last revision of which all was sent.
     private var told: UInt64
+    /// The last piece could not be read.
+    private(set) var hasFailed = false
     private var piece: ReadPiece?
     private var next = 0
     /// Work space for the author of an event.
@@ -107,10 +109,11 @@ final class Replay {
         return piece.entries[next]
     }
 
-    /// Ends a piece. Returns where the next one begins, and whether reading has failed.
-    func finishPiece() -> (next: ReadPlace?, hasFailed: Bool) {
+    /// Ends a piece. Returns where the next one begins; nil if it was the last, or if reading has failed.
+    func finishPiece() -> ReadPlace? {
         defer { piece = nil }
-        return (piece?.next, piece?.hasFailed ?? false)
+        hasFailed = piece?.hasFailed ?? false
+        return hasFailed ? nil : piece?.next
     }
 }
 

@@ -34,73 +34,31 @@ enum Replaying {
         Owing.noteBehind(matching[subscription].session, &sessions, &delivery)
     }
 
-    /// Takes a piece of the journal. Returns the subscription that asked for it, if it still exists.
-    static func take(
-        _ piece: ReadPiece,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
+    /// Sends the next event of a replay, if a piece is there. Returns the hash of its key; nil if the event
+    /// wasn't sent.
+    static func tellNext(
+        of replay: Replay,
+        to subscription: SubscriptionHandle,
+        _ backlog: Backlog,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
         _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access,
-        _ durability: inout Durability,
-        _ deadlines: borrowing Deadlines
-    ) -> SubscriptionHandle? {
-        guard let subscription = durability.replaying(piece.number),
-            let replay = matching[subscription].backlog?.replay
-        else { return nil }
-        replay.take(piece)
-        if replay.gathers {
-            gather(replay, for: subscription, &keyspace, &matching, &sessions, &delivery, &access)
-        }
-        if replay.readyCount == 0 {
-            goOn(
-                replay,
-                of: subscription,
-                &keyspace,
-                &matching,
-                &sessions,
-                &delivery,
-                &access,
-                &durability,
-                deadlines
-            )
-        }
-        return subscription
+        _ delivery: inout Delivery
+    ) -> UInt64? {
+        guard let (entry, bytes) = replay.popNext() else { return nil }
+        defer { backlog.noteTold(max(backlog.lastRevision, entry.record.revision)) }
+        let event = entry.place.bytes(of: bytes.span)
+        return tell(entry.record, event, replay, subscription, keyspace, matching, &sessions, &delivery)
     }
 
-    /// Sends the next event of a replay. Returns the hash of its key; nil if the event wasn't sent.
-    static func tellNext(
-        _ subscription: SubscriptionHandle,
-        _ backlog: Backlog,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access,
-        _ durability: inout Durability,
-        _ deadlines: borrowing Deadlines
-    ) -> UInt64? {
-        guard let replay = backlog.replay else { return nil }
-        var told: UInt64?
-        if let (entry, bytes) = replay.popNext() {
-            let event = entry.place.bytes(of: bytes.span)
-            told = tell(entry.record, event, replay, subscription, keyspace, matching, &sessions, &delivery)
-            backlog.noteTold(max(backlog.lastRevision, entry.record.revision))
-        }
-        if replay.readyCount == 0 {
-            goOn(
-                replay,
-                of: subscription,
-                &keyspace,
-                &matching,
-                &sessions,
-                &delivery,
-                &access,
-                &durability,
-                deadlines
-            )
-        }
-        return told
+    /// A piece is done. Asks for the next one if there is one that can be read, and returns true.
+    static func asksForNext(_ replay: Replay, _ durability: inout Durability) -> Bool {
+        guard let next = replay.finishPiece() else { return false }
+        durability.endReading(at: replay.place, goingOnAt: next)
+        replay.place = next
+        replay.isReading = true
+        durability.askForNext(replay.number)
+        return true
     }
 
     /// Ends the replay of a subscription.
@@ -117,42 +75,7 @@ enum Replaying {
         sessions.openBacklog(of: subscription, &matching).catchup.replaying.remove(subscription)
     }
 
-    // MARK: Piece by piece
-
-    /// A piece is done. Asks for the next one, or ends the replay.
-    private static func goOn(
-        _ replay: Replay,
-        of subscription: SubscriptionHandle,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access,
-        _ durability: inout Durability,
-        _ deadlines: borrowing Deadlines
-    ) {
-        let (next, hasFailed) = replay.finishPiece()
-        if let next, !hasFailed {
-            durability.endReading(at: replay.place, goingOnAt: next)
-            replay.place = next
-            replay.isReading = true
-            return durability.askForNext(replay.number)
-        }
-        if hasFailed {
-            noteUnreadable(
-                replay,
-                of: subscription,
-                &keyspace,
-                &matching,
-                &sessions,
-                &delivery,
-                &access,
-                deadlines
-            )
-        }
-        if replay.gathers { matching[subscription].backlog?.keys.sort() }
-        end(of: subscription, &matching, &sessions, &durability)
-    }
+    // MARK: One event
 
     private static func tell(
         _ record: RecordLine,
@@ -211,7 +134,8 @@ enum Replaying {
 
     // MARK: The newest of each key
 
-    private static func gather(
+    /// Owes a subscription the newest value of each key in a piece.
+    static func gather(
         _ replay: Replay,
         for subscription: SubscriptionHandle,
         _ keyspace: inout Keyspace,
@@ -251,7 +175,7 @@ enum Replaying {
 
     /// A file was removed while somebody read very slowly, or is damaged. Tells the observer from which
     /// revision on events are missing, and owes it the newest value of each key.
-    private static func noteUnreadable(
+    static func noteUnreadable(
         _ replay: Replay,
         of subscription: SubscriptionHandle,
         _ keyspace: inout Keyspace,

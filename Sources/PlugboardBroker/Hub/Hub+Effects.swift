@@ -200,21 +200,37 @@ extension Hub {
 // MARK: The journal
 
 extension Hub {
-    /// Takes a piece of the journal for the subscription that asked.
+    /// Takes a piece of the journal for the subscription that asked, if it still exists.
     mutating func take(_ piece: ReadPiece) {
-        let asker = Replaying.take(
-            piece,
-            &keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            &access,
-            &durability,
-            deadlines
-        )
-        guard let subscription = asker else { return }
+        guard let subscription = durability.replaying(piece.number),
+            let replay = matching[subscription].backlog?.replay
+        else { return }
+        replay.take(piece)
+        if replay.gathers {
+            Replaying.gather(replay, for: subscription, &keyspace, &matching, &sessions, &delivery, &access)
+        }
+        goOn(with: replay, of: subscription)
         delivery.touch(matching[subscription].session, &sessions)
         review(subscription)
+    }
+
+    /// If all of a piece was sent, asks for the next one, or ends the replay.
+    mutating func goOn(with replay: Replay, of subscription: SubscriptionHandle) {
+        if replay.readyCount > 0 || Replaying.asksForNext(replay, &durability) { return }
+        if replay.hasFailed {
+            Replaying.noteUnreadable(
+                replay,
+                of: subscription,
+                &keyspace,
+                &matching,
+                &sessions,
+                &delivery,
+                &access,
+                deadlines
+            )
+        }
+        if replay.gathers { matching[subscription].backlog?.keys.sort() }
+        Replaying.end(of: subscription, &matching, &sessions, &durability)
     }
 }
 

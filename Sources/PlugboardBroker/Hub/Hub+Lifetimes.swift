@@ -85,12 +85,12 @@ extension Hub {
         // A client that has written nothing yet has no author until now.
         if will != nil { _ = sessions[session].author(&keyspace) }
         sessions[session].endPresence(keyspace)
-        if let will { write(will, session) }
+        if let will { writeWill(will, of: session) }
         deleteEnded(goingOnAt: 0)
     }
 
     /// Makes the write of a will. If that fails, nobody is left to be told.
-    private mutating func write(_ will: borrowing Will, _ session: SessionHandle) {
+    private mutating func writeWill(_ will: borrowing Will, of session: SessionHandle) {
         do throws(Refusal) {
             let asked = AskedRequest(will.write, will.bytes, from: session)
             try make(try plan(asked), asked, reason: .will)

@@ -1,4 +1,5 @@
-// A disconnect action: a write that is made when its client's connection ends.
+// A will, or disconnect action: a write that is made when its client's connection ends. `Hub.writeWill` makes
+// it, in `Hub+Lifetimes.swift`.
 
 import PlugboardMemory
 import PlugboardWire
