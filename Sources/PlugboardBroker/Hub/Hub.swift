@@ -181,25 +181,12 @@ struct Hub: ~Copyable {
             let limit = requests.decoder.options.limit
             try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
         case .explain: try explain(asked)
-        case .trace:
-            let traced = try StartTrace.perform(
-                asked,
-                requests,
-                &keyspace,
-                &matching,
-                &sessions,
-                &delivery,
-                &insight
-            )
-            noteWeight(of: traced, 1)
+        case .trace: try trace(asked)
         case .hello: try rename(asked)
         case .sync: replyDone(.sync, id: asked.id, to: asked.session)
         case .help: try Help.perform(asked, requests.decoder.options.about, &sessions, &delivery)
         case .pause, .resume, .step: try control(asked)
-        case .acknowledge:
-            let subscription = try Acknowledge.check(asked, matching, sessions)
-            noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
-            if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
+        case .acknowledge: try acknowledge(asked)
         case .call: try call(asked)
         case .answer: try answer(asked)
         case .serve: try serve(asked)
@@ -286,6 +273,25 @@ struct Hub: ~Copyable {
             isSelective
         )
         insight.count(steps: steps)
+    }
+
+    private mutating func trace(_ asked: AskedRequest) throws(Refusal) {
+        let traced = try StartTrace.perform(
+            asked,
+            requests,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &insight
+        )
+        noteWeight(of: traced, 1)
+    }
+
+    private mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
+        let subscription = try Acknowledge.check(asked, matching, sessions)
+        noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
+        if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 
     private mutating func call(_ asked: AskedRequest) throws(Refusal) {
