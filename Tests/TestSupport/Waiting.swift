@@ -3,15 +3,6 @@
 import PlugboardPosix
 import Testing
 
-/// Something didn't happen within a generous time.
-public struct NeverHappened: Error, CustomStringConvertible {
-    public let description: String
-
-    public init(description: String) {
-        self.description = description
-    }
-}
-
 /// The pauses between looks at a condition: the longer it takes, the longer they are, because each look takes
 /// processor time from what is waited for. They add at most an eighth to the wait, and at most 0.1 s.
 private struct Pauses {

@@ -9,7 +9,7 @@ import PlugboardMemory
 
 /// The names of an object, by their characters.
 struct JSONNames: ~Copyable {
-    private struct Entry: BitwiseCopyable {
+    struct Entry: BitwiseCopyable {
         var hash: UInt32 = 0
         /// 0 if nothing is: the first node of an outline is no name.
         var node: UInt32 = 0

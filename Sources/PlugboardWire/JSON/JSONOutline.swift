@@ -11,7 +11,7 @@ public struct JSONOutline: ~Copyable {
         case object, array, string, number, literal
     }
 
-    private struct Node: BitwiseCopyable {
+    struct Node: BitwiseCopyable {
         var start: UInt32
         var end: UInt32
         /// The node after this one and everything in it. While this node isn't closed: its parent.
