@@ -2,7 +2,7 @@
 // the back and removed from the front. The buffer has no memory before its first byte. It can also give
 // its memory back, so an idle connection holds none.
 //
-// Why the raw memory is safe: 0 ≤ start ≤ end ≤ capacity always holds. The bytes from start to end were
+// Why the raw memory is safe: front ≤ back ≤ capacity always holds. The bytes from start to end were
 // written; only `append(upTo:)` trusts its caller with that, and any byte is a valid UInt8. The type
 // can't be copied, so the memory has one owner. A span of it can't outlive a borrow of the buffer.
 
@@ -10,9 +10,10 @@
 @safe
 public struct ByteBuffer: ~Copyable {
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>?
-    @usableFromInline var capacity = 0
-    @usableFromInline var start = 0
-    @usableFromInline var end = 0
+    // Half as large as Int, because each connection has two buffers.
+    @usableFromInline var capacity: UInt32 = 0
+    @usableFromInline var front: UInt32 = 0
+    @usableFromInline var back: UInt32 = 0
 
     /// An empty buffer without memory.
     @inlinable
@@ -24,11 +25,23 @@ public struct ByteBuffer: ~Copyable {
         unsafe storage?.deallocate()
     }
 
-    /// The number of bytes in the queue.
-    @inlinable public var count: Int { end &- start }
-    @inlinable public var isEmpty: Bool { end == start }
+    /// The number of bytes in the queue, at most `bytesMax`.
+    @inlinable public var count: Int { Int(back &- front) }
+    @inlinable public var isEmpty: Bool { back == front }
     /// The number of bytes of memory that the buffer owns.
-    @inlinable public var allocatedBytes: Int { capacity }
+    @inlinable public var allocatedBytes: Int { Int(capacity) }
+    /// A buffer has at most so many bytes. More stop the program.
+    public static var bytesMax: Int { Int(UInt32.max) }
+
+    @_transparent @usableFromInline var start: Int { Int(front) }
+    @_transparent @usableFromInline var end: Int { Int(back) }
+    /// The bytes behind the last one.
+    @_transparent @usableFromInline var room: Int { Int(capacity &- back) }
+
+    /// `count` bytes were written behind the last one.
+    @_transparent
+    @usableFromInline
+    mutating func noteAdded(_ count: Int) { back &+= UInt32(truncatingIfNeeded: count) }
 
     /// The bytes in the queue, without copying them.
     @inlinable
@@ -56,21 +69,21 @@ public struct ByteBuffer: ~Copyable {
     /// Removes all bytes and keeps the memory.
     @inlinable
     public mutating func removeAll() {
-        start = 0
-        end = 0
+        front = 0
+        back = 0
     }
 
     /// Keeps only the first `count` bytes.
     @inlinable
     public mutating func truncate(to count: Int) {
-        if count < self.count { end = start + max(0, count) }
+        if count < self.count { back = front &+ UInt32(truncatingIfNeeded: max(0, count)) }
     }
 
     /// Removes `count` bytes from the front, or all if there are fewer.
     @inlinable
     public mutating func removeFirst(_ count: Int) {
-        start += min(max(0, count), self.count)
-        if start == end { removeAll() }
+        front &+= UInt32(truncatingIfNeeded: min(max(0, count), self.count))
+        if isEmpty { removeAll() }
     }
 
     /// Removes all bytes and gives the memory back.
@@ -83,21 +96,21 @@ public struct ByteBuffer: ~Copyable {
 
     /// Whether `count` bytes can be added without another allocation.
     public func hasRoom(for count: Int) -> Bool {
-        capacity - end >= count || start >= self.count && capacity - self.count >= count
+        room >= count || start >= self.count && allocatedBytes - self.count >= count
     }
 
     /// Makes sure that `count` more bytes can be added without another allocation.
     @inlinable
     @inline(__always)
     public mutating func reserve(_ count: Int) {
-        if capacity &- end < count { _ = unsafe grow(by: count) }
+        if room < count { _ = unsafe grow(by: count) }
     }
 
     /// The address of the next byte, with room for `count` bytes.
     @inlinable
     @inline(__always)
     mutating func place(for count: Int) -> UnsafeMutablePointer<UInt8> {
-        if let storage = unsafe storage, capacity &- end >= count { return unsafe storage + end }
+        if let storage = unsafe storage, room >= count { return unsafe storage + end }
         return unsafe grow(by: count)
     }
 
@@ -106,7 +119,7 @@ public struct ByteBuffer: ~Copyable {
     @inline(__always)
     mutating func append(from first: UnsafePointer<UInt8>, count: Int) {
         unsafe place(for: count).initialize(from: first, count: count)
-        end &+= count
+        noteAdded(count)
     }
 
     /// Lets `body` write up to `count` bytes at the back. `body` returns how many it wrote. If it returns
@@ -121,7 +134,7 @@ public struct ByteBuffer: ~Copyable {
         var room = unsafe MutableSpan(_unsafeStart: storage + end, count: count)
         let written = try body(&room)
         precondition(written >= 0 && written <= count)
-        end &+= written
+        noteAdded(written)
     }
 
     /// Adds bytes at the back.
@@ -148,7 +161,7 @@ public struct ByteBuffer: ~Copyable {
         reserve(range.count)
         guard let storage = unsafe storage else { return }
         unsafe (storage + end).update(from: storage + start + range.lowerBound, count: range.count)
-        end &+= range.count
+        noteAdded(range.count)
     }
 
     /// Adds the bytes of a literal.
@@ -162,7 +175,7 @@ public struct ByteBuffer: ~Copyable {
     @inline(__always)
     public mutating func append(byte: UInt8) {
         unsafe place(for: 1).initialize(to: byte)
-        end &+= 1
+        noteAdded(1)
     }
 
     /// Adds the lowest `count` bytes of a word, the lowest byte first. `count` is at most 8.
@@ -172,7 +185,7 @@ public struct ByteBuffer: ~Copyable {
         precondition(count >= 0 && count <= 8)
         let place = unsafe UnsafeMutableRawPointer(place(for: 8))
         unsafe place.storeBytes(of: word.littleEndian, as: UInt64.self)
-        end &+= count
+        noteAdded(count)
     }
 
     /// Adds the UTF-8 of a string. Too slow for code that runs for each message.
@@ -190,19 +203,20 @@ public struct ByteBuffer: ~Copyable {
     @inline(never)
     mutating func grow(by count: Int) -> UnsafeMutablePointer<UInt8> {
         let waiting = self.count
-        defer { (start, end) = (0, waiting) }
-        if let storage = unsafe storage, start >= waiting, capacity - waiting >= count {
+        defer { (front, back) = (0, UInt32(truncatingIfNeeded: waiting)) }
+        if let storage = unsafe storage, start >= waiting, allocatedBytes - waiting >= count {
             unsafe storage.update(from: storage + start, count: waiting)
             return unsafe storage + waiting
         }
-        let wanted = max(waiting + count, capacity * 2, 64)
+        let wanted = max(waiting + count, min(allocatedBytes * 2, Self.bytesMax), 64)
+        precondition(wanted <= Self.bytesMax, "a buffer is full")
         let fresh = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
         if let storage = unsafe storage {
             unsafe fresh.update(from: storage + start, count: waiting)
             unsafe storage.deallocate()
         }
         unsafe storage = fresh
-        capacity = wanted
+        capacity = UInt32(truncatingIfNeeded: wanted)
         return unsafe fresh + waiting
     }
 }

@@ -116,9 +116,9 @@ extension StateMistake {
             bus.bare.hub.deadlines.cancel(try #require(foundTicket))
             look()
         case .lostTracer:
-            bus.bare.hub.matching[tracer].isTracer = false
+            bus.bare.hub.matching[tracer].role = .observes
             look()
-            bus.bare.hub.matching[tracer].isTracer = true
+            bus.bare.hub.matching[tracer].role = .traces
         default:
             bus.bare.take(#"{"op":"pause","sub":1}"#, from: bus.observer)
             bus.bare.take("publish a.plain 5", from: bus.writer)

@@ -11,8 +11,6 @@ typealias SessionHandle = Handle<Session>
 struct Session: ~Copyable {
     /// The client's number, from 1, unique in this broker's life.
     let client: UInt64
-    /// The slot of its connection.
-    let slot: Int
     /// The process and the user at the other end.
     let peer: PeerIdentity
     /// Its author; `.none` until it has a name or has written something. An optional would take eight bytes
@@ -43,12 +41,6 @@ struct Session: ~Copyable {
     var isBusy = false
     /// Its waiting bytes count in the share of clients without a quota (`Commons`).
     var hasShare = false
-    /// How many of its durable writes wait for the disk.
-    var awaitedWrites: UInt16 = 0
-    /// When it connected, in milliseconds since 1970.
-    let since: UInt64
-    /// How many bytes it has been sent.
-    var sent: UInt64 = 0
     /// Why it is being closed; nil while it is open. Nothing more is queued for a client that is being
     /// closed.
     var farewell: Farewell? {
@@ -57,10 +49,17 @@ struct Session: ~Copyable {
     /// Behind, being closed, or with an indirect subscription: then each event has to look at its
     /// subscriptions.
     private var isStalled = false
+    /// How many of its durable writes wait for the disk.
+    var awaitedWrites: UInt16 = 0
+    private let connectionSlot: Int32
     /// How many of its subscriptions have a filter or a backlog.
     var indirectCount: Int32 = 0 {
         didSet { noteStalled() }
     }
+    /// When it connected, in milliseconds since 1970.
+    let since: UInt64
+    /// How many bytes it has been sent.
+    var sent: UInt64 = 0
     /// What waits for it besides its outbox; nil if nothing does.
     private(set) var catchup: Catchup?
     /// What it serves, its calls, and the calls that it was sent; nil if there are none.
@@ -70,10 +69,13 @@ struct Session: ~Copyable {
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
         self.client = client
-        self.slot = slot
+        connectionSlot = Int32(truncatingIfNeeded: slot)
         self.peer = peer
         self.since = since
     }
+
+    /// The slot of its connection.
+    var slot: Int { Int(connectionSlot) }
 
     /// Its author, if it has a name or has written something.
     @inline(__always) var signature: AuthorHandle? { signedAs == .none ? nil : signedAs }
@@ -132,7 +134,7 @@ struct Session: ~Copyable {
     /// the session for sending.
     @inline(__always)
     mutating func extend(with line: ByteRange) -> Bool {
-        keepsUp && outbox.freshCount &+ line.count <= Limits.highWaterBytes && outbox.extend(with: line)
+        keepsUp && outbox.extend(with: line, freshMax: Limits.highWaterBytes)
     }
 
     /// A reply can be appended to its own bytes without further steps.

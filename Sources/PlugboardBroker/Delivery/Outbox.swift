@@ -24,23 +24,26 @@ struct Outbox: ~Copyable {
     private(set) var firstExtent: Int32 = -1
     private(set) var lastExtent: Int32 = -1
     private(set) var runs: Int32 = 0
-    private(set) var sharedBytes = 0
+    private var sharedCount: Int32 = 0
 
     init() {}
 
+    /// The bytes of its share of the log.
+    @inline(__always) var sharedBytes: Int { Int(sharedCount) }
     @inline(__always) var count: Int { own.count &+ sharedBytes &+ Int(heldCount) }
-    /// Without the held parts.
-    @inline(__always) var freshCount: Int { own.count &+ sharedBytes }
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 && heldCount == 0 }
     /// What is left of earlier turns.
     var keptCount: Int { own.count + Int(heldCount) }
 
-    /// Extends the newest run by a line of the log. Returns false if the line doesn't follow it.
+    /// Extends the newest run by a line of the log. Returns false if the line doesn't follow it, or if more than
+    /// `freshMax` bytes would wait.
     @inline(__always)
-    mutating func extend(with line: ByteRange) -> Bool {
+    mutating func extend(with line: ByteRange, freshMax: Int = .max) -> Bool {
         guard newestEnd == Int32(truncatingIfNeeded: line.start) else { return false }
-        newestEnd = Int32(truncatingIfNeeded: line.end)
-        sharedBytes &+= line.count
+        let end = Int32(truncatingIfNeeded: line.end)
+        let shared = sharedCount &+ (end &- newestEnd)
+        guard own.count &+ Int(shared) <= freshMax else { return false }
+        (newestEnd, sharedCount) = (end, shared)
         return true
     }
 
@@ -48,7 +51,7 @@ struct Outbox: ~Copyable {
     mutating func beginRun(with line: ByteRange) {
         newestStart = Int32(truncatingIfNeeded: line.start)
         newestEnd = Int32(truncatingIfNeeded: line.end)
-        sharedBytes &+= line.count
+        sharedCount &+= Int32(truncatingIfNeeded: line.count)
         runs += 1
     }
 
@@ -65,7 +68,7 @@ struct Outbox: ~Copyable {
         firstExtent = -1
         lastExtent = -1
         runs = 0
-        sharedBytes = 0
+        sharedCount = 0
     }
 
     // MARK: Parts that are shared

@@ -8,22 +8,19 @@ import PlugboardWire
 /// A client's connection, as the loop sees it.
 final class Connection {
     let descriptor: Descriptor
-    /// How many lines in a row were over the limit.
-    var overlongLines: Int32 = 0
+    private var searched: UInt32 = 0
     let session: SessionHandle
-    /// Its place in `ConnectionTable`.
-    let slot: Int
-    /// Tells this connection from an earlier one in the same slot.
+    /// Its place in `ConnectionTable`, and what tells this connection from an earlier one there.
     let token: UInt64
     /// Bytes that were read but not executed: half a line, or lines that have to wait.
     var inbox = ByteBuffer()
-    /// How many bytes of the inbox are known to have no line feed.
-    var searchedBytes = 0
+    /// How many lines have come.
+    var lines: UInt64 = 0
+    /// How many lines in a row were over the limit.
+    var overlongLines: UInt16 = 0
     var interest: Interest = .read
     /// The rest of a line over the limit is being skipped.
     var isDiscarding = false
-    /// How many lines have come.
-    var lines: UInt64 = 0
     /// The peer will send no more.
     var inputEnded = false
     /// The peer can't be reached any more. What it sent before still counts.
@@ -47,11 +44,23 @@ final class Connection {
     /// The last read brought very many bytes.
     var isBulky = false
 
-    init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, token: UInt64) {
+    /// `number` tells this connection from an earlier one in the same slot.
+    init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, number: UInt64) {
         self.descriptor = descriptor
         self.session = session
-        self.slot = slot
-        self.token = token
+        token = UInt64(slot) | number << 32
+    }
+
+    /// The slot of a connection with this token.
+    static func slot(of token: UInt64) -> Int { Int(token & 0xFFFF_FFFF) }
+
+    /// Its place in `ConnectionTable`.
+    var slot: Int { Self.slot(of: token) }
+
+    /// How many bytes of the inbox are known to have no line feed.
+    var searchedBytes: Int {
+        get { Int(searched) }
+        set { searched = UInt32(truncatingIfNeeded: newValue) }
     }
 
     /// It has begun a line, and nothing stands in the way of the rest.

@@ -22,9 +22,12 @@ struct ConnectionTable: ~Copyable {
         lastClient += 1
         let slot = free.popLast() ?? appendSlot()
         let session = sessions.insert(Session(client: lastClient, slot: slot, peer: peer, since: since))
-        // The low half is the slot. The high half tells a late event for an earlier connection in that slot.
-        let token = UInt64(slot) | lastClient << 32
-        let connection = Connection(descriptor: descriptor, session: session, slot: slot, token: token)
+        let connection = Connection(
+            descriptor: descriptor,
+            session: session,
+            slot: slot,
+            number: lastClient
+        )
         slots[slot] = connection
         count += 1
         return connection
@@ -33,7 +36,7 @@ struct ConnectionTable: ~Copyable {
     /// The connection of a token, if it still exists.
     @inline(__always)
     func find(token: UInt64) -> Connection? {
-        guard let connection = find(slot: Int(token & 0xFFFF_FFFF)) else { return nil }
+        guard let connection = find(slot: Connection.slot(of: token)) else { return nil }
         return connection.token == token ? connection : nil
     }
 

@@ -356,7 +356,6 @@ extension Matching {
     ) throws(BrokenInvariant) {
         var (places, observers, ends) = (0, 0, 0)
         for subscription in living.subscriptions {
-            try self[subscription].checkInvariants()
             for place in self[subscription].patterns {
                 ends += 1
                 let (there, index) = (place.node.entries, Int(place.index))

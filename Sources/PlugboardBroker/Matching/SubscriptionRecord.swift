@@ -34,12 +34,9 @@ struct SubscriptionRecord: ~Copyable {
     let delivery: DeliveryMode
     /// Observers of earlier phases are told first.
     let phase: UInt8
-    /// Later phases wait for its acknowledgement.
-    let acknowledges: Bool
-    /// Without a filter and a backlog, as nearly all are. So it is told at once.
-    private(set) var isDirect: Bool
-    /// It gets traces instead of the events of keys.
-    var isTracer = false
+    /// What it does besides observing.
+    enum Role: UInt8 { case observes, acknowledges, traces }
+    var role = Role.observes
     /// Its place in its session's list.
     var place: Int32 = 0
     /// Its filter; nil for nearly all.
@@ -66,10 +63,18 @@ struct SubscriptionRecord: ~Copyable {
         self.kind = kind
         delivery = options.delivery
         phase = options.phase
-        acknowledges = options.acknowledges
+        if options.acknowledges { role = .acknowledges }
         self.filter = filter
-        isDirect = filter == nil
     }
+
+    /// Later phases wait for its acknowledgement.
+    var acknowledges: Bool { role == .acknowledges }
+
+    /// It gets traces instead of the events of keys.
+    var isTracer: Bool { role == .traces }
+
+    /// Without a filter and a backlog, as nearly all are. So it is told at once.
+    @inline(__always) var isDirect: Bool { filter == nil && backlog == nil }
 
     /// Observers are told by phase, and within a phase by age.
     var rank: (UInt8, UInt64) { (phase, serial) }
@@ -78,15 +83,12 @@ struct SubscriptionRecord: ~Copyable {
     mutating func makeBacklog() -> Backlog {
         if let backlog { return backlog }
         let made = Backlog()
-        (backlog, isDirect) = (made, false)
+        backlog = made
         return made
     }
 
     /// Frees the backlog, whose keys the hub has removed before.
-    mutating func releaseBacklog() {
-        backlog = nil
-        isDirect = filter == nil
-    }
+    mutating func releaseBacklog() { backlog = nil }
 
     /// Whether an event of this key may be sent at once.
     func isFree(_ keyHash: UInt64) -> Bool {
@@ -147,14 +149,6 @@ struct SubscriptionRecord: ~Copyable {
     mutating func noteMoved(in node: PatternNode<SubscriptionHandle>, to index: Int) {
         guard let place = patterns.firstIndex(where: { $0.node === node }) else { return }
         patterns[place].index = Int32(index)
-    }
-}
-
-extension SubscriptionRecord {
-    /// Checks what it alone can tell.
-    func checkInvariants() throws(BrokenInvariant) {
-        let isPlain = backlog == nil && filter == nil
-        try Invariants(of: "Subscription").agree("it is direct while nothing waits", isDirect, isPlain)
     }
 }
 

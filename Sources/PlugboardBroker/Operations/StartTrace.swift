@@ -22,7 +22,7 @@ enum StartTrace {
         let sub = try NewSubscription.chooseSub(asked, patterns: wanted.count, matching, &sessions)
         let subscription = matching.add(sub.bytes, of: session, options, nil)
         sessions[session].subscriptions.insert(subscription, &matching)
-        matching[subscription].isTracer = true
+        matching[subscription].role = .traces
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
         insight.addTracer(subscription, of: session, patterns, limit(asked.request, options))
         NewSubscription.reply(subscription, asked, at: keyspace.revision, &matching, &sessions, &delivery)
