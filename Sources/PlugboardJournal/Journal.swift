@@ -8,7 +8,7 @@ import PlugboardPosix
 public enum Journal {
     /// Passes every update and delete in the journal to `take`, in order, and begins a new segment. The
     /// returned writer writes what is added to `records` afterwards. `boot` names the machine's present
-    /// start. Throws `JournalError` or `SystemError`. A damaged journal keeps its segments and snapshots.
+    /// start. With `readsAhead`, another thread reads while this one takes. Throws `JournalError` or `SystemError`. A damaged journal keeps its segments and snapshots.
     public static func open(
         _ store: any FileStore,
         worker: any JournalWorker,
@@ -17,10 +17,10 @@ public enum Journal {
         time: TimeSource = .system,
         newEpoch: () -> String,
         records: inout RecordBuffer,
+        readsAhead: Bool = false,
         _ take: RecordTaker
     ) throws -> (Recovered, JournalWriter, epoch: String) {
-        var recovery = try Recovery(store)
-        var recovered = try recovery.run(isCutting: true, boot: boot, take)
+        var recovered = try recover(store, boot: boot, readsAhead: readsAhead, take)
         if recovered.hasFailed {
             try writeAnew(store, options, &recovered)
         } else if recovered.isOverdue(options) {
@@ -46,6 +46,17 @@ public enum Journal {
             throw error
         }
         return (recovered, writer, epoch)
+    }
+
+    private static func recover(
+        _ store: any FileStore,
+        boot: String,
+        readsAhead: Bool,
+        _ take: RecordTaker
+    ) throws -> Recovered {
+        if readsAhead { return try ReadingAhead().run(store, boot: boot, take) }
+        var recovery = try Recovery(store)
+        return try recovery.run(isCutting: true, boot: boot, take)
     }
 
     /// After a failed sync the system may take unwritten bytes for written, so no later sync can be

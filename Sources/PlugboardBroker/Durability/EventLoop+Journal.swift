@@ -14,7 +14,7 @@ extension EventLoop {
         let wakeup = try Wakeup()
         try listen(to: wakeup)
         let worker = try BackgroundWorker(folder.store, wakeup: wakeup)
-        try open(folder.store, worker: worker, options, boot: SystemBoot.identity())
+        try open(folder.store, worker: worker, options, boot: SystemBoot.identity(), readsAhead: true)
     }
 
     /// Reads the journal in a store. `worker` syncs it.
@@ -23,6 +23,7 @@ extension EventLoop {
         worker: any JournalWorker,
         _ options: JournalOptions,
         boot: String,
+        readsAhead: Bool = false,
         newEpoch: () -> String = Journal.newEpoch
     ) throws {
         hub.keyspace.beginRestoring()
@@ -36,7 +37,8 @@ extension EventLoop {
             boot: boot,
             time: time,
             newEpoch: newEpoch,
-            records: &records
+            records: &records,
+            readsAhead: readsAhead
         ) { record, line in
             authors.restore(record, line, &hub.keyspace, &hub.access, &hub.durability, &hub.deadlines)
         }

@@ -1,0 +1,126 @@
+// A recovery on a thread of its own, while the caller takes what was read. With two processors it takes the
+// longer of both times instead of their sum. The thread may be some batches ahead, and not more.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+import Synchronization
+
+/// Reads a journal for another thread. It is used once.
+final class ReadingAhead: Sendable {
+    /// A batch has at least so many bytes, unless it is the last one, and so many batches may wait.
+    private static let batchBytes = 262_144
+    private static let batchesMax = 4
+
+    private struct State {
+        var read: [RecordBatch] = []
+        /// Batches that were taken. Their memory is used again.
+        var taken: [RecordBatch] = []
+        /// How the recovery ended. No batch follows.
+        var outcome: Result<Recovered, any Error>?
+        /// Nobody takes more.
+        var isGivenUp = false
+    }
+
+    private let state = Mutex(State())
+    private let hasRead: Wakeup
+    private let hasTaken: Wakeup
+
+    /// Throws `SystemError`.
+    init() throws {
+        hasRead = try Wakeup()
+        hasTaken = try Wakeup()
+    }
+
+    /// The same as `Recovery.run`. `take` runs on the calling thread. If it throws, nothing more is read.
+    func run(_ store: any FileStore, boot: String, _ take: RecordTaker) throws -> Recovered {
+        try Background.start { [self] in read(store, boot) }
+        while true {
+            var (batches, outcome) = state.withLock { state in
+                defer { state.read = [] }
+                return (Array(state.read.reversed()), state.outcome)
+            }
+            hasTaken.signal()
+            while var batch = batches.popLast() {
+                try pass(batch, take)
+                batch.removeAll()
+                state.withLock { $0.taken.append(batch) }
+            }
+            if let outcome { return try outcome.get() }
+            PipeCalls.waitReadable(hasRead.raw)
+            hasRead.drain()
+        }
+    }
+
+    private func pass(_ batch: RecordBatch, _ take: RecordTaker) throws {
+        do {
+            try batch.forEach(take)
+        } catch {
+            state.withLock { $0.isGivenUp = true }
+            hasTaken.signal()
+            throw error
+        }
+    }
+
+    // MARK: The thread
+
+    private func read(_ store: any FileStore, _ boot: String) {
+        var batch = RecordBatch()
+        let outcome = Result {
+            var recovery = try Recovery(store)
+            return try recovery.run(isCutting: true, boot: boot) { record, line in
+                batch.append(record, line)
+                if batch.byteCount >= Self.batchBytes { try hand(over: &batch) }
+            }
+        }
+        state.withLock {
+            $0.read.append(batch)
+            $0.outcome = outcome
+        }
+        hasRead.signal()
+    }
+
+    /// Hands a batch over and gets an empty one, as soon as few enough are waiting.
+    private func hand(over batch: inout RecordBatch) throws {
+        state.withLock { state in
+            state.read.append(batch)
+            batch = state.taken.popLast() ?? RecordBatch()
+        }
+        hasRead.signal()
+        while true {
+            let (isGivenUp, waiting) = state.withLock { ($0.isGivenUp, $0.read.count) }
+            if isGivenUp { throw GivenUp() }
+            if waiting < Self.batchesMax { return }
+            PipeCalls.waitReadable(hasTaken.raw)
+            hasTaken.drain()
+        }
+    }
+
+    /// Ends a recovery that nobody waits for.
+    private struct GivenUp: Error {}
+}
+
+/// Records that were read, with the bytes of their lines.
+private struct RecordBatch: Sendable {
+    private var bytes: [UInt8] = []
+    private var records: [(record: RecordLine, line: ByteRange)] = []
+
+    var byteCount: Int { bytes.count }
+
+    mutating func append(_ record: RecordLine, _ line: Span<UInt8>) {
+        let start = bytes.count
+        bytes.append(line)
+        records.append((record, ByteRange(start, bytes.count)))
+    }
+
+    func forEach(_ take: RecordTaker) throws {
+        let bytes = bytes.span
+        for (record, line) in records { try take(record, line.bytes(of: bytes)) }
+    }
+
+    /// Removes the records and keeps the memory.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        records.removeAll(keepingCapacity: true)
+    }
+}
