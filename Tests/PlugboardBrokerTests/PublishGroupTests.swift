@@ -66,6 +66,21 @@ struct PublishGroupTests {
         }
     }
 
+    @Test("a line after a publish whose reply has to wait isn't executed before that reply")
+    func held() {
+        let hub = BareHub()
+        let writer = hub.client()
+        hub.send(#"{"op":"subscribe","key":"a","sub":"s"}"#, from: writer)
+        hub.hub.sessions[writer].isBehind = true
+        let lines = [
+            #"{"op":"publish","key":"b","value":1,"id":1}"#, #"{"op":"unsubscribe","sub":"s","id":2}"#,
+        ]
+        hub.sendTogether(lines, from: writer)
+        #expect(hub.hub.sessions[writer].isHeld && hub.hub.sessions[writer].subscriptions.count == 1)
+        #expect(hub.hub.requests.takeLeftOver() == LeftOver(start: lines[0].utf8.count + 1, number: 3))
+        #expect(hub.lines(of: writer).isEmpty)
+    }
+
     @Test("keys made and let go of within a group are found where they are by then")
     func changing() {
         var lines: [String] = []

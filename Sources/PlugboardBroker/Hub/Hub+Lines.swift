@@ -23,16 +23,33 @@ extension Hub {
             finishLines(in: bytes.span)
         case .other:
             let request = requests.group.next.request
-            guard finishLines(in: bytes.span) else { return false }
+            guard mayExecute(place, number, after: bytes.span, session) else { return false }
             sessions[session].line = number
             execute(request, bytes.span[place], from: session)
         case .unusual:
-            guard finishLines(in: bytes.span) else { return false }
+            guard mayExecute(place, number, after: bytes.span, session) else { return false }
             sessions[session].line = number
             var line = bytes._mutatingExtracting(place)
             executeUnusual(&line, from: session)
         }
         return false
+    }
+
+    /// Executes the waiting publishes. Returns whether the line after them may be executed in this turn. If one of
+    /// their replies has to wait, the line waits for that.
+    @inline(__always)
+    private mutating func mayExecute(
+        _ place: Range<Int>,
+        _ number: UInt64,
+        after bytes: Span<UInt8>,
+        _ session: SessionHandle
+    ) -> Bool {
+        if requests.group.isEmpty { return true }
+        publishWaiting(in: bytes)
+        if requests.group.leftOver == nil, sessions[session].isHeld {
+            requests.leave(lineAt: place.lowerBound, number: number)
+        }
+        return requests.group.leftOver == nil
     }
 
     /// So many keys are probably in the processor's cache, and needn't be fetched.
@@ -86,7 +103,9 @@ extension Hub {
         _ session: SessionHandle
     ) {
         for index in publishes.indices {
-            if index > 0, hasDoneEnough { return requests.leave(publishes[index]) }
+            if index > 0, hasDoneEnough {
+                return requests.leave(lineAt: publishes[index].line.start, number: publishes[index].number)
+            }
             publish(publishes[index], in: bytes, session)
         }
     }

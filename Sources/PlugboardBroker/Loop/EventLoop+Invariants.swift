@@ -46,7 +46,7 @@ extension EventLoop {
             )
             try always.hold(
                 "who is done with is gone",
-                !connection.isFinished(hub.sessions[connection.session])
+                !connection.isFinished(hub.sessions[connection.session]) || connection.isSlow
                     || leaving.contains(connection.token) || isClosing,
                 of: name
             )

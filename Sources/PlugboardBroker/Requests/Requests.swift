@@ -112,9 +112,10 @@ struct Requests: ~Copyable {
     @inline(__always)
     mutating func putBack(_ publishes: inout List<WaitingPublish>) { group.putBack(&publishes) }
 
-    /// The turn has done enough. This publish and those after it are read again in the next one.
-    mutating func leave(_ publish: WaitingPublish) {
-        group.leftOver = LeftOver(start: publish.line.start, number: publish.number)
+    /// The line that begins at `start` and those after it are read again later: in the next turn, or when the
+    /// client has got its replies.
+    mutating func leave(lineAt start: Int, number: UInt64) {
+        group.leftOver = LeftOver(start: start, number: number)
     }
 
     /// The first line that was left for the next turn, if any.

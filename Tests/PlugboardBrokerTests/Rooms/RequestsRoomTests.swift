@@ -73,7 +73,7 @@ struct RequestsRoomTests {
         #expect(rooms.requests.group.count == 3)
         #expect(rooms.broken()?.sentence == "no publish waits to be made")
         var publishes = rooms.requests.takePublishes()
-        rooms.requests.leave(publishes[1])
+        rooms.requests.leave(lineAt: publishes[1].line.start, number: publishes[1].number)
         rooms.requests.putBack(&publishes)
         let left = rooms.requests.takeLeftOver()
         #expect(left == LeftOver(start: 0, number: 1) && rooms.requests.takeLeftOver() == nil)

@@ -163,7 +163,7 @@ struct OrderCheck {
         case .subscribe(let plan):
             let (user, policies) = (conversation.user, terms.policies)
             let last = max(conversation.lastPolicy, reply.policy)
-            subscriptions[plan.sub] = SubscriptionCheck(plan, reply, terms, log) { key in
+            subscriptions[plan.sub] = SubscriptionCheck(plan, asked: asked.begun, reply, terms, log) { key in
                 policies.verdict(user, asked.policy, last) { $0.may(.subscribe, key) }
             }
             if plan.since != nil { loosen() }

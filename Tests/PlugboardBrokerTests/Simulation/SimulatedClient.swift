@@ -198,6 +198,7 @@ final class SimulatedClient {
         open.insert(id)
         var line = wish.line(id: id, options)
         if case .hello = wish { line = #"{"op":"hello","id":\#(id),"name":"\#(name)"}"# }
+        if world.isShown { print("\(asked.begun) \(name) > \(line.prefix(160))") }
         outgoing.append(line.utf8)
         outgoing.append(chance.isOne(in: 5) ? [0x0D, 0x0A] : [0x0A])
     }

@@ -7,7 +7,8 @@ struct SubscriptionCheck {
     let plan: SubscriptionPlan
     /// The revision in the reply.
     private let start: UInt64
-    private let answered: Int
+    /// When it was asked for and answered. It has begun somewhere between them.
+    private let (asked, answered): (Int, Int)
     /// How many writes of each key this observer knows.
     private var known: [String: Int] = [:]
     /// Keys of the snapshot that haven't come yet.
@@ -62,6 +63,7 @@ struct SubscriptionCheck {
 
     init(
         _ plan: SubscriptionPlan,
+        asked: Int,
         _ reply: Told,
         _ terms: OrderCheck.Terms,
         _ log: WriteLog,
@@ -71,7 +73,7 @@ struct SubscriptionCheck {
         self.log = log
         self.sight = sight
         start = reply.revision ?? 0
-        answered = reply.time
+        (self.asked, answered) = (asked, reply.time)
         hasPhases = terms.hasPhases
         batches = terms.batches
         let mayBeBehind = terms.isHeavy || terms.isHurried
@@ -345,7 +347,7 @@ struct SubscriptionCheck {
         let mayHold =
             known.contains { key, place in isRecent(key) && place < log.count(of: key, upTo: revision) }
             || emits.contains { value, emit in
-                isRecent(emit.key) && plan.matches(emit.key) && emit.ended > answered
+                isRecent(emit.key) && plan.matches(emit.key) && emit.ended > asked
                     && !emitted.contains(value)
             }
         return mayHold ? [] : missing(upTo: revision).map { "held without a reason: \($0)" }
