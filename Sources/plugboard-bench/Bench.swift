@@ -125,7 +125,7 @@ struct Bench {
         let session = try LoadSession(workload, dialect, self)
         guard workload.measure == .rate else { return session }
         if dialect.name == "plugboard" { wanted = try session.messagesPerRead() }
-        if dialect is LimitDialect, let wanted {
+        if dialect is LimitDialect, workload.keeping == .nothing, let wanted {
             try BatchMatch.approach(messagesPerRead: wanted, session)
         }
         return session

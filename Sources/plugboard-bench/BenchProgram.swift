@@ -28,8 +28,8 @@ enum BenchProgram {
     static func run(_ words: [String]) -> Int32 {
         do {
             switch (words.first, words.count) {
-            case ("limit", 2):
-                var server = try LimitServer(path: words[1])
+            case ("limit", 2), ("limit", 3):
+                var server = try LimitServer(path: words[1], folder: words.count > 2 ? words[2] : nil)
                 try server.run()
             case ("traced", 2): try serveTraced(path: words[1])
             case ("attack", _): try Attacker.run(Array(words.dropFirst()))

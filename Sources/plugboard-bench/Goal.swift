@@ -65,7 +65,7 @@ struct Goal: Sendable {
 }
 
 enum Goals {
-    static let all: [Goal] = load + kept + resting
+    static let all: [Goal] = load + asking + kept + resting
 
     /// The goals that were measured, with their figures.
     static func measured(in report: Report) -> [(goal: Goal, value: Double)] {
@@ -114,6 +114,13 @@ enum Goals {
         ),
     ]
 
+    /// Ten observers that ask for ten different things.
+    private static let asking = ["where", "fields", "diff"].map { option in
+        Goal("ten different \(option): CPU per message, × without", most: 2) {
+            $0.row("1→10-\(option)-different")?.ratio(perMessage, "plugboard", to: without)
+        }
+    }
+
     private static let kept = [
         Goal(
             "with a journal, 1→10: messages per second, × without",
@@ -126,6 +133,12 @@ enum Goals {
             least: 2,
             aim: 4,
             rate("durable-256", redis)
+        ),
+        Goal(
+            "256 durable writers: messages per second, × the limit's",
+            least: 0.7,
+            aim: 0.85,
+            rate("durable-256", "limit")
         ),
         Goal(
             "256 durable writers, 16 writes at once: messages per second, × redis, synced always",
@@ -171,7 +184,23 @@ enum Goals {
             Goal("\(growth.name): highest cost, × the lowest") { report in
                 report.growth.first { $0.growth.name == growth.name }?.factor(of: "plugboard")
             }
-        }
+        } + [further]
+
+    /// What each observer more costs, from ten on: the highest, divided by the lowest.
+    private static let further = Goal(
+        "each further observer, from 10 on: highest CPU, × the lowest",
+        most: 1.3
+    ) {
+        report in
+        let growth = report.growth.first { $0.growth.name == "growth-observers" }
+        guard let growth else { return nil }
+        let sizes = zip(growth.growth.sizes, growth.figures(of: "plugboard"))
+        let costs = sizes.compactMap { size, figure in figure.map { (size, $0.median * Double(size)) } }
+            .filter { $0.0 >= 10 }
+        let each = zip(costs, costs.dropFirst()).map { ($1.1 - $0.1) / Double($1.0 - $0.0) }
+        guard let least = each.min(), let most = each.max(), least > 0 else { return nil }
+        return most / least
+    }
 
     /// The broker's own figure.
     private static func figure(_ quantity: Metric, _ row: String) -> Goal.Measure {

@@ -1,6 +1,7 @@
 // The least work that any broker has on this machine. The server waits with the same poller, reads and
 // writes once for each connection and turn, and copies every byte of every publisher to every observer
-// without looking at it. Each row shows it beside the broker.
+// without looking at it. Where writes are durable, it keeps the bytes of a turn with one sync before it answers.
+// Each row shows it beside the broker.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -18,13 +19,18 @@ struct LimitServer: ~Copyable {
     private var owed: [LimitPeer] = []
     /// The bytes that were read in this turn, in order.
     private var turn = ByteBuffer()
+    /// Where the bytes of each turn are kept before anybody is answered.
+    private let log: LimitLog?
 
-    init(path: String) throws {
+    /// With `folder`, what arrives is brought to a file there, with one sync for each turn.
+    init(path: String, folder: String? = nil) throws {
+        let log = try folder.map { try LimitLog(folder: $0) }
         let listener = try UnixSocket.listen(path: path)
         let poller = try PollerKind.standard.make()
         try poller.add(listener.raw, token: Self.listenerToken, interest: .read)
         self.listener = listener
         self.poller = poller
+        self.log = log
         turn.reserve(Self.readBytes * 2)
     }
 
@@ -37,6 +43,7 @@ struct LimitServer: ~Copyable {
                 do { try handle(ready) } catch { failure = error }
             }
             if let failure { throw failure }
+            if !turn.isEmpty { try log?.keep(turn.bytes) }
             if !turn.isEmpty { for peer in observers { try peer.send(turn.bytes, poller) } }
             turn.removeAll()
             for peer in owed { peer.tellBatches() }

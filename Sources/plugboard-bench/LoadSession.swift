@@ -39,7 +39,7 @@ final class LoadSession: Probe {
         }
         observing = try (0..<workload.observers).map { number in
             let link = try server.connect(workload, dialect, as: .observer)
-            try dialect.observe(link, workload, answering: workload.answers(number))
+            try dialect.observe(link, workload.asObserver(number), answering: workload.answers(number))
             return link
         }
         generator = try Self.generator(workload, dialect, server, observing, bench.signals)

@@ -64,7 +64,8 @@ struct Workload: Sendable {
     var keys = 1
     var interest = Interest.keys
     var operation = Operation.publish
-    /// More members of each observer's `subscribe`, as the broker's protocol spells them. A row that
+    /// More members of each observer's `subscribe`, as the broker's protocol spells them. `#` stands for the
+    /// number of the observer. A row that
     /// isn't plain (see `isPlain`) measures an option, beside the same row without it.
     var subscribing = ""
     /// The members for the first observer instead of `subscribing`. It acknowledges every message.
@@ -88,6 +89,14 @@ struct Workload: Sendable {
         var copy = self
         change(&copy)
         return copy
+    }
+
+    /// The row as the observer with this number subscribes.
+    func asObserver(_ number: Int) -> Workload {
+        with {
+            let parts = $0.subscribing.split(separator: "#", omittingEmptySubsequences: false)
+            $0.subscribing = parts.joined(separator: "\(number)")
+        }
     }
 
     /// The row without its options.

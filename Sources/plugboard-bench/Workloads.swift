@@ -63,6 +63,10 @@ enum Workloads {
             ("where-none-match", #""where":{"/price":{"<":10}}"#, false),
             ("fields", #""fields":["/n"]"#, true), ("fields-unchanged", #""fields":["/price"]"#, false),
             ("diff", #""diff":true"#, true),
+            // Each observer asks for something else.
+            ("where-different", ##""where":{"/price":{"<":10#}}"##, true),
+            ("fields-different", ##""fields":["/n","/f#"]"##, true),
+            ("diff-different", ##""where":{"/price":{"<":10#}},"diff":true"##, true),
         ].map { name, members, tellsEach in
             Workload(name: "1→10-\(name)", observers: 10, subscribing: members, tellsEach: tellsEach)
         }

@@ -126,7 +126,7 @@ struct RunTests {
         #expect(rows[0].systems.map(\.system) == ["plugboard", "without"])
         let peers = [("redis-server", "redis SET+PUBLISH"), ("nats-server", "nats KV")]
             .filter { Programs.find($0.0) != nil }.map(\.1)
-        #expect(rows[1].systems.map(\.system) == ["plugboard"] + peers)
+        #expect(rows[1].systems.map(\.system) == ["plugboard", "limit"] + peers)
         #expect(rows[2].systems.map(\.system) == ["plugboard"])
         #expect(try #require(rows[2].samples(of: "plugboard")?.figure(.startMilliseconds)).median > 0)
         let text = Table.text(of: rows[1]) + Table.text(of: rows[2])

@@ -18,12 +18,14 @@ struct LimitDialect: Dialect {
     }
 
     func supports(_ workload: Workload) -> Bool {
-        workload.deliveriesPerObserver == 1 && workload.isForPeers && !workload.isAcknowledged
+        workload.deliveriesPerObserver == 1 && workload.isForPeers
+            && workload.isAcknowledged == (workload.keeping == .durable)
     }
 
     func plan(folder: String, for workload: Workload) -> ServerPlan {
         let path = folder + "/limit.sock"
-        return ServerPlan(program: programs.bench, arguments: ["limit", path], endpoint: .unix(path))
+        let kept = workload.keeping == .durable ? [folder + "/kept"] : []
+        return ServerPlan(program: programs.bench, arguments: ["limit", path] + kept, endpoint: .unix(path))
     }
 
     func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws {
