@@ -13,13 +13,32 @@ struct PartFuzzTests {
 
     /// Passes bytes that may be anything to every function.
     private func tryAll(_ left: [UInt8], _ right: [UInt8], _ comparer: inout JSONComparer) {
+        let event = UInt64.random(in: 1..<(.max / 2))
         withBytes(left) { left in
             withBytes(right) { right in
                 let pointers = (try? JSONPointerSet(array: left, at: 0)) ?? JSONPointerSet()
                 _ = pointers.withParts(of: right) { $0.found }
                 var buffer = ByteBuffer()
-                _ = pointers.appendChanges(from: left, to: right, into: &buffer, using: &comparer)
-                _ = (try? Conditions(where: left, at: 0))?.hold(for: right, using: &comparer)
+                let hasChanged = pointers.appendChanges(
+                    from: left,
+                    to: right,
+                    into: &buffer,
+                    using: &comparer
+                )
+                let conditions = try? Conditions(where: left, at: 0)
+                let holds = conditions?.hold(for: right, using: &comparer)
+                // Who asks about the same values again gets the same answers.
+                for _ in 0..<3 {
+                    comparer.ask(about: event)
+                    var again = ByteBuffer()
+                    let isSame =
+                        hasChanged
+                        == pointers.appendChanges(from: left, to: right, into: &again, using: &comparer)
+                        && buffer.bytes.isEqual(to: again.bytes)
+                        && holds == conditions?.hold(for: right, using: &comparer)
+                    #expect(isSame)
+                    comparer.endAsking()
+                }
                 _ = comparer.areEqual(left, right)
                 _ = comparer.areEqual(left, right, .spelling)
                 buffer.removeAll()

@@ -13,6 +13,10 @@ final class Filter {
     let parts: JSONPointerSet?
     /// `diff`.
     let tellsDifferences: Bool
+    let hasConditions: Bool
+    let hasParts: Bool
+    /// Whether what is told depends on the value before, and not only on whether it matched.
+    var tellsChanges: Bool { hasParts || tellsDifferences }
     /// Values up to this revision may not have been sent, because there were no initial values or there was a
     /// gap.
     var unsentRevision: UInt64
@@ -32,6 +36,7 @@ final class Filter {
         guard decoder.conditions != nil || decoder.parts != nil || options.differences else { return nil }
         (conditions, parts) = (decoder.conditions, decoder.parts)
         tellsDifferences = options.differences
+        (hasConditions, hasParts) = (conditions != nil, parts != nil)
         unsentRevision = options.initial ? 0 : revision
         // JSON text has no zero byte, so the two texts can't be confused with others.
         text = Array(options.condition.bytes(of: line)) + [0] + Array(options.fields.bytes(of: line))
@@ -47,6 +52,23 @@ final class Filter {
     /// for every two bytes of its text, and for every sixteen bytes of the value, or every eight with `diff`.
     func steps(for valueCount: Int) -> Int {
         Self.stepsMin + text.count / 2 + valueCount / (tellsDifferences ? 8 : 16)
+    }
+
+    // To ask the parts of a filter here, and not a copy of them, spares a dozen reference counts for each answer.
+
+    /// Whether a value meets the conditions. `isFormer` means that it is the one before the event.
+    func accepts(_ value: Span<UInt8>, isFormer: Bool = false, using comparer: inout JSONComparer) -> Bool {
+        conditions?.hold(for: value, isFormer: isFormer, using: &comparer) ?? true
+    }
+
+    /// Adds the named parts that have changed. Returns false if there are none.
+    func appendChanges(
+        from old: Span<UInt8>,
+        to value: Span<UInt8>,
+        into buffer: inout ByteBuffer,
+        using comparer: inout JSONComparer
+    ) -> Bool {
+        parts?.appendChanges(from: old, to: value, into: &buffer, using: &comparer) ?? false
     }
 
     /// From now on, its observer may see other keys than up to this revision.

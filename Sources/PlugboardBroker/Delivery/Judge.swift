@@ -15,6 +15,11 @@ struct Judge: ~Copyable {
     /// The piece that the last `change` tells.
     private(set) var change = ByteBuffer()
     private var judgement = Judgement()
+    /// The event that is judged at once; 0 for owed values.
+    private var event: UInt64 = 0
+    /// The patch of `diff` for an event, which is the same for all of its observers; nil if there is none.
+    private var patch = ByteBuffer()
+    private var patchEvent: UInt64 = 0
 
     init() {}
 
@@ -52,7 +57,12 @@ struct Judge: ~Copyable {
         _ filter: Filter
     ) -> Telling {
         if let known = judgement.telling(number, since: held, wasSent: wasSent, filter) { return known }
+        // Owed values have no number of their own.
+        self.event = held == nil ? number : 0
+        comparer.ask(about: self.event)
         let telling = telling(event, tail, wasSent: wasSent, filter)
+        comparer.endAsking()
+        self.event = 0
         judgement.keep(telling, number, since: held, wasSent: wasSent, filter)
         return telling
     }
@@ -85,9 +95,7 @@ struct Judge: ~Copyable {
         guard let filter, event != .delete, !value.isEmpty else { return .event }
         count(filter, value.count)
         forget()
-        if let conditions = filter.conditions, !conditions.hold(for: value, using: &comparer) {
-            return .leaving
-        }
+        if !filter.accepts(value, using: &comparer) { return .leaving }
         guard let parts = filter.parts else { return .event }
         change.removeAll()
         parts.appendAll(of: value, into: &change)
@@ -119,12 +127,14 @@ struct Judge: ~Copyable {
         from old: Span<UInt8>,
         to value: Span<UInt8>
     ) -> Standing {
-        guard let conditions = filter.conditions else { return .inside }
-        if event != .delete, !value.isEmpty, conditions.hold(for: value, using: &comparer) {
-            let wasIn = !old.isEmpty && conditions.hold(for: old, using: &comparer)
+        guard filter.hasConditions else { return .inside }
+        if event != .delete, !value.isEmpty, filter.accepts(value, using: &comparer) {
+            // Without parts and differences, it makes no difference.
+            guard filter.tellsChanges else { return .inside }
+            let wasIn = !old.isEmpty && filter.accepts(old, isFormer: true, using: &comparer)
             return wasIn ? .inside : .entered
         }
-        guard !old.isEmpty, conditions.hold(for: old, using: &comparer) else { return .outside }
+        guard !old.isEmpty, filter.accepts(old, isFormer: true, using: &comparer) else { return .outside }
         return event == .delete ? .inside : .left
     }
 
@@ -135,19 +145,28 @@ struct Judge: ~Copyable {
         _ filter: Filter
     ) -> Telling {
         change.removeAll()
-        if let parts = filter.parts {
+        if filter.hasParts {
             // If the value before may have been hidden, nobody knows which parts are new or gone.
             guard wasSent || old.isEmpty else {
-                parts.appendAll(of: value, into: &change)
+                filter.parts?.appendAll(of: value, into: &change)
                 return .change
             }
-            let isTold = parts.appendChanges(from: old, to: value, into: &change, using: &comparer)
+            let isTold = filter.appendChanges(from: old, to: value, into: &change, using: &comparer)
             return isTold ? .change : .nothing
         }
         guard filter.tellsDifferences, wasSent, !old.isEmpty else { return .event }
-        change.append(#","patch":"#)
-        let isTold = MergeDifference.append(from: old, to: value, into: &change, using: &comparer)
-        return isTold ? .change : .event
+        if event == 0 || event != patchEvent { makePatch(from: old, to: value) }
+        if patch.isEmpty { return .event }
+        change.append(contentsOf: patch)
+        return .change
+    }
+
+    private mutating func makePatch(from old: Span<UInt8>, to value: Span<UInt8>) {
+        patchEvent = event
+        patch.removeAll()
+        patch.append(#","patch":"#)
+        if MergeDifference.append(from: old, to: value, into: &patch, using: &comparer) { return }
+        patch.removeAll()
     }
 }
 

@@ -33,8 +33,43 @@ public struct JSONComparer: ~Copyable {
     var rightNames = JSONNames()
     /// The number of the part in the left outline, if the caller gave it one.
     private var leftPart: Int?
+    /// The values before and after the event that several filters are asked about.
+    private var former = AskedValue()
+    private var present = AskedValue()
+    private var event: UInt64 = 0
+    private var isAskedAgain = false
 
     public init() {}
+
+    /// The value before an event, or the one after it.
+    enum Side { case former, present }
+
+    /// The questions up to `endAsking` are about the values of an event. Its number differs from that of any other
+    /// event; 0 is none. If it was asked about before, its values are not read again.
+    public mutating func ask(about event: UInt64) {
+        isAskedAgain = event != 0 && event == self.event
+        if isAskedAgain { return }
+        self.event = event
+        former.forget()
+        present.forget()
+    }
+
+    /// The next questions are about other values.
+    public mutating func endAsking() { isAskedAgain = false }
+
+    /// Finds the parts of a value of the event, if it was asked about before; otherwise nil.
+    mutating func find(
+        _ tree: PointerTree,
+        in value: Span<UInt8>,
+        _ side: Side,
+        _ places: inout MutableSpan<ByteRange>
+    ) -> UInt64? {
+        guard isAskedAgain else { return nil }
+        switch side {
+        case .former: return former.read(value) ? former.find(tree, in: value, &places) : nil
+        case .present: return present.read(value) ? present.find(tree, in: value, &places) : nil
+        }
+    }
 
     /// Whether two values are equal. Both must be JSON that the scanner accepted, without white space
     /// around it.

@@ -31,9 +31,26 @@ extension JSONPointerSet {
     /// Finds the parts of `value`, which must be JSON that the scanner accepted. Allocates nothing.
     public func withParts<Result>(of value: Span<UInt8>, _ body: (borrowing JSONParts) -> Result) -> Result {
         withTemporarySpan(of: ByteRange.none, count: Limits.pointersMax) { places in
-            var search = JSONPartSearch(nodes.span, tokens.span, of: value)
+            var search = JSONPartSearch(tree, of: value)
             let found = search.run(&places)
             return body(JSONParts(of: value, at: places.span, found: found))
+        }
+    }
+
+    /// The same for a value that other sets are asked about, too.
+    func withParts<Result>(
+        of value: Span<UInt8>,
+        _ side: JSONComparer.Side,
+        using comparer: inout JSONComparer,
+        _ body: (borrowing JSONParts, inout JSONComparer) -> Result
+    ) -> Result {
+        withTemporarySpan(of: ByteRange.none, count: Limits.pointersMax) { places in
+            if let found = comparer.find(tree, in: value, side, &places) {
+                return body(JSONParts(of: value, at: places.span, found: found), &comparer)
+            }
+            var search = JSONPartSearch(tree, of: value)
+            let found = search.run(&places)
+            return body(JSONParts(of: value, at: places.span, found: found), &comparer)
         }
     }
 
@@ -45,16 +62,14 @@ extension JSONPointerSet {
 
 /// One pass over a value. The recursion is as deep as the pointers or as the value, whichever is less.
 private struct JSONPartSearch: ~Escapable {
-    private let nodes: Span<JSONPointerSet.Node>
-    private let tokens: Span<UInt8>
+    private let tree: PointerTree
     private let value: Span<UInt8>
     private var scanner: JSONScanner
     private var found: UInt64 = 0
 
-    @_lifetime(copy nodes, copy tokens, copy value)
-    init(_ nodes: Span<JSONPointerSet.Node>, _ tokens: Span<UInt8>, of value: Span<UInt8>) {
-        self.nodes = nodes
-        self.tokens = tokens
+    @_lifetime(copy tree, copy value)
+    init(_ tree: PointerTree, of value: Span<UInt8>) {
+        self.tree = tree
         self.value = value
         scanner = JSONScanner(value)
     }
@@ -74,7 +89,7 @@ private struct JSONPartSearch: ~Escapable {
     /// Moves past the value at a node's tokens.
     private mutating func visit(_ node: Int, _ places: inout MutableSpan<ByteRange>) throws(JSONFailure) {
         let start = scanner.position
-        if nodes[node].firstChild < 0 {
+        if tree.nodes[node].firstChild < 0 {
             try scanner.skipValue()
         } else if scanner.current == UInt8(ascii: "{") {
             try visitMembers(node, &places)
@@ -83,7 +98,7 @@ private struct JSONPartSearch: ~Escapable {
         } else {
             try scanner.skipValue()
         }
-        let pointer = nodes[node].pointer
+        let pointer = tree.nodes[node].pointer
         guard pointer >= 0 else { return }
         places[pointer] = ByteRange(start, scanner.position)
         found |= 1 << UInt64(pointer)
@@ -95,7 +110,7 @@ private struct JSONPartSearch: ~Escapable {
         guard scanner.enter() else { return }
         repeat {
             let name = try scanner.readName()
-            try visitChild(child(of: node, named: name.bytes(of: value)), &places)
+            try visitChild(tree.child(of: node, named: name.bytes(of: value)), &places)
         } while try scanner.goOn(to: UInt8(ascii: "}"))
     }
 
@@ -105,7 +120,7 @@ private struct JSONPartSearch: ~Escapable {
         guard scanner.enter() else { return }
         var element = 0
         repeat {
-            try visitChild(child(of: node, at: element), &places)
+            try visitChild(tree.child(of: node, at: element), &places)
             element += 1
         } while try scanner.goOn(to: UInt8(ascii: "]"))
     }
@@ -114,37 +129,7 @@ private struct JSONPartSearch: ~Escapable {
     {
         guard child >= 0 else { return try scanner.skipValue() }
         // If a name occurs twice, its last member replaces the earlier ones.
-        found &= ~nodes[child].covered
+        found &= ~tree.nodes[child].covered
         try visit(child, &places)
-    }
-
-    private func child(of node: Int, named name: Span<UInt8>) -> Int {
-        if name.contains(UInt8(ascii: "\\")) { return child(of: node, spelled: name) }
-        let mark = JSONPointerSet.mark(of: name)
-        var child = nodes[node].firstChild
-        while child >= 0 {
-            if nodes[child].mark == mark, nodes[child].token.bytes(of: tokens).isEqual(to: name) {
-                return child
-            }
-            child = nodes[child].nextSibling
-        }
-        return -1
-    }
-
-    /// The same for a name with escapes.
-    private func child(of node: Int, spelled name: Span<UInt8>) -> Int {
-        var child = nodes[node].firstChild
-        while child >= 0 {
-            let token = nodes[child].token.bytes(of: tokens)
-            if JSONCharacters.areEqual(name, characters: token) { return child }
-            child = nodes[child].nextSibling
-        }
-        return -1
-    }
-
-    private func child(of node: Int, at element: Int) -> Int {
-        var child = nodes[node].firstChild
-        while child >= 0, nodes[child].element != element { child = nodes[child].nextSibling }
-        return child
     }
 }

@@ -15,7 +15,7 @@ extension JSONPointerSet {
         to new: Span<UInt8>,
         using comparer: inout JSONComparer
     ) -> Bool {
-        withParts(of: new) { parts in
+        withParts(of: new, .present, using: &comparer) { parts, comparer in
             let (changed, gone) = changes(from: old, to: parts, &comparer)
             return changed | gone != 0
         }
@@ -30,7 +30,7 @@ extension JSONPointerSet {
         into buffer: inout ByteBuffer,
         using comparer: inout JSONComparer
     ) -> Bool {
-        withParts(of: new) { parts in
+        withParts(of: new, .present, using: &comparer) { parts, comparer in
             let (changed, gone) = changes(from: old, to: parts, &comparer)
             guard changed | gone != 0 else { return false }
             appendFields(changed, parts, &buffer)
@@ -57,7 +57,7 @@ extension JSONPointerSet {
         _ comparer: inout JSONComparer
     ) -> (changed: UInt64, gone: UInt64) {
         if old.isEmpty { return (parts.found, 0) }
-        return withParts(of: old) { oldParts in
+        return withParts(of: old, .former, using: &comparer) { oldParts, comparer in
             var changed = parts.found
             var compared = 0
             for pointer in 0..<count {

@@ -35,10 +35,15 @@ public struct Conditions: Sendable {
 
     public var count: Int { list.count }
 
-    /// Whether all conditions hold for `value`, which must be JSON that the scanner accepted.
-    public func hold(for value: Span<UInt8>, using comparer: inout JSONComparer) -> Bool {
+    /// Whether all conditions hold for `value`, which must be JSON that the scanner accepted. `isFormer` means
+    /// that it is the value before the event that the comparer is asked about.
+    public func hold(for value: Span<UInt8>, isFormer: Bool = false, using comparer: inout JSONComparer)
+        -> Bool
+    {
         defer { comparer.forget() }
-        return pointers.withParts(of: value) { parts in
+        return pointers.withParts(of: value, isFormer ? .former : .present, using: &comparer) {
+            parts,
+            comparer in
             for condition in list where !holds(condition, for: parts, &comparer) { return false }
             return true
         }
