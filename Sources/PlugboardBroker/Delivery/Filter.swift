@@ -61,6 +61,12 @@ final class Filter {
         conditions?.hold(for: value, isFormer: isFormer, using: &comparer) ?? true
     }
 
+    /// Whether one of the named parts has changed. False if none is named.
+    func haveChanged(from old: Span<UInt8>, to value: Span<UInt8>, using comparer: inout JSONComparer) -> Bool
+    {
+        parts?.haveChanged(from: old, to: value, using: &comparer) ?? false
+    }
+
     /// Adds the named parts that have changed. Returns false if there are none.
     func appendChanges(
         from old: Span<UInt8>,

@@ -96,9 +96,9 @@ struct Judge: ~Copyable {
         count(filter, value.count)
         forget()
         if !filter.accepts(value, using: &comparer) { return .leaving }
-        guard let parts = filter.parts else { return .event }
+        guard filter.hasParts else { return .event }
         change.removeAll()
-        parts.appendAll(of: value, into: &change)
+        filter.parts?.appendAll(of: value, into: &change)
         return .change
     }
 
@@ -113,11 +113,11 @@ struct Judge: ~Copyable {
         count(filter, value.count)
         let old = event == .emit ? Span() : old
         let standing = standing(event, filter, from: old, to: value)
-        guard standing == .inside || standing == .entered, let parts = filter.parts,
-            !value.isEmpty, event != .delete
+        guard standing == .inside || standing == .entered, filter.hasParts, !value.isEmpty,
+            event != .delete
         else { return standing != .outside }
         let known = standing == .entered ? Span() : old
-        return parts.haveChanged(from: known, to: value, using: &comparer)
+        return filter.haveChanged(from: known, to: value, using: &comparer)
     }
 
     /// Whether the values before and after meet the conditions.
