@@ -7,16 +7,20 @@ import PlugboardWire
 
 /// The place of a record for each key.
 struct KeyPlaces: ~Copyable {
-    private struct Slot: BitwiseCopyable {
-        var place: KeyPlace
-        var hash: UInt64
-        /// The offset of the key in `keys`. The slot is free if the key's length is 0.
-        var keyStart: Int
-        var keyCount: UInt16
-        var isPresent: Bool
+    struct Slot: ProbeEntry {
+        var place = KeyPlace(file: 0, offset: 0)
+        var hash: UInt64 = 0
+        /// The offset of the key in `keys`.
+        var keyStart = 0
+        var keyCount: UInt16 = 0
+        var isPresent = false
+
+        static var empty: Slot { Slot() }
+        var isEmpty: Bool { keyCount == 0 }
     }
 
-    private var slots: [Slot]
+    private static let slotsMin = 1_024
+    private var slots = ProbeTable<Slot>(count: slotsMin)
     private var keys = ByteBuffer()
     private var used = 0
     /// The number of keys that have a place.
@@ -24,9 +28,7 @@ struct KeyPlaces: ~Copyable {
     /// The slot that was used last. Most records are for the key of the record before.
     private var last = 0
 
-    init() {
-        slots = Self.empty(1_024)
-    }
+    init() {}
 
     mutating func set(_ key: Span<UInt8>, _ place: KeyPlace) {
         let index = claimed(key)
@@ -37,8 +39,8 @@ struct KeyPlaces: ~Copyable {
 
     /// Removes a key if it has a place. Its slot stays.
     mutating func remove(_ key: Span<UInt8>) {
-        let index = isAt(last, key) ? last : slot(of: key, hash: Self.hash(key))
-        guard slots[index].isPresent else { return }
+        guard let index = isAt(last, key) ? last : index(of: key, key.seededHash), slots[index].isPresent
+        else { return }
         slots[index].isPresent = false
         count -= 1
     }
@@ -47,14 +49,13 @@ struct KeyPlaces: ~Copyable {
     func places() -> [KeyPlace] {
         var places: [KeyPlace] = []
         places.reserveCapacity(count)
-        for slot in slots where slot.isPresent { places.append(slot.place) }
+        for index in slots.entries.indices where slots[index].isPresent { places.append(slots[index].place) }
         return places
     }
 
     /// Removes everything. Gives the memory back in a way that doesn't hold up other threads.
     mutating func removeAll() {
-        var freedSlots = slots.mutableSpan
-        MemoryPages.giveBack(&freedSlots)
+        Self.giveBack(&slots)
         var freedKeys = keys.mutableBytes
         MemoryPages.giveBack(&freedKeys)
         self = KeyPlaces()
@@ -64,65 +65,43 @@ struct KeyPlaces: ~Copyable {
     private mutating func claimed(_ key: Span<UInt8>) -> Int {
         if isAt(last, key) { return last }
         if (used + 1) * 4 > slots.count * 3 { grow() }
-        let hash = Self.hash(key)
-        last = slot(of: key, hash: hash)
-        if slots[last].keyCount == 0 {
-            slots[last].hash = hash
-            slots[last].keyStart = keys.count
-            slots[last].keyCount = UInt16(truncatingIfNeeded: key.count)
-            keys.append(key)
-            used += 1
+        let hash = key.seededHash
+        if let index = index(of: key, hash) {
+            last = index
+            return index
         }
+        let slot = Slot(hash: hash, keyStart: keys.count, keyCount: UInt16(truncatingIfNeeded: key.count))
+        last = slots.insert(slot, hash: hash)
+        keys.append(key)
+        used += 1
         return last
     }
 
-    /// The slot of a key, or the free slot for it.
-    private func slot(of key: Span<UInt8>, hash: UInt64) -> Int {
-        let mask = slots.count - 1
-        var index = Int(truncatingIfNeeded: hash) & mask
-        while slots[index].keyCount > 0 {
-            if slots[index].hash == hash, isAt(index, key) { return index }
-            index = (index + 1) & mask
-        }
-        return index
+    private func index(of key: Span<UInt8>, _ hash: UInt64) -> Int? {
+        slots.first(from: slots.home(of: hash)) { $0.hash == hash && has($0, key) }
     }
 
     /// Whether a slot has this key.
-    private func isAt(_ index: Int, _ key: Span<UInt8>) -> Bool {
-        let count = slots[index].keyCount
-        guard count == UInt16(truncatingIfNeeded: key.count), count > 0 else { return false }
-        return bytes(of: slots[index]).isEqual(to: key)
-    }
+    private func isAt(_ index: Int, _ key: Span<UInt8>) -> Bool { has(slots[index], key) }
 
-    @_lifetime(borrow self)
-    private func bytes(of slot: Slot) -> Span<UInt8> {
+    private func has(_ slot: Slot, _ key: Span<UInt8>) -> Bool {
+        guard slot.keyCount == UInt16(truncatingIfNeeded: key.count), !slot.isEmpty else { return false }
         let end = slot.keyStart + Int(slot.keyCount)
-        return keys.bytes[slot.keyStart..<end]
+        return keys.bytes[slot.keyStart..<end].isEqual(to: key)
     }
 
     private mutating func grow() {
         last = 0
-        var old = slots
-        slots = Self.empty(old.count * 2)
-        let mask = slots.count - 1
-        for slot in old where slot.keyCount > 0 {
-            var index = Int(truncatingIfNeeded: slot.hash) & mask
-            while slots[index].keyCount > 0 { index = (index + 1) & mask }
-            slots[index] = slot
+        var grown = ProbeTable<Slot>(count: slots.count * 2)
+        for index in slots.entries.indices where !slots[index].isEmpty {
+            grown.insert(slots[index], hash: slots[index].hash)
         }
-        var freed = old.mutableSpan
+        swap(&grown, &slots)
+        Self.giveBack(&grown)
+    }
+
+    private static func giveBack(_ slots: inout ProbeTable<Slot>) {
+        var freed = slots.entries.mutableSpan
         MemoryPages.giveBack(&freed)
-    }
-
-    private static func empty(_ count: Int) -> [Slot] {
-        let place = KeyPlace(file: 0, offset: 0)
-        return Array(
-            repeating: Slot(place: place, hash: 0, keyStart: 0, keyCount: 0, isPresent: false),
-            count: count
-        )
-    }
-
-    private static func hash(_ key: Span<UInt8>) -> UInt64 {
-        key.seededHash
     }
 }

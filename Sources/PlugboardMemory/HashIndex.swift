@@ -1,5 +1,5 @@
-// Finds the slots of a slab by the hash of what is there: open addressing with part of the hash in the table, so
-// that other slots are passed over without touching their memory.
+// Finds the slots of a slab by the hash of what is there. Part of the hash is in the table, so that other slots
+// are passed over without touching their memory.
 //
 // What always holds: a quarter of the entries is empty, so each search ends; a slot is in one of two tables. A
 // table that was outgrown is moved in pieces, because very many entries at once would keep everybody waiting.
@@ -8,7 +8,7 @@
 /// thread uses it.
 public struct HashIndex: ~Copyable {
     @usableFromInline
-    struct Entry: Zeroable {
+    struct Entry: ProbeEntry {
         /// The lower half of the hash.
         @usableFromInline var hash: UInt32
         /// 0 if the entry is empty, because no slab has anything there.
@@ -21,6 +21,7 @@ public struct HashIndex: ~Copyable {
         /// it.
         @usableFromInline static var moved: Entry { Entry(hash: 0, slot: .max) }
 
+        @_transparent @usableFromInline static var empty: Entry { Entry(hash: 0, slot: 0) }
         @_transparent @usableFromInline var isEmpty: Bool { slot == 0 }
         @usableFromInline var isFilled: Bool { slot != 0 && slot != .max }
     }
@@ -34,8 +35,8 @@ public struct HashIndex: ~Copyable {
 
         @inlinable
         @inline(__always)
-        init(_ hash: UInt64, mask: Int) {
-            place = Int(truncatingIfNeeded: hash) & mask
+        init(_ hash: UInt64, in table: borrowing ProbeTable<Entry>) {
+            place = table.home(of: hash)
             self.hash = UInt32(truncatingIfNeeded: hash)
         }
     }
@@ -46,37 +47,32 @@ public struct HashIndex: ~Copyable {
     private static let freedPerMoved = 8
     private static let entriesMin = 64
 
-    @usableFromInline var entries: List<Entry>
-    @usableFromInline var mask: Int
+    @usableFromInline var table = ProbeTable<Entry>(count: entriesMin)
     /// Those before `movedCount` are moved. Then it is empty, and its memory goes in pieces.
-    @usableFromInline var outgrown = List<Entry>()
+    @usableFromInline var outgrown = ProbeTable<Entry>(count: 0)
     private var movedCount = 0
     public private(set) var count = 0
 
-    public init() {
-        entries = List(zeroed: Self.entriesMin)
-        mask = Self.entriesMin - 1
-    }
+    public init() {}
 
     /// Begins to search for a hash; see `next`.
     @inlinable
     @inline(__always)
-    public func search(_ hash: UInt64) -> Search { Search(hash, mask: mask) }
+    public func search(_ hash: UInt64) -> Search { Search(hash, in: table) }
 
     /// The next slot that has the hash, as far as its entry tells; nil if there is none any more.
     @inlinable
     @inline(__always)
     public func next(_ search: inout Search) -> UInt32? {
-        while !search.isInOutgrown {
-            let entry = entries[search.place]
-            if entry.isEmpty {
-                if outgrown.isEmpty { return nil }
-                search = Search(UInt64(search.hash), mask: outgrown.count - 1)
-                search.isInOutgrown = true
-                break
+        let hash = search.hash
+        if !search.isInOutgrown {
+            if let place = table.first(from: search.place, where: { $0.hash == hash }) {
+                search.place = table.place(after: place)
+                return table[place].slot
             }
-            search.place = (search.place &+ 1) & mask
-            if entry.hash == search.hash { return entry.slot }
+            if outgrown.isEmpty { return nil }
+            search = Search(UInt64(hash), in: outgrown)
+            search.isInOutgrown = true
         }
         return nextOutgrown(&search)
     }
@@ -84,12 +80,11 @@ public struct HashIndex: ~Copyable {
     @usableFromInline
     @inline(never)
     func nextOutgrown(_ search: inout Search) -> UInt32? {
-        while !outgrown[search.place].isEmpty {
-            let entry = outgrown[search.place]
-            search.place = (search.place + 1) & (outgrown.count - 1)
-            if entry.isFilled, entry.hash == search.hash { return entry.slot }
-        }
-        return nil
+        let hash = search.hash
+        guard let place = outgrown.first(from: search.place, where: { $0.isFilled && $0.hash == hash })
+        else { return nil }
+        search.place = outgrown.place(after: place)
+        return outgrown[place].slot
     }
 
     /// The first slot that has the hash, unless it is still in the outgrown table. It is nearly always the right
@@ -97,74 +92,58 @@ public struct HashIndex: ~Copyable {
     @inlinable
     @inline(__always)
     public func candidate(_ hash: UInt64) -> UInt32? {
-        var place = Int(truncatingIfNeeded: hash) & mask
-        while true {
-            let entry = entries[place]
-            if entry.isEmpty { return nil }
-            if entry.hash == UInt32(truncatingIfNeeded: hash) { return entry.slot }
-            place = (place &+ 1) & mask
-        }
+        let lower = UInt32(truncatingIfNeeded: hash)
+        return table.first(from: table.home(of: hash)) { $0.hash == lower }.map { table[$0].slot }
     }
 
     /// Reads what a search for a hash reads first, to get it into the processor's cache.
     @inlinable
     @inline(__always)
     public func touch(_ hash: UInt64) -> UInt64 {
-        UInt64(entries[Int(truncatingIfNeeded: hash) & mask].hash)
+        UInt64(table[table.home(of: hash)].hash)
     }
 
     /// Adds a slot that isn't there. `atOnce` means that a table that is outgrown is moved as a whole: nobody
     /// waits, and each page of the new table is written before it is read, which takes one page fault instead
     /// of two.
     public mutating func insert(_ hash: UInt64, _ slot: UInt32, atOnce: Bool = false) {
-        if (count + 1) * 4 > entries.count * 3 { grow() }
-        if outgrown.hasMemory { move(count: atOnce ? outgrown.count : Self.movedPerInsert) }
+        if (count + 1) * 4 > table.count * 3 { grow() }
+        if outgrown.entries.hasMemory { move(count: atOnce ? outgrown.count : Self.movedPerInsert) }
         count += 1
         put(Entry(hash: UInt32(truncatingIfNeeded: hash), slot: slot))
     }
 
     /// Removes a slot, if it is there.
     public mutating func remove(_ hash: UInt64, _ slot: UInt32) {
-        var place = Int(truncatingIfNeeded: hash) & mask
-        while !entries[place].isEmpty {
-            if entries[place].slot == slot {
-                count -= 1
-                return closeGap(at: place)
-            }
-            place = (place + 1) & mask
+        if let place = table.first(from: table.home(of: hash), where: { $0.slot == slot }) {
+            count -= 1
+            return table.remove(at: place) { UInt64($0.hash) }
         }
         if outgrown.isEmpty { return }
-        place = Int(truncatingIfNeeded: hash) & (outgrown.count - 1)
-        while !outgrown[place].isEmpty {
-            if outgrown[place].slot == slot {
-                count -= 1
-                outgrown[place] = .moved
-                return
-            }
-            place = (place + 1) & (outgrown.count - 1)
+        if let place = outgrown.first(from: outgrown.home(of: hash), where: { $0.slot == slot }) {
+            count -= 1
+            outgrown[place] = .moved
         }
     }
 
     /// Gives memory back, if most of it isn't needed. Moves so many entries at most, and returns whether there
     /// is nothing more to do.
     public mutating func shrink(visits: Int, keeping entriesKept: Int = 64) -> Bool {
-        if !outgrown.hasMemory, entries.count > entriesKept, count * 16 < entries.count {
-            outgrown = List(zeroed: max(entriesKept, entries.count / 8))
-            swap(&outgrown, &entries)
-            mask = entries.count - 1
+        if !outgrown.entries.hasMemory, table.count > entriesKept, count * 16 < table.count {
+            outgrow(to: max(entriesKept, table.count / 8))
         }
         move(count: visits)
-        return !outgrown.hasMemory
+        return !outgrown.entries.hasMemory
     }
 
     /// Calls `body` with each slot and what its entry tells of its hash.
     public func forEach<Failure: Error>(
         _ body: (_ slot: UInt32, _ hash: UInt32) throws(Failure) -> Void
     ) throws(Failure) {
-        for place in entries.indices where entries[place].isFilled {
-            try body(entries[place].slot, entries[place].hash)
+        for place in table.entries.indices where table[place].isFilled {
+            try body(table[place].slot, table[place].hash)
         }
-        for place in outgrown.indices where outgrown[place].isFilled {
+        for place in outgrown.entries.indices where outgrown[place].isFilled {
             try body(outgrown[place].slot, outgrown[place].hash)
         }
     }
@@ -172,21 +151,24 @@ public struct HashIndex: ~Copyable {
     /// A search ends at an empty entry, and what was moved is nowhere else.
     public var isSound: Bool {
         let isMoved = (0..<min(movedCount, outgrown.count)).allSatisfy { !outgrown[$0].isFilled }
-        return count * 4 <= entries.count * 3 && isMoved
+        return count * 4 <= table.count * 3 && isMoved
     }
 
     /// Begins a table of twice the size.
     private mutating func grow() {
         if !outgrown.isEmpty { move(count: outgrown.count) }
-        outgrown = List(zeroed: entries.count * 2)
-        swap(&outgrown, &entries)
-        mask = entries.count - 1
+        outgrow(to: table.count * 2)
+    }
+
+    private mutating func outgrow(to count: Int) {
+        outgrown = ProbeTable(count: count)
+        swap(&outgrown, &table)
     }
 
     /// Moves some of the entries that are left in the outgrown table.
     private mutating func move(count: Int) {
         if outgrown.isEmpty {
-            _ = outgrown.shrink(by: count * Self.freedPerMoved)
+            _ = outgrown.entries.shrink(by: count * Self.freedPerMoved)
             return
         }
         for place in movedCount..<(movedCount + min(count, outgrown.count - movedCount)) {
@@ -197,28 +179,11 @@ public struct HashIndex: ~Copyable {
             movedCount = place + 1
         }
         guard movedCount == outgrown.count else { return }
-        outgrown.removeAll()
+        outgrown.entries.removeAll()
         movedCount = 0
     }
 
     private mutating func put(_ entry: Entry) {
-        var place = Int(entry.hash) & mask
-        while !entries[place].isEmpty { place = (place + 1) & mask }
-        entries[place] = entry
-    }
-
-    /// Moves later members of the same run back into the gap, so that no search stops early.
-    private mutating func closeGap(at start: Int) {
-        var gap = start
-        var place = (start + 1) & mask
-        while !entries[place].isEmpty {
-            let home = Int(entries[place].hash) & mask
-            if (place - home) & mask >= (place - gap) & mask {
-                entries[gap] = entries[place]
-                gap = place
-            }
-            place = (place + 1) & mask
-        }
-        entries[gap].slot = 0
+        table.insert(entry, hash: UInt64(entry.hash))
     }
 }

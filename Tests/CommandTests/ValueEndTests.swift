@@ -85,7 +85,7 @@ final class ValueEndTests: BrokerSuite {
             "{\"op\":\"hello\",\"name\":\"cart\"}\n{\"op\":\"serve\",\"id\":1,\"key\":\"cart.add\"}\n"
         )
         while try !server.text().contains(#""ok":"serve""#) {}
-        try eventually("traced") { try run("who", "cart.add").output.isEmpty == false && trace.isRunning }
+        try eventually("traced") { try run("get", "$broker.stats").output.contains(#""subscriptions":1,"#) }
         let caller = try Run(["call", "cart.add", "--name", "ada"], in: folder)
         while try !server.text().contains(#""event":"call""#) {}
         try server.send(#"{"op":"return","id":2,"call":"1","value":1}"# + "\n")

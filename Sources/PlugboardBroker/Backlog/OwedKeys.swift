@@ -19,13 +19,26 @@ struct OwedKeys: ~Copyable {
         var next: Place = -1
     }
 
+    /// Where an owed key is, in the index.
+    struct Indexed: ProbeEntry {
+        /// Its place and one; 0 if the entry is empty.
+        private var number: Int32 = 0
+
+        init(_ place: Place) { number = place + 1 }
+        private init() {}
+
+        static var empty: Indexed { Indexed() }
+        var isEmpty: Bool { number == 0 }
+        var place: Place { number - 1 }
+    }
+
     private var entries = List<Entry>()
     /// The notes of each place, up to the last place that has some.
     private var notes: [OwedNotes] = []
     /// The first free place.
     private var free: Place = -1
-    /// Open addressing; −1 if a slot is empty.
-    private var index = List<Place>()
+    /// Has no entries before the first key.
+    private var index = ProbeTable<Indexed>(count: 0)
     /// No key is looked up any more, because all that is left will be removed.
     private var isAbandoned = false
     private static let freePlace: Place = -2
@@ -91,7 +104,7 @@ struct OwedKeys: ~Copyable {
 
     @inline(never)
     func find(_ observable: ObservableHandle) -> Place? {
-        slot(of: observable).map { index[$0] }
+        slot(of: observable).map { index[$0].place }
     }
 
     /// Makes room for so many keys at once, because each growth moves all of them.
@@ -180,7 +193,7 @@ struct OwedKeys: ~Copyable {
     /// From now on, keys are only removed.
     mutating func abandon() {
         isAbandoned = true
-        index.releaseMemory()
+        index = ProbeTable(count: 0)
     }
 
     /// Whether a key is owed at this place. Any number may be asked for.
@@ -237,46 +250,38 @@ struct OwedKeys: ~Copyable {
 
 // The index: where each observable's entry is.
 extension OwedKeys {
-    private func home(_ observable: ObservableHandle) -> Int {
-        Int(truncatingIfNeeded: (observable.word &* 0x9E37_79B9_7F4A_7C15) >> 32) & (index.count - 1)
+    private static func hash(_ observable: ObservableHandle) -> UInt64 {
+        (observable.word &* 0x9E37_79B9_7F4A_7C15) >> 32
     }
 
     @inline(__always)
     private func slot(of observable: ObservableHandle) -> Int? {
         if index.isEmpty { return nil }
-        var slot = home(observable)
-        while index[slot] >= 0 {
-            if self[index[slot]].observable == observable { return slot }
-            slot = (slot + 1) & (index.count - 1)
+        return index.first(from: index.home(of: Self.hash(observable))) {
+            entries[Int($0.place)].key.observable == observable
         }
-        return nil
     }
 
     private mutating func fill(_ observable: ObservableHandle, _ place: Place) {
-        var slot = home(observable)
-        while index[slot] >= 0 { slot = (slot + 1) & (index.count - 1) }
-        index[slot] = place
+        index.insert(Indexed(place), hash: Self.hash(observable))
     }
 
-    /// Empties a slot and moves later members of its run back into it, so that no search stops early.
     private mutating func clear(_ observable: ObservableHandle) {
-        guard var gap = slot(of: observable) else { return }
-        let mask = index.count - 1
-        var next = (gap + 1) & mask
-        while index[next] >= 0 {
-            let home = home(self[index[next]].observable)
-            if (next - home) & mask >= (next - gap) & mask {
-                index[gap] = index[next]
-                gap = next
-            }
-            next = (next + 1) & mask
-        }
-        index[gap] = -1
+        guard let slot = slot(of: observable) else { return }
+        Self.remove(slot, of: &index, entries)
+    }
+
+    private static func remove(
+        _ slot: Int,
+        of index: inout ProbeTable<Indexed>,
+        _ entries: borrowing List<Entry>
+    ) {
+        index.remove(at: slot) { hash(entries[Int($0.place)].key.observable) }
     }
 
     private mutating func makeIndex(of slots: Int) {
         entries.reserve(slots * filledMax / 256)
-        index = List(repeating: -1, count: slots)
+        index = ProbeTable(count: slots)
         var place = first
         while place >= 0 {
             fill(self[place].observable, place)
@@ -317,7 +322,7 @@ extension OwedKeys {
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
         try Self.always.agree("the chain ends with the newest", last, previous)
         try Self.always.agree("a place is free or a key's", entries.count, found + countFree())
-        let indexed = index.indices.count { index[$0] >= 0 }
+        let indexed = index.entries.indices.count { !index[$0].isEmpty }
         try Self.always.agree("the index has each key once", indexed, isAbandoned ? 0 : found)
     }
 

@@ -9,13 +9,16 @@ import PlugboardMemory
 
 /// The names of an object, by their characters.
 struct JSONNames: ~Copyable {
-    struct Entry: BitwiseCopyable {
+    struct Entry: ProbeEntry {
         var hash: UInt32 = 0
         /// 0 if nothing is: the first node of an outline is no name.
         var node: UInt32 = 0
+
+        static var empty: Entry { Entry() }
+        @_transparent var isEmpty: Bool { node == 0 }
     }
 
-    private var slots = List<Entry>()
+    private var slots = ProbeTable<Entry>(count: 0)
     /// How many different names there are.
     private(set) var count = 0
     private static let slotsMin = 16
@@ -25,7 +28,7 @@ struct JSONNames: ~Copyable {
     init() {}
 
     mutating func removeAll() {
-        slots.removeAll(keeping: Self.keptMax)
+        slots.clear(count: 0, keeping: Self.keptMax)
         count = 0
     }
 
@@ -37,15 +40,19 @@ struct JSONNames: ~Copyable {
         for _ in 0..<names {
             let characters = outline.characters(name, of: text)
             let hash = JSONCharacters.hash(characters)
-            let slot = slot(of: characters, hash, outline, text)
-            if slots[slot].node == 0 { count += 1 }
-            slots[slot] = Entry(hash: hash, node: UInt32(truncatingIfNeeded: name))
+            let entry = Entry(hash: hash, node: UInt32(truncatingIfNeeded: name))
+            if let former = place(of: characters, hash, outline, text) {
+                slots[former] = entry
+            } else {
+                slots.insert(entry, hash: UInt64(hash))
+                count += 1
+            }
             name = outline.next(name + 1)
         }
     }
 
     /// All slots, most of which have no name.
-    var indices: Range<Int> { slots.indices }
+    var indices: Range<Int> { slots.entries.indices }
 
     /// The name in a slot, if there is one.
     subscript(slot: Int) -> Int? {
@@ -61,33 +68,26 @@ struct JSONNames: ~Copyable {
         in outline: borrowing JSONOutline,
         _ text: Span<UInt8>
     ) -> Int? {
-        self[self.slot(of: characters, others.slots[slot].hash, outline, text)]
+        place(of: characters, others.slots[slot].hash, outline, text).flatMap { self[$0] }
     }
 
     private mutating func clear(for names: Int) {
-        removeAll()
         var wanted = Self.slotsMin
         while wanted < names * 2 { wanted *= 2 }
-        for _ in 0..<wanted { slots.append(Entry()) }
+        slots.clear(count: wanted, keeping: Self.keptMax)
+        count = 0
     }
 
-    /// Where a name is, or where it would be put.
-    private func slot(
+    /// Where a name is, if it is there.
+    private func place(
         of characters: Span<UInt8>,
         _ hash: UInt32,
         _ outline: borrowing JSONOutline,
         _ text: Span<UInt8>
-    ) -> Int {
-        let mask = slots.count - 1
-        var slot = Int(hash) & mask
-        while let name = self[slot] {
-            if slots[slot].hash == hash,
-                JSONCharacters.areEqual(outline.characters(name, of: text), characters)
-            {
-                return slot
-            }
-            slot = (slot + 1) & mask
+    ) -> Int? {
+        slots.first(from: slots.home(of: UInt64(hash))) { entry in
+            entry.hash == hash
+                && JSONCharacters.areEqual(outline.characters(Int(entry.node), of: text), characters)
         }
-        return slot
     }
 }
