@@ -274,11 +274,11 @@ struct SuccessionTests {
     func pretended() throws {
         for text in ["listener=0,lock=1", "listener=5,lock=6", "nonsense", "listener=99999999999"] {
             let broker = try Run(
-                ["broker", "--socket", folder.socket],
+                ["broker", "--ready", "--socket", folder.socket],
                 in: folder,
                 environment: [Handover.variable: text]
             )
-            try eventually("the broker listens") { folder.exists("s") }
+            try eventually("the broker listens") { broker.output == "ready\n" }
             #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
             broker.signal(SIGTERM)
             #expect(try broker.finished().end == .exited(0))
