@@ -70,6 +70,7 @@ static inline int plugboard_has_crc32c(void) { return 0; }
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 /* accept4(2): only in GNU, and necessary so that no descriptor is ever inheritable. */
@@ -90,6 +91,20 @@ extern int prctl_arguments(int option, unsigned long a, unsigned long b, unsigne
 extern int sched_getaffinity_bits(pid_t thread, size_t bytes, uint64_t *bits) __asm__("sched_getaffinity");
 extern int sched_setaffinity_bits(pid_t thread, size_t bytes, const uint64_t *bits)
     __asm__("sched_setaffinity");
+
+/* sched_setattr(2), which has no function in older libraries, for the calling thread. Its policy stays as
+   it is. A system that doesn't know such turns ignores them. */
+extern long plugboard_system_call(long number, long thread, const void *attributes, long flags) __asm__("syscall");
+static inline int plugboard_set_turns(uint64_t nanoseconds, int nice) {
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {.size = 48, .flags = 8 /* SCHED_FLAG_KEEP_POLICY */, .nice = nice, .runtime = nanoseconds};
+    return (int)plugboard_system_call(SYS_sched_setattr, 0, &attributes, 0);
+}
 
 #ifdef __GLIBC__
 /* mtrace(3): traces allocations, if libc_malloc_debug.so is loaded before libc. */

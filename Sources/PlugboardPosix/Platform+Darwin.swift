@@ -65,6 +65,9 @@
             return code
         }
 
+        /// Threads have no turns of their own here.
+        static func takeShortTurns() {}
+
         static func yieldToOthers() {
             _ = pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
         }

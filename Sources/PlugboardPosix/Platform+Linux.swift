@@ -49,6 +49,12 @@
             return code
         }
 
+        /// A turn of a tenth of a millisecond, sched_setattr(2): since Linux 6.12, a thread that wakes up
+        /// interrupts one whose turns are longer. Its share of the processor stays the same.
+        static func takeShortTurns() {
+            _ = plugboard_set_turns(100_000, getpriority(.init(PRIO_PROCESS.rawValue), 0))
+        }
+
         /// `SCHED_BATCH`, sched(7): a thread that wakes up waits until a processor is free or its
         /// turn has come. setpriority(2), here for a thread, makes its turns a tenth of the
         /// others'.

@@ -122,7 +122,10 @@ public final class Broker: Sendable {
             rights.going(on: policy).give(to: &loop.hub.access, &loop.hub.supervision)
         }
         loop.heartbeat = configuration.heartbeat
-        if configuration.hasOwnProcess { loop.beginTidying() }
+        if configuration.hasOwnProcess {
+            loop.beginTidying()
+            Background.takeShortTurns()
+        }
         try configuration.serving()
         try loop.run()
         guard succession.isWanted else { return }

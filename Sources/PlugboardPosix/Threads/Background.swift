@@ -3,7 +3,7 @@
 // Why its pointers are safe: the object behind the one that a thread gets is retained for it, and
 // released once, by the thread or where there is none; the others are to local variables.
 
-/// Threads that end with the process.
+/// Threads that end with the process, and how long threads have to wait.
 public enum Background {
     /// Runs `body` on a thread of its own. Throws `SystemError` if there is none.
     public static func start(_ body: @escaping @Sendable () -> Void) throws {
@@ -13,6 +13,12 @@ public enum Background {
             unsafe box.release()
             throw SystemError(code: code, operation: "pthread_create")
         }
+    }
+
+    /// From here on the calling thread waits less for a processor when it wakes up, in return for shorter
+    /// turns, as far as the system can do that.
+    public static func takeShortTurns() {
+        PlatformThread.takeShortTurns()
     }
 
     /// From here on the calling thread yields the processor to all other threads, as far as the
