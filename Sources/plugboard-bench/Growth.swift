@@ -10,6 +10,8 @@ struct Growth: Sendable {
     /// The quantity that should stay the same.
     let quantity: Metric
     let sizes: [Int]
+    /// The highest cost may be so many times the lowest; nil if it is only shown.
+    var most: Double?
     let workload: @Sendable (_ size: Int) -> Workload
 
     /// The unit of the cost.
@@ -25,13 +27,15 @@ enum Growths {
             name: "growth-keys",
             what: "keys, published in turn, not observed",
             quantity: .cpuNanosecondsPerMessage,
-            sizes: [10, 100, 1000, 10_000, 100_000, 1_000_000]
+            sizes: [10, 100, 1000, 10_000, 100_000, 1_000_000],
+            most: 1.3
         ) { Workload(name: "growth-keys-\($0)", keys: $0, batch: 256) },
         Growth(
             name: "growth-connections",
             what: "connections with a subscription each, one of which observes what is published",
             quantity: .cpuNanosecondsPerMessage,
-            sizes: [1, 10, 100, 1000, 10_000]
+            sizes: [1, 10, 100, 1000, 10_000],
+            most: 1.2
         ) { Workload(name: "growth-connections-\($0)", observers: 1, connectionsAtRest: $0 - 1) },
         Growth(
             name: "growth-observers",
