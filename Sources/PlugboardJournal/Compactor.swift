@@ -188,12 +188,12 @@ struct SnapshotOutput: ~Copyable {
 
     mutating func append(_ body: Span<UInt8>) throws {
         lines.append(body: body)
-        if lines.count >= JournalLimits.readBytes { try write() }
+        if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
     }
 
     mutating func append(_ commit: Commit) throws {
         lines.append(commit)
-        if lines.count >= JournalLimits.readBytes { try write() }
+        if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
     }
 
     mutating func append(own text: String) {

@@ -30,12 +30,17 @@ public enum JournalLimits {
     public static let slackBytes = 1_638_400
     /// While a large snapshot is made, this many bytes may be written before the loop rests. As the
     /// snapshot goes on, more are allowed: at its end, 1/`pacedPart` of the state.
-    static let unpacedBytes = 1_048_576
+    static let unpacedBytes = 524_288
     static let pacedPart = 4
-    /// For this many bytes the loop rests once, for `restSeconds`.
+    /// For this many bytes the loop rests once, for `restSeconds`; in a turn at most `restsMax` times, while
+    /// less than `slightExcessBytes` too many were written.
     static let bytesPerRest = 1_024
     static let restSeconds = 0.000_25
-    /// A large snapshot is synced after each this many bytes, so that its progress is even.
+    static let restsMax = 6
+    static let slightExcessBytes = 1_048_576
+    /// A large snapshot is read and written in pieces of this many bytes, so that its progress is even.
+    static let snapshotPieceBytes = 131_072
+    /// It is synced after each this many bytes.
     static let snapshotSyncBytes = 16_777_216
     /// If less is free at the start, a snapshot is made before anything is written.
     static let shortBytes = 262_144
@@ -62,14 +67,14 @@ public enum JournalLimits {
     /// Bytes of ended segments that are kept as history, unless the user chooses another number.
     public static let historyBytesDefault = 67_108_864
     /// How many bytes are laid out at a time for durable writes that come one by one.
-    public static let laidOutBytes = 262_144
+    public static let laidOutBytes = 524_288
     /// If the first half of a segment fills in less time, the next one is laid out completely. The
     /// laid-out bytes are then overwritten before the system writes them to disk.
     public static let fastHalfNanoseconds: UInt64 = 10_000_000
     /// Room is laid out only if it lasts for at least this many syncs.
     static let syncsPerLayingOutMin = 4
     /// On a quick disk, the loop itself waits for a sync if at most this many replies wait for it.
-    public static let inPlaceMax = 64
+    public static let inPlaceMax = 512
     /// A sync is quick if it takes at most this long.
     static let quickSyncNanoseconds: UInt64 = 1_000_000
     /// The loop itself waits for a sync only after this many quick ones in a row.

@@ -41,8 +41,9 @@ extension JournalWriter {
     }
 
     /// Rests if the journal has grown more than the snapshot's progress allows. It rests longer if more
-    /// was written since the last call, so that no single turn waits long. A small snapshot is finished
-    /// soon anyway.
+    /// was written since the last call. As long as it has grown only a little more than that, it doesn't rest
+    /// long in any turn, because clients wait: the snapshot may only be waiting for the disk. A small snapshot
+    /// is finished soon anyway.
     func pace() {
         guard isCompacting, liveThen.next > JournalLimits.awaitedStateBytesMax,
             let progress = roomWork.progress
@@ -52,10 +53,17 @@ extension JournalWriter {
         guard rests > 0 else { return }
         roomWork.paced = grown
         let share = liveThen.next / JournalLimits.pacedPart
-        while rests > 0, !progress.isOver, grown > JournalLimits.unpacedBytes + progress.part(of: share) {
+        if excess(of: grown, progress, share) < JournalLimits.slightExcessBytes {
+            rests = min(rests, JournalLimits.restsMax)
+        }
+        while rests > 0, !progress.isOver, excess(of: grown, progress, share) > 0 {
             worker.rest()
             rests -= 1
         }
+    }
+
+    private func excess(of grown: Int, _ progress: CompactionProgress, _ share: Int) -> Int {
+        grown - JournalLimits.unpacedBytes - progress.part(of: share)
     }
 
     /// Returns when all work that frees room is done.

@@ -45,11 +45,13 @@ struct KeyPlaces: ~Copyable {
         count -= 1
     }
 
-    /// All places, in no particular order.
-    func places() -> [KeyPlace] {
-        var places: [KeyPlace] = []
-        places.reserveCapacity(count)
-        for index in slots.entries.indices where slots[index].isPresent { places.append(slots[index].place) }
+    /// The places in each file, in no particular order.
+    func places(ofFiles files: Int) -> [[KeyPlace]] {
+        var places = [[KeyPlace]](repeating: [], count: files)
+        for index in slots.entries.indices where slots[index].isPresent {
+            let place = slots[index].place
+            places[Int(place.file)].append(place)
+        }
         return places
     }
 

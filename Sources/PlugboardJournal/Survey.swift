@@ -46,7 +46,7 @@ struct Survey: ~Copyable {
         while try next(&reader) {
             let line = reader.line
             let place = KeyPlace(file: number, offset: UInt64(reader.offset))
-            if reader.offset - told >= JournalLimits.laidOutBytes {
+            if reader.offset - told >= JournalLimits.snapshotPieceBytes {
                 progress?.add(reader.offset - told)
                 told = reader.offset
             }
@@ -126,19 +126,18 @@ struct Survey: ~Copyable {
     /// Passes the newest record of each key to `body`, in the order of the files. Each lacks its end: the
     /// checksum or, in a batch, the closing brace.
     mutating func forEachLatest(_ body: (Span<UInt8>) throws -> Void) throws {
-        var places = index.places()
-        places.sort { ($0.file, $0.offset) < ($1.file, $1.offset) }
-        var next = 0
-        for (number, name) in files.enumerated() {
-            let first = next
-            while next < places.count, places[next].file == UInt32(number) { next += 1 }
-            if next > first { try show(name, places[first..<next], body) }
+        var places = index.places(ofFiles: files.count)
+        for (number, name) in files.enumerated() where !places[number].isEmpty {
+            // Not all at once before the first: for very many that takes long, and there would be no progress.
+            places[number].sort { $0.offset < $1.offset }
+            try show(name, places[number], body)
+            places[number] = []
         }
     }
 
     private func show(
         _ name: String,
-        _ places: ArraySlice<KeyPlace>,
+        _ places: [KeyPlace],
         _ body: (Span<UInt8>) throws -> Void
     )
         throws

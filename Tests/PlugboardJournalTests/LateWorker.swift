@@ -10,6 +10,8 @@ final class LateWorker: JournalWorker {
     /// How often the loop waited for it: to the end, and for a moment.
     private(set) var waits = 0
     private(set) var rests = 0
+    /// How many snapshots were asked for.
+    private(set) var snapshots = 0
 
     init(_ disk: SimulatedDisk) {
         worker = ImmediateWorker(disk)
@@ -28,6 +30,7 @@ final class LateWorker: JournalWorker {
     }
 
     func compact(_ request: CompactionRequest) {
+        snapshots += 1
         work.append { $0.compact(request) }
     }
 
