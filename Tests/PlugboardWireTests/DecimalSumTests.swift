@@ -48,6 +48,25 @@ struct DecimalSumTests {
         }
     }
 
+    @Test("whole numbers are compared as they are with a fraction, and at any length")
+    func order() {
+        func order(_ left: String, _ right: String) -> Int {
+            withBytes(Array(left.utf8)) { left in
+                withBytes(Array(right.utf8)) { DecimalOrder.order(left, $0).signum() }
+            }
+        }
+        let long = "1" + String(repeating: "0", count: 30)
+        let ascending = ["0", "1", "9", "10", "19", "20", "99", "100", "9007199254740993", long, long + "0"]
+        for (left, text) in ascending.enumerated() {
+            for (right, other) in ascending.enumerated() {
+                let expected = (left - right).signum()
+                #expect(order(text, other) == expected, "\(text), \(other)")
+                #expect(order(text + ".0", other) == expected && order(text, other + "e0") == expected)
+                #expect(order("-" + text, other) == (left == 0 && right == 0 ? 0 : -1))
+            }
+        }
+    }
+
     private func number(_ chance: inout SeededRandom) -> String {
         func digits(_ count: Int) -> String { (0..<count).map { _ in "\(chance.below(10))" }.joined() }
         let fraction = chance.oneIn(2) ? "." + digits(1 + chance.below(30)) : ""

@@ -7,9 +7,23 @@ import PlugboardMemory
 enum DecimalOrder {
     /// Negative if the left number is less, 0 if both are equal, positive if the left number is greater.
     static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
+        if isWhole(left), isWhole(right) {
+            // Neither begins with a zero that isn't its only digit, so the longer one is the larger one.
+            return left.count == right.count ? left.order(to: right) : left.count - right.count
+        }
         let (left, right) = (DecimalText(left), DecimalText(right))
         guard left.sign == right.sign, left.sign != 0 else { return left.sign - right.sign }
         return left.sign * left.magnitudeOrder(right)
+    }
+
+    /// Whether a number has only digits, as most have.
+    private static func isWhole(_ text: Span<UInt8>) -> Bool {
+        var place = 0
+        while place < text.count {
+            if text[place] &- 0x30 > 9 { return false }
+            place += 1
+        }
+        return true
     }
 }
 

@@ -12,6 +12,10 @@ struct AskedValue: ~Copyable {
     private var (isRead, isOutlined) = (false, false)
     /// Whether a name or a string may have escapes.
     private var hasEscapes = false
+    /// The pointer that was followed last, if its set has no other, where it led, and a bit if it did: many ask
+    /// about the same part.
+    private var followed = ByteBuffer()
+    private var end = (place: ByteRange.none, found: UInt64(0))
 
     init() {}
 
@@ -19,6 +23,7 @@ struct AskedValue: ~Copyable {
     mutating func forget() {
         if isRead { outline.removeAll() }
         (isRead, isOutlined) = (false, false)
+        followed.removeAll()
     }
 
     /// Reads the value, unless that was done. Returns whether it has an outline.
@@ -30,15 +35,25 @@ struct AskedValue: ~Copyable {
         return isOutlined
     }
 
-    /// Writes the places of the parts that pointers name, and returns a bit for each that names one. Call it
-    /// after `read` has returned true.
-    func find(
+    /// Writes the places of the parts that pointers name, and returns a bit for each that names one. `alone` is
+    /// the pointer as a JSON string if there is only one, otherwise empty. Call it after `read` has returned true.
+    mutating func find(
         _ tree: PointerTree,
+        alone: Span<UInt8>,
         in value: Span<UInt8>,
         _ places: inout MutableSpan<ByteRange>
     ) -> UInt64 {
+        if !alone.isEmpty, alone.isEqual(to: followed.bytes) {
+            places[0] = end.place
+            return end.found
+        }
         var found: UInt64 = 0
         visit(0, at: 0, tree, value, &found, &places)
+        if !alone.isEmpty {
+            followed.removeAll()
+            followed.append(alone)
+            end = (places[0], found)
+        }
         return found
     }
 

@@ -57,17 +57,19 @@ public struct JSONComparer: ~Copyable {
     /// The next questions are about other values.
     public mutating func endAsking() { isAskedAgain = false }
 
-    /// Finds the parts of a value of the event, if it was asked about before; otherwise nil.
+    /// Finds the parts of a value of the event, if it was asked about before; otherwise nil. `alone` is the
+    /// pointer if there is only one.
     mutating func find(
         _ tree: PointerTree,
+        alone: Span<UInt8>,
         in value: Span<UInt8>,
         _ side: Side,
         _ places: inout MutableSpan<ByteRange>
     ) -> UInt64? {
         guard isAskedAgain else { return nil }
         switch side {
-        case .former: return former.read(value) ? former.find(tree, in: value, &places) : nil
-        case .present: return present.read(value) ? present.find(tree, in: value, &places) : nil
+        case .former: return former.read(value) ? former.find(tree, alone: alone, in: value, &places) : nil
+        case .present: return present.read(value) ? present.find(tree, alone: alone, in: value, &places) : nil
         }
     }
 

@@ -30,7 +30,7 @@ public struct JSONParts: ~Escapable {
 extension JSONPointerSet {
     /// Finds the parts of `value`, which must be JSON that the scanner accepted. Allocates nothing.
     public func withParts<Result>(of value: Span<UInt8>, _ body: (borrowing JSONParts) -> Result) -> Result {
-        withTemporarySpan(of: ByteRange.none, count: Limits.pointersMax) { places in
+        withTemporarySpan(of: ByteRange.none, count: max(1, count)) { places in
             var search = JSONPartSearch(tree, of: value)
             let found = search.run(&places)
             return body(JSONParts(of: value, at: places.span, found: found))
@@ -44,8 +44,8 @@ extension JSONPointerSet {
         using comparer: inout JSONComparer,
         _ body: (borrowing JSONParts, inout JSONComparer) -> Result
     ) -> Result {
-        withTemporarySpan(of: ByteRange.none, count: Limits.pointersMax) { places in
-            if let found = comparer.find(tree, in: value, side, &places) {
+        withTemporarySpan(of: ByteRange.none, count: max(1, count)) { places in
+            if let found = comparer.find(tree, alone: onlyName, in: value, side, &places) {
                 return body(JSONParts(of: value, at: places.span, found: found), &comparer)
             }
             var search = JSONPartSearch(tree, of: value)

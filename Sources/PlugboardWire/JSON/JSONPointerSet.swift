@@ -80,6 +80,12 @@ public struct JSONPointerSet: Sendable {
         buffer.append(nameRanges[pointer].bytes(of: names.span))
     }
 
+    /// The pointer as a JSON string, if it is the only one; otherwise empty.
+    var onlyName: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get { count == 1 ? names.span : Span() }
+    }
+
     /// A number that tells most names apart. It is compared before them: an object may have as many members
     /// as a set has pointers, and each of them is looked for among all.
     static func mark(of name: Span<UInt8>) -> UInt64 {
