@@ -32,8 +32,8 @@ public enum JournalLimits {
     /// snapshot goes on, more are allowed: at its end, 1/`pacedPart` of the state.
     static let unpacedBytes = 524_288
     static let pacedPart = 4
-    /// For this many bytes the loop rests once, for `restSeconds`; in a turn at most `restsMax` times, while
-    /// less than `slightExcessBytes` too many were written.
+    /// For this many bytes the loop rests once, for `restSeconds`. As long as fewer than `slightExcessBytes`
+    /// too many were written, it rests at most `restsMax` times in a turn.
     static let bytesPerRest = 1_024
     static let restSeconds = 0.000_25
     static let restsMax = 6
@@ -66,7 +66,7 @@ public enum JournalLimits {
     public static let stateBytesMax = 1_048_576
     /// Bytes of ended segments that are kept as history, unless the user chooses another number.
     public static let historyBytesDefault = 67_108_864
-    /// How many bytes are laid out at a time for durable writes that come one by one.
+    /// How many bytes are laid out at a time for durable writes that the loop syncs itself.
     public static let laidOutBytes = 524_288
     /// If the first half of a segment fills in less time, the next one is laid out completely. The
     /// laid-out bytes are then overwritten before the system writes them to disk.

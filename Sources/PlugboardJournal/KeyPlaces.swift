@@ -48,7 +48,7 @@ struct KeyPlaces: ~Copyable {
     /// The places in each file, in no particular order.
     func places(ofFiles files: Int) -> [[KeyPlace]] {
         var places = [[KeyPlace]](repeating: [], count: files)
-        for index in slots.entries.indices where slots[index].isPresent {
+        for index in slots.indices where slots[index].isPresent {
             let place = slots[index].place
             places[Int(place.file)].append(place)
         }
@@ -95,7 +95,7 @@ struct KeyPlaces: ~Copyable {
     private mutating func grow() {
         last = 0
         var grown = ProbeTable<Slot>(count: slots.count * 2)
-        for index in slots.entries.indices where !slots[index].isEmpty {
+        for index in slots.indices where !slots[index].isEmpty {
             grown.insert(slots[index], hash: slots[index].hash)
         }
         swap(&grown, &slots)

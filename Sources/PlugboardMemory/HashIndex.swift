@@ -140,10 +140,10 @@ public struct HashIndex: ~Copyable {
     public func forEach<Failure: Error>(
         _ body: (_ slot: UInt32, _ hash: UInt32) throws(Failure) -> Void
     ) throws(Failure) {
-        for place in table.entries.indices where table[place].isFilled {
+        for place in table.indices where table[place].isFilled {
             try body(table[place].slot, table[place].hash)
         }
-        for place in outgrown.entries.indices where outgrown[place].isFilled {
+        for place in outgrown.indices where outgrown[place].isFilled {
             try body(outgrown[place].slot, outgrown[place].hash)
         }
     }

@@ -22,6 +22,7 @@ public struct ProbeTable<Entry: ProbeEntry>: ~Copyable {
 
     @_transparent public var count: Int { entries.count }
     @_transparent public var isEmpty: Bool { entries.isEmpty }
+    @_transparent public var indices: Range<Int> { entries.indices }
     @_transparent @usableFromInline var mask: Int { entries.count &- 1 }
 
     @inlinable

@@ -322,7 +322,7 @@ extension OwedKeys {
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
         try Self.always.agree("the chain ends with the newest", last, previous)
         try Self.always.agree("a place is free or a key's", entries.count, found + countFree())
-        let indexed = index.entries.indices.count { !index[$0].isEmpty }
+        let indexed = index.indices.count { !index[$0].isEmpty }
         try Self.always.agree("the index has each key once", indexed, isAbandoned ? 0 : found)
     }
 

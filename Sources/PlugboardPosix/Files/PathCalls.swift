@@ -80,18 +80,23 @@ enum PathCalls {
 
     /// A new folder, named `path` and six more characters; nil if it can't be made.
     static func makeTemporaryFolder(_ path: String) -> String? {
-        var template = Array("\(path).XXXXXX".utf8CString)
+        var template = template(path)
         guard unsafe mkdtemp(&template) != nil else { return nil }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// A new file named likewise, whose name is gone again.
     static func openUnnamedFile(_ path: String) -> Int32 {
-        var template = Array("\(path).XXXXXX".utf8CString)
+        var template = template(path)
         let fd = unsafe mkstemp(&template)
         guard fd >= 0 else { return fd }
         _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
         unsafe unlink(template)
         return fd
+    }
+
+    /// What mkdtemp(3) and mkstemp(3) take: they replace its last six characters.
+    private static func template(_ path: String) -> [CChar] {
+        Array((path + "." + String(repeating: "X", count: 6)).utf8CString)
     }
 }

@@ -52,7 +52,7 @@ struct JSONNames: ~Copyable {
     }
 
     /// All slots, most of which have no name.
-    var indices: Range<Int> { slots.entries.indices }
+    var indices: Range<Int> { slots.indices }
 
     /// The name in a slot, if there is one.
     subscript(slot: Int) -> Int? {
