@@ -37,7 +37,7 @@ let package = Package(
     dependencies: [],
     targets: [
         .target(name: "Observables", swiftSettings: strict),
-        .target(name: "PlugboardMemory", swiftSettings: strict),
+        .target(name: "PlugboardMemory", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(name: "PlugboardWire", dependencies: ["PlugboardMemory"], swiftSettings: strict),
         .systemLibrary(name: "CPlatform"),
         .target(

@@ -1,5 +1,5 @@
-/* What `import Glibc` hides, and a machine instruction that Swift can't use. PlugboardPosix alone
-   imports it. It declares and defines, and holds no state. It never sets _GNU_SOURCE, because that
+/* What `import Glibc` hides, and machine instructions that Swift can't use. PlugboardPosix imports it,
+   and PlugboardMemory for `plugboard_prefetch` alone. It declares and defines, and holds no state. It never sets _GNU_SOURCE, because that
    would change types of the Glibc module. */
 #ifndef PLUGBOARD_PLATFORM_H
 #define PLUGBOARD_PLATFORM_H
@@ -9,6 +9,12 @@
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
+
+/* Asks for the cache lines of bytes that will be used soon. The address may be any: nothing is read. */
+static inline void plugboard_prefetch(const void *bytes, size_t count) {
+    for (size_t place = 0; place < count; place += 64) __builtin_prefetch((const char *)bytes + place);
+    __builtin_prefetch((const char *)bytes + count - 1);
+}
 
 #if defined(__x86_64__)
 /* The factors that move a CRC-32C over 64 and 128 bytes of zeros: x^(8n - 33). */

@@ -5,6 +5,8 @@
 // The type can't be copied, so the memory has one owner. A span of it can't outlive a borrow of the
 // block.
 
+import CPlatform
+
 /// A fixed number of bytes. Not shared between threads.
 @safe
 public struct ByteBlock: ~Copyable {
@@ -45,6 +47,13 @@ public struct ByteBlock: ~Copyable {
             let span = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: start, count: count))
             return unsafe _overrideLifetime(span, borrowing: self)
         }
+    }
+
+    /// Asks for the memory of the first `upTo` bytes, which will be read soon, without waiting for it.
+    @inlinable
+    @inline(__always)
+    public func prefetch(upTo most: Int) {
+        if let start = unsafe start { unsafe plugboard_prefetch(start, min(count, most)) }
     }
 
     /// Overwrites the bytes from `place` on. Stops the program if `source` doesn't fit.

@@ -96,12 +96,10 @@ public struct HashIndex: ~Copyable {
         return table.first(from: table.home(of: hash)) { $0.hash == lower }.map { table[$0].slot }
     }
 
-    /// Reads what a search for a hash reads first, to get it into the processor's cache.
+    /// Asks for the memory that a search for a hash reads first, without waiting for it.
     @inlinable
     @inline(__always)
-    public func touch(_ hash: UInt64) -> UInt64 {
-        UInt64(table[table.home(of: hash)].hash)
-    }
+    public func prefetch(_ hash: UInt64) { table.entries.prefetch(table.home(of: hash)) }
 
     /// Adds a slot that isn't there. `atOnce` means that a table that is outgrown is moved as a whole: nobody
     /// waits, and each page of the new table is written before it is read, which takes one page fault instead

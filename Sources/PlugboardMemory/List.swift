@@ -7,6 +7,8 @@
 //
 // What runs at each access is transparent, as in `Slab`.
 
+import CPlatform
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -88,6 +90,13 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
     @inline(never)
     func outOfBounds(_ index: Int) -> Never {
         preconditionFailure("a list of \(count) has no element \(index)")
+    }
+
+    /// Asks for the memory of an element that will be read soon, without waiting for it.
+    @inlinable
+    @inline(__always)
+    public func prefetch(_ index: Int) {
+        unsafe plugboard_prefetch(place(of: index), 1)
     }
 
     /// The elements, without copying them.

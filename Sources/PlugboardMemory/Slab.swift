@@ -11,6 +11,8 @@
 // What runs at each access is transparent, so that debug builds inline it, too: a call of generic code asks the
 // runtime for the types each time.
 
+import CPlatform
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -111,6 +113,14 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         guard slot < used else { return nil }
         let generation = generation(of: slot)
         return generation & 1 == 1 ? Handle(slot: slot, generation: generation) : nil
+    }
+
+    /// Asks for the memory of a slot that will be read soon, without waiting for it.
+    @inlinable
+    @inline(__always)
+    public func prefetch(slot: UInt32) {
+        guard slot < used else { return }
+        unsafe plugboard_prefetch(cell(slot), Slab.cellBytes)
     }
 
     /// Calls `body` with the handle of each element.

@@ -107,6 +107,11 @@ extension Span where Element == UInt8 {
     @inline(__always)
     public func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
+        // Two words, which may overlap. Most keys and names are so long, and a call takes longer.
+        if count >= 8, count <= 16 {
+            let last = count &- 8
+            return (word(at: 0) ^ other.word(at: 0)) | (word(at: last) ^ other.word(at: last)) == 0
+        }
         return unsafe withUnsafeBufferPointer { left in
             unsafe other.withUnsafeBufferPointer { right in
                 guard let left = left.baseAddress, let right = right.baseAddress else { return true }

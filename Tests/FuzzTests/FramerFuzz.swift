@@ -16,6 +16,32 @@ enum FramerFuzz {
         checkPieces(stream, lines, size: Int(first % 32) + 1)
         decoder.withLock { decoder in
             for line in lines.prefix(3) { decode(line, &decoder) }
+            checkRepeats(stream, lines.prefix(3), &decoder)
+        }
+    }
+
+    /// A line that repeats a plain one with other digits is the same request.
+    private static func checkRepeats(
+        _ stream: [UInt8],
+        _ lines: ArraySlice<[UInt8]>,
+        _ decoder: inout RequestDecoder
+    ) {
+        var start = 0
+        for (line, next) in zip(lines, lines.dropFirst()) {
+            let end = start + line.count
+            let isRepeated = JSONScanner(stream.span).repeats(ByteRange(start, end), at: end + 1)
+            start = end + 1
+            var (old, new) = (Request(), Request())
+            guard isRepeated, decoder.decodePlain(line.span, into: &old), old.cause == .none else { continue }
+            hold(decoder.decodePlain(next.span, into: &new), "a repeated line isn't plain")
+            hold(
+                old.key == new.key && old.value == new.value && old.id == new.id,
+                "a repeated line is another"
+            )
+            hold(
+                old.operation == new.operation && old.fields == new.fields,
+                "a repeated line is another request"
+            )
         }
     }
 

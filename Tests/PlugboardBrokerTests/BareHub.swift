@@ -47,20 +47,26 @@ final class BareHub {
         if hub.requests.group.leftOver == nil { hub.finishLines(in: span.span) }
     }
 
-    /// Handles lines that came with one read.
-    func sendTogether(_ lines: [String], from session: SessionHandle) {
-        var bytes = Array(lines.joined(separator: "\n").utf8)
+    /// Handles lines that came with one read, as the loop does. Returns how many of them repeated the line before
+    /// with other digits.
+    @discardableResult
+    func sendTogether(_ lines: [String], from session: SessionHandle) -> Int {
+        var bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
         var span = bytes.mutableSpan
-        var start = 0
-        for line in lines {
-            let end = start + line.utf8.count
-            hub.sessions[session].line += 1
-            let number = hub.sessions[session].line
-            _ = hub.take(start..<end, of: &span, number: number, from: session)
-            if hub.requests.group.leftOver != nil { return }
-            start = end + 1
+        var (start, number, repeated) = (0, hub.sessions[session].line, 0)
+        while let feed = LineFramer.lineFeed(in: span.span, from: start) {
+            number += 1
+            let waits = hub.take(start..<feed, of: &span, number: number, from: session)
+            if hub.requests.group.leftOver != nil { return repeated }
+            start = feed + 1
+            guard waits else { continue }
+            let before = number
+            start = hub.takeRepeats(from: start, of: span.span, &number)
+            repeated += Int(number - before)
         }
         hub.finishLines(in: span.span)
+        hub.sessions[session].line = number
+        return repeated
     }
 
     /// Handles a line. Returns what all clients are sent for it, those of this client first.

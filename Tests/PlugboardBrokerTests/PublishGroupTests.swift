@@ -81,6 +81,40 @@ struct PublishGroupTests {
         #expect(hub.lines(of: writer).isEmpty)
     }
 
+    @Test(
+        "lines with other digits than the one before them are told as any, with few keys and with many",
+        arguments: [1, ObservableTable.cachedMax, ObservableTable.cachedMax + 1, 900]
+    )
+    func repeated(keys: Int) {
+        let lines = (0..<1_000).map {
+            #"{"op":"publish","id":\#(1_000 + $0),"key":"k.\#(1_000 + $0 * 7 % keys)","value":{"n":\#(10_000 + $0 * 37)}}"#
+        }
+        expectSame(lines)
+        let hub = BareHub()
+        let groups = (lines.count + PublishGroup.publishesMax - 1) / PublishGroup.publishesMax
+        // The first and the last of a group are read as any.
+        #expect(hub.sendTogether(lines, from: hub.client()) >= lines.count - 2 * groups)
+    }
+
+    @Test("a number that isn't one is refused, whatever was before it")
+    func wrongDigits() {
+        let lines = ["10", "20", "00", "01", "30"].map { #"{"op":"publish","key":"a","value":\#($0)}"# }
+        expectSame(lines)
+        let refused = told(lines, together: true)[0].filter { $0.contains("error") }
+        #expect(refused.count == 2)
+        for (refusal, number) in zip(refused, [3, 4]) { #expect(refusal.contains(#""line":\#(number)"#)) }
+    }
+
+    @Test("a cause, which is remembered as a number, is read in each line")
+    func causes() {
+        expectSame((0..<5).map { #"{"op":"publish","key":"a","cause":1\#($0),"value":\#($0),"id":1}"# })
+        let causes = told(
+            (0..<5).map { #"{"op":"publish","key":"a","cause":1\#($0),"value":1}"# },
+            together: true
+        )[1]
+        for cause in 10..<15 { #expect(causes.contains { $0.contains(#""cause":\#(cause)"#) }) }
+    }
+
     @Test("keys made and let go of within a group are found where they are by then")
     func changing() {
         var lines: [String] = []

@@ -62,6 +62,20 @@ struct BufferTests {
         #expect(String(decoding: JSONText.characters(spelled.span), as: UTF8.self) == "Aé€😀/")
     }
 
+    @Test("bytes are equal only if all are, at any length", arguments: 0..<40)
+    func equality(count: Int) {
+        let bytes = (0..<count).map { UInt8($0 + 1) }
+        withBytes(bytes) { bytes in
+            #expect(withBytes(Array(bytes)) { bytes.isEqual(to: $0) })
+            #expect(withBytes(Array(bytes) + [0]) { !bytes.isEqual(to: $0) })
+            for place in 0..<count {
+                var other = Array(bytes)
+                other[place] ^= 0x80
+                #expect(withBytes(other) { !bytes.isEqual(to: $0) })
+            }
+        }
+    }
+
     @Test("line feeds are found at any place", arguments: 0..<70)
     func lineFeeds(place: Int) {
         var bytes = [UInt8](repeating: 0x20, count: 70)

@@ -47,7 +47,7 @@ enum Layers {
             folder: "Sources/Observables",
             allowed: system.union(["Synchronization", "Dispatch", "Observation"])
         ),
-        Layer(folder: "Sources/PlugboardMemory", allowed: system.union(["Synchronization"])),
+        Layer(folder: "Sources/PlugboardMemory", allowed: system.union(["CPlatform", "Synchronization"])),
         Layer(folder: "Sources/PlugboardWire", allowed: system.union(["PlugboardMemory"])),
         Layer(folder: "Sources/CPlatform", allowed: []),
         Layer(

@@ -19,6 +19,7 @@ extension Hub {
         case .nothing: break
         case .publish:
             requests.countPublish(from: session)
+            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables) }
             if !requests.group.isFull { return true }
             finishLines(in: bytes.span)
         case .other:
@@ -33,6 +34,19 @@ extension Hub {
             executeUnusual(&line, from: session)
         }
         return false
+    }
+
+    /// Lets lines wait that repeat the last publish with other digits, from `start` on, and counts them. Returns
+    /// where the next line begins.
+    @inline(__always)
+    mutating func takeRepeats(from start: Int, of bytes: Span<UInt8>, _ lines: inout UInt64) -> Int {
+        var start = start
+        while let end = requests.repeatLast(at: start, of: bytes, keyspace.hash) {
+            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables) }
+            lines &+= 1
+            start = end &+ 1
+        }
+        return start
     }
 
     /// Executes the waiting publishes. Returns whether the line after them may be executed in this turn. If one of
@@ -51,9 +65,6 @@ extension Hub {
         }
         return requests.group.leftOver == nil
     }
-
-    /// So many keys are probably in the processor's cache, and needn't be fetched.
-    private static let cachedKeysMax = 1_024
 
     /// Executes the waiting publishes. Returns false if the turn has done enough before all of them were
     /// executed. Then `requests.takeLeftOver` says where the rest begins, and no line after that may be
@@ -75,25 +86,12 @@ extension Hub {
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
         guard let session = requests.group.session else { return }
-        if keyspace.count > Self.cachedKeysMax, requests.group.count > 1 { fetchWaiting() }
+        if keyspace.observables.isLarge { requests.fetchLast(keyspace.observables) }
         let count = requests.group.count
         var publishes = requests.takePublishes()
         begin(session)
         publish(publishes.span.extracting(first: count), in: bytes, session)
         requests.putBack(&publishes)
-    }
-
-    /// Reads what the publishes will need. None of these reads needs another's result, so their waits for
-    /// memory overlap. The sum is kept, or the compiler would leave the reads out.
-    private mutating func fetchWaiting() {
-        var sum: UInt64 = 0
-        for index in 0..<requests.group.count { sum &+= keyspace.touch(requests.group[index].hash) }
-        for index in 0..<requests.group.count {
-            if let observable = keyspace.candidate(requests.group[index].hash) {
-                sum &+= keyspace[observable].touch()
-            }
-        }
-        requests.noteFetched(sum)
     }
 
     @inline(__always)
@@ -120,7 +118,7 @@ extension Hub {
         guard isOpen else { return }
         let line = waiting.line.bytes(of: bytes)
         do throws(Refusal) {
-            try publish(waiting.request, line, hash: waiting.hash, session, isGuarded: isGuarded, by: author)
+            try publish(waiting, line, session, isGuarded: isGuarded, by: author)
         } catch {
             sessions[session].line = waiting.number
             refuse(error, id: waiting.request.id.bytes(of: line), session)

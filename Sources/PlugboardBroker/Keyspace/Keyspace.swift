@@ -87,15 +87,13 @@ struct Keyspace: ~Copyable {
         observables.find(key, hash: hash)
     }
 
+    /// The same, if its slot was looked for already; otherwise that is 0.
+    @inline(__always)
+    func find(_ key: Span<UInt8>, hash: UInt64, probablyIn slot: UInt32) -> ObservableHandle? {
+        observables.find(key, inSlot: slot) ?? observables.find(key, hash: hash)
+    }
+
     func find(_ key: Span<UInt8>) -> ObservableHandle? { find(key, hash: hash(key)) }
-
-    /// The first observable found with this hash. It is nearly always the right one.
-    @inline(__always)
-    func candidate(_ hash: UInt64) -> ObservableHandle? { observables.candidate(hash) }
-
-    /// Reads what a search for a hash reads first, to get it into the processor's cache.
-    @inline(__always)
-    func touch(_ hash: UInt64) -> UInt64 { observables.touch(hash) }
 
     /// The first observable in order whose key isn't less than `key`.
     func first(from key: Span<UInt8>) -> ObservableHandle? { observables.first(from: key) }

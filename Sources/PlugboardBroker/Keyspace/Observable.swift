@@ -157,15 +157,9 @@ struct Observable: ~Copyable {
         if text.hasLongValue { text.exchange(&outside, &valueCount) }
     }
 
-    /// Reads from each cache line of the observable, its key and a small value, to get them into the
-    /// processor's cache.
+    /// Asks for the memory of the key and a small value, without waiting for it.
     @inline(__always)
-    func touch() -> UInt64 {
-        let value = value
-        guard !value.isEmpty else { return UInt64(generation) }
-        let ends = value[0] &+ value[value.count / 2] &+ value[value.count &- 1]
-        return UInt64(generation) &+ UInt64(ends)
-    }
+    func prefetchText() { memory.prefetch(upTo: Self.inPlaceBytesMax) }
 
     /// What setting a value has changed.
     struct Change: BitwiseCopyable {

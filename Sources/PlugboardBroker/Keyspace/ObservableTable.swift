@@ -25,6 +25,10 @@ struct ObservableTable: ~Copyable {
     init() {}
 
     var count: Int { all.count }
+    /// So many keys are probably in the processor's fastest cache, and needn't be fetched.
+    static let cachedMax = 64
+    /// Whether the memory of a key is probably not there.
+    @inline(__always) var isLarge: Bool { count > Self.cachedMax }
 
     subscript(observable: ObservableHandle) -> Observable {
         @inline(__always)
@@ -71,16 +75,30 @@ struct ObservableTable: ~Copyable {
         return nil
     }
 
-    /// Reads what a search for a hash reads first, to get it into the processor's cache.
+    /// The observable in a slot, if it is that of `key`.
     @inline(__always)
-    func touch(_ hash: UInt64) -> UInt64 { index.touch(hash) }
+    func find(_ key: Span<UInt8>, inSlot slot: UInt32) -> ObservableHandle? {
+        guard slot != 0, let found = all.handle(inSlot: slot), all[found].isNamed(key) else { return nil }
+        return found
+    }
 
-    /// The first observable found with this hash, which is nearly always the right one. It doesn't search an
-    /// outgrown table.
+    /// Asks for the memory that a search for a hash reads first, without waiting for it.
     @inline(__always)
-    func candidate(_ hash: UInt64) -> ObservableHandle? {
-        guard let slot = index.candidate(hash) else { return nil }
-        return all.handle(inSlot: slot)
+    func prefetch(_ hash: UInt64) { index.prefetch(hash) }
+
+    /// Asks for the memory of the first observable found with this hash, which is nearly always the right one.
+    /// Returns its slot, or 0. It doesn't search an outgrown table.
+    @inline(__always)
+    func prefetchObservable(_ hash: UInt64) -> UInt32 {
+        guard let slot = index.candidate(hash) else { return 0 }
+        all.prefetch(slot: slot)
+        return slot
+    }
+
+    /// Asks for the memory of the key and the small value in a slot.
+    @inline(__always)
+    func prefetchText(inSlot slot: UInt32) {
+        if let observable = all.handle(inSlot: slot) { all[observable].prefetchText() }
     }
 
     /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`

@@ -134,8 +134,12 @@ extension EventLoop {
             let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
             let waits = finishLine(start..<end, in: &bytes, of: connection)
             start = feed + 1
+            if waits, mayWait {
+                start = hub.takeRepeats(from: start, of: bytes.span, &connection.lines)
+            } else if !mayGoOn(session) {
+                break
+            }
             search = start
-            if !(waits && mayWait), !mayGoOn(session) { break }
         }
         hub.finishLines(in: bytes.span)
         if let left = hub.requests.takeLeftOver() {

@@ -20,21 +20,21 @@ extension Hub {
     /// would do the same in more steps.
     @inline(always)
     mutating func publish(
-        _ request: Request,
+        _ waiting: WaitingPublish,
         _ line: Span<UInt8>,
-        hash: UInt64,
         _ session: SessionHandle,
         isGuarded: Bool,
         by author: AuthorHandle?
     ) throws(Refusal) {
+        let request = waiting.request
         let key = request.key.bytes(of: line)
-        let planned = try plan(request, key, line, hash: hash, session, isGuarded: isGuarded)
+        let planned = try plan(waiting, key, line, session, isGuarded: isGuarded)
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         let value = request.value.bytes(of: line)
         if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
         keyspace.advance()
         let observable =
-            planned.observable ?? keyspace.insert(key, hash: hash, valueCount: value.count)
+            planned.observable ?? keyspace.insert(key, hash: waiting.hash, valueCount: value.count)
         let writer = author ?? sessions[session].author(&keyspace)
         set(.publish, observable, value, request, session, writer, nil, isUnobserved: planned.isUnobserved)
         if request.isDurable {
@@ -137,20 +137,25 @@ extension Hub {
     /// no more.
     @inline(always)
     private mutating func plan(
-        _ request: Request,
+        _ waiting: WaitingPublish,
         _ key: Span<UInt8>,
         _ line: Span<UInt8>,
-        hash: UInt64,
         _ session: SessionHandle,
         isGuarded: Bool
     ) throws(Refusal) -> PlannedWrite {
-        if !isGuarded, !request.has(.ifRevision), let observable = keyspace.find(key, hash: hash) {
+        if !isGuarded, !waiting.request.has(.ifRevision),
+            let observable = keyspace.find(key, hash: waiting.hash, probablyIn: waiting.slot)
+        {
             let known = keyspace[observable].standing(asOf: matching.generation)
             if !known.isReserved {
-                return PlannedWrite(hash: hash, observable: observable, isUnobserved: known.isUnobserved)
+                return PlannedWrite(
+                    hash: waiting.hash,
+                    observable: observable,
+                    isUnobserved: known.isUnobserved
+                )
             }
         }
-        return try plan(AskedRequest(request, line, from: session))
+        return try plan(AskedRequest(waiting.request, line, from: session))
     }
 
     private mutating func combine(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {

@@ -1,6 +1,7 @@
-// Publishes that one client sent in a row. First all of them are read, then all their keys are looked up,
-// then all are made, in order. So with very many keys, memory is fetched for several at once instead of one
-// after the other. Owned by `Requests`. Empty unless the loop is executing a client's lines.
+// Publishes that one client sent in a row. First all of them are read, then all are made, in order. With very
+// many keys, memory is asked for as soon as a publish is read: first the entry of the key's hash, some publishes
+// later the observable that is found there, and again later its key and value. So it is there when the publish is
+// made, and nobody has waited. Owned by `Requests`. Empty unless the loop is executing a client's lines.
 
 import PlugboardMemory
 import PlugboardWire
@@ -13,6 +14,8 @@ struct WaitingPublish: BitwiseCopyable {
     /// The number of its line.
     var number: UInt64 = 0
     var hash: UInt64 = 0
+    /// The slot that probably has its observable; 0 if none was looked for.
+    var slot: UInt32 = 0
 }
 
 /// The first line that a turn left for the next: its place among the bytes that were read, and its number.
@@ -23,13 +26,12 @@ struct LeftOver: Equatable, BitwiseCopyable {
 
 /// The publishes that wait for each other, in their order.
 struct PublishGroup: ~Copyable {
-    /// More than a processor fetches at once, so that many publishes share the waits for addresses that have
-    /// to be fetched first.
+    /// So many are read before the first is made.
     static let publishesMax = 64
+    /// To read so many publishes takes longer than to fetch memory.
+    private static let fetchDistance = 6
     private var publishes = List(repeating: WaitingPublish(), count: publishesMax)
     private(set) var count = 0
-    /// A sum over the keys that were looked up, so that the compiler really reads them.
-    var fetched: UInt64 = 0
     /// The rest of the group, if the turn had done enough.
     var leftOver: LeftOver?
     /// The client that sent them.
@@ -59,6 +61,50 @@ struct PublishGroup: ~Copyable {
     mutating func countNext(from session: SessionHandle) {
         self.session = session
         count += 1
+    }
+
+    /// Counts the line at `start` as the next publish, if it repeats the last one with other digits. Returns
+    /// where it ends; nil if it doesn't, or would be the last of the group.
+    @inline(__always)
+    mutating func repeatLast(at start: Int, of bytes: Span<UInt8>, _ hash: KeyHash) -> Int? {
+        guard count > 0, count < Self.publishesMax &- 1 else { return nil }
+        let last = publishes[count &- 1]
+        guard last.request.cause == .none, JSONScanner(bytes).repeats(last.line, at: start) else {
+            return nil
+        }
+        let end = start &+ last.line.count
+        publishes[count] = last
+        publishes[count].line = ByteRange(start, end)
+        publishes[count].number = last.number &+ 1
+        publishes[count].hash = hash(last.request.key.bytes(of: bytes[start..<end]))
+        count += 1
+        return end
+    }
+
+    /// Asks for the memory of the last publish's entry, and for what was found out about earlier ones.
+    @inline(__always)
+    mutating func fetchAhead(_ observables: borrowing ObservableTable) {
+        publishes[count &- 1].slot = 0
+        observables.prefetch(publishes[count &- 1].hash)
+        fetchObservable(at: count &- 1 &- Self.fetchDistance, observables)
+        fetchText(at: count &- 1 &- 2 &* Self.fetchDistance, observables)
+    }
+
+    /// Asks for the memory that `fetchAhead` hasn't come to.
+    mutating func fetchLast(_ observables: borrowing ObservableTable) {
+        for index in (count - Self.fetchDistance)..<count { fetchObservable(at: index, observables) }
+        for index in (count - 2 * Self.fetchDistance)..<count { fetchText(at: index, observables) }
+    }
+
+    @inline(__always)
+    private mutating func fetchObservable(at index: Int, _ observables: borrowing ObservableTable) {
+        guard index >= 0 else { return }
+        publishes[index].slot = observables.prefetchObservable(publishes[index].hash)
+    }
+
+    @inline(__always)
+    private func fetchText(at index: Int, _ observables: borrowing ObservableTable) {
+        if index >= 0 { observables.prefetchText(inSlot: publishes[index].slot) }
     }
 
     /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.

@@ -105,6 +105,20 @@ struct Requests: ~Copyable {
         group.countNext(from: session)
     }
 
+    /// Lets the line at `start` wait, if it repeats the last publish with other digits. Returns where it ends; nil
+    /// if it doesn't.
+    @inline(__always)
+    mutating func repeatLast(at start: Int, of bytes: Span<UInt8>, _ hash: KeyHash) -> Int? {
+        group.repeatLast(at: start, of: bytes, hash)
+    }
+
+    /// Asks for memory that the waiting publishes will need; see `PublishGroup`.
+    @inline(__always)
+    mutating func fetchAhead(_ observables: borrowing ObservableTable) { group.fetchAhead(observables) }
+
+    /// The same for what is left, before they are made.
+    mutating func fetchLast(_ observables: borrowing ObservableTable) { group.fetchLast(observables) }
+
     /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.
     @inline(__always)
     mutating func takePublishes() -> List<WaitingPublish> { group.takeOut() }
@@ -120,9 +134,6 @@ struct Requests: ~Copyable {
 
     /// The first line that was left for the next turn, if any.
     mutating func takeLeftOver() -> LeftOver? { group.leftOver.take() }
-
-    /// Keeps a sum over the keys that were looked up, so that the compiler really reads them.
-    mutating func noteFetched(_ sum: UInt64) { group.fetched = sum }
 
     // MARK: Patches, sums and batches
 

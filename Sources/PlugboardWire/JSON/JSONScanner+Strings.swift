@@ -103,6 +103,12 @@ extension JSONScanner {
         let chunk = sixteen(at: place)
         let signed = unsafe unsafeBitCast(chunk, to: SIMD16<Int8>.self)
         let mask: SIMDMask<SIMD16<Int8>> = (chunk .== quote) .| (chunk .== backslash) .| (signed .< space)
+        return Self.words(of: mask)
+    }
+
+    /// The bits of a mask of sixteen lanes, eight in each word: all bits of a true lane are set.
+    @inline(__always)
+    static func words(of mask: SIMDMask<SIMD16<Int8>>) -> (low: UInt64, high: UInt64) {
         let words = unsafe unsafeBitCast(mask, to: SIMD2<UInt64>.self)
         return (UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1]))
     }
