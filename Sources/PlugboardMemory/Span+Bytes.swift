@@ -107,17 +107,27 @@ extension Span where Element == UInt8 {
     @inline(__always)
     public func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
-        // Two words, which may overlap. Most keys and names are so long, and a call takes longer.
-        if count >= 8, count <= 16 {
-            let last = count &- 8
-            return (word(at: 0) ^ other.word(at: 0)) | (word(at: last) ^ other.word(at: last)) == 0
-        }
+        // Most keys, names and numbers are so short that a call takes longer.
+        if count <= 16 { return isShortEqual(to: other) }
         return unsafe withUnsafeBufferPointer { left in
             unsafe other.withUnsafeBufferPointer { right in
                 guard let left = left.baseAddress, let right = right.baseAddress else { return true }
                 return unsafe memcmp(left, right, count) == 0
             }
         }
+    }
+
+    /// The same for up to sixteen bytes, as many as the other ones: two words, which may overlap, or single bytes.
+    @inlinable
+    @inline(__always)
+    func isShortEqual(to other: Span<UInt8>) -> Bool {
+        if count >= 8 {
+            let last = count &- 8
+            return (word(at: 0) ^ other.word(at: 0)) | (word(at: last) ^ other.word(at: last)) == 0
+        }
+        var place = 0
+        while place < count, self[place] == other[place] { place &+= 1 }
+        return place == count
     }
 
     /// Compares byte by byte: negative if these bytes come before `other`, 0 if they are equal, positive

@@ -55,6 +55,8 @@ struct Workload: Sendable {
     var measure = Measure.rate
     /// The bytes of each value, which is JSON.
     var valueBytes = 128
+    /// Whether every other value is a byte shorter, so that no value differs from the one before only in digits.
+    var changesLength = false
     var publishers = 1
     /// The number of observing connections.
     var observers = 0
@@ -90,6 +92,9 @@ struct Workload: Sendable {
         change(&copy)
         return copy
     }
+
+    /// The bytes of a value.
+    func valueBytes(of number: Int) -> Int { valueBytes - (changesLength ? number & 1 : 0) }
 
     /// The row as the observer with this number subscribes.
     func asObserver(_ number: Int) -> Workload {

@@ -11,6 +11,7 @@ enum Workloads {
         Workload(name: "publish-16B", valueBytes: 16, batch: 256),
         Workload(name: "publish-1KiB", valueBytes: 1024, batch: 32),
         Workload(name: "publish-16KiB", valueBytes: 16_384, batch: 4),
+        Workload(name: "publish-other-lengths", changesLength: true, batch: 256),
         Workload(name: "publish-acknowledged", isAcknowledged: true, batch: 256),
         Workload(name: "publish-100000-keys", keys: 100_000, batch: 256),
     ]
@@ -51,7 +52,20 @@ enum Workloads {
     ]
 
     /// What only this project's broker has. Each option is measured beside the same row without it.
-    static let options = told + written + beside
+    static let options = told + toldOtherLengths + written + beside
+
+    /// The rows in which each observer asks for something else, with values of which none has the shape of the one
+    /// before.
+    private static let toldOtherLengths =
+        told.filter { $0.name.hasSuffix("-different") }
+        .map { row in
+            Workload(
+                name: row.name + "-other-lengths",
+                changesLength: true,
+                observers: row.observers,
+                subscribing: row.subscribing
+            )
+        }
 
     /// Options of observers. Each value has a number of its own at its end.
     private static let told =

@@ -70,6 +70,19 @@ final class TestHub {
 
     func isOpen(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isOpen }
 
+    /// How much filters have cost.
+    var filterSteps: UInt64 { hub.delivery.judge.steps }
+
+    /// Filters forget the values that they know.
+    func forgetShapes() {
+        for client in sessions.indices where isOpen(client) {
+            let session = sessions[client]
+            for subscription in hub.sessions[session].subscriptions.list.all {
+                hub.matching[subscription].filter?.shape = KnownShape()
+            }
+        }
+    }
+
     /// Whether a client is still catching up from the journal.
     func hasCatchup(_ client: Int) -> Bool {
         isThere(client) && hub.sessions[sessions[client]].catchup != nil

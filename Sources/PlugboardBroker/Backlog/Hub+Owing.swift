@@ -126,7 +126,10 @@ extension Hub {
         guard let place = backlog.place(of: observable, &keyspace) else {
             var owed = OwedKey(observable, revision: tail.revision, event: delivery.eventNumber)
             owed.isGated = isGated
-            owed.wasSent = wasSent(observable, subscription)
+            owed.wasSent =
+                matching[subscription].filter.map {
+                    FilteredLine.wasSent(observable, subscription, $0, keyspace, matching)
+                } ?? false
             let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
             let held = needsOld ? delivery.hold(tail.old) : nil
             return append(owed, holding: held, to: subscription, backlog)
@@ -305,26 +308,7 @@ extension Hub {
         of observable: ObservableHandle,
         for subscription: SubscriptionHandle
     ) -> ByteRange? {
-        let (text, kind) = (matching[subscription].text, matching[subscription].kind)
-        var telling = Telling.event
-        if let filter = matching[subscription].filter {
-            telling = delivery.telling(event, tail, wasSent: wasSent(observable, subscription), filter)
-        }
-        switch telling {
-        case .nothing: return nil
-        case .event: return delivery.line(event, tail, kind, for: &matching[text])
-        case .leaving, .change:
-            return delivery.ownLine(event, tail, telling, kind, for: matching[text])
-        }
-    }
-
-    /// Whether the observer was sent the present value of a key, and is owed no other first. Without `diff`,
-    /// whether it may have been sent it.
-    private func wasSent(_ observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
-        guard let filter = matching[subscription].filter else { return false }
-        guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
-        guard keyspace[observable].revision > filter.unsentRevision else { return false }
-        return matching[subscription].backlog?.keys.find(observable) == nil
+        FilteredLine.find(event, tail, of: observable, subscription, keyspace, &matching, &delivery)
     }
 
     /// What it costs to owe an event of a key, in observers told.

@@ -116,7 +116,6 @@ struct Delivery: ~Copyable {
 
     /// All freed sessions were sent what they are owed.
     mutating func forgetFreed() { freed.removeAll() }
-
     /// All sessions to be dismissed were.
     mutating func forgetDismissed() { dismissed.removeAll() }
 
@@ -235,15 +234,17 @@ struct Delivery: ~Copyable {
         log.line(event, tail, form, for: &text)
     }
 
-    /// Writes a line for this subscription alone.
+    /// The place of the line that tells a change or `leave`. `words` are the recipient's; see `TurnLog`.
     mutating func ownLine(
         _ event: KeyEvent,
         _ tail: borrowing EventTail,
         _ telling: Telling,
         _ form: EventKind,
-        for text: borrowing SubscriptionText
+        for text: borrowing SubscriptionText,
+        _ words: UInt64
     ) -> ByteRange {
-        log.ownLine(event, tail, telling, judge.change, form, for: text)
+        if telling == .patch { return log.ownLine(event, tail, telling, judge.patch, form, for: text, words) }
+        return log.ownLine(event, tail, telling, judge.change, form, for: text, words)
     }
 
     /// Appends a line of the log to a session's outbox. If too much is unread, the session is behind.
@@ -294,16 +295,15 @@ struct Delivery: ~Copyable {
     /// The value before this event, kept once for all that are told of it later.
     mutating func hold(_ old: Span<UInt8>) -> HeldBytes? { latest.hold(old, before: eventNumber) }
 
-    // MARK: Filters
-
-    /// What an observer with a filter is told of the present event; see `Judge`.
+    /// What an observer with a filter is told of the present event; see `Judge`. `key` is nil unless it is an update.
     mutating func telling(
         _ event: KeyEvent,
+        of key: JudgedKey?,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter
     ) -> Telling {
-        judge.telling(event, number: eventNumber, tail, wasSent: wasSent, filter)
+        judge.telling(event, number: eventNumber, of: key, tail, wasSent: wasSent, filter)
     }
 
     /// What an observer is told of an owed value, or of one that changed while it was away.
@@ -332,7 +332,6 @@ struct Delivery: ~Copyable {
 
     /// A session begins to be sent what it is owed.
     mutating func beginExamining() { judge.beginExamining() }
-
     /// A key was skipped without asking a filter.
     mutating func notePassedOver() { judge.notePassedOver() }
 
@@ -340,10 +339,8 @@ struct Delivery: ~Copyable {
 
     /// Makes room for `count` more bytes in a buffer.
     mutating func lend(_ count: Int, to buffer: inout ByteBuffer) { buffers.lend(count, to: &buffer) }
-
     /// Takes the memory of an empty buffer.
     mutating func takeBack(from buffer: inout ByteBuffer) { buffers.takeBack(from: &buffer) }
-
     /// Gives spare memory back.
     mutating func releaseSpare() { buffers.releaseAll() }
 
@@ -386,13 +383,14 @@ extension Delivery {
     ) throws(BrokenInvariant) {
         let listed = Set(dirty.all).union(heard.all)
         try Self.always.agree("nobody is touched twice", dirty.count + heard.count, listed.count)
-        for session in listed {
-            try Self.always.hold("who is touched is there", living.sessions.contains(session))
-        }
+        try Self.always.hold("who is touched is there", listed.isSubset(of: living.sessions))
         for session in living.sessions {
             let isListed = listed.contains(session) == sessions[session].isTouched
-            let client = "client \(sessions[session].client)"
-            try Self.always.hold("who is touched is listed", isListed, of: client)
+            try Self.always.hold(
+                "who is touched is listed",
+                isListed,
+                of: "client \(sessions[session].client)"
+            )
         }
     }
 }

@@ -22,10 +22,12 @@ final class Filter {
     var unsentRevision: UInt64
     /// Values up to this revision may have been hidden, because rights have changed since.
     private(set) var hiddenRevision: UInt64 = 0
+    /// What is known of the last value that was compared.
+    var shape = KnownShape()
     /// The text of `where` and `fields`.
     private let text: [UInt8]
     /// Different texts nearly always have different ones.
-    private let hash: UInt64
+    let hash: UInt64
 
     /// The filter of the `subscribe` that was just decoded; nil if it has none. `revision` is that of the
     /// bus.
@@ -80,6 +82,41 @@ final class Filter {
         parts?.appendChanges(from: old, to: value, into: &buffer, using: &comparer) ?? false
     }
 
+    /// Finds out where its parts are in the value of an update, for the next one of the same shape.
+    func learn(_ value: Span<UInt8>, of key: JudgedKey, _ comparer: inout JSONComparer) {
+        guard shape.mayLearn(key) else { return }
+        let places = conditions.map { KnownPlaces(of: $0.pointers, in: value) }
+        let partPlaces = parts.map { KnownPlaces(of: $0, in: value) }
+        // Too many pointers for a set of known places.
+        if case .some(nil) = places { return }
+        if case .some(nil) = partPlaces { return }
+        shape = KnownShape(
+            isIn: accepts(value, using: &comparer),
+            conditions: places ?? nil,
+            parts: partPlaces ?? nil
+        )
+        shape.note(key)
+    }
+
+    /// Whether the next value of the known shape meets the conditions. If the parts that they ask about are the same,
+    /// they needn't be asked.
+    func acceptsNext(_ value: Span<UInt8>, after old: Span<UInt8>, _ comparer: inout JSONComparer) -> Bool {
+        guard let places = shape.conditions, !places.areSame(old, value) else { return shape.isIn }
+        return conditions?.hold(for: value, at: places, using: &comparer) ?? true
+    }
+
+    /// Adds the named parts that have changed in the next value of the known shape. Returns false if there are none.
+    func appendNextChanges(
+        from old: Span<UInt8>,
+        to value: Span<UInt8>,
+        into buffer: inout ByteBuffer,
+        using comparer: inout JSONComparer
+    ) -> Bool {
+        guard let places = shape.parts else { return false }
+        return parts?.appendChanges(from: old, to: value, at: places, into: &buffer, using: &comparer)
+            ?? false
+    }
+
     /// From now on, its observer may see other keys than up to this revision.
     func noteHidden(upTo revision: UInt64) {
         hiddenRevision = revision
@@ -94,52 +131,27 @@ final class Filter {
     }
 }
 
-/// What an observer is told of an event.
-enum Telling {
-    /// Nothing, because of its filter.
-    case nothing
-    /// The event as it is.
-    case event
-    /// That the value doesn't match any more.
-    case leaving
-    /// Parts of the value, or a patch.
-    case change
-}
+extension Filter {
+    private static var always: Invariants { Invariants(of: "Filter") }
 
-/// The result for the event or owed value that was judged last. The next observer with the same filter is
-/// told the same.
-struct Judgement {
-    /// The event's number in the turn's log; for an owed value, its revision.
-    private var number: UInt64 = 0
-    /// For an owed value, the value before. It also identifies the key.
-    private var held: HeldBytes?
-    private var filter: Filter?
-    private var wasSent = false
-    private var telling = Telling.nothing
-
-    init() {}
-
-    /// The known result for a filter; nil if there is none.
-    @inline(__always)
-    func telling(_ number: UInt64, since held: HeldBytes?, wasSent: Bool, _ filter: Filter) -> Telling? {
-        guard self.number == number, self.held === held, self.wasSent == wasSent, let judged = self.filter,
-            filter.asksTheSame(as: judged)
-        else { return nil }
-        return telling
+    /// What it knows of a key's present value is so.
+    func checkInvariants(_ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
+        guard keyspace.contains(shape.observable), keyspace[shape.observable].revision == shape.revision
+        else {
+            return
+        }
+        var comparer = JSONComparer()
+        let value = keyspace.value(of: shape.observable)
+        let isIn = accepts(value, using: &comparer)
+        try Self.always.agree("it knows whether the value meets its conditions", shape.isIn, isIn)
+        let asked = conditions.flatMap { KnownPlaces(of: $0.pointers, in: value) }
+        let named = parts.flatMap { KnownPlaces(of: $0, in: value) }
+        try Self.always.hold("it knows where the parts are", Self.areSame(shape.conditions, asked))
+        try Self.always.hold("it knows where the parts are", Self.areSame(shape.parts, named))
     }
 
-    /// Keeps a result. The piece of a `change` stays in `Judge`.
-    mutating func keep(
-        _ telling: Telling,
-        _ number: UInt64,
-        since held: HeldBytes?,
-        wasSent: Bool,
-        _ filter: Filter
-    ) {
-        (self.number, self.wasSent, self.telling) = (number, wasSent, telling)
-        (self.held, self.filter) = (held, filter)
+    private static func areSame(_ known: KnownPlaces?, _ found: KnownPlaces?) -> Bool {
+        guard let known, let found else { return known == nil && found == nil }
+        return known.agree(with: found)
     }
-
-    /// The piece is about to be overwritten.
-    mutating func forget() { (number, held) = (0, nil) }
 }

@@ -34,16 +34,25 @@ extension Hub {
         if !delivery.freed.isEmpty { tellFreed(besides: news.observable) }
         delivery.beginEvent()
         if news.event != .emit, keyspace[news.observable].hasAcknowledgers { return tellInPhases(news) }
-        let next = Self.tellReaders(news, keyspace, &matching, &sessions, &delivery, &insight)
+        let next = Self.tellReaders(
+            news,
+            until: requests.effortEnd,
+            keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            &insight
+        )
         if let next { tellOthers(news, from: next) }
     }
 
     /// Tells observers at once, or renews a key that they are owed already, up to the first one that has to be
     /// owed the key. Returns the place of that one. The keyspace doesn't change, so it lends what the event
-    /// tells.
+    /// tells. `effortEnd` is that of the turn.
     @inline(__always)
     private static func tellReaders(
         _ news: borrowing News,
+        until effortEnd: UInt64,
         _ keyspace: borrowing Keyspace,
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
@@ -61,6 +70,7 @@ extension Hub {
                 news,
                 tail,
                 observer,
+                until: effortEnd,
                 &latest,
                 keyspace,
                 &matching,
@@ -80,6 +90,7 @@ extension Hub {
         _ news: borrowing News,
         _ tail: borrowing EventTail,
         _ observer: Recipient,
+        until effortEnd: UInt64,
         _ latest: inout LatestLine,
         _ keyspace: borrowing Keyspace,
         _ matching: inout Matching,
@@ -89,7 +100,14 @@ extension Hub {
     ) -> Bool {
         guard sessions[observer.session].keepsUp else {
             guard news.event == .update else { return false }
-            return Owing.renew(news, to: observer.subscription, keyspace, matching, delivery, &insight)
+            guard matching[observer.subscription].backlog == nil else {
+                return Owing.renew(news, to: observer.subscription, keyspace, matching, delivery, &insight)
+            }
+            guard effort(insight, matching, delivery) <= effortEnd,
+                tellIndirect(news, tail, observer, keyspace, &matching, &sessions, &delivery)
+            else { return false }
+            if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
+            return true
         }
         if !latest.isOf(observer) {
             let line = delivery.line(news.event, tail, observer.kind, for: &matching[observer.text])
@@ -98,6 +116,33 @@ extension Hub {
         }
         delivery.append(latest.line, to: observer.session, &sessions)
         if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
+        return true
+    }
+
+    /// Tells an observer without a backlog, whose client has subscriptions with filters or backlogs. Returns false if
+    /// the client is behind.
+    @inline(__always)
+    private static func tellIndirect(
+        _ news: borrowing News,
+        _ tail: borrowing EventTail,
+        _ observer: Recipient,
+        _ keyspace: borrowing Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) -> Bool {
+        let subscription = observer.subscription
+        guard sessions[observer.session].isOpen, !sessions[observer.session].isBehind else { return false }
+        let line = FilteredLine.find(
+            news.event,
+            tail,
+            of: news.observable,
+            subscription,
+            keyspace,
+            &matching,
+            &delivery
+        )
+        if let line { delivery.append(line, to: observer.session, &sessions) }
         return true
     }
 

@@ -18,8 +18,10 @@ struct Judge: ~Copyable {
     /// The event that is judged at once; 0 for owed values.
     private var event: UInt64 = 0
     /// The patch of `diff` for an event, which is the same for all of its observers; nil if there is none.
-    private var patch = ByteBuffer()
+    private(set) var patch = ByteBuffer()
     private var patchEvent: UInt64 = 0
+    /// Whether the value of an event has the shape of the one before, and the event's number.
+    private var shape = (isSame: false, event: UInt64(0))
 
     init() {}
 
@@ -52,6 +54,7 @@ struct Judge: ~Copyable {
         _ event: KeyEvent,
         number: UInt64,
         since held: HeldBytes? = nil,
+        of key: JudgedKey? = nil,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter
@@ -59,12 +62,39 @@ struct Judge: ~Copyable {
         if let known = judgement.telling(number, since: held, wasSent: wasSent, filter) { return known }
         // Owed values have no number of their own.
         self.event = held == nil ? number : 0
+        defer { self.event = 0 }
+        if let key, let telling = tellingNext(key, tail, wasSent: wasSent, filter) { return telling }
         comparer.ask(about: self.event)
         let telling = telling(event, tail, wasSent: wasSent, filter)
+        if let key, hasSameShape(tail) { filter.learn(tail.value, of: key, &comparer) }
         comparer.endAsking()
-        self.event = 0
         judgement.keep(telling, number, since: held, wasSent: wasSent, filter)
         return telling
+    }
+
+    /// The same for an update, if its value has the shape of the one before, which the filter knows; otherwise nil.
+    @inline(__always)
+    private mutating func tellingNext(
+        _ key: JudgedKey,
+        _ tail: borrowing EventTail,
+        wasSent: Bool,
+        _ filter: Filter
+    ) -> Telling? {
+        guard filter.shape.isKnown(key), hasSameShape(tail) else { return nil }
+        steps &+= UInt64(Filter.stepsMin)
+        let wasIn = filter.shape.isIn
+        let isIn = filter.acceptsNext(tail.value, after: tail.old, &comparer)
+        filter.shape.noteNext(key, isIn: isIn)
+        guard isIn else { return wasIn ? .leaving : .nothing }
+        guard filter.tellsChanges else { return .event }
+        forget()
+        return form(of: tail.value, since: wasIn ? tail.old : Span(), wasSent: wasSent, filter, isNext: true)
+    }
+
+    /// Whether the present event's value has the shape of the one before.
+    private mutating func hasSameShape(_ tail: borrowing EventTail) -> Bool {
+        if shape.event != event { shape = (JSONScanner.haveSameShape(tail.old, tail.value), event) }
+        return shape.isSame
     }
 
     /// What an observer is told of an event. `wasSent` means that it knows the value before.
@@ -142,7 +172,8 @@ struct Judge: ~Copyable {
         of value: Span<UInt8>,
         since old: Span<UInt8>,
         wasSent: Bool,
-        _ filter: Filter
+        _ filter: Filter,
+        isNext: Bool = false
     ) -> Telling {
         change.removeAll()
         if filter.hasParts {
@@ -151,21 +182,26 @@ struct Judge: ~Copyable {
                 filter.parts?.appendAll(of: value, into: &change)
                 return .change
             }
-            let isTold = filter.appendChanges(from: old, to: value, into: &change, using: &comparer)
+            let isTold =
+                isNext
+                ? filter.appendNextChanges(from: old, to: value, into: &change, using: &comparer)
+                : filter.appendChanges(from: old, to: value, into: &change, using: &comparer)
             return isTold ? .change : .nothing
         }
         guard filter.tellsDifferences, wasSent, !old.isEmpty else { return .event }
-        if event == 0 || event != patchEvent { makePatch(from: old, to: value) }
+        if event == 0 || event != patchEvent { makePatch(from: old, to: value, isNext: isNext) }
         if patch.isEmpty { return .event }
+        if event != 0 { return .patch }
         change.append(contentsOf: patch)
         return .change
     }
 
-    private mutating func makePatch(from old: Span<UInt8>, to value: Span<UInt8>) {
+    private mutating func makePatch(from old: Span<UInt8>, to value: Span<UInt8>, isNext: Bool) {
         patchEvent = event
         patch.removeAll()
         patch.append(#","patch":"#)
-        if MergeDifference.append(from: old, to: value, into: &patch, using: &comparer) { return }
+        let isMade = isNext ? MergeDifference.appendNext(from: old, to: value, into: &patch) : nil
+        if isMade ?? MergeDifference.append(from: old, to: value, into: &patch, using: &comparer) { return }
         patch.removeAll()
     }
 }

@@ -11,6 +11,43 @@ private struct Extent: BitwiseCopyable {
     var next: Int32
 }
 
+/// The last line that told a change or `leave`, and what it says.
+private struct OwnLine: ~Copyable {
+    /// A longer change is written for each subscription.
+    private static let changeBytesMax = 4_096
+    private(set) var line = ByteRange.none
+    private var event: UInt64 = 0
+    private var telling = Telling.nothing
+    private var words: UInt64 = 0
+    private var change = ByteBuffer()
+
+    init() {}
+
+    /// Whether it is the line for a recipient of an event.
+    func tells(
+        _ event: UInt64,
+        _ telling: Telling,
+        _ change: borrowing ByteBuffer,
+        _ words: UInt64
+    ) -> Bool {
+        self.event == event && self.telling == telling && self.words == words
+            && (telling != .change || self.change.bytes.isEqual(to: change.bytes))
+    }
+
+    mutating func note(
+        _ line: ByteRange,
+        _ event: UInt64,
+        _ telling: Telling,
+        _ change: borrowing ByteBuffer,
+        _ words: UInt64
+    ) {
+        let isShort = telling != .change || change.count <= Self.changeBytesMax
+        (self.line, self.event, self.telling, self.words) = (line, isShort ? event : 0, telling, words)
+        self.change.removeAll()
+        if isShort, telling == .change { self.change.append(contentsOf: change) }
+    }
+}
+
 /// The shared lines of a turn.
 struct TurnLog: ~Copyable {
     private let inPlace = InPlace()
@@ -29,6 +66,8 @@ struct TurnLog: ~Copyable {
     private var extents = List<Extent>()
     /// The number of the present event, so that its lines aren't confused with those of another event.
     private var event: UInt64 = 0
+    /// The last line that told a change or `leave`.
+    private var own = OwnLine()
     /// For each kind, where the shared part of the event is, if it was encoded.
     private var tails = (ByteRange.none, ByteRange.none, ByteRange.none, ByteRange.none)
 
@@ -72,18 +111,23 @@ struct TurnLog: ~Copyable {
         return encode(kind, tail, &text, form)
     }
 
-    /// Writes a line for this subscription alone.
+    /// The place of the line that tells a subscription a change or `leave`. Many are told the same one after the other,
+    /// although they ask for different things, so the last such line isn't written again.
     mutating func ownLine(
         _ kind: KeyEvent,
         _ tail: borrowing EventTail,
         _ telling: Telling,
         _ change: borrowing ByteBuffer,
         _ form: EventKind,
-        for text: borrowing SubscriptionText
+        for text: borrowing SubscriptionText,
+        _ words: UInt64
     ) -> ByteRange {
+        if own.tells(event, telling, change, words) { return own.line }
         let start = bytes.count
         Self.append(kind, tail, telling, change, form, for: text, to: &bytes)
-        return ByteRange(start, bytes.count)
+        let line = ByteRange(start, bytes.count)
+        own.note(line, event, telling, change, words)
+        return line
     }
 
     /// Encodes any line of an event.
@@ -103,7 +147,7 @@ struct TurnLog: ~Copyable {
         }
         EventEncoder.appendTail(
             tail,
-            change: telling == .change ? change.bytes : Span(),
+            change: telling.isPiece ? change.bytes : Span(),
             hasValue: form.hasValue && telling == .event,
             hasOld: form.hasOld,
             to: &buffer

@@ -43,6 +43,9 @@ enum HubInvariants {
         try hub.matching.checkInvariants(living, hub.keyspace, hub.sessions, isSelective: hub.isSelective)
         try hub.insight.checkInvariants(living, hub.matching)
         try rhythmsAreKept(living, hub)
+        for subscription in living.subscriptions {
+            try hub.matching[subscription].filter?.checkInvariants(hub.keyspace)
+        }
     }
 
     private static func rhythmsAreKept(_ living: borrowing Living, _ hub: borrowing Hub)

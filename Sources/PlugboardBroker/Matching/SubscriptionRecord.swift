@@ -167,7 +167,12 @@ struct Recipient: BitwiseCopyable {
         self.subscription = handle
         session = subscription.session
         text = subscription.text
-        words = UInt64(text.slot) << 8 | UInt64(subscription.kind.rawValue)
+        words = Self.words(text, subscription.kind)
+    }
+
+    @inline(__always)
+    static func words(_ text: TextHandle, _ kind: EventKind) -> UInt64 {
+        UInt64(text.slot) << 8 | UInt64(kind.rawValue)
     }
 }
 

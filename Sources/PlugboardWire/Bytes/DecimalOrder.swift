@@ -17,7 +17,7 @@ enum DecimalOrder {
     }
 
     /// Whether a number has only digits, as most have.
-    private static func isWhole(_ text: Span<UInt8>) -> Bool {
+    static func isWhole(_ text: Span<UInt8>) -> Bool {
         var place = 0
         while place < text.count {
             if text[place] &- 0x30 > 9 { return false }

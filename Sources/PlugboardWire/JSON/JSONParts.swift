@@ -11,7 +11,7 @@ public struct JSONParts: ~Escapable {
     public let found: UInt64
 
     @_lifetime(copy value, copy places)
-    fileprivate init(of value: Span<UInt8>, at places: Span<ByteRange>, found: UInt64) {
+    init(of value: Span<UInt8>, at places: Span<ByteRange>, found: UInt64) {
         self.value = value
         self.places = places
         self.found = found

@@ -28,7 +28,7 @@ public struct JSONPointerSet: Sendable {
     private(set) var nodes = [Node(token: .none, mark: 0, element: -1)]
     /// The characters of all tokens.
     private(set) var tokens: [UInt8] = []
-    /// The pointers as JSON strings, one after another.
+    /// The pointers as names of members, with colons, one after another.
     private var names: [UInt8] = []
     private var nameRanges: [ByteRange] = []
 
@@ -75,12 +75,19 @@ public struct JSONPointerSet: Sendable {
         return count - 1
     }
 
-    /// Adds a pointer as a JSON string.
+    /// Adds a pointer as the name of a member, with its colon.
+    @inline(__always)
     func appendName(_ pointer: Int, to buffer: inout ByteBuffer) {
         buffer.append(nameRanges[pointer].bytes(of: names.span))
     }
 
-    /// The pointer as a JSON string, if it is the only one; otherwise empty.
+    /// Adds a pointer as a JSON string.
+    func appendText(_ pointer: Int, to buffer: inout ByteBuffer) {
+        let name = nameRanges[pointer]
+        buffer.append(ByteRange(name.start, name.end - 1).bytes(of: names.span))
+    }
+
+    /// The pointer as the name of a member, if it is the only one; otherwise empty.
     var onlyName: Span<UInt8> {
         @_lifetime(borrow self)
         borrowing get { count == 1 ? names.span : Span() }
@@ -117,6 +124,7 @@ public struct JSONPointerSet: Sendable {
     private mutating func appendName(_ characters: [UInt8]) {
         var buffer = ByteBuffer()
         JSONText.append(characters.span, to: &buffer)
+        buffer.append(":")
         nameRanges.append(ByteRange(names.count, names.count + buffer.count))
         names += Array(buffer.bytes)
     }

@@ -39,6 +39,36 @@ extension JSONPointerSet {
         }
     }
 
+    /// The same if the parts of both values are known to be at the same places.
+    public func appendChanges(
+        from old: Span<UInt8>,
+        to new: Span<UInt8>,
+        at places: borrowing KnownPlaces,
+        into buffer: inout ByteBuffer,
+        using comparer: inout JSONComparer
+    ) -> Bool {
+        let start = buffer.count
+        let parts = places.parts(of: new)
+        for pointer in 0..<count where parts.has(pointer) {
+            let (place, part) = (parts.places[pointer], parts[pointer])
+            if !old.isEmpty, Self.areEqual(place.bytes(of: old), part, &comparer) { continue }
+            buffer.append(buffer.count == start ? #","fields":{"# : ",")
+            appendName(pointer, to: &buffer)
+            buffer.append(part)
+        }
+        if buffer.count == start { return false }
+        buffer.append("}")
+        return true
+    }
+
+    /// Whether two parts of the same shape are equal. Whole numbers have one spelling each.
+    @inline(__always)
+    private static func areEqual(_ old: Span<UInt8>, _ new: Span<UInt8>, _ comparer: inout JSONComparer)
+        -> Bool
+    {
+        old.isEqual(to: new) || !DecimalOrder.isWhole(new) && comparer.areEqual(old, new)
+    }
+
     /// Adds the same fields for an observer that may have any earlier value: every part that exists, and
     /// every other pointer as gone.
     public func appendAll(of value: Span<UInt8>, into buffer: inout ByteBuffer) {
@@ -79,7 +109,6 @@ extension JSONPointerSet {
         for pointer in 0..<count where changed >> UInt64(pointer) & 1 == 1 {
             buffer.append(separator)
             appendName(pointer, to: &buffer)
-            buffer.append(":")
             buffer.append(parts[pointer])
             separator = ","
         }
@@ -91,7 +120,7 @@ extension JSONPointerSet {
         var separator: StaticString = "["
         for pointer in 0..<count where gone >> UInt64(pointer) & 1 == 1 {
             buffer.append(separator)
-            appendName(pointer, to: &buffer)
+            appendText(pointer, to: &buffer)
             separator = ","
         }
         buffer.append("]")

@@ -26,7 +26,8 @@ public struct Conditions: Sendable {
         let operands: Range<Int>
     }
 
-    var pointers = JSONPointerSet()
+    /// The parts that they ask about.
+    public internal(set) var pointers = JSONPointerSet()
     var list: [Condition] = []
     /// The places of the operands in `text`.
     var operands: [ByteRange] = []
@@ -44,9 +45,25 @@ public struct Conditions: Sendable {
         return pointers.withParts(of: value, isFormer ? .former : .present, using: &comparer) {
             parts,
             comparer in
-            for condition in list where !holds(condition, for: parts, &comparer) { return false }
-            return true
+            holdAll(for: parts, &comparer)
         }
+    }
+
+    /// The same if the places of the parts are known.
+    public func hold(
+        for value: Span<UInt8>,
+        at places: borrowing KnownPlaces,
+        using comparer: inout JSONComparer
+    )
+        -> Bool
+    {
+        defer { comparer.forget() }
+        return holdAll(for: places.parts(of: value), &comparer)
+    }
+
+    private func holdAll(for parts: borrowing JSONParts, _ comparer: inout JSONComparer) -> Bool {
+        for condition in list where !holds(condition, for: parts, &comparer) { return false }
+        return true
     }
 
     private func holds(

@@ -62,7 +62,7 @@ struct Script {
                             ((sequence % keys) * workload.publishers + publisher) % workload.keys,
                             of: workload
                         ),
-                        value: MessageValue.bytes(sequence, count: workload.valueBytes),
+                        value: MessageValue.bytes(sequence, count: workload.valueBytes(of: sequence)),
                         publisher: publisher,
                         number: index,
                         wantsReply: isEnd || workload.isAcknowledged,

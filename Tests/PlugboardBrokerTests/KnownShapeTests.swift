@@ -1,0 +1,131 @@
+// Filters remember where their parts are in the last value. Whoever observes must not notice.
+
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("Filters that know the last value", .computing)
+struct KnownShapeTests {
+    private static let filters = [
+        #""where":{"/price":{"<":55}}"#,
+        #""where":{"/price":{"<":55},"/n":{">":30}},"old":true"#,
+        #""where":{"/s":{"==":"a text 5"},"/price":{">=":20},"/n":{"!=":50},"/x":{"exists":false}}"#,
+        #""where":{"/a":{"<":5},"/b":{"<":5},"/c":{"<":5},"/n":{"<":500},"/price":{"<":50}}"#,
+        #""fields":["/n"]"#,
+        #""fields":["/n","/price"],"where":{"/price":{"<":60}}"#,
+        #""fields":["/n","/o/p","/none"]"#,
+        #""fields":["/a","/b","/c","/n","/price"]"#,
+        #""diff":true"#,
+        #""diff":true,"where":{"/price":{"<":60}}"#,
+        #""diff":true,"initial":false"#,
+        #""diff":true,"where":{"/price":{"<":60}},"delivery":"all""#,
+        #""where":{"/price":{"<":55}},"values":false"#,
+    ]
+
+    /// A hub with an observer for each filter.
+    private final class Crowd {
+        let hub = TestHub()
+        let writer: Int
+        let observers: [Int]
+
+        init(pattern: String) {
+            let hub = hub
+            writer = hub.client()
+            observers = KnownShapeTests.filters.map { _ in hub.client() }
+            for (observer, filter) in zip(observers, KnownShapeTests.filters) {
+                hub.send(#"{"op":"subscribe","key":"\#(pattern)",\#(filter)}"#, from: observer)
+            }
+        }
+
+        /// How much filters have cost.
+        var steps: UInt64 { hub.filterSteps }
+    }
+
+    /// A random value. Most have the same shape.
+    private func value(_ random: inout SeededRandom) -> String {
+        let (n, price) = (random.below(90) + 10, random.below(90) + 10)
+        let name = random.oneIn(12) ? "k\(random.below(3))" : "k1"
+        let length = random.oneIn(12) ? random.below(90) * 1_000 : n
+        return
+            #"{"\#(name)":"some text","price":\#(price).5\#(random.below(9)),"s":"a text \#(random.below(9))","#
+            + #""o":{"p":\#(random.below(3)),"q":1},"n":\#(length)}"#
+    }
+
+    private func write(_ keys: Int, _ random: inout SeededRandom) -> String {
+        let key = "k.\(random.below(keys))"
+        switch random.below(16) {
+        case 0: return "delete \(key)"
+        case 1: return "emit \(key) \(value(&random))"
+        case 2, 3:
+            let writes = (0..<keys).map { #"{"op":"publish","key":"k.\#($0)","value":\#(value(&random))}"# }
+            return #"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#
+        case 4: return #"{"op":"patch","key":"\#(key)","value":{"n":\#(random.below(90) + 10)}}"#
+        case 5: return #"{"op":"add","key":"\#(key)","field":"/n","value":1}"#
+        default: return "publish \(key) \(value(&random))"
+        }
+    }
+
+    /// Plays the same history to a crowd, and to one whose filters forget what they know before each write.
+    @Test("tell what filters tell that know nothing", arguments: [1, 3, 12])
+    func same(keys: Int) {
+        for seed in 1...2 as ClosedRange<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let (knowing, forgetting) = (Crowd(pattern: "k.*"), Crowd(pattern: "k.*"))
+            for step in 0..<200 {
+                let line = write(keys, &random)
+                let stopping = step % 40 == 10 ? random.below(Self.filters.count) : nil
+                for crowd in [knowing, forgetting] {
+                    if crowd === forgetting { crowd.hub.forgetShapes() }
+                    if let stopping { crowd.hub.stopReading(crowd.observers[stopping]) }
+                    crowd.hub.send(line, from: crowd.writer)
+                    _ = crowd.hub.read(crowd.writer)
+                }
+                // Those that have stopped read on a while later.
+                guard step % 40 < 10 || step % 40 > 20 else { continue }
+                for (one, other) in zip(knowing.observers, forgetting.observers) {
+                    #expect(knowing.hub.read(one) == forgetting.hub.read(other), "\(seed), \(step): \(line)")
+                }
+            }
+            #expect(knowing.steps < forgetting.steps, "what is known costs less")
+        }
+    }
+
+    @Test("a wrong verdict or a wrong place of the present value is found between two turns")
+    func mistakes() throws {
+        let hub = BareHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.take(#"{"op":"subscribe","key":"k","where":{"/price":{"<":50}}}"#, from: observer)
+        for price in [10, 20, 30] {
+            hub.take(#"publish k {"name":"some text","price":\#(price),"n":1000}"#, from: writer)
+        }
+        for session in hub.hub.delivery.dirty.all { hub.hub.openOwn(of: session) }
+        hub.endTurn()
+        let subscription = hub.hub.sessions[observer].subscriptions.list[0]
+        let found = hub.hub.matching[subscription].filter
+        let filter = try #require(found)
+        #expect(filter.shape.revision == 3 && hub.brokenInvariant() == nil)
+        let known = filter.shape
+        filter.shape.noteNext(JudgedKey(observable: known.observable, before: 3, revision: 3), isIn: false)
+        #expect(hub.brokenInvariant()?.structure == "Filter")
+        filter.shape = KnownShape(isIn: true, conditions: nil, parts: nil)
+        filter.shape.note(JudgedKey(observable: known.observable, before: 3, revision: 3))
+        #expect(hub.brokenInvariant()?.sentence == "it knows where the parts are")
+    }
+
+    @Test("a value that a filter wasn't asked about, because its observer was away, is not the known one")
+    func away() {
+        let hub = TestHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"k","where":{"/price":{"<":50}},"diff":true}"#, from: observer)
+        func value(_ price: Int) -> String { #"{"name":"some text","price":\#(price),"n":1000}"# }
+        for price in [10, 20, 30] { hub.send("publish k \(value(price))", from: writer) }
+        hub.send("pause 1", from: observer)
+        hub.send("publish k \(value(90))", from: writer)
+        hub.send("resume 1", from: observer)
+        #expect(hub.read(observer).contains { $0.contains(#""event":"leave""#) })
+        hub.send("publish k \(value(45))", from: writer)
+        // It has left with 90, so it enters with the whole value.
+        #expect(hub.read(observer).contains { $0.contains(#""value":"#) })
+    }
+}
