@@ -13,7 +13,7 @@
 /* Asks for the cache lines of bytes that will be used soon. The address may be any: nothing is read. */
 static inline void plugboard_prefetch(const void *bytes, size_t count) {
     for (size_t place = 0; place < count; place += 64) __builtin_prefetch((const char *)bytes + place);
-    __builtin_prefetch((const char *)bytes + count - 1);
+    if (count > 1) __builtin_prefetch((const char *)bytes + count - 1);
 }
 
 #if defined(__x86_64__)

@@ -7,8 +7,18 @@ import PlugboardWire
 
 typealias SessionHandle = Handle<Session>
 
-/// One client. Owned by `SessionTable`; its connection holds the handle.
+/// One client. Owned by `SessionTable`; its connection holds the handle. What each event looks at comes first, so
+/// that little memory is fetched to tell very many observers.
 struct Session: ~Copyable {
+    /// Behind, being closed, or with an indirect subscription: then each event has to look at its
+    /// subscriptions.
+    private var isStalled = false
+    /// It is in the list of sessions that have something to be sent.
+    var isTouched = false
+    /// How many of its durable writes wait for the disk.
+    var awaitedWrites: UInt16 = 0
+    private let connectionSlot: Int32
+    var outbox = Outbox()
     /// The client's number, from 1, unique in this broker's life.
     let client: UInt64
     /// The process and the user at the other end.
@@ -20,14 +30,11 @@ struct Session: ~Copyable {
     var clearance: Clearance? {
         didSet { isGuarded = clearance != nil }
     }
-    var outbox = Outbox()
     /// The number of the line being handled, from 1.
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
     /// It has a clearance, so its rights have to be checked.
     private(set) var isGuarded = false
-    /// It is in the list of sessions that have something to be sent.
-    var isTouched = false
     /// It is among those of the list that are served first.
     var isServedFirst = false
     /// It has read too little, or owed events wait for room in its outbox. New events are then owed, too, so
@@ -46,12 +53,6 @@ struct Session: ~Copyable {
     var farewell: Farewell? {
         didSet { noteStalled() }
     }
-    /// Behind, being closed, or with an indirect subscription: then each event has to look at its
-    /// subscriptions.
-    private var isStalled = false
-    /// How many of its durable writes wait for the disk.
-    var awaitedWrites: UInt16 = 0
-    private let connectionSlot: Int32
     /// How many of its subscriptions have a filter or a backlog.
     var indirectCount: Int32 = 0 {
         didSet { noteStalled() }

@@ -10,21 +10,21 @@ struct Outbox: ~Copyable {
     /// A part is held from this size on, which is larger than many short lines of a turn together. These are
     /// copied to memory that is there already.
     private static let heldBytesMin = 786_432
-    /// Long parts of earlier logs, the oldest first, and how many bytes of the oldest were sent.
-    private var held: [HeldBytes] = []
-    private var heldSent: Int32 = 0
+    /// Its newest run in the turn's log; −1 if there is none. Nearly always it is the only one.
+    private(set) var newestEnd: Int32 = -1
+    private(set) var newestStart: Int32 = -1
+    private var sharedCount: Int32 = 0
     /// How many bytes of the held parts are left to send.
     private(set) var heldCount: Int32 = 0
     /// The client's own bytes.
     var own = ByteBuffer()
-    /// Its newest run in the turn's log; −1 if there is none. Nearly always it is the only one.
-    private(set) var newestStart: Int32 = -1
-    private(set) var newestEnd: Int32 = -1
+    /// Long parts of earlier logs, the oldest first, and how many bytes of the oldest were sent.
+    private var held: [HeldBytes] = []
+    private var heldSent: Int32 = 0
     /// The earlier runs: a chain in the log from first to last, −1 if there is none.
     private(set) var firstExtent: Int32 = -1
     private(set) var lastExtent: Int32 = -1
     private(set) var runs: Int32 = 0
-    private var sharedCount: Int32 = 0
 
     init() {}
 
