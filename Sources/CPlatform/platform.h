@@ -1,6 +1,6 @@
 /* What `import Glibc` hides, and machine instructions that Swift can't use. PlugboardPosix imports it,
-   and PlugboardMemory for `plugboard_prefetch` alone. It declares and defines, and holds no state. It never sets _GNU_SOURCE, because that
-   would change types of the Glibc module. */
+   and PlugboardMemory for `plugboard_prefetch` alone. It declares and defines, and holds no state. It
+   never sets _GNU_SOURCE, because that would change types of the Glibc module. */
 #ifndef PLUGBOARD_PLATFORM_H
 #define PLUGBOARD_PLATFORM_H
 

@@ -113,6 +113,21 @@ struct KnownShapeTests {
         #expect(hub.brokenInvariant()?.sentence == "it knows where the parts are")
     }
 
+    @Test("to compare long parts costs more than to compare short ones", arguments: ["/text", "/n"])
+    func costs(pointer: String) {
+        let hub = TestHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"k","fields":["\#(pointer)"]}"#, from: observer)
+        let text = String.filler("x", 160_000)
+        var steps: [UInt64] = []
+        for number in 10..<14 {
+            hub.send(#"publish k {"text":"\#(text)","n":\#(number)}"#, from: writer)
+            _ = hub.read(observer)
+            steps.append(hub.filterSteps)
+        }
+        #expect(steps[3] - steps[2] == UInt64(Filter.stepsMin + (pointer == "/n" ? 0 : 160_002 / 16)))
+    }
+
     @Test("a value that a filter wasn't asked about, because its observer was away, is not the known one")
     func away() {
         let hub = TestHub()

@@ -35,6 +35,10 @@ struct SameShapeTests {
             (#"{"name":"some text","f1 and more" : 49.95}"#, #"{"name":"some text","f2 and more" : 49.95}"#),
             (#"{"name":"some text","1":0,"n":5}"#, #"{"name":"some text","2":0,"n":6}"#),
             (#"{"n":1,"name":"some text","f1":49.95}"#, #"{"n":2,"name":"some text","f2":49.95}"#),
+            (
+                #"{"name":"some text","f1 and a long name \" more":5}"#,
+                #"{"name":"some text","f2 and a long name \" more":5}"#
+            ),
             (#"{"name":"some \u0041 text","n":49.95}"#, #"{"name":"some \u0042 text","n":49.95}"#),
             (#"{"name":"some text","price":49.95}"#, #"{"name":"some text","price":149.95}"#),
             (#"{"name":"some text","price":49.95}"#, #"{"name":"some test","price":49.95}"#),

@@ -72,30 +72,34 @@ final class Filter {
         parts?.haveChanged(from: old, to: value, using: &comparer) ?? false
     }
 
-    /// Adds the named parts that have changed. Returns false if there are none.
+    /// Adds the named parts that have changed. Returns false if there are none. `isNext` means that the new value has
+    /// the known shape.
     func appendChanges(
         from old: Span<UInt8>,
         to value: Span<UInt8>,
+        isNext: Bool,
         into buffer: inout ByteBuffer,
         using comparer: inout JSONComparer
     ) -> Bool {
-        parts?.appendChanges(from: old, to: value, into: &buffer, using: &comparer) ?? false
+        if isNext, let places = shape.parts {
+            return parts?.appendChanges(from: old, to: value, at: places, into: &buffer, using: &comparer)
+                ?? false
+        }
+        return parts?.appendChanges(from: old, to: value, into: &buffer, using: &comparer) ?? false
     }
 
-    /// Finds out where its parts are in the value of an update, for the next one of the same shape.
-    func learn(_ value: Span<UInt8>, of key: JudgedKey, _ comparer: inout JSONComparer) {
-        guard shape.mayLearn(key) else { return }
-        let places = conditions.map { KnownPlaces(of: $0.pointers, in: value) }
-        let partPlaces = parts.map { KnownPlaces(of: $0, in: value) }
-        // Too many pointers for a set of known places.
-        if case .some(nil) = places { return }
-        if case .some(nil) = partPlaces { return }
+    /// Finds out where its parts are in the value of an update, for the next one of the same shape. Returns whether it
+    /// had to search.
+    func learn(_ value: Span<UInt8>, of key: JudgedKey, _ comparer: inout JSONComparer) -> Bool {
+        let pointers = max(conditions?.pointers.count ?? 0, parts?.count ?? 0)
+        guard pointers <= KnownPlaces.pointersMax, shape.mayLearn(key) else { return false }
         shape = KnownShape(
             isIn: accepts(value, using: &comparer),
-            conditions: places ?? nil,
-            parts: partPlaces ?? nil
+            conditions: conditions.flatMap { KnownPlaces(of: $0.pointers, in: value) },
+            parts: parts.flatMap { KnownPlaces(of: $0, in: value) }
         )
         shape.note(key)
+        return pointers > 0
     }
 
     /// Whether the next value of the known shape meets the conditions. If the parts that they ask about are the same,
@@ -103,18 +107,6 @@ final class Filter {
     func acceptsNext(_ value: Span<UInt8>, after old: Span<UInt8>, _ comparer: inout JSONComparer) -> Bool {
         guard let places = shape.conditions, !places.areSame(old, value) else { return shape.isIn }
         return conditions?.hold(for: value, at: places, using: &comparer) ?? true
-    }
-
-    /// Adds the named parts that have changed in the next value of the known shape. Returns false if there are none.
-    func appendNextChanges(
-        from old: Span<UInt8>,
-        to value: Span<UInt8>,
-        into buffer: inout ByteBuffer,
-        using comparer: inout JSONComparer
-    ) -> Bool {
-        guard let places = shape.parts else { return false }
-        return parts?.appendChanges(from: old, to: value, at: places, into: &buffer, using: &comparer)
-            ?? false
     }
 
     /// From now on, its observer may see other keys than up to this revision.

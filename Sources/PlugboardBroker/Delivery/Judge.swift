@@ -66,7 +66,9 @@ struct Judge: ~Copyable {
         if let key, let telling = tellingNext(key, tail, wasSent: wasSent, filter) { return telling }
         comparer.ask(about: self.event)
         let telling = telling(event, tail, wasSent: wasSent, filter)
-        if let key, hasSameShape(tail) { filter.learn(tail.value, of: key, &comparer) }
+        if let key, hasSameShape(tail), filter.learn(tail.value, of: key, &comparer) {
+            count(filter, tail.value.count)
+        }
         comparer.endAsking()
         judgement.keep(telling, number, since: held, wasSent: wasSent, filter)
         return telling
@@ -81,7 +83,7 @@ struct Judge: ~Copyable {
         _ filter: Filter
     ) -> Telling? {
         guard filter.shape.isKnown(key), hasSameShape(tail) else { return nil }
-        steps &+= UInt64(Filter.stepsMin)
+        steps &+= UInt64(Filter.stepsMin + filter.shape.bytes / 16)
         let wasIn = filter.shape.isIn
         let isIn = filter.acceptsNext(tail.value, after: tail.old, &comparer)
         filter.shape.noteNext(key, isIn: isIn)
@@ -182,10 +184,13 @@ struct Judge: ~Copyable {
                 filter.parts?.appendAll(of: value, into: &change)
                 return .change
             }
-            let isTold =
-                isNext
-                ? filter.appendNextChanges(from: old, to: value, into: &change, using: &comparer)
-                : filter.appendChanges(from: old, to: value, into: &change, using: &comparer)
+            let isTold = filter.appendChanges(
+                from: old,
+                to: value,
+                isNext: isNext,
+                into: &change,
+                using: &comparer
+            )
             return isTold ? .change : .nothing
         }
         guard filter.tellsDifferences, wasSent, !old.isEmpty else { return .event }
@@ -198,6 +203,8 @@ struct Judge: ~Copyable {
 
     private mutating func makePatch(from old: Span<UInt8>, to value: Span<UInt8>, isNext: Bool) {
         patchEvent = event
+        // The others that are told it get it for nothing, and don't count it.
+        if isNext { steps &+= UInt64(value.count / 8) }
         patch.removeAll()
         patch.append(#","patch":"#)
         let isMade = isNext ? MergeDifference.appendNext(from: old, to: value, into: &patch) : nil

@@ -28,11 +28,14 @@ struct KnownShape {
     private(set) var conditions: KnownPlaces?
     /// Where the named parts are; nil if none is named.
     private(set) var parts: KnownPlaces?
+    /// How many bytes all these parts have, which are compared with those of the next value.
+    private(set) var bytes = 0
 
     init() {}
 
     init(isIn: Bool, conditions: KnownPlaces?, parts: KnownPlaces?) {
         (self.isIn, self.conditions, self.parts) = (isIn, conditions, parts)
+        bytes = (conditions?.bytes ?? 0) + (parts?.bytes ?? 0)
     }
 
     /// Whether it is about the value before an update.

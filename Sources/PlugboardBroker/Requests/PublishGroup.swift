@@ -92,8 +92,8 @@ struct PublishGroup: ~Copyable {
 
     /// Asks for the memory that `fetchAhead` hasn't come to.
     mutating func fetchLast(_ observables: borrowing ObservableTable) {
-        for index in (count - Self.fetchDistance)..<count { fetchObservable(at: index, observables) }
-        for index in (count - 2 * Self.fetchDistance)..<count { fetchText(at: index, observables) }
+        for index in max(0, count - Self.fetchDistance)..<count { fetchObservable(at: index, observables) }
+        for index in max(0, count - 2 * Self.fetchDistance)..<count { fetchText(at: index, observables) }
     }
 
     @inline(__always)

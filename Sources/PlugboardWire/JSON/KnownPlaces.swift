@@ -10,6 +10,8 @@ public struct KnownPlaces: Sendable {
     private var places = InlineArray<4, ByteRange>(repeating: .none)
     private let count: Int
     private var found: UInt64 = 0
+    /// How many bytes the parts have.
+    public private(set) var bytes = 0
 
     /// Finds the parts in a value that the scanner accepted. Nil if the set has too many pointers.
     public init?(of set: JSONPointerSet, in value: Span<UInt8>) {
@@ -17,7 +19,10 @@ public struct KnownPlaces: Sendable {
         count = set.count
         set.withParts(of: value) { parts in
             found = parts.found
-            for pointer in 0..<set.count where parts.has(pointer) { places[pointer] = parts.places[pointer] }
+            for pointer in 0..<set.count where parts.has(pointer) {
+                places[pointer] = parts.places[pointer]
+                bytes += parts.places[pointer].count
+            }
         }
     }
 

@@ -6,7 +6,7 @@ import PlugboardMemory
 extension MergeDifference {
     /// Longer values are outlined.
     static let scannedBytesMax = 4_096
-    /// The names of an object with more members are paired.
+    /// The names of an object with more members are paired. As many have room in `SameShapeWalk`.
     static let scannedMembersMax = 16
 
     /// Adds the patch between two values of the same shape (`JSONScanner.haveSameShape`), if they are short and have
@@ -48,7 +48,7 @@ private struct SameShapeWalk: ~Escapable {
         guard scanner.enter() else { return false }
         do throws(JSONFailure) {
             repeat {
-                guard count < MergeDifference.scannedMembersMax else { return nil }
+                guard count < names.count else { return nil }
                 let name = try scanner.readName()
                 for other in 0..<count where names[other].bytes(of: new).isEqual(to: name.bytes(of: new)) {
                     return false

@@ -25,9 +25,7 @@ enum OtherDigits {
         _ oldPlace: Int,
         _ new: borrowing JSONScanner,
         _ place: Int
-    )
-        -> Bool
-    {
+    ) -> Bool {
         let differing: Mask = old.sixteen(at: oldPlace) .!= new.sixteen(at: place)
         let words = JSONScanner.words(of: differing)
         if words.low | words.high == 0 { return true }
@@ -87,13 +85,14 @@ extension JSONScanner {
     }
 
     /// Whether no name differs, if all strings are where they were. After a digit in a name, the next quote has a
-    /// colon after it.
+    /// colon after it, or is escaped.
     private static func haveSameNames(_ old: borrowing JSONScanner, _ new: borrowing JSONScanner) -> Bool {
         var place = firstDifference(old, new, from: 0)
         while let difference = place, let quote = new.bytes.firstIndex(of: 0x22, from: difference) {
             var scanner = JSONScanner(new.bytes, at: quote &+ 1)
             scanner.skipWhitespace()
-            if scanner.current == UInt8(ascii: ":") { return false }
+            let mayBeEscaped = new.byte(at: quote &- 1) == UInt8(ascii: "\\")
+            if mayBeEscaped || scanner.current == UInt8(ascii: ":") { return false }
             place = firstDifference(old, new, from: quote)
         }
         return true

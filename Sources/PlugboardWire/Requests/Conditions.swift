@@ -54,9 +54,7 @@ public struct Conditions: Sendable {
         for value: Span<UInt8>,
         at places: borrowing KnownPlaces,
         using comparer: inout JSONComparer
-    )
-        -> Bool
-    {
+    ) -> Bool {
         defer { comparer.forget() }
         return holdAll(for: places.parts(of: value), &comparer)
     }
