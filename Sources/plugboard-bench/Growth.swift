@@ -31,6 +31,12 @@ enum Growths {
             most: 1.3
         ) { Workload(name: "growth-keys-\($0)", keys: $0, batch: 256) },
         Growth(
+            name: "growth-keys-shuffled",
+            what: "keys, published in any order, not observed",
+            quantity: .cpuNanosecondsPerMessage,
+            sizes: [10, 100, 1000, 10_000, 100_000, 1_000_000]
+        ) { Workload(name: "growth-keys-shuffled-\($0)", keys: $0, isShuffled: true, batch: 256) },
+        Growth(
             name: "growth-connections",
             what: "connections with a subscription each, one of which observes what is published",
             quantity: .cpuNanosecondsPerMessage,

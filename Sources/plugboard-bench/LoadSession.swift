@@ -42,6 +42,11 @@ final class LoadSession: Probe {
             try dialect.observe(link, workload.asObserver(number), answering: workload.answers(number))
             return link
         }
+        if workload.isShuffled {
+            let inOrder = workload.with { $0.isShuffled = false }
+            let maker = try Self.generator(inOrder, dialect, server, observing, bench.signals)
+            _ = try maker.run(nanoseconds: 0, batchesMin: maker.batchesOfScript)
+        }
         generator = try Self.generator(workload, dialect, server, observing, bench.signals)
         let warmedUp = try generator.run(
             nanoseconds: bench.options.warmUpNanoseconds,

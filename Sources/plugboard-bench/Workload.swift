@@ -62,8 +62,10 @@ struct Workload: Sendable {
     var observers = 0
     /// More connections. Each observes a key of its own, which nobody publishes.
     var connectionsAtRest = 0
-    /// The number of keys. They are published in turn.
+    /// The number of keys. They are published in turn, in the order in which they were made.
     var keys = 1
+    /// Whether they are published in another order, which has no rule.
+    var isShuffled = false
     var interest = Interest.keys
     var operation = Operation.publish
     /// More members of each observer's `subscribe`, as the broker's protocol spells them. `#` stands for the

@@ -17,7 +17,7 @@ struct ChartTests {
     ]
 
     private static func growth(_ medians: [Double]) -> GrowthRows {
-        let growth = Growths.all[1]
+        let growth = Growths.all[2]
         let rows = medians.map { median in
             Row(workload: Workload("g"), systems: [.made("plugboard", [growth.quantity: [median]])])
         }

@@ -85,7 +85,7 @@ struct GoalTests {
 
     @Test("growth is the highest cost divided by the lowest, at any sizes")
     func growth() throws {
-        let growth = Growths.all[1]
+        let growth = Growths.all[2]
         let rows = [100.0, 80, 160].map { Self.row("growth", .made("plugboard", [growth.quantity: [$0]])) }
         let report = Report.made([], growth: [GrowthRows(growth: growth, rows: rows)])
         #expect(try goal("growth-connections", in: report) == (2, .missed))
@@ -93,7 +93,7 @@ struct GoalTests {
 
     @Test("a system that was left out at some sizes has figures for the others")
     func partialGrowth() throws {
-        let growth = Growths.all[1]
+        let growth = Growths.all[2]
         let rows = [Self.row("growth", .made("plugboard", [growth.quantity: [5]])), Self.row("growth")]
         let partial = GrowthRows(growth: growth, rows: rows)
         #expect(partial.figures(of: "plugboard").map { $0?.median } == [5, nil])

@@ -18,7 +18,11 @@ struct OptionsTests {
         #expect(try names("publish") == ["publish"])
         #expect(try names("round-trip-1") == ["round-trip-1"])
         #expect(try names("pattern").count == 4)
-        #expect(try names("growth") == ["growth-keys", "growth-connections", "growth-observers"])
+        #expect(
+            try names("growth")
+                == ["growth-keys", "growth-keys-shuffled", "growth-connections", "growth-observers"]
+        )
+        #expect(try names("growth-keys") == ["growth-keys"])
         #expect(try names("start", "idle") == ["idle-connection", "start"])
     }
 
@@ -138,8 +142,8 @@ struct OptionsTests {
             for (size, next) in zip(growth.sizes, growth.sizes.dropFirst()) { #expect(next == 10 * size) }
         }
         #expect(Growths.all[0].sizes.first == 10 && Growths.all[0].sizes.last == 1_000_000)
-        #expect(Growths.all[1].sizes.first == 1 && Growths.all[1].sizes.last == 10_000)
-        let connections = Growths.all[1].workload(10_000)
+        #expect(Growths.all[2].sizes.first == 1 && Growths.all[2].sizes.last == 10_000)
+        let connections = Growths.all[2].workload(10_000)
         #expect(connections.observers + connections.connectionsAtRest == 10_000)
     }
 }

@@ -125,4 +125,34 @@ struct PublishGroupTests {
         }
         expectSame(lines)
     }
+
+    @Test("keys published in the order in which they were made are foretold, until the order changes")
+    func inTurn() {
+        let hub = BareHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"k.*"}"#, from: observer)
+        func publish(_ keys: [Int]) {
+            let lines = keys.map { #"{"op":"publish","key":"k.\#($0)","value":\#($0 * 7)}"# }
+            hub.sendTogether(lines, from: writer)
+            let told = hub.lines(of: observer).filter { $0.contains(#""event":"update""#) }
+            #expect(told.count == keys.count)
+            for (line, key) in zip(told, keys) {
+                #expect(line.contains(#""key":"k.\#(key)","#) && line.contains(#""value":\#(key * 7),"#))
+            }
+        }
+        for _ in 0..<3 { publish(Array(0..<300)) }
+        #expect(hub.hub.requests.group.forecast.isReliable)
+        publish(Array(0..<60))
+        #expect(!hub.hub.requests.group.forecast.isReliable, "it isn't so long since the last key")
+        publish(Array(60..<100))
+        #expect(hub.hub.requests.group.forecast.isReliable)
+        // Others take the places of some keys, and the order breaks within a group.
+        for key in [110, 111, 120] { hub.send(#"{"op":"delete","key":"k.\#(key)"}"#, from: writer) }
+        for key in 0..<3 { hub.send(#"{"op":"publish","key":"other\#(key)","value":1}"#, from: writer) }
+        _ = hub.lines(of: observer)
+        publish(Array(100..<150) + [7, 3, 299, 299, 299] + Array(200..<290))
+        #expect(hub.hub.requests.group.forecast.isReliable)
+        publish([290, 5, 291])
+        #expect(!hub.hub.requests.group.forecast.isReliable)
+    }
 }

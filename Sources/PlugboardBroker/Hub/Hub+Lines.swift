@@ -15,11 +15,11 @@ extension Hub {
         number: UInt64,
         from session: SessionHandle
     ) -> Bool {
-        switch requests.read(place, of: bytes.span, number, keyspace.hash) {
+        switch requests.read(place, of: bytes.span, number) {
         case .nothing: break
         case .publish:
             requests.countPublish(from: session)
-            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables) }
+            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables, bytes.span) }
             if !requests.group.isFull { return true }
             finishLines(in: bytes.span)
         case .other:
@@ -41,8 +41,8 @@ extension Hub {
     @inline(__always)
     mutating func takeRepeats(from start: Int, of bytes: Span<UInt8>, _ lines: inout UInt64) -> Int {
         var start = start
-        while let end = requests.repeatLast(at: start, of: bytes, keyspace.hash) {
-            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables) }
+        while let end = requests.repeatLast(at: start, of: bytes) {
+            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables, bytes) }
             lines &+= 1
             start = end &+ 1
         }

@@ -87,10 +87,10 @@ struct Keyspace: ~Copyable {
         observables.find(key, hash: hash)
     }
 
-    /// The same, if its slot was looked for already; otherwise that is 0.
+    /// The same, if it is probably in one of two slots. 0 is none.
     @inline(__always)
-    func find(_ key: Span<UInt8>, hash: UInt64, probablyIn slot: UInt32) -> ObservableHandle? {
-        observables.find(key, inSlot: slot) ?? observables.find(key, hash: hash)
+    func find(_ key: Span<UInt8>, probablyIn slot: UInt32, or other: UInt32) -> ObservableHandle? {
+        observables.find(key, inSlot: slot) ?? observables.find(key, inSlot: other) ?? find(key)
     }
 
     func find(_ key: Span<UInt8>) -> ObservableHandle? { find(key, hash: hash(key)) }

@@ -16,8 +16,8 @@ extension Hub {
         replyWritten(asked)
     }
 
-    /// Makes a publish, like nearly all writes. Its key's hash and its author are known already. `write`
-    /// would do the same in more steps.
+    /// Makes a publish, like nearly all writes. Its author and often the place of its key are known already.
+    /// `write` would do the same in more steps.
     @inline(always)
     mutating func publish(
         _ waiting: WaitingPublish,
@@ -34,7 +34,7 @@ extension Hub {
         if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
         keyspace.advance()
         let observable =
-            planned.observable ?? keyspace.insert(key, hash: waiting.hash, valueCount: value.count)
+            planned.observable ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
         let writer = author ?? sessions[session].author(&keyspace)
         set(.publish, observable, value, request, session, writer, nil, isUnobserved: planned.isUnobserved)
         if request.isDurable {
@@ -144,15 +144,16 @@ extension Hub {
         isGuarded: Bool
     ) throws(Refusal) -> PlannedWrite {
         if !isGuarded, !waiting.request.has(.ifRevision),
-            let observable = keyspace.find(key, hash: waiting.hash, probablyIn: waiting.slot)
+            let observable = keyspace.find(
+                key,
+                probablyIn: waiting.slot,
+                or: requests.group.forecast.probable
+            )
         {
+            requests.noteFound(in: observable.slot)
             let known = keyspace[observable].standing(asOf: matching.generation)
             if !known.isReserved {
-                return PlannedWrite(
-                    hash: waiting.hash,
-                    observable: observable,
-                    isUnobserved: known.isUnobserved
-                )
+                return PlannedWrite(hash: 0, observable: observable, isUnobserved: known.isUnobserved)
             }
         }
         return try plan(AskedRequest(waiting.request, line, from: session))

@@ -6,6 +6,7 @@ import PlugboardWire
 
 /// A write that was checked and can no longer fail.
 struct PlannedWrite: BitwiseCopyable {
+    /// The hash of its key. Not used if there is an observable already.
     let hash: UInt64
     /// Nil if the key has no observable yet.
     let observable: ObservableHandle?

@@ -1,7 +1,8 @@
 // Publishes that one client sent in a row. First all of them are read, then all are made, in order. With very
 // many keys, memory is asked for as soon as a publish is read: first the entry of the key's hash, some publishes
 // later the observable that is found there, and again later its key and value. So it is there when the publish is
-// made, and nobody has waited. Owned by `Requests`. Empty unless the loop is executing a client's lines.
+// made, and nobody has waited. If the slots follow a rule, entries and hashes aren't needed. Owned by `Requests`.
+// Empty unless the loop is executing a client's lines.
 
 import PlugboardMemory
 import PlugboardWire
@@ -13,8 +14,9 @@ struct WaitingPublish: BitwiseCopyable {
     var line = ByteRange.none
     /// The number of its line.
     var number: UInt64 = 0
+    /// The hash of its key, if memory is asked for and the slot couldn't be foretold.
     var hash: UInt64 = 0
-    /// The slot that probably has its observable; 0 if none was looked for.
+    /// The slot that probably has its observable; 0 if that isn't known.
     var slot: UInt32 = 0
 }
 
@@ -34,6 +36,8 @@ struct PublishGroup: ~Copyable {
     private(set) var count = 0
     /// The rest of the group, if the turn had done enough.
     var leftOver: LeftOver?
+    /// Where the next publish's observable probably is.
+    private(set) var forecast = SlotForecast()
     /// The client that sent them.
     private(set) var session: SessionHandle?
 
@@ -66,7 +70,7 @@ struct PublishGroup: ~Copyable {
     /// Counts the line at `start` as the next publish, if it repeats the last one with other digits. Returns
     /// where it ends; nil if it doesn't, or would be the last of the group.
     @inline(__always)
-    mutating func repeatLast(at start: Int, of bytes: Span<UInt8>, _ hash: KeyHash) -> Int? {
+    mutating func repeatLast(at start: Int, of bytes: Span<UInt8>) -> Int? {
         guard count > 0, count < Self.publishesMax &- 1 else { return nil }
         let last = publishes[count &- 1]
         guard last.request.cause == .none, JSONScanner(bytes).repeats(last.line, at: start) else {
@@ -76,25 +80,42 @@ struct PublishGroup: ~Copyable {
         publishes[count] = last
         publishes[count].line = ByteRange(start, end)
         publishes[count].number = last.number &+ 1
-        publishes[count].hash = hash(last.request.key.bytes(of: bytes[start..<end]))
         count += 1
         return end
     }
 
-    /// Asks for the memory of the last publish's entry, and for what was found out about earlier ones.
+    /// Asks for the memory of the last publish's observable, if its slot can be foretold, or of the entry that
+    /// names it; and for what was found out about earlier ones.
     @inline(__always)
-    mutating func fetchAhead(_ observables: borrowing ObservableTable) {
-        publishes[count &- 1].slot = 0
-        observables.prefetch(publishes[count &- 1].hash)
-        fetchObservable(at: count &- 1 &- Self.fetchDistance, observables)
-        fetchText(at: count &- 1 &- 2 &* Self.fetchDistance, observables)
+    mutating func fetchAhead(_ observables: borrowing ObservableTable, _ bytes: Span<UInt8>) {
+        let last = count &- 1
+        if forecast.isReliable {
+            let slot = last == 0 ? forecast.next : forecast.following(publishes[last &- 1].slot)
+            publishes[last].slot = slot
+            observables.prefetch(slot: slot)
+            return fetchText(at: last &- Self.fetchDistance, observables)
+        }
+        let line = publishes[last].line.bytes(of: bytes)
+        publishes[last].slot = 0
+        publishes[last].hash = observables.hash(publishes[last].request.key.bytes(of: line))
+        observables.prefetch(publishes[last].hash)
+        fetchObservable(at: last &- Self.fetchDistance, observables)
+        fetchText(at: last &- 2 &* Self.fetchDistance, observables)
     }
 
     /// Asks for the memory that `fetchAhead` hasn't come to.
     mutating func fetchLast(_ observables: borrowing ObservableTable) {
-        for index in max(0, count - Self.fetchDistance)..<count { fetchObservable(at: index, observables) }
-        for index in max(0, count - 2 * Self.fetchDistance)..<count { fetchText(at: index, observables) }
+        let distance = Self.fetchDistance
+        if !forecast.isReliable {
+            for index in max(0, count - distance)..<count { fetchObservable(at: index, observables) }
+        }
+        let left = forecast.isReliable ? distance : 2 * distance
+        for index in max(0, count - left)..<count { fetchText(at: index, observables) }
     }
+
+    /// Notes where the observable of the next publish was found.
+    @inline(__always)
+    mutating func noteFound(in slot: UInt32) { forecast.note(slot) }
 
     @inline(__always)
     private mutating func fetchObservable(at index: Int, _ observables: borrowing ObservableTable) {

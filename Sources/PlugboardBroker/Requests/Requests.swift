@@ -51,10 +51,9 @@ struct Requests: ~Copyable {
     mutating func read(
         _ place: Range<Int>,
         of bytes: Span<UInt8>,
-        _ number: UInt64,
-        _ hash: KeyHash
+        _ number: UInt64
     ) -> Reading {
-        Self.read(place, of: bytes, number, into: &group.next, &decoder, hash)
+        Self.read(place, of: bytes, number, into: &group.next, &decoder)
     }
 
     @inline(__always)
@@ -63,8 +62,7 @@ struct Requests: ~Copyable {
         of bytes: Span<UInt8>,
         _ number: UInt64,
         into publish: inout WaitingPublish,
-        _ decoder: inout RequestDecoder,
-        _ hash: KeyHash
+        _ decoder: inout RequestDecoder
     ) -> Reading {
         let line = bytes[place]
         if RequestDecoder.isIgnored(line) { return .nothing }
@@ -72,7 +70,6 @@ struct Requests: ~Copyable {
         guard publish.request.operation == .publish else { return .other }
         publish.line = ByteRange(place.lowerBound, place.upperBound)
         publish.number = number
-        publish.hash = hash(publish.request.key.bytes(of: line))
         return .publish
     }
 
@@ -108,16 +105,22 @@ struct Requests: ~Copyable {
     /// Lets the line at `start` wait, if it repeats the last publish with other digits. Returns where it ends; nil
     /// if it doesn't.
     @inline(__always)
-    mutating func repeatLast(at start: Int, of bytes: Span<UInt8>, _ hash: KeyHash) -> Int? {
-        group.repeatLast(at: start, of: bytes, hash)
+    mutating func repeatLast(at start: Int, of bytes: Span<UInt8>) -> Int? {
+        group.repeatLast(at: start, of: bytes)
     }
 
     /// Asks for memory that the waiting publishes will need; see `PublishGroup`.
     @inline(__always)
-    mutating func fetchAhead(_ observables: borrowing ObservableTable) { group.fetchAhead(observables) }
+    mutating func fetchAhead(_ observables: borrowing ObservableTable, _ bytes: Span<UInt8>) {
+        group.fetchAhead(observables, bytes)
+    }
 
     /// The same for what is left, before they are made.
     mutating func fetchLast(_ observables: borrowing ObservableTable) { group.fetchLast(observables) }
+
+    /// Notes where the observable of the next publish was found.
+    @inline(__always)
+    mutating func noteFound(in slot: UInt32) { group.noteFound(in: slot) }
 
     /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.
     @inline(__always)

@@ -50,6 +50,7 @@ struct Script {
     init(_ workload: Workload, publisher: Int, dialect: any Dialect) {
         var bytes: [UInt8] = []
         let keys = max(1, workload.keys / workload.publishers)
+        let order = workload.isShuffled ? (0..<keys).shuffled() : Array(0..<keys)
         batchMessages = workload.batch
         places =
             [0]
@@ -59,7 +60,7 @@ struct Script {
                     let isEnd = workload.answersBatches && index == workload.batch - 1
                     let message = Message(
                         key: Names.key(
-                            ((sequence % keys) * workload.publishers + publisher) % workload.keys,
+                            (order[sequence % keys] * workload.publishers + publisher) % workload.keys,
                             of: workload
                         ),
                         value: MessageValue.bytes(sequence, count: workload.valueBytes(of: sequence)),

@@ -30,7 +30,7 @@ struct RequestsRoomTests {
 
         func read(_ line: String) -> Requests.Reading {
             let bytes = Array(line.utf8)
-            return requests.read(0..<bytes.count, of: bytes.span, 1, keyspace.hash)
+            return requests.read(0..<bytes.count, of: bytes.span, 1)
         }
 
         /// What the search for a pattern finds, or nil if it was put off.
