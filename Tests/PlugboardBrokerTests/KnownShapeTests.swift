@@ -1,5 +1,6 @@
 // Filters remember where their parts are in the last value. Whoever observes must not notice.
 
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -44,11 +45,11 @@ struct KnownShapeTests {
 
     /// A random value. Most have the same shape.
     private func value(_ random: inout SeededRandom) -> String {
-        let (n, price) = (random.below(90) + 10, random.below(90) + 10)
+        let (n, price) = (random.below(90) + 10, random.oneIn(4) ? random.below(10) : random.below(90) + 10)
         let name = random.oneIn(12) ? "k\(random.below(3))" : "k1"
         let length = random.oneIn(12) ? random.below(90) * 1_000 : n
         return
-            #"{"\#(name)":"some text","price":\#(price).5\#(random.below(9)),"s":"a text \#(random.below(9))","#
+            #"{"\#(name)":"some\#(random.oneIn(4) ? " longer" : "") text","price":\#(price).5\#(random.below(9)),"s":"a text \#(random.below(9))","#
             + #""o":{"p":\#(random.below(3)),"q":1},"n":\#(length)}"#
     }
 
@@ -94,23 +95,32 @@ struct KnownShapeTests {
     @Test("a wrong verdict or a wrong place of the present value is found between two turns")
     func mistakes() throws {
         let hub = BareHub()
-        let (writer, observer) = (hub.client(), hub.client())
+        let (client, observer) = (hub.client(), hub.client())
         hub.take(#"{"op":"subscribe","key":"k","where":{"/price":{"<":50}}}"#, from: observer)
         for price in [10, 20, 30] {
-            hub.take(#"publish k {"name":"some text","price":\#(price),"n":1000}"#, from: writer)
+            hub.take(#"publish k {"name":"some text","price":\#(price),"n":1000}"#, from: client)
         }
         for session in hub.hub.delivery.dirty.all { hub.hub.openOwn(of: session) }
         hub.endTurn()
-        let subscription = hub.hub.sessions[observer].subscriptions.list[0]
-        let found = hub.hub.matching[subscription].filter
-        let filter = try #require(found)
-        #expect(filter.shape.revision == 3 && hub.brokenInvariant() == nil)
-        let known = filter.shape
-        filter.shape.noteNext(JudgedKey(observable: known.observable, before: 3, revision: 3), isIn: false)
-        #expect(hub.brokenInvariant()?.structure == "Filter")
-        filter.shape = KnownShape(isIn: true, conditions: nil, parts: nil)
-        filter.shape.note(JudgedKey(observable: known.observable, before: 3, revision: 3))
-        #expect(hub.brokenInvariant()?.sentence == "it knows where the parts are")
+        var found: KnownShape?
+        hub.hub.delivery.judge.shapes.forEach { found = $0 }
+        let known = try #require(found)
+        #expect(known.revision == 3 && hub.brokenInvariant() == nil)
+        let writer = hub.hub.keyspace[known.observable].writer
+        let author = try #require(writer)
+        for (value, sentence) in [
+            (
+                #"{"name":"some text","price":90,"n":1000}"#,
+                "it is known whether the value meets its conditions"
+            ),
+            (#"{"name":"a text","price":30,"n":1000000}"#, "it is known where the parts are"),
+        ] {
+            withBytes(value) {
+                _ = hub.hub.keyspace.set(known.observable, $0, revision: 3, cause: .none, writer: author)
+            }
+            let broken = hub.brokenInvariant()
+            #expect(broken?.structure == "Filter" && broken?.sentence.hasPrefix(sentence) == true)
+        }
     }
 
     @Test("to compare long parts costs more than to compare short ones", arguments: ["/text", "/n"])
@@ -142,5 +152,70 @@ struct KnownShapeTests {
         hub.send("publish k \(value(45))", from: writer)
         // It has left with 90, so it enters with the whole value.
         #expect(hub.read(observer).contains { $0.contains(#""value":"#) })
+    }
+
+    private func update(_ subscription: UInt64, before: UInt64 = 1) -> JudgedUpdate {
+        let observable = ObservableHandle(word: 1 << 32 | 7)
+        return JudgedUpdate(
+            subscription: subscription,
+            observable: observable,
+            before: before,
+            revision: before + 1
+        )
+    }
+
+    private func learn(_ subscription: UInt64, _ shapes: inout KnownShapes) -> Bool {
+        guard let place = shapes.placeToLearn(update(subscription)) else { return false }
+        let made = KnownShape(
+            update(subscription),
+            isIn: true,
+            conditions: KnownPlaces(),
+            parts: KnownPlaces()
+        )
+        shapes.keep(made, at: place)
+        return true
+    }
+
+    @Test("there are more places as more is known, up to the limit, and what was known stays")
+    func places() {
+        var shapes = KnownShapes()
+        let isNothing = shapes.find(update(1)) == nil
+        #expect(isNothing && shapes.isEmpty, "who has no filter needs no memory")
+        #expect(learn(1, &shapes))
+        #expect(shapes.placesCount == KnownShapes.placesMin)
+        var known: [UInt64] = [1]
+        var next: UInt64 = 2
+        while shapes.placesCount < KnownShapes.placesMax {
+            if learn(next, &shapes) { known.append(next) }
+            next += 1
+        }
+        // The one for which there were more at last may still have found none.
+        #expect(known.count >= Int(next) - 2, "all find a place while there may be more")
+        for subscription in known {
+            let (isOld, isKnown) = (
+                shapes.find(update(subscription)) != nil, shapes.find(update(subscription, before: 2)) != nil
+            )
+            #expect(!isOld && isKnown)
+        }
+    }
+
+    @Test("at the limit, what has a place in vain is forgotten, and what is needed isn't")
+    func misses() throws {
+        var shapes = KnownShapes()
+        var next: UInt64 = 1
+        while shapes.placesCount < KnownShapes.placesMax {
+            _ = learn(next, &shapes)
+            next += 1
+        }
+        // The first one from here on that finds no place.
+        while learn(next, &shapes) { next += 1 }
+        for _ in 0..<7 {
+            let isTold = learn(next, &shapes)
+            #expect(!isTold)
+        }
+        let count = shapes.placesCount
+        #expect(learn(next, &shapes) && count == KnownShapes.placesMax)
+        let place = shapes.find(update(next, before: 2))
+        #expect(place != nil)
     }
 }

@@ -73,15 +73,8 @@ final class TestHub {
     /// How much filters have cost.
     var filterSteps: UInt64 { hub.delivery.judge.steps }
 
-    /// Filters forget the values that they know.
-    func forgetShapes() {
-        for client in sessions.indices where isOpen(client) {
-            let session = sessions[client]
-            for subscription in hub.sessions[session].subscriptions.list.all {
-                hub.matching[subscription].filter?.shape = KnownShape()
-            }
-        }
-    }
+    /// What is known of values is forgotten.
+    func forgetShapes() { hub.delivery.forgetShapes() }
 
     /// Whether a client is still catching up from the journal.
     func hasCatchup(_ client: Int) -> Bool {

@@ -85,7 +85,7 @@ struct SameShapeTests {
                 continue
             }
             found += 1
-            if expectSamePatch(old, new, &comparer) { patches += 1 }
+            if expectSamePatch(old, new, ShapeShift(), &comparer) { patches += 1 }
             for set in sets {
                 guard let places = KnownPlaces(of: set, in: old.span) else { continue }
                 for pointer in 0..<set.count {
@@ -101,13 +101,18 @@ struct SameShapeTests {
     }
 
     /// Returns whether there is a patch.
-    private func expectSamePatch(_ old: [UInt8], _ new: [UInt8], _ comparer: inout JSONComparer) -> Bool {
+    private func expectSamePatch(
+        _ old: [UInt8],
+        _ new: [UInt8],
+        _ shift: borrowing ShapeShift,
+        _ comparer: inout JSONComparer
+    ) -> Bool {
         var any = ByteBuffer()
         var next = ByteBuffer()
         any.append("before")
         next.append("before")
         let isPatch = MergeDifference.append(from: old.span, to: new.span, into: &any, using: &comparer)
-        let isNext = MergeDifference.appendNext(from: old.span, to: new.span, into: &next)
+        let isNext = MergeDifference.appendNext(from: old.span, to: new.span, shift, into: &next)
         guard let isNext else {
             #expect(text(next) == "before")
             return false
@@ -144,6 +149,101 @@ struct SameShapeTests {
         return isTold
     }
 
+    private static let scalars = [
+        "null", "true", "false", "0", "-0", "9", "10", "1e1", "100", "1e2", "12.5", "12.50", #""""#, #""1""#,
+        #""a longer text""#, #""a \"quote\" and \\""#, #""é""#,
+    ]
+
+    /// The same tree with some other scalars.
+    private func changed(_ tree: Tree, _ random: inout SeededRandom) -> Tree {
+        switch tree {
+        case .array(let elements): .array(elements.map { changed($0, &random) })
+        case .object(let members):
+            .object(members.map { Tree.Member(name: $0.name, value: changed($0.value, &random)) })
+        default: random.oneIn(3) ? .number(Self.scalars[random.below(Self.scalars.count)]) : tree
+        }
+    }
+
+    @Test("with other scalars, parts are where they have moved, and the same is told of them as of any")
+    func moved() throws {
+        var random = SeededRandom(26)
+        var comparer = JSONComparer()
+        let sets = try Self.sets.map { try JSONPointerSet(array: Array($0.utf8).span, at: 0) }
+        var shift = ShapeShift()
+        var (moved, patches, told) = (0, 0, 0)
+        for _ in 0..<6_000 {
+            let tree = Tree.object(.init(depth: 3, repeats: random.oneIn(9)), &random)
+            let (old, new) = (Array(tree.text.utf8), Array(changed(tree, &random).text.utf8))
+            let isFound = shift.find(from: old.span, to: new.span)
+            guard isFound else { continue }
+            if !shift.isNone { moved += 1 }
+            if expectSamePatch(old, new, shift, &comparer) { patches += 1 }
+            for set in sets {
+                guard var places = KnownPlaces(of: set, in: old.span),
+                    let found = KnownPlaces(of: set, in: new.span)
+                else { continue }
+                places.move(by: shift)
+                let areFound = places.agree(with: found)
+                let texts = String(decoding: old + [0x0A] + new, as: UTF8.self)
+                #expect(areFound && places.bytes == found.bytes, "\(texts)")
+                if expectSameChanges(set, places, old, new, &comparer) { told += 1 }
+            }
+        }
+        #expect(moved > 3_000 && patches > 500 && told > 500, "\(moved), \(patches), \(told)")
+    }
+
+    private func isFound(_ old: String, _ new: String) -> Bool {
+        var shift = ShapeShift()
+        return withBytes(old) { old in withBytes(new) { shift.find(from: old, to: $0) } }
+    }
+
+    @Test(
+        "whatever a scalar becomes, if it stays one",
+        arguments: [
+            (#"{"a":1}"#, #"{"a":"text"}"#), (#"{"a":null,"b":[1,2]}"#, #"{"a":true,"b":["x",-2.5e7]}"#),
+            ("5", #""a""#), (#"{"a" : 1 , "b":2}"#, #"{"a" : 10 , "b":200}"#), ("{}", "{}"),
+            ("[[],{}]", "[[],{}]"),
+            (#"{"a":"x \" : y"}"#, #"{"a":""}"#), (#"{"a":"\\"}"#, #"{"a":"\\\\"}"#),
+        ]
+    )
+    func scalars(old: String, new: String) {
+        #expect(isFound(old, new) && isFound(new, old))
+    }
+
+    @Test(
+        "names, brackets, their number and what separates them have to be the same",
+        arguments: [
+            (#"{"a":1}"#, #"{"b":1}"#), (#"{"a":1}"#, #"{"a":1,"b":2}"#), (#"{"a":1}"#, #"{"a":[]}"#),
+            (#"{"a":1}"#, #"{"a":{}}"#), (#"["a"]"#, #"{"a":1}"#), ("[1]", "[1,2]"), ("[1,2]", "[[1],2]"),
+            (#"{"a":1}"#, #"{"a": 1}"#), (#"{"a":1}"#, #"{"a":1 }"#), (#"{"a":1}"#, #"{"a" :1}"#),
+            (#"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#), ("[1 ,2]", "[1, 2]"),
+            (#"{"\u0061":1}"#, #"{"a":100000}"#),
+            (#"{"a" :1}"#, #"{"b" :1}"#), ("", "1"), ("1", ""),
+        ]
+    )
+    func structure(old: String, new: String) {
+        #expect(!isFound(old, new) && !isFound(new, old))
+    }
+
+    @Test("as many scalars as the limit may have other lengths, and one more may not")
+    func shifts() {
+        for count in [ShapeShift.shiftsMax, ShapeShift.shiftsMax + 1] {
+            let (old, new) = ([Int](repeating: 1, count: count), [Int](repeating: 10, count: count))
+            #expect(isFound("\(old)", "\(new)") == (count == ShapeShift.shiftsMax))
+        }
+    }
+
+    @Test("values up to the limit are compared, and longer ones only if other digits are all that differs")
+    func comparedBytes() {
+        for count in [ShapeShift.comparedBytesMax, ShapeShift.comparedBytesMax + 1] {
+            let text = String(repeating: "x", count: count - 13)
+            let (old, new) = ("[\"\(text)\",100000,9]", "[\"\(text)\",10000,9]")
+            #expect(old.utf8.count == count)
+            #expect(isFound(old, new) == (count == ShapeShift.comparedBytesMax))
+            #expect(isFound(old, "[\"\(text)\",200000,9]"))
+        }
+    }
+
     @Test("places are known of as many pointers as the limit, and of no more")
     func pointers() throws {
         for count in [KnownPlaces.pointersMax, KnownPlaces.pointersMax + 1] {
@@ -175,7 +275,7 @@ struct SameShapeTests {
         var next = ByteBuffer()
         let (left, right) = (Array(old.utf8), Array(new.utf8))
         let isPatch = MergeDifference.append(from: left.span, to: right.span, into: &any, using: &comparer)
-        let isNext = MergeDifference.appendNext(from: left.span, to: right.span, into: &next)
+        let isNext = MergeDifference.appendNext(from: left.span, to: right.span, ShapeShift(), into: &next)
         #expect(isPatch && isNext == (isScanned ? true : nil))
         if isScanned { #expect(text(next) == text(any)) }
     }

@@ -128,7 +128,7 @@ extension Hub {
             owed.isGated = isGated
             owed.wasSent =
                 matching[subscription].filter.map {
-                    FilteredLine.wasSent(observable, subscription, $0, keyspace, matching)
+                    FilteredLine.wasSent(observable, matching[subscription], $0, keyspace)
                 } ?? false
             let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
             let held = needsOld ? delivery.hold(tail.old) : nil

@@ -295,15 +295,15 @@ struct Delivery: ~Copyable {
     /// The value before this event, kept once for all that are told of it later.
     mutating func hold(_ old: Span<UInt8>) -> HeldBytes? { latest.hold(old, before: eventNumber) }
 
-    /// What an observer with a filter is told of the present event; see `Judge`. `key` is nil unless it is an update.
+    /// What an observer with a filter is told of the present event; see `Judge`. `update` is nil if it is none.
     mutating func telling(
         _ event: KeyEvent,
-        of key: JudgedKey?,
+        of update: JudgedUpdate?,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter
     ) -> Telling {
-        judge.telling(event, number: eventNumber, of: key, tail, wasSent: wasSent, filter)
+        judge.telling(event, number: eventNumber, of: update, tail, wasSent: wasSent, filter)
     }
 
     /// What an observer is told of an owed value, or of one that changed while it was away.
@@ -330,6 +330,8 @@ struct Delivery: ~Copyable {
         judge.concerns(event, from: old, to: value, filter)
     }
 
+    /// What filters know of values is forgotten. Only tests need it.
+    mutating func forgetShapes() { judge.forgetShapes() }
     /// A session begins to be sent what it is owed.
     mutating func beginExamining() { judge.beginExamining() }
     /// A key was skipped without asking a filter.

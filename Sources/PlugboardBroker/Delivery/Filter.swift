@@ -22,8 +22,6 @@ final class Filter {
     var unsentRevision: UInt64
     /// Values up to this revision may have been hidden, because rights have changed since.
     private(set) var hiddenRevision: UInt64 = 0
-    /// What is known of the last value that was compared.
-    var shape = KnownShape()
     /// The text of `where` and `fields`.
     private let text: [UInt8]
     /// Different texts nearly always have different ones.
@@ -72,42 +70,68 @@ final class Filter {
         parts?.haveChanged(from: old, to: value, using: &comparer) ?? false
     }
 
-    /// Adds the named parts that have changed. Returns false if there are none. `isNext` means that the new value has
-    /// the known shape.
+    /// Adds the named parts that have changed. Returns false if there are none.
     func appendChanges(
         from old: Span<UInt8>,
         to value: Span<UInt8>,
-        isNext: Bool,
         into buffer: inout ByteBuffer,
         using comparer: inout JSONComparer
     ) -> Bool {
-        if isNext, let places = shape.parts {
-            return parts?.appendChanges(from: old, to: value, at: places, into: &buffer, using: &comparer)
-                ?? false
-        }
-        return parts?.appendChanges(from: old, to: value, into: &buffer, using: &comparer) ?? false
+        parts?.appendChanges(from: old, to: value, into: &buffer, using: &comparer) ?? false
     }
 
-    /// Finds out where its parts are in the value of an update, for the next one of the same shape. Returns whether it
-    /// had to search.
-    func learn(_ value: Span<UInt8>, of key: JudgedKey, _ comparer: inout JSONComparer) -> Bool {
-        let pointers = max(conditions?.pointers.count ?? 0, parts?.count ?? 0)
-        guard pointers <= KnownPlaces.pointersMax, shape.mayLearn(key) else { return false }
-        shape = KnownShape(
-            isIn: accepts(value, using: &comparer),
-            conditions: conditions.flatMap { KnownPlaces(of: $0.pointers, in: value) },
-            parts: parts.flatMap { KnownPlaces(of: $0, in: value) }
+    /// The same if the shape of the value is known.
+    func appendChanges(
+        from old: Span<UInt8>,
+        to value: Span<UInt8>,
+        _ shape: KnownShape,
+        into buffer: inout ByteBuffer,
+        using comparer: inout JSONComparer
+    ) -> Bool {
+        let isTold = parts?.appendChanges(
+            from: old,
+            to: value,
+            at: shape.parts,
+            into: &buffer,
+            using: &comparer
         )
-        shape.note(key)
-        return pointers > 0
+        return isTold == true
     }
 
-    /// Whether the next value of the known shape meets the conditions. If the parts that they ask about are the same,
-    /// they needn't be asked.
-    func acceptsNext(_ value: Span<UInt8>, after old: Span<UInt8>, _ comparer: inout JSONComparer) -> Bool {
-        guard let places = shape.conditions, !places.areSame(old, value) else { return shape.isIn }
-        return conditions?.hold(for: value, at: places, using: &comparer) ?? true
+    /// What there is to know of the value of an update. Nil if its pointers are too many.
+    func shape(of value: Span<UInt8>, _ update: JudgedUpdate, _ comparer: inout JSONComparer) -> KnownShape? {
+        var (asked, named) = (KnownPlaces(), KnownPlaces())
+        if let conditions {
+            guard let places = KnownPlaces(of: conditions.pointers, in: value) else { return nil }
+            asked = places
+        }
+        if let parts {
+            guard let places = KnownPlaces(of: parts, in: value) else { return nil }
+            named = places
+        }
+        let isIn = accepts(value, using: &comparer)
+        return KnownShape(update, isIn: isIn, conditions: asked, parts: named)
     }
+
+    /// Whether a value of a known shape meets the conditions. If the parts that they ask about are those of the value
+    /// before, they needn't be asked.
+    func accepts(
+        _ value: Span<UInt8>,
+        after old: Span<UInt8>,
+        _ shape: KnownShape,
+        _ comparer: inout JSONComparer
+    ) -> Bool {
+        if !hasConditions || shape.conditions.areSame(old, value) { return shape.isIn }
+        return conditions?.hold(for: value, at: shape.conditions, using: &comparer) != false
+    }
+
+    /// Whether its pointers are few enough to know where their parts are.
+    var mayKnowShapes: Bool {
+        max(conditions?.pointers.count ?? 0, parts?.count ?? 0) <= KnownPlaces.pointersMax
+    }
+
+    /// Whether it has to search a value for its parts.
+    var hasPointers: Bool { hasConditions || hasParts }
 
     /// From now on, its observer may see other keys than up to this revision.
     func noteHidden(upTo revision: UInt64) {
@@ -126,24 +150,27 @@ final class Filter {
 extension Filter {
     private static var always: Invariants { Invariants(of: "Filter") }
 
-    /// What it knows of a key's present value is so.
-    func checkInvariants(_ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
-        guard keyspace.contains(shape.observable), keyspace[shape.observable].revision == shape.revision
-        else {
-            return
-        }
+    /// What is known of a key's present value is so.
+    func checkInvariants(_ known: KnownShape, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
+        guard keyspace.contains(known.observable), keyspace[known.observable].revision == known.revision
+        else { return }
         var comparer = JSONComparer()
-        let value = keyspace.value(of: shape.observable)
-        let isIn = accepts(value, using: &comparer)
-        try Self.always.agree("it knows whether the value meets its conditions", shape.isIn, isIn)
-        let asked = conditions.flatMap { KnownPlaces(of: $0.pointers, in: value) }
-        let named = parts.flatMap { KnownPlaces(of: $0, in: value) }
-        try Self.always.hold("it knows where the parts are", Self.areSame(shape.conditions, asked))
-        try Self.always.hold("it knows where the parts are", Self.areSame(shape.parts, named))
-    }
-
-    private static func areSame(_ known: KnownPlaces?, _ found: KnownPlaces?) -> Bool {
-        guard let known, let found else { return known == nil && found == nil }
-        return known.agree(with: found)
+        let value = keyspace.value(of: known.observable)
+        let update = JudgedUpdate(
+            subscription: known.subscription,
+            observable: known.observable,
+            before: 0,
+            revision: known.revision
+        )
+        let found = shape(of: value, update, &comparer)
+        try Self.always.hold("only few pointers are known", found != nil)
+        try Self.always.agree(
+            "it is known whether the value meets its conditions",
+            known.isIn,
+            found?.isIn ?? false
+        )
+        let areSame =
+            found.map { $0.conditions.agree(with: known.conditions) && $0.parts.agree(with: known.parts) }
+        try Self.always.hold("it is known where the parts are", areSame ?? false)
     }
 }

@@ -15,29 +15,27 @@ enum FilteredLine {
         _ delivery: inout Delivery
     ) -> ByteRange? {
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
-        guard let filter = matching[subscription].filter else {
-            return delivery.line(event, tail, kind, for: &matching[text])
-        }
-        let key = JudgedKey(
-            observable: observable,
-            before: keyspace[observable].revision,
-            revision: tail.revision
-        )
-        let isOwn = keyspace[observable].isReserved
-        let telling = delivery.telling(
-            event,
-            of: event == .update && !isOwn ? key : nil,
-            tail,
-            wasSent: wasSent(observable, subscription, filter, keyspace, matching),
-            filter
-        )
-        switch telling {
+        switch telling(event, tail, of: observable, matching[subscription], keyspace, &delivery) {
         case .nothing: return nil
         case .event: return delivery.line(event, tail, kind, for: &matching[text])
-        case .leaving, .change, .patch:
+        case let piece:
             let words = Recipient.words(text, kind)
-            return delivery.ownLine(event, tail, telling, kind, for: matching[text], words)
+            return delivery.ownLine(event, tail, piece, kind, for: matching[text], words)
         }
+    }
+
+    /// What the observer is told. A function of its own that borrows the subscription, because then no references to
+    /// the filter are counted.
+    @inline(never)
+    private static func telling(
+        _ event: KeyEvent,
+        _ tail: borrowing EventTail,
+        of observable: ObservableHandle,
+        _ subscription: borrowing SubscriptionRecord,
+        _ keyspace: borrowing Keyspace,
+        _ delivery: inout Delivery
+    ) -> Telling {
+        subscription.filter?.telling(event, tail, of: observable, subscription, keyspace, &delivery) ?? .event
     }
 
     /// Whether the observer was sent the present value of a key, and is owed no other first. Without `diff`,
@@ -45,13 +43,38 @@ enum FilteredLine {
     @inline(__always)
     static func wasSent(
         _ observable: ObservableHandle,
-        _ subscription: SubscriptionHandle,
+        _ subscription: borrowing SubscriptionRecord,
         _ filter: Filter,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching
+        _ keyspace: borrowing Keyspace
     ) -> Bool {
         guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
         guard keyspace[observable].revision > filter.unsentRevision else { return false }
-        return matching[subscription].backlog?.keys.find(observable) == nil
+        return subscription.backlog?.keys.find(observable) == nil
+    }
+}
+
+extension Filter {
+    fileprivate func telling(
+        _ event: KeyEvent,
+        _ tail: borrowing EventTail,
+        of observable: ObservableHandle,
+        _ subscription: borrowing SubscriptionRecord,
+        _ keyspace: borrowing Keyspace,
+        _ delivery: inout Delivery
+    ) -> Telling {
+        let update = JudgedUpdate(
+            subscription: subscription.serial,
+            observable: observable,
+            before: keyspace[observable].revision,
+            revision: tail.revision
+        )
+        let isOwn = keyspace[observable].isReserved
+        return delivery.telling(
+            event,
+            of: event == .update && !isOwn ? update : nil,
+            tail,
+            wasSent: FilteredLine.wasSent(observable, subscription, self, keyspace),
+            self
+        )
     }
 }

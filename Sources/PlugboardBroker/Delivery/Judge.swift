@@ -20,8 +20,12 @@ struct Judge: ~Copyable {
     /// The patch of `diff` for an event, which is the same for all of its observers; nil if there is none.
     private(set) var patch = ByteBuffer()
     private var patchEvent: UInt64 = 0
-    /// Whether the value of an event has the shape of the one before, and the event's number.
+    /// Whether the value of an event has the shape of the one before; the event's number; and how far its parts are
+    /// from where they were.
     private var shape = (isSame: false, event: UInt64(0))
+    private var shift = ShapeShift()
+    /// What is known of the last values.
+    private(set) var shapes = KnownShapes()
 
     init() {}
 
@@ -54,7 +58,7 @@ struct Judge: ~Copyable {
         _ event: KeyEvent,
         number: UInt64,
         since held: HeldBytes? = nil,
-        of key: JudgedKey? = nil,
+        of update: JudgedUpdate? = nil,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter
@@ -63,40 +67,58 @@ struct Judge: ~Copyable {
         // Owed values have no number of their own.
         self.event = held == nil ? number : 0
         defer { self.event = 0 }
-        if let key, let telling = tellingNext(key, tail, wasSent: wasSent, filter) { return telling }
+        if let update, let telling = tellingNext(update, tail, wasSent: wasSent, filter) { return telling }
         comparer.ask(about: self.event)
         let telling = telling(event, tail, wasSent: wasSent, filter)
-        if let key, hasSameShape(tail), filter.learn(tail.value, of: key, &comparer) {
-            count(filter, tail.value.count)
-        }
+        if let update, hasSameShape(tail) { learn(tail.value, of: update, filter) }
         comparer.endAsking()
         judgement.keep(telling, number, since: held, wasSent: wasSent, filter)
         return telling
     }
 
-    /// The same for an update, if its value has the shape of the one before, which the filter knows; otherwise nil.
+    /// The same for an update, if its value has the shape of the one before, which is known; otherwise nil.
     @inline(__always)
     private mutating func tellingNext(
-        _ key: JudgedKey,
+        _ update: JudgedUpdate,
         _ tail: borrowing EventTail,
         wasSent: Bool,
         _ filter: Filter
     ) -> Telling? {
-        guard filter.shape.isKnown(key), hasSameShape(tail) else { return nil }
-        steps &+= UInt64(Filter.stepsMin + filter.shape.bytes / 16)
-        let wasIn = filter.shape.isIn
-        let isIn = filter.acceptsNext(tail.value, after: tail.old, &comparer)
-        filter.shape.noteNext(key, isIn: isIn)
+        guard let place = shapes.find(update), hasSameShape(tail) else { return nil }
+        if !shift.isNone || shapes[place].haveMoved { shapes[place].move(by: shift) }
+        steps &+= UInt64(Filter.stepsMin + shapes[place].bytes / 16)
+        let wasIn = shapes[place].isIn
+        let isIn = filter.accepts(tail.value, after: tail.old, shapes[place], &comparer)
+        shapes[place].noteNext(update, isIn: isIn)
         guard isIn else { return wasIn ? .leaving : .nothing }
         guard filter.tellsChanges else { return .event }
         forget()
-        return form(of: tail.value, since: wasIn ? tail.old : Span(), wasSent: wasSent, filter, isNext: true)
+        let old = wasIn ? tail.old : Span<UInt8>()
+        return form(of: tail.value, since: old, wasSent: wasSent, filter, known: place)
     }
 
+    /// Finds out where the parts of a filter are in the value of an update, for the next one.
+    private mutating func learn(_ value: Span<UInt8>, of update: JudgedUpdate, _ filter: Filter) {
+        guard filter.mayKnowShapes, let place = shapes.placeToLearn(update),
+            let shape = filter.shape(of: value, update, &comparer)
+        else { return }
+        shapes.keep(shape, at: place)
+        if filter.hasPointers { count(filter, value.count) }
+    }
+
+    /// Forgets what is known of values. Only tests need it.
+    mutating func forgetShapes() { shapes.removeAll() }
+
     /// Whether the present event's value has the shape of the one before.
+    @inline(__always)
     private mutating func hasSameShape(_ tail: borrowing EventTail) -> Bool {
-        if shape.event != event { shape = (JSONScanner.haveSameShape(tail.old, tail.value), event) }
+        if shape.event != event { findShape(tail) }
         return shape.isSame
+    }
+
+    private mutating func findShape(_ tail: borrowing EventTail) {
+        shape = (shift.find(from: tail.old, to: tail.value), event)
+        steps &+= UInt64(shift.comparedBytes / 16)
     }
 
     /// What an observer is told of an event. `wasSent` means that it knows the value before.
@@ -175,7 +197,7 @@ struct Judge: ~Copyable {
         since old: Span<UInt8>,
         wasSent: Bool,
         _ filter: Filter,
-        isNext: Bool = false
+        known place: Int? = nil
     ) -> Telling {
         change.removeAll()
         if filter.hasParts {
@@ -184,17 +206,22 @@ struct Judge: ~Copyable {
                 filter.parts?.appendAll(of: value, into: &change)
                 return .change
             }
-            let isTold = filter.appendChanges(
-                from: old,
-                to: value,
-                isNext: isNext,
-                into: &change,
-                using: &comparer
-            )
+            let isTold =
+                if let place {
+                    filter.appendChanges(
+                        from: old,
+                        to: value,
+                        shapes[place],
+                        into: &change,
+                        using: &comparer
+                    )
+                } else {
+                    filter.appendChanges(from: old, to: value, into: &change, using: &comparer)
+                }
             return isTold ? .change : .nothing
         }
         guard filter.tellsDifferences, wasSent, !old.isEmpty else { return .event }
-        if event == 0 || event != patchEvent { makePatch(from: old, to: value, isNext: isNext) }
+        if event == 0 || event != patchEvent { makePatch(from: old, to: value, isNext: place != nil) }
         if patch.isEmpty { return .event }
         if event != 0 { return .patch }
         change.append(contentsOf: patch)
@@ -207,7 +234,7 @@ struct Judge: ~Copyable {
         if isNext { steps &+= UInt64(value.count / 8) }
         patch.removeAll()
         patch.append(#","patch":"#)
-        let isMade = isNext ? MergeDifference.appendNext(from: old, to: value, into: &patch) : nil
+        let isMade = isNext ? MergeDifference.appendNext(from: old, to: value, shift, into: &patch) : nil
         if isMade ?? MergeDifference.append(from: old, to: value, into: &patch, using: &comparer) { return }
         patch.removeAll()
     }

@@ -1,12 +1,15 @@
-// What a filter knows of the last value that was compared with it. Most values have the shape of the one before, so
-// their parts are where they were, and whether they meet the conditions often follows from a few bytes. Owned by
-// `Filter`.
+// What is known of the last value of a key that was compared with a subscription's filter. Most values have the shape of the one before
+// (`ShapeShift`), so it is known where their parts are, and whether they meet the conditions often follows from a few
+// bytes. Owned by `Judge`.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The key whose update is judged, and what tells its values from others: a key has at most one write of a revision.
-struct JudgedKey: BitwiseCopyable {
+/// Who is told of the update of which key, and what tells its values from others: a key has at most one write of a
+/// revision.
+struct JudgedUpdate: BitwiseCopyable {
+    /// The serial of the subscription.
+    let subscription: UInt64
     let observable: ObservableHandle
     /// The revision of the value before.
     let before: UInt64
@@ -14,45 +17,124 @@ struct JudgedKey: BitwiseCopyable {
     let revision: UInt64
 }
 
-/// Where the parts of a filter are in a value, and whether that meets its conditions.
-struct KnownShape {
-    /// A filter that is asked about many keys learns the shape of another one after so many questions in vain.
-    private static let missesMax: UInt8 = 8
-
+/// Where the parts of a filter are in a value of a key, and whether that meets its conditions.
+struct KnownShape: BitwiseCopyable {
+    /// The serial of the filter's subscription; 0 if nothing is known.
+    private(set) var subscription: UInt64 = 0
     private(set) var observable = ObservableHandle.none
     private(set) var revision: UInt64 = 0
-    private var misses: UInt8 = 0
     /// Whether the value meets the conditions; true if there are none.
     private(set) var isIn = true
-    /// Where the parts are that the conditions ask about; nil if there are no conditions.
-    private(set) var conditions: KnownPlaces?
-    /// Where the named parts are; nil if none is named.
-    private(set) var parts: KnownPlaces?
-    /// How many bytes all these parts have, which are compared with those of the next value.
+    /// How often others wanted its place since it was needed.
+    fileprivate(set) var misses: UInt8 = 0
+    /// Whether its parts are at other places in the value before.
+    private(set) var haveMoved = false
+    /// How many bytes all its parts have, which are compared with those of the next value.
     private(set) var bytes = 0
+    /// Where the parts are that the conditions ask about.
+    private(set) var conditions = KnownPlaces()
+    /// Where the named parts are.
+    private(set) var parts = KnownPlaces()
 
     init() {}
 
-    init(isIn: Bool, conditions: KnownPlaces?, parts: KnownPlaces?) {
+    /// What is known of the value of an update.
+    init(_ update: JudgedUpdate, isIn: Bool, conditions: KnownPlaces, parts: KnownPlaces) {
+        (subscription, observable, revision) = (update.subscription, update.observable, update.revision)
         (self.isIn, self.conditions, self.parts) = (isIn, conditions, parts)
-        bytes = (conditions?.bytes ?? 0) + (parts?.bytes ?? 0)
+        countBytes()
     }
 
-    /// Whether it is about the value before an update.
-    func isKnown(_ key: JudgedKey) -> Bool { observable == key.observable && revision == key.before }
-
-    /// It is about the value of an update from now on.
-    mutating func note(_ key: JudgedKey) { (observable, revision) = (key.observable, key.revision) }
-
-    /// The same for a value of the same shape.
-    mutating func noteNext(_ key: JudgedKey, isIn: Bool) {
-        (revision, self.isIn) = (key.revision, isIn)
+    @inline(__always)
+    fileprivate func isOf(_ update: JudgedUpdate) -> Bool {
+        subscription == update.subscription && observable == update.observable
     }
 
-    /// Whether it should be about another value, which takes some time to find out about.
-    mutating func mayLearn(_ key: JudgedKey) -> Bool {
-        if observable == key.observable || observable == .none || misses >= Self.missesMax { return true }
-        misses += 1
-        return false
+    /// It is about the value of an update from now on, which has the same shape.
+    @inline(__always)
+    mutating func noteNext(_ update: JudgedUpdate, isIn: Bool) {
+        (revision, self.isIn, misses) = (update.revision, isIn, 0)
+    }
+
+    /// The next value has the same shape. If its parts stay where they were, that needs to be said only after they have
+    /// moved.
+    mutating func move(by shift: borrowing ShapeShift) {
+        conditions.move(by: shift)
+        parts.move(by: shift)
+        haveMoved = !shift.isNone
+        countBytes()
+    }
+
+    private mutating func countBytes() { bytes = conditions.bytes + parts.bytes }
+}
+
+/// What is known of the last values, for each subscription and key at one place. Of two that have the same place, one is
+/// forgotten.
+struct KnownShapes: ~Copyable {
+    /// There are so many places at the beginning, and at most. Powers of two.
+    static let placesMin = 64
+    static let placesMax = 4_096
+    /// What has a place in vain so often is forgotten.
+    private static let missesMax: UInt8 = 8
+    private var all = List<KnownShape>()
+
+    init() {}
+
+    var isEmpty: Bool { all.isEmpty }
+    /// How many places there are.
+    var placesCount: Int { all.count }
+
+    /// Calls `body` with all that is known.
+    func forEach<Failure: Error>(_ body: (KnownShape) throws(Failure) -> Void) throws(Failure) {
+        for place in all.indices where all[place].subscription != 0 { try body(all[place]) }
+    }
+
+    subscript(place: Int) -> KnownShape {
+        @inline(__always)
+        _read { yield all[place] }
+        @inline(__always)
+        _modify { yield &all[place] }
+    }
+
+    /// The place of what is known of the value before an update; nil if nothing is.
+    @inline(__always)
+    func find(_ update: JudgedUpdate) -> Int? {
+        if all.isEmpty { return nil }
+        let place = place(of: update.subscription, update.observable)
+        return all[place].isOf(update) && all[place].revision == update.before ? place : nil
+    }
+
+    /// Where to keep what will be known of an update; nil if it isn't worthwhile to find that out.
+    mutating func placeToLearn(_ update: JudgedUpdate) -> Int? {
+        if all.isEmpty { all = List(repeating: KnownShape(), count: Self.placesMin) }
+        while true {
+            let place = place(of: update.subscription, update.observable)
+            if all[place].subscription == 0 || all[place].isOf(update) { return place }
+            if all.count < Self.placesMax {
+                grow()
+                continue
+            }
+            all[place].misses += 1
+            return all[place].misses > Self.missesMax ? place : nil
+        }
+    }
+
+    mutating func keep(_ shape: KnownShape, at place: Int) { all[place] = shape }
+
+    /// Forgets everything.
+    mutating func removeAll() { all = List() }
+
+    @inline(__always)
+    private func place(of subscription: UInt64, _ observable: ObservableHandle) -> Int {
+        let mixed = (subscription &+ UInt64(observable.slot) &<< 32) &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: mixed &>> 40) & (all.count &- 1)
+    }
+
+    private mutating func grow() {
+        var smaller = List<KnownShape>(repeating: KnownShape(), count: all.count * 2)
+        swap(&smaller, &all)
+        for place in smaller.indices where smaller[place].subscription != 0 {
+            all[self.place(of: smaller[place].subscription, smaller[place].observable)] = smaller[place]
+        }
     }
 }

@@ -56,5 +56,8 @@ struct Judgement {
     }
 
     /// The piece is about to be overwritten.
-    mutating func forget() { (number, held) = (0, nil) }
+    mutating func forget() {
+        number = 0
+        if held != nil { held = nil }
+    }
 }

@@ -43,8 +43,20 @@ enum HubInvariants {
         try hub.matching.checkInvariants(living, hub.keyspace, hub.sessions, isSelective: hub.isSelective)
         try hub.insight.checkInvariants(living, hub.matching)
         try rhythmsAreKept(living, hub)
+        try knownShapesAreSo(living, hub)
+    }
+
+    /// What is known of values is so, for filters that are still there.
+    private static func knownShapesAreSo(_ living: borrowing Living, _ hub: borrowing Hub)
+        throws(BrokenInvariant)
+    {
+        guard !hub.delivery.judge.shapes.isEmpty else { return }
+        var filters: [UInt64: Filter] = [:]
         for subscription in living.subscriptions {
-            try hub.matching[subscription].filter?.checkInvariants(hub.keyspace)
+            filters[hub.matching[subscription].serial] = hub.matching[subscription].filter
+        }
+        try hub.delivery.judge.shapes.forEach { shape throws(BrokenInvariant) in
+            try filters[shape.subscription]?.checkInvariants(shape, hub.keyspace)
         }
     }
 

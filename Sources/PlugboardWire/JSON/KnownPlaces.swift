@@ -1,17 +1,23 @@
-// The places of the parts that a few pointers name in a value. They are the same in the next value if that has the
-// same shape (`JSONScanner.haveSameShape`), so it needn't be searched.
+// The places of the parts that a few pointers name in a value. If the next value has the same shape, they follow from
+// that (`ShapeShift`), so it needn't be searched.
 
 import PlugboardMemory
 
-/// Where the parts are that a set of pointers names, in values of one shape.
-public struct KnownPlaces: Sendable {
+/// Where the parts are that a set of pointers names, in the last value and in the one before.
+public struct KnownPlaces: Sendable, BitwiseCopyable {
     /// A set with more pointers searches each value.
     public static let pointersMax = 4
     private var places = InlineArray<4, ByteRange>(repeating: .none)
-    private let count: Int
+    /// Where they were in the value before, if that is somewhere else.
+    private var former = InlineArray<4, ByteRange>(repeating: .none)
+    public private(set) var haveMoved = false
+    private var count = 0
     private var found: UInt64 = 0
     /// How many bytes the parts have.
     public private(set) var bytes = 0
+
+    /// No pointer names anything.
+    public init() {}
 
     /// Finds the parts in a value that the scanner accepted. Nil if the set has too many pointers.
     public init?(of set: JSONPointerSet, in value: Span<UInt8>) {
@@ -26,11 +32,40 @@ public struct KnownPlaces: Sendable {
         }
     }
 
-    /// The parts of a value of this shape.
+    /// The next value has the same shape.
+    public mutating func move(by shift: borrowing ShapeShift) {
+        haveMoved = !shift.isNone && count > 0
+        if !haveMoved { return }
+        former = places
+        bytes = 0
+        for pointer in 0..<count {
+            // A part that isn't there is at 0, and nothing there moves.
+            places[pointer] = shift.moved(former[pointer])
+            bytes += places[pointer].count
+        }
+    }
+
+    /// The parts of the last value.
     @_lifetime(borrow self, copy value)
     func parts(of value: Span<UInt8>) -> JSONParts {
         JSONParts(of: value, at: places.span, found: found)
     }
+
+    /// The part of the last value that a pointer names; empty if there is none.
+    @inline(__always)
+    @_lifetime(copy value)
+    func part(_ pointer: Int, of value: Span<UInt8>) -> Span<UInt8> { places[pointer].bytes(of: value) }
+
+    /// The same of the value before.
+    @inline(__always)
+    @_lifetime(copy value)
+    func formerPart(_ pointer: Int, of value: Span<UInt8>) -> Span<UInt8> {
+        (haveMoved ? former[pointer] : places[pointer]).bytes(of: value)
+    }
+
+    /// Whether a pointer names a part.
+    @inline(__always)
+    func has(_ pointer: Int) -> Bool { found >> UInt64(pointer) & 1 == 1 }
 
     /// Whether other places, of the same pointers, are these.
     public func agree(with other: KnownPlaces) -> Bool {
@@ -39,11 +74,10 @@ public struct KnownPlaces: Sendable {
         return true
     }
 
-    /// Whether two values of this shape have the same bytes in all parts.
+    /// Whether all parts have the same bytes in the last value and the one before.
     public func areSame(_ old: Span<UInt8>, _ new: Span<UInt8>) -> Bool {
         for pointer in 0..<count {
-            let place = places[pointer]
-            guard place.bytes(of: old).isEqual(to: place.bytes(of: new)) else { return false }
+            guard formerPart(pointer, of: old).isEqual(to: part(pointer, of: new)) else { return false }
         }
         return true
     }

@@ -1,5 +1,5 @@
-// The merge patch between two values of the same shape: members are where they were and have their names, so
-// nothing has to be paired. It is the patch that `MergeDifference.append` makes.
+// The merge patch between two values of the same shape (`ShapeShift`): it is known where each member was, so nothing
+// has to be paired. It is the patch that `MergeDifference.append` makes.
 
 import PlugboardMemory
 
@@ -9,18 +9,21 @@ extension MergeDifference {
     /// The names of an object with more members are paired. As many have room in `SameShapeWalk`.
     static let scannedMembersMax = 16
 
-    /// Adds the patch between two values of the same shape (`JSONScanner.haveSameShape`), if they are short and have
-    /// no escapes. Returns false if there is none, as `append` does, and nil if `append` has to be asked.
+    /// Adds the patch between two values of the same shape, if they are short and have no escapes. Returns false if
+    /// there is none, as `append` does, and nil if `append` has to be asked.
     public static func appendNext(
         from old: Span<UInt8>,
         to new: Span<UInt8>,
+        _ shift: borrowing ShapeShift,
         into buffer: inout ByteBuffer
     ) -> Bool? {
-        guard new.count <= scannedBytesMax, !new.contains(UInt8(ascii: "\\")) else { return nil }
+        guard max(old.count, new.count) <= scannedBytesMax, !old.contains(UInt8(ascii: "\\")),
+            !new.contains(UInt8(ascii: "\\"))
+        else { return nil }
         guard JSONOutline.kind(of: new) == .object else { return false }
         let start = buffer.count
         var walk = SameShapeWalk(old, new)
-        let isPatch = walk.appendChanges(to: &buffer)
+        let isPatch = walk.appendChanges(shift, to: &buffer)
         if isPatch == true, buffer.count - start < new.count { return true }
         buffer.truncate(to: start)
         return isPatch == nil ? nil : false
@@ -39,9 +42,9 @@ private struct SameShapeWalk: ~Escapable {
         scanner = JSONScanner(new)
     }
 
-    /// Adds the patch for the object that begins here, and moves past it. False if a name occurs twice; nil if there
-    /// are too many to look for that.
-    mutating func appendChanges(to buffer: inout ByteBuffer) -> Bool? {
+    /// Adds the patch for the object that begins here, and moves past it. False if there is none; nil if it would take
+    /// long to find out.
+    mutating func appendChanges(_ shift: borrowing ShapeShift, to buffer: inout ByteBuffer) -> Bool? {
         let start = buffer.count
         var names = InlineArray<16, ByteRange>(repeating: .none)
         var count = 0
@@ -55,7 +58,7 @@ private struct SameShapeWalk: ~Escapable {
                 }
                 names[count] = name
                 count += 1
-                let isPatch = try appendMember(name, start, &buffer)
+                let isPatch = try appendMember(name, shift, start, &buffer)
                 if isPatch != true { return isPatch }
             } while try scanner.goOn(to: UInt8(ascii: "}"))
         } catch {
@@ -68,13 +71,19 @@ private struct SameShapeWalk: ~Escapable {
     }
 
     /// Adds the member whose value begins here, if that differs, and moves past it.
-    private mutating func appendMember(_ name: ByteRange, _ start: Int, _ buffer: inout ByteBuffer)
-        throws(JSONFailure) -> Bool?
-    {
+    private mutating func appendMember(
+        _ name: ByteRange,
+        _ shift: borrowing ShapeShift,
+        _ start: Int,
+        _ buffer: inout ByteBuffer
+    ) throws(JSONFailure) -> Bool? {
         let place = scanner.position
         try scanner.skipValue()
         let value = ByteRange(place, scanner.position)
-        if value.bytes(of: old).isEqual(to: value.bytes(of: new)) { return true }
+        if shift.former(value).bytes(of: old).isEqual(to: value.bytes(of: new)) { return true }
+        // Elements that are objects may be equal by meaning; and null can't be set.
+        if new[place] == UInt8(ascii: "["), value.bytes(of: new).contains(UInt8(ascii: "{")) { return nil }
+        if new[place] == UInt8(ascii: "n") { return false }
         buffer.append(byte: buffer.count == start ? UInt8(ascii: "{") : UInt8(ascii: ","))
         buffer.append(ByteRange(name.start - 1, name.end + 1).bytes(of: new))
         buffer.append(":")
@@ -84,7 +93,7 @@ private struct SameShapeWalk: ~Escapable {
         }
         let end = scanner.position
         scanner.position = place
-        let isPatch = appendChanges(to: &buffer)
+        let isPatch = appendChanges(shift, to: &buffer)
         scanner.position = end
         return isPatch
     }

@@ -39,7 +39,7 @@ extension JSONPointerSet {
         }
     }
 
-    /// The same if the parts of both values are known to be at the same places.
+    /// The same if it is known where the parts are in both values, and both have the same ones.
     public func appendChanges(
         from old: Span<UInt8>,
         to new: Span<UInt8>,
@@ -48,10 +48,9 @@ extension JSONPointerSet {
         using comparer: inout JSONComparer
     ) -> Bool {
         let start = buffer.count
-        let parts = places.parts(of: new)
-        for pointer in 0..<count where parts.has(pointer) {
-            let (place, part) = (parts.places[pointer], parts[pointer])
-            if !old.isEmpty, Self.areEqual(place.bytes(of: old), part, &comparer) { continue }
+        for pointer in 0..<count where places.has(pointer) {
+            let part = places.part(pointer, of: new)
+            if !old.isEmpty, Self.areEqual(places.formerPart(pointer, of: old), part, &comparer) { continue }
             buffer.append(buffer.count == start ? #","fields":{"# : ",")
             appendName(pointer, to: &buffer)
             buffer.append(part)
@@ -61,12 +60,13 @@ extension JSONPointerSet {
         return true
     }
 
-    /// Whether two parts of the same shape are equal. Whole numbers have one spelling each.
+    /// Whether two parts are equal. Whole numbers have one spelling each.
     @inline(__always)
     private static func areEqual(_ old: Span<UInt8>, _ new: Span<UInt8>, _ comparer: inout JSONComparer)
         -> Bool
     {
-        old.isEqual(to: new) || !DecimalOrder.isWhole(new) && comparer.areEqual(old, new)
+        if old.isEqual(to: new) { return true }
+        return !(DecimalOrder.isWhole(old) && DecimalOrder.isWhole(new)) && comparer.areEqual(old, new)
     }
 
     /// Adds the same fields for an observer that may have any earlier value: every part that exists, and
