@@ -43,6 +43,7 @@ final class LoadSession: Probe {
             return link
         }
         if workload.isShuffled {
+            // Otherwise the first round would make the keys in the other order.
             let inOrder = workload.with { $0.isShuffled = false }
             let maker = try Self.generator(inOrder, dialect, server, observing, bench.signals)
             _ = try maker.run(nanoseconds: 0, batchesMin: maker.batchesOfScript)

@@ -154,5 +154,9 @@ struct PublishGroupTests {
         #expect(hub.hub.requests.group.forecast.isReliable)
         publish([290, 5, 291])
         #expect(!hub.hub.requests.group.forecast.isReliable)
+        publish(Array(0..<100))
+        #expect(hub.hub.requests.group.forecast.isReliable)
+        hub.send(#"{"op":"publish","key":"k.100","value":700}"#, from: hub.client())
+        #expect(!hub.hub.requests.group.forecast.isReliable, "another client has an order of its own")
     }
 }

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Values of the same shape")
 struct SameShapeTests {
-    private func haveSameShape(_ old: String, _ new: String) -> Bool {
-        withBytes(old) { old in withBytes(new) { JSONScanner.haveSameShape(old, $0) } }
+    private func differOnlyInDigits(_ old: String, _ new: String) -> Bool {
+        withBytes(old) { old in withBytes(new) { JSONScanner.differOnlyInDigits(old, $0) } }
     }
 
     @Test(
@@ -25,7 +25,7 @@ struct SameShapeTests {
         ]
     )
     func alike(old: String, new: String) {
-        #expect(haveSameShape(old, new) && haveSameShape(new, old))
+        #expect(differOnlyInDigits(old, new) && differOnlyInDigits(new, old))
     }
 
     @Test(
@@ -46,16 +46,16 @@ struct SameShapeTests {
         ]
     )
     func other(old: String, new: String) {
-        #expect(!haveSameShape(old, new) && !haveSameShape(new, old))
+        #expect(!differOnlyInDigits(old, new) && !differOnlyInDigits(new, old))
     }
 
     @Test("short values are compared as any", arguments: [19, 20, 21, 22, 23, 40])
     func lengths(count: Int) {
         let text = "\"" + String(repeating: "x", count: count - 2) + "\""
-        #expect(haveSameShape(text, text) == (count >= 22))
+        #expect(differOnlyInDigits(text, text) == (count >= 22))
         let number = String(repeating: "1", count: count)
-        #expect(!haveSameShape(number, "2" + number.dropFirst()), "the first bytes have to be the same")
-        #expect(!haveSameShape(number, number.dropLast() + "2"), "and the last one")
+        #expect(!differOnlyInDigits(number, "2" + number.dropFirst()), "the first bytes have to be the same")
+        #expect(!differOnlyInDigits(number, number.dropLast() + "2"), "and the last one")
     }
 
     /// Two values, of which the second differs from the first in digits, and rarely in other bytes; nil if it is no
@@ -81,7 +81,7 @@ struct SameShapeTests {
         let sets = try Self.sets.map { try JSONPointerSet(array: Array($0.utf8).span, at: 0) }
         var (found, patches, told) = (0, 0, 0)
         for _ in 0..<6_000 {
-            guard let (old, new) = pair(&random), JSONScanner.haveSameShape(old.span, new.span) else {
+            guard let (old, new) = pair(&random), JSONScanner.differOnlyInDigits(old.span, new.span) else {
                 continue
             }
             found += 1

@@ -24,8 +24,8 @@ enum FilteredLine {
         }
     }
 
-    /// What the observer is told. A function of its own that borrows the subscription, because then no references to
-    /// the filter are counted.
+    /// What the observer is told. A function of its own that borrows the subscription: if it becomes a part of `find`,
+    /// each observer counts a reference to its filter, which takes 10 ns.
     @inline(never)
     private static func telling(
         _ event: KeyEvent,

@@ -27,10 +27,6 @@ struct KnownShape: BitwiseCopyable {
     private(set) var isIn = true
     /// How often others wanted its place since it was needed.
     fileprivate(set) var misses: UInt8 = 0
-    /// Whether its parts are at other places in the value before.
-    private(set) var haveMoved = false
-    /// How many bytes all its parts have, which are compared with those of the next value.
-    private(set) var bytes = 0
     /// Where the parts are that the conditions ask about.
     private(set) var conditions = KnownPlaces()
     /// Where the named parts are.
@@ -42,8 +38,12 @@ struct KnownShape: BitwiseCopyable {
     init(_ update: JudgedUpdate, isIn: Bool, conditions: KnownPlaces, parts: KnownPlaces) {
         (subscription, observable, revision) = (update.subscription, update.observable, update.revision)
         (self.isIn, self.conditions, self.parts) = (isIn, conditions, parts)
-        countBytes()
     }
+
+    /// Whether its parts are at other places in the value before.
+    @inline(__always) var haveMoved: Bool { conditions.haveMoved || parts.haveMoved }
+    /// How many bytes all its parts have, which are compared with those of the next value.
+    @inline(__always) var bytes: Int { conditions.bytes + parts.bytes }
 
     @inline(__always)
     fileprivate func isOf(_ update: JudgedUpdate) -> Bool {
@@ -61,11 +61,7 @@ struct KnownShape: BitwiseCopyable {
     mutating func move(by shift: borrowing ShapeShift) {
         conditions.move(by: shift)
         parts.move(by: shift)
-        haveMoved = !shift.isNone
-        countBytes()
     }
-
-    private mutating func countBytes() { bytes = conditions.bytes + parts.bytes }
 }
 
 /// What is known of the last values, for each subscription and key at one place. Of two that have the same place, one is

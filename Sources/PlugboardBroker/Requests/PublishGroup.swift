@@ -63,6 +63,7 @@ struct PublishGroup: ~Copyable {
     /// Counts the next publish, which was read to its place.
     @inline(__always)
     mutating func countNext(from session: SessionHandle) {
+        if session != self.session { forecast.forget() }
         self.session = session
         count += 1
     }

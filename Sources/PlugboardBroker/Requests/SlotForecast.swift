@@ -4,8 +4,7 @@
 
 /// The slots of the last two observables, and how often the next one was as far away.
 struct SlotForecast: BitwiseCopyable {
-    /// After so many in a row, memory is asked for in the order that is foretold. As many as a group has, so that
-    /// clients whose publishes alternate are never foretold wrongly.
+    /// After so many in a row, memory is asked for in the order that is foretold.
     static let reliableMin = PublishGroup.publishesMax
     private var last: UInt32 = 0
     private var step: UInt32 = 0
@@ -23,6 +22,9 @@ struct SlotForecast: BitwiseCopyable {
     /// The slot after another, if that is as far away as the last two are.
     @inline(__always)
     func following(_ slot: UInt32) -> UInt32 { slot &+ step }
+
+    /// What one client publishes says nothing of the next one.
+    mutating func forget() { hits = 0 }
 
     /// Notes where an observable was found.
     @inline(__always)

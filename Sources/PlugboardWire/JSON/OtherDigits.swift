@@ -67,7 +67,7 @@ extension JSONScanner {
     /// Whether two values that the scanner accepted have all their parts at the same places under the same names:
     /// they differ only in digits, and in no name. False for short values, and for a few that differ in their first
     /// bytes.
-    public static func haveSameShape(_ old: Span<UInt8>, _ new: Span<UInt8>) -> Bool {
+    public static func differOnlyInDigits(_ old: Span<UInt8>, _ new: Span<UInt8>) -> Bool {
         let end = new.count &- OtherDigits.after
         guard old.count == new.count, end &- 16 >= OtherDigits.before,
             old.word(at: 0) == new.word(at: 0), old[end] == new[end]
