@@ -6,7 +6,10 @@ import PlugboardPosix
 
 /// Counts the allocations of the broker.
 struct Allocations {
-    private static let patienceSeconds = 10.0
+    /// How long a broker may take to write its trace. On a busy machine it takes a while.
+    private static let patienceSeconds = 120.0
+    /// The whole trace is read each time, so not too often.
+    private static let pauseSeconds = 0.1
     let bench: Bench
 
     /// What a trace shows.
@@ -41,7 +44,7 @@ struct Allocations {
         }
         try session.run(batches: batches)
         session.signal(SIGUSR2)
-        let isComplete = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.01) {
+        let isComplete = try Patience.wait(seconds: Self.patienceSeconds, pause: Self.pauseSeconds) {
             try AllocationLog(path: log).isComplete
         }
         guard isComplete else { return nil }

@@ -2,18 +2,26 @@
 
 import Foundation
 import PlugboardPosix
+import Synchronization
 import TestSupport
 
-/// Ports that nobody uses. Somebody might take one before it is used, which has not been seen.
+/// Ports that nobody uses. The system gives none of these to a connection that is made in the meantime, and no two
+/// tests of this process get the same.
 enum FreePorts {
+    /// Below the ports that Linux and macOS choose themselves.
+    private static let all = 20_000..<32_000
+    private static let next = Atomic(Int.random(in: all))
+
     static func take(_ count: Int) throws -> [Int] {
-        var sockets: [Int32] = []
-        defer { for socket in sockets { close(socket) } }
-        return try (0..<count).map { _ in
-            let (fd, port) = try SystemCalls.bindLoopback()
-            sockets.append(fd)
-            return port
+        var ports: [Int] = []
+        for _ in all where ports.count < count {
+            let port = next.wrappingAdd(1, ordering: .relaxed).oldValue % all.count + all.lowerBound
+            guard let socket = try? SystemCalls.bindLoopback(port: port) else { continue }
+            close(socket.fd)
+            ports.append(port)
         }
+        guard ports.count == count else { throw SystemError.last("bind", "127.0.0.1") }
+        return ports
     }
 }
 

@@ -124,11 +124,18 @@ struct GroupTests {
             for number in 1...30 { try await writer.publish("in", number) }
         }()
         var states: [String: Int] = [:]
+        var (isLate, groupsInTime) = (false, 0)
         try await late.forEachGroup { events in
             for event in events { states[event.key] = event.value?.integer }
-            #expect(states["in"] == states["out"])
-            if states["in"] == 30 { late.cancel() }
+            // On a busy machine, the phase's time of a second may be over. Then an event says so, and the
+            // answers come later.
+            if events.contains(where: { !$0.unacknowledged.isEmpty }) { isLate = true }
+            #expect(states["in"] == states["out"] || isLate)
+            if states["in"] == states["out"] { isLate = false }
+            if !isLate { groupsInTime += 1 }
+            if states["out"] == 30 { late.cancel() }
         }
+        #expect(groupsInTime > 0)
         try await writing
         own.cancel()
         try await answering

@@ -75,12 +75,13 @@ public enum SystemCalls {
         }
     }
 
-    /// A socket for streams, bound to a free port on loopback.
-    public static func bindLoopback() throws -> (fd: Int32, port: Int) {
+    /// A socket for streams, bound to a port on loopback; 0 means one that the system chooses.
+    public static func bindLoopback(port: Int = 0) throws -> (fd: Int32, port: Int) {
         let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = UInt16(port).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = unsafe withUnsafeMutablePointer(to: &address) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
