@@ -77,15 +77,19 @@ public struct ByteBlock: ~Copyable {
         return unsafe Span(_unsafeStart: start + place, count: other.count).isEqual(to: other)
     }
 
-    /// The eight bytes from `place` on, as `setWord` wrote them.
+    /// The four bytes from `place` on, as `setHalfWord` wrote them.
     @inlinable
     @inline(__always)
-    public func word(at place: Int) -> UInt64 { bytes.word(at: place) }
+    public func halfWord(at place: Int) -> UInt32 {
+        precondition(place >= 0 && place &+ 4 <= count)
+        guard let start = unsafe start else { return 0 }
+        return unsafe UnsafeRawPointer(start + place).loadUnaligned(as: UInt32.self)
+    }
 
     @inlinable
-    public mutating func setWord(_ word: UInt64, at place: Int) {
-        precondition(place >= 0 && place &+ 8 <= count)
+    public mutating func setHalfWord(_ halfWord: UInt32, at place: Int) {
+        precondition(place >= 0 && place &+ 4 <= count)
         guard let start = unsafe start else { return }
-        unsafe UnsafeMutableRawPointer(start + place).storeBytes(of: word.littleEndian, as: UInt64.self)
+        unsafe UnsafeMutableRawPointer(start + place).storeBytes(of: halfWord, as: UInt32.self)
     }
 }

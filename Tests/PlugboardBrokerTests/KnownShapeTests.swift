@@ -106,7 +106,7 @@ struct KnownShapeTests {
         hub.hub.delivery.judge.shapes.forEach { found = $0 }
         let known = try #require(found)
         #expect(known.revision == 3 && hub.brokenInvariant() == nil)
-        let writer = hub.hub.keyspace[known.observable].writer
+        let writer = hub.hub.keyspace.writer(of: known.observable)
         let author = try #require(writer)
         for (value, sentence) in [
             (

@@ -43,25 +43,25 @@ extension StateMistake {
         switch self {
         case .keyTooMany:
             // Removes the value without the keyspace's own function, so nothing is counted.
-            bus.bare.hub.keyspace[plain].removeValue(cause: .none)
+            bus.bare.hub.keyspace[plain].removeValue()
             look()
         case .owedTooOften:
             bus.bare.hub.keyspace[plain].owedBy += 1
             look()
             bus.bare.hub.keyspace[plain].owedBy -= 1
         case .forgottenObserver:
-            let audience = bus.bare.hub.keyspace[plain].audience
-            let foundLast = bus.bare.hub.keyspace[audience].observers.popLast()
+            let extras = bus.bare.hub.keyspace.observables.extras(of: plain)
+            let foundLast = bus.bare.hub.keyspace[extras].observers.popLast()
             let last = try #require(foundLast)
             look()
-            bus.bare.hub.keyspace[audience].observers.append(last)
+            bus.bare.hub.keyspace[extras].observers.append(last)
         case .observerTwice:
-            let audience = bus.bare.hub.keyspace[plain].audience
-            let foundFirst = bus.bare.hub.keyspace[audience].exact.first
+            let extras = bus.bare.hub.keyspace.observables.extras(of: plain)
+            let foundFirst = bus.bare.hub.keyspace[extras].exact.first
             let first = try #require(foundFirst)
-            bus.bare.hub.keyspace[audience].exact.append(first)
+            bus.bare.hub.keyspace[extras].exact.append(first)
             look()
-            _ = bus.bare.hub.keyspace[audience].exact.popLast()
+            _ = bus.bare.hub.keyspace[extras].exact.popLast()
         default:
             let gone = try bus.observable("a.gone")
             let generation = bus.bare.hub.keyspace[gone].generation
@@ -73,19 +73,22 @@ extension StateMistake {
 
     private func mistakeValue(in bus: BusyBus, _ look: () -> Void) throws {
         let timed = try bus.observable("a.timed")
-        let bond = bus.bare.hub.keyspace[timed].marks.bond
+        let extras = bus.bare.hub.keyspace.observables.extras(of: timed)
+        let bond = bus.bare.hub.keyspace[extras].marks.bond
         switch self {
         case .lostBond:
-            bus.bare.hub.keyspace[timed].marks.bond = nil
+            bus.bare.hub.keyspace[extras].marks.bond = nil
+            bus.bare.hub.keyspace.removeEmptyExtras(of: timed)
             look()
-            bus.bare.hub.keyspace[timed].marks.bond = bond
+            let again = bus.bare.hub.keyspace.makeExtras(of: timed)
+            bus.bare.hub.keyspace[again].marks.bond = bond
         case .lostExpiry:
             let foundTicket = bus.bare.hub.keyspace.bond(of: timed)?.ticket
             let ticket = try #require(foundTicket)
             bus.bare.hub.deadlines.cancel(ticket)
             look()
         default:
-            let foundAuthor = bus.bare.hub.keyspace[timed].writer
+            let foundAuthor = bus.bare.hub.keyspace.writer(of: timed)
             let author = try #require(foundAuthor)
             bus.bare.hub.keyspace.retain(author)
             look()

@@ -7,7 +7,7 @@ import PlugboardWire
 enum KeyCharge {
     /// How many bytes of a key with a value count.
     static func bytes(of observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Int {
-        keyspace[observable].keptBytes + keyspace.authors.originBytes(keyspace[observable].writer)
+        keyspace[observable].keptBytes + keyspace.authors.originBytes(keyspace.writer(of: observable))
     }
 
     /// Call before a value is set, whether there was one or not.

@@ -154,8 +154,7 @@ enum Replaying {
                 let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
                 let deleter = restored.author(name, from: origin, nil, &keyspace)
                 keyspace.keepDeleter(deleter, of: observable)
-                keyspace[observable].cause = record.cause
-                keyspace[observable].marks.reason = record.reason
+                keyspace.set(record.reason, cause: record.cause, of: observable)
             }
             Owing.append(
                 missed: observable,

@@ -234,9 +234,9 @@ extension Hub {
     ) {
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<Recipient>()
-        let audience = keyspace[observable].audience
-        swap(&observers, &keyspace[audience].observers)
-        defer { swap(&observers, &keyspace[audience].observers) }
+        let extras = keyspace.observables.extras(of: observable)
+        swap(&observers, &keyspace[extras].observers)
+        defer { swap(&observers, &keyspace[extras].observers) }
         var latest = LatestLine()
         let told = observers.span
         for place in place..<told.count {

@@ -58,8 +58,10 @@ struct RestoredAuthors: ~Copyable {
         let value = record.value.bytes(of: line)
         keyspace.set(observable, value, revision: record.revision, cause: record.cause, writer: author)
         Self.remember(.publish, observable, author, record, &keyspace)
-        keyspace[observable].marks.reason = record.reason
-        if record.isWhileConnected || record.expires > 0 || keyspace[observable].marks.bond != nil {
+        keyspace.set(record.reason, of: observable)
+        if record.isWhileConnected || record.expires > 0
+            || keyspace.observables.marks(of: observable).bond != nil
+        {
             Self.restoreLifetime(of: observable, record, &keyspace, &deadlines)
         }
     }
@@ -79,7 +81,7 @@ struct RestoredAuthors: ~Copyable {
             if access.counts { KeyCharge.discharge(observable, keyspace) }
         }
         keyspace.removeValue(of: observable, cause: record.cause, writer: author)
-        keyspace[observable].marks.reason = record.reason
+        keyspace.set(record.reason, of: observable)
         Self.remember(.delete, observable, author, record, &keyspace)
     }
 

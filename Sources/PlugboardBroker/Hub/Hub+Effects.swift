@@ -97,7 +97,7 @@ extension Hub {
 
     /// Applies what the supervisor has just published.
     mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
-        guard let report = try? PluginReport(keyspace[observable].value, at: 0) else { return }
+        guard let report = try? PluginReport(keyspace.value(of: observable), at: 0) else { return }
         supervision.reporter = reporter
         let before = supervision.plugin(named: report.name)?.rights
         if let plugin = supervision.take(report) {
@@ -113,7 +113,7 @@ extension Hub {
 
     /// The supervisor has deleted what it said about a plugin, so there is no such plugin any more.
     mutating func dropReport(_ observable: ObservableHandle) {
-        guard let report = try? PluginReport(keyspace[observable].value, at: 0),
+        guard let report = try? PluginReport(keyspace.value(of: observable), at: 0),
             let plugin = supervision.plugin(named: report.name)
         else { return }
         supervision.remove(plugin)

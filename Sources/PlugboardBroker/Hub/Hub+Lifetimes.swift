@@ -50,7 +50,7 @@ extension Hub {
         _ session: SessionHandle
     ) {
         keyspace.unbind(observable, &deadlines)
-        keyspace[observable].marks.reason = reason
+        keyspace.set(reason, of: observable)
         if let reason { keyspace.note(reason) }
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
@@ -149,7 +149,7 @@ extension Hub {
     /// Deletes a value that has ended, in its writer's name.
     private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {
         keyspace.unbind(observable, &deadlines)
-        guard let author = keyspace[observable].writer else { return }
+        guard let author = keyspace.writer(of: observable) else { return }
         keyspace.retain(author)
         keyspace.advance()
         delete(observable, by: author, cause: .none, reason: reason)

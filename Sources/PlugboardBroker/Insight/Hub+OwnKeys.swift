@@ -81,7 +81,7 @@ extension Hub {
         key.append(now, &insight, keyspace, matching, sessions, &calls, to: &value)
         if value.isEmpty { return }
         let observable = keyspace.findOrInsert(key.text(sessions).bytes)
-        if keyspace[observable].value.isEqual(to: value.bytes) { return }
+        if keyspace.value(of: observable).isEqual(to: value.bytes) { return }
         takeOwnRevision()
         writeOwn(observable, value.bytes)
     }

@@ -135,6 +135,10 @@ struct Authors: ~Copyable {
         }
     }
 
+    /// The author in a slot; nil if there is none.
+    @inline(__always)
+    func handle(inSlot slot: UInt32) -> AuthorHandle? { all.handle(inSlot: slot) }
+
     /// How many authors have an origin.
     var elsewhereCount: Int { elsewhere.count }
 

@@ -31,7 +31,7 @@ struct KeyOrder: ~Copyable {
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
             tower = last(before: all[observable].key, from: tower, level, in: all)
             guard level < height else { continue }
-            all[observable].setLink(level, link(tower, level, in: all))
+            all[observable].setLink(level, link(tower, level, in: all).slot)
             setLink(tower, level, observable, in: &all)
         }
     }
@@ -52,7 +52,7 @@ struct KeyOrder: ~Copyable {
         var tower = ObservableHandle.none
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
             tower = last(before: all[observable].key, from: tower, level, in: all)
-            if level < height { setLink(tower, level, all[observable].link(level), in: &all) }
+            if level < height { setLink(tower, level, link(observable, level, in: all), in: &all) }
         }
     }
 
@@ -61,7 +61,7 @@ struct KeyOrder: ~Copyable {
     private func link(_ tower: ObservableHandle, _ level: Int, in all: borrowing Slab<Observable>)
         -> ObservableHandle
     {
-        tower == .none ? head[level] : all[tower].link(level)
+        tower == .none ? head[level] : all.handle(inSlot: all[tower].link(level)) ?? .none
     }
 
     private mutating func setLink(
@@ -70,7 +70,7 @@ struct KeyOrder: ~Copyable {
         _ next: ObservableHandle,
         in all: inout Slab<Observable>
     ) {
-        if tower == .none { head[level] = next } else { all[tower].setLink(level, next) }
+        if tower == .none { head[level] = next } else { all[tower].setLink(level, next.slot) }
     }
 
     /// The tower from which the next step on `level` would reach or pass `key`.
@@ -128,7 +128,7 @@ extension KeyOrder {
                 try Self.always.hold("keys ascend", ascends, of: String(all[next].key))
             }
             found += 1
-            (last, next) = (next, all[next].link(level))
+            (last, next) = (next, link(next, level, in: all))
         }
         try Self.always.agree("each observable stands in the order once", found, count)
     }

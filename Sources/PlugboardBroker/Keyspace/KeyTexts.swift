@@ -9,8 +9,15 @@ extension EventTail {
     /// connected.
     @_lifetime(borrow keyspace)
     init(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace, isInitial: Bool) {
-        let by = keyspace.authors.by(keyspace.observables.all[observable].writer)
-        self = keyspace.observables.all[observable].tail(by)
+        self.init(
+            key: keyspace.observables.all[observable].key,
+            revision: keyspace.observables.all[observable].revision,
+            value: keyspace.observables.value(of: observable),
+            old: Span(),
+            by: keyspace.authors.by(keyspace.writer(of: observable)),
+            cause: keyspace.observables.cause(of: observable),
+            reason: keyspace.observables.marks(of: observable).reason
+        )
         self.isInitial = isInitial
         if isInitial { live = keyspace.isLive(observable) }
     }
@@ -19,8 +26,11 @@ extension EventTail {
     @inline(__always)
     @_lifetime(borrow keyspace, copy news)
     init(_ news: borrowing News, _ keyspace: borrowing Keyspace) {
-        let by = keyspace.authors.by(news.author)
-        self = keyspace.observables.all[news.observable].tail(of: news, by: by)
+        self = news.tail(
+            keyspace.observables.all[news.observable].key,
+            old: keyspace.observables.value(of: news.observable),
+            by: keyspace.authors.by(news.author)
+        )
     }
 }
 
@@ -31,10 +41,10 @@ extension Commit {
         self.init(
             key: keyspace.observables.all[observable].key,
             revision: keyspace.observables.all[observable].revision,
-            value: keyspace.observables.all[observable].value,
-            by: keyspace.authors.recorded(keyspace.observables.all[observable].writer),
-            cause: keyspace.observables.all[observable].cause,
-            reason: keyspace.observables.all[observable].marks.reason
+            value: keyspace.observables.value(of: observable),
+            by: keyspace.authors.recorded(keyspace.writer(of: observable)),
+            cause: keyspace.observables.cause(of: observable),
+            reason: keyspace.observables.marks(of: observable).reason
         )
     }
 }

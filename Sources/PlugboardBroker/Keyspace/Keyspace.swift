@@ -67,12 +67,12 @@ struct Keyspace: ~Copyable {
         _modify { yield &observables.all[observable] }
     }
 
-    /// The audience of a key that has one.
-    subscript(audience: AudienceHandle) -> KeyAudience {
+    /// The extras of a key that has some.
+    subscript(extras: ExtrasHandle) -> KeyExtras {
         @inline(__always)
-        _read { yield observables.audiences[audience] }
+        _read { yield observables.extras[extras] }
         @inline(__always)
-        _modify { yield &observables.audiences[audience] }
+        _modify { yield &observables.extras[extras] }
     }
 
     /// Hashes a key the way its look-up does.
@@ -149,25 +149,17 @@ struct Keyspace: ~Copyable {
         one != other && KeyOrder.precedes(self[one].key, self[other].key)
     }
 
-    // MARK: Audiences
+    // MARK: Observers and other extras
 
     /// The list of those who observe a key, as it is known.
     @_lifetime(borrow self)
     func observers(of key: ObservableHandle) -> Span<Recipient> { observables.observers(of: key) }
 
-    /// The subscriptions that name a key exactly.
-    @_lifetime(borrow self)
-    func exactObservers(of key: ObservableHandle) -> Span<SubscriptionHandle> {
-        observables.exactObservers(of: key)
-    }
+    /// The extras of a key, made if there are none.
+    mutating func makeExtras(of key: ObservableHandle) -> ExtrasHandle { observables.makeExtras(of: key) }
 
-    /// The audience of a key, made if there is none.
-    mutating func makeAudience(of key: ObservableHandle) -> AudienceHandle {
-        observables.makeAudience(of: key)
-    }
-
-    /// Removes the audience of a key if nobody is in it any more.
-    mutating func removeEmptyAudience(of key: ObservableHandle) { observables.removeEmptyAudience(of: key) }
+    /// Removes the extras of a key if nothing is in them any more.
+    mutating func removeEmptyExtras(of key: ObservableHandle) { observables.removeEmptyExtras(of: key) }
 
     /// Forgets the list of those who observe a key. It can be made anew.
     mutating func removeObservers(of key: ObservableHandle) { observables.removeObservers(of: key) }
@@ -230,7 +222,13 @@ struct Keyspace: ~Copyable {
     @_lifetime(borrow self)
     func value(of observable: ObservableHandle?) -> Span<UInt8> {
         guard let observable else { return Span() }
-        return observables.all[observable].value
+        return observables.value(of: observable)
+    }
+
+    /// Notes why the broker made the last write of a key, and the cause of a write that was missed.
+    mutating func set(_ reason: EventReason?, cause: WriteCause? = nil, of observable: ObservableHandle) {
+        if let cause { observables.setCause(cause, of: observable) }
+        observables.set(reason, of: observable)
     }
 
     /// Lends a key and its value with the text of an author, for the events of a write that comes next. Don't
@@ -238,22 +236,27 @@ struct Keyspace: ~Copyable {
     mutating func lend(_ observable: ObservableHandle, by author: AuthorHandle) -> LentText {
         var text = LentText()
         swap(&text, &lent)
-        observables.all[observable].lend(to: &text, by: authors.by(author))
+        observables.lend(observable, to: &text, by: authors.by(author))
         return text
     }
 
     mutating func takeBack(_ text: inout LentText, of observable: ObservableHandle) {
-        observables.all[observable].takeBack(&text)
+        if text.hasLongValue { observables.takeBack(&text, of: observable) }
         swap(&text, &lent)
     }
 
     // MARK: Authors
 
+    /// The value's writer. After a delete that is still owed to somebody, the author of the delete.
+    func writer(of observable: ObservableHandle) -> AuthorHandle? {
+        authors.handle(inSlot: self[observable].writer)
+    }
+
     /// Whether the writer's connection still lives.
-    func isLive(_ observable: ObservableHandle) -> Bool { authors.isLive(self[observable].writer) }
+    func isLive(_ observable: ObservableHandle) -> Bool { authors.isLive(writer(of: observable)) }
 
     /// The account that a value counts for.
-    func account(of observable: ObservableHandle) -> UserAccount? { authors.account(self[observable].writer) }
+    func account(of observable: ObservableHandle) -> UserAccount? { authors.account(writer(of: observable)) }
 
     /// Makes an author with one reference, which the caller owns. Only restored authors get their origin
     /// here.
@@ -330,7 +333,7 @@ struct Keyspace: ~Copyable {
 
     /// What will end a key's value; nil if nothing will.
     func bond(of observable: ObservableHandle) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
-        lifetimes.bond(of: self[observable].marks)
+        lifetimes.bond(of: observables.marks(of: observable))
     }
 
     /// The key whose bond is at `place`, if that bond is still of this revision.

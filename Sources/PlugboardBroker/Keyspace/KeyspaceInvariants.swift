@@ -17,7 +17,7 @@ enum KeyspaceInvariants {
             try keyspace[observable].checkInvariants()
             let isKnown = keyspace[observable].revision <= keyspace.revision
             try always.hold("no value is newer than the bus", isKnown, of: String(keyspace[observable].key))
-            if keyspace[observable].marks.bond != nil { bound += 1 }
+            if keyspace.observables.marks(of: observable).bond != nil { bound += 1 }
             if !keyspace[observable].isReserved, keyspace[observable].hasValue { values += 1 }
         }
         try always.agree("it counts the keys with a value", keyspace.keyCount, values)
@@ -37,7 +37,7 @@ enum KeyspaceInvariants {
         var found: [AuthorHandle: Int] = [:]
         for author in others + keyspace.history.keptAuthors { found[author, default: 0] += 1 }
         for observable in living.observables {
-            if let writer = keyspace[observable].writer { found[writer, default: 0] += 1 }
+            if let writer = keyspace.writer(of: observable) { found[writer, default: 0] += 1 }
         }
         try keyspace.authors.checkInvariants(found)
     }

@@ -56,7 +56,7 @@ struct Lifetimes: ~Copyable {
             previous: legacy.map { legacies[$0].last } ?? -1
         )
         let place = Int32(bonds.insert(bond).slot)
-        observables[observable].marks.bond = Int(place)
+        observables.set(bond: Int(place), of: observable)
         if let legacy {
             setNext(of: bond.previous, to: place, in: legacy)
             legacies[legacy].last = place
@@ -73,8 +73,10 @@ struct Lifetimes: ~Copyable {
     mutating func unbind(_ observable: ObservableHandle, _ observables: inout ObservableTable)
         -> DeadlineTicket?
     {
-        guard let place = observables[observable].marks.bond, let handle = bond(at: place) else { return nil }
-        observables[observable].marks.bond = nil
+        guard let place = observables.marks(of: observable).bond, let handle = bond(at: place) else {
+            return nil
+        }
+        observables.set(bond: nil, of: observable)
         let bond = bonds.remove(handle)
         if bond.legacy != .none {
             setNext(of: bond.previous, to: bond.next, in: bond.legacy)
@@ -178,7 +180,7 @@ extension Lifetimes {
         let isThere = living.observables.contains(bond.observable)
         try Self.always.hold("what is bound is there", isThere, of: "bond \(handle.slot)")
         let key = String(observables[bond.observable].key)
-        let isKnown = observables[bond.observable].marks.bond == Int(handle.slot)
+        let isKnown = observables.marks(of: bond.observable).bond == Int(handle.slot)
         try Self.always.hold("a key knows its bond", isKnown, of: key)
         let isOfValue = observables[bond.observable].revision == bond.revision
         try Self.always.hold("a bond is of the value that there is", isOfValue, of: key)

@@ -1,7 +1,7 @@
-// One key with its value and its observers. The key, its links in the order of keys and a small value share
-// one piece of memory. It exists as long as it has a value, an observer that names it exactly, or an entry in
-// the history. Owned by `ObservableTable`. The fields of each publish come first, so that a bus with very
-// many keys fetches as little memory as possible.
+// One key with its value. The key, its links in the order of keys and a value that isn't long share one piece of
+// memory. It exists as long as it has a value, an observer that names it exactly, or an entry in the history.
+// Owned by `ObservableTable`. What few keys have is in `KeyExtras`: a bus can have a million keys. The fields of
+// each publish come first, so that it fetches as little memory as possible.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -11,22 +11,20 @@ typealias ObservableHandle = Handle<Observable>
 
 /// The state of one key.
 struct Observable: ~Copyable {
-    /// Values up to this length are stored beside their key, if the first value was no longer than that.
-    private static let inPlaceBytesMax = 512
-    private static let linkBytes = 8
+    /// Values up to this length are stored beside their key. Longer ones are among the extras.
+    static let shortBytesMax = 512
+    private static let linkBytes = 4
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
-    /// The generation of patterns for which the list of observers is right.
-    var observersGeneration: UInt64 = 0
-    /// The links of `KeyOrder`, then the key, then room for a small value.
+    /// The links of `KeyOrder`, then the key, then room for a value that isn't long.
     private var memory: ByteBlock
     private let keyCount: UInt16
     /// How many levels of `KeyOrder` it is on.
     let height: UInt8
     /// A token begins with `$`, so only the broker writes it.
     let isReserved: Bool
-    private var valueCount: UInt32 = 0
+    fileprivate(set) var valueCount: UInt32 = 0
     /// One of its observers acknowledges, so they are told in phases.
     var hasAcknowledgers = false
     /// The list of observers isn't empty.
@@ -35,16 +33,13 @@ struct Observable: ~Copyable {
     var hasExactObservers = false
     /// Without a value: the mark of the last generation of the history that keeps it; 0 if none does.
     var generation: UInt8 = 0
-    /// The value, if it doesn't fit beside its key.
-    private var outside = ByteBlock()
-    /// What will end the value, and why the broker made the last write. Both are rare.
-    var marks = LifetimeMarks()
-    /// The value's writer. After a delete that is still owed to somebody, the author of the delete. Otherwise
-    /// `.none`. Changed only by `ObservableTable`. An optional would take eight bytes more.
-    fileprivate var signedBy = AuthorHandle.none
-    /// Who observes it; `.none` while nobody does. Changed only by `ObservableTable`.
-    fileprivate(set) var audience = AudienceHandle.none
-    var cause: WriteCause = .none
+    /// The generation of patterns for which the list of observers is right.
+    var observersGeneration: UInt64 = 0
+    /// The slot of the value's writer, which can't be another's, because writers stay as long as their values.
+    /// After a delete that is still owed to somebody, that of the author of the delete. Otherwise 0.
+    fileprivate(set) var writer: UInt32 = 0
+    /// The slot of its extras; 0 while it has none. Changed only by `ObservableTable`.
+    var extras: UInt32 = 0
     /// How many subscriptions are owed this key. They may have to be told that it is gone.
     var owedBy: Int32 = 0
     /// With a value: `owedPlace`. Without: `lastEntry`. Whoever reads either checks it.
@@ -54,8 +49,8 @@ struct Observable: ~Copyable {
     init(key: Span<UInt8>, height: Int, valueCount: Int) {
         let links = height * Self.linkBytes
         let start = links + key.count
-        let isInPlace = valueCount > 0 && valueCount <= Self.inPlaceBytesMax
-        memory = ByteBlock(count: isInPlace ? Self.blockBytes(for: start + valueCount) : start)
+        let isShort = valueCount > 0 && valueCount <= Self.shortBytesMax
+        memory = ByteBlock(count: isShort ? Self.blockBytes(for: start + valueCount) : start)
         memory.write(key, at: links)
         keyCount = UInt16(key.count)
         self.height = UInt8(height)
@@ -93,15 +88,13 @@ struct Observable: ~Copyable {
         set { place = newValue }
     }
 
-    /// The next key in order on one level. `KeyOrder` sets it.
+    /// The slot of the next key in order on one level; 0 at the end. `KeyOrder` sets it.
     @inline(__always)
-    func link(_ level: Int) -> ObservableHandle {
-        ObservableHandle(word: memory.word(at: level &* Self.linkBytes))
-    }
+    func link(_ level: Int) -> UInt32 { memory.halfWord(at: level &* Self.linkBytes) }
 
-    mutating func setLink(_ level: Int, _ next: ObservableHandle) {
+    mutating func setLink(_ level: Int, _ next: UInt32) {
         precondition(level < Int(height))
-        memory.setWord(next.word, at: level * Self.linkBytes)
+        memory.setHalfWord(next, at: level * Self.linkBytes)
     }
 
     /// Whether anybody observes it; nil if the list is older than the patterns.
@@ -110,97 +103,66 @@ struct Observable: ~Copyable {
         observersGeneration == generation ? hasObservers : nil
     }
 
-    /// The value's writer. After a delete that is still owed to somebody, the author of the delete.
-    @inline(__always) var writer: AuthorHandle? { signedBy == .none ? nil : signedBy }
     @inline(__always) var hasValue: Bool { revision != 0 }
     @inline(__always) var isNeeded: Bool { hasValue || hasExactObservers || owedBy > 0 }
+    /// Whether its value is among the extras, because there is no room for it here.
+    @inline(__always) var isLong: Bool { Int(valueCount) > room }
 
-    /// The kept JSON; empty if there is no value.
-    @inline(__always) var value: Span<UInt8> {
+    /// The kept JSON of a value that isn't long; empty if there is no value.
+    @inline(__always) var shortValue: Span<UInt8> {
         @_lifetime(borrow self)
-        get {
-            if !outside.isEmpty { return outside.bytes[..<Int(valueCount)] }
-            return memory.bytes[valueStart..<valueStart &+ Int(valueCount)]
-        }
+        get { memory.bytes[valueStart..<valueStart &+ Int(valueCount)] }
     }
 
-    /// All that an event about the next write tells.
+    /// Asks for the memory of the key and a value that isn't long, without waiting for it.
     @inline(__always)
-    @_lifetime(borrow self, copy news, copy by)
-    func tail(of news: borrowing News, by: Span<UInt8>) -> EventTail { news.tail(key, old: value, by: by) }
-
-    /// What an event tells of the present value. `by` is its author's text.
-    @_lifetime(borrow self, copy by)
-    func tail(_ by: Span<UInt8>) -> EventTail {
-        EventTail(
-            key: key,
-            revision: revision,
-            value: value,
-            old: Span(),
-            by: by,
-            cause: cause,
-            reason: marks.reason
-        )
-    }
-
-    /// Lends its key and its value. A long value is gone until `takeBack`.
-    mutating func lend(to text: inout LentText, by: Span<UInt8>) {
-        if outside.isEmpty {
-            text.copy(by: by, key: key, value: value)
-        } else {
-            text.copy(by: by, key: key, value: Span())
-            text.exchange(&outside, &valueCount)
-        }
-    }
-
-    mutating func takeBack(_ text: inout LentText) {
-        if text.hasLongValue { text.exchange(&outside, &valueCount) }
-    }
-
-    /// Asks for the memory of the key and a small value, without waiting for it.
-    @inline(__always)
-    func prefetchText() { memory.prefetch(upTo: Self.inPlaceBytesMax) }
+    func prefetchText() { memory.prefetch(upTo: Self.shortBytesMax) }
 
     /// What setting a value has changed.
     struct Change: BitwiseCopyable {
         let isFirst: Bool
         let isReserved: Bool
-        let hasMarks: Bool
+        /// Whether it is bound, or the broker made the write before for a reason.
+        fileprivate(set) var hasMarks = false
         /// About how much larger its record in the journal is now.
         let growth: Int
         fileprivate let isOfSameWriter: Bool
+        /// It has no extras, and the value had room here.
+        fileprivate let isPlain: Bool
     }
 
     @inline(__always)
     fileprivate mutating func set(
         _ value: Span<UInt8>,
         revision: UInt64,
-        cause: WriteCause,
         writer: AuthorHandle
     ) -> Change {
+        let hasRoom = value.count <= room
         let change = Change(
             isFirst: !hasValue,
             isReserved: isReserved,
-            hasMarks: !marks.isEmpty,
             growth: growth(to: value.count),
-            isOfSameWriter: signedBy == writer
+            isOfSameWriter: self.writer == writer.slot,
+            isPlain: hasRoom && extras == 0
         )
-        if outside.isEmpty, value.count <= memory.count &- valueStart {
-            memory.write(value, at: valueStart)
-        } else {
-            move(value)
-        }
+        if hasRoom { memory.write(value, at: valueStart) }
         valueCount = UInt32(truncatingIfNeeded: value.count)
         self.revision = revision
-        self.cause = cause
         return change
     }
 
-    mutating func removeValue(cause: WriteCause) {
-        outside = ByteBlock()
+    /// Sets a value for which there was no room here, although it isn't long. Now there is.
+    fileprivate mutating func makeRoom(for value: Span<UInt8>) {
+        var larger = ByteBlock(count: Self.blockBytes(for: valueStart + value.count))
+        larger.write(memory.bytes[..<valueStart], at: 0)
+        larger.write(value, at: valueStart)
+        memory = larger
+    }
+
+    /// Removes a value. One that is long is still among the extras.
+    mutating func removeValue() {
         valueCount = 0
         revision = 0
-        self.cause = cause
     }
 
     /// About how many bytes its record in the journal has besides key and value.
@@ -218,34 +180,25 @@ struct Observable: ~Copyable {
     /// How many bytes count for its writer's user, besides the origin.
     var keptBytes: Int { Int(keyCount) + Int(valueCount) }
 
-    /// A block up to this size is kept, however small the next value is.
-    private static let keptRoomMax = 1_024
-
-    /// Stores a value that doesn't fit as the last one did: beside the key if there is room, or else in a
-    /// block of its own.
-    @inline(never)
-    private mutating func move(_ value: Span<UInt8>) {
-        let (room, count) = (capacity, value.count)
-        if count > room || (room > Self.keptRoomMax && count < room / 4) {
-            let fits = count <= memory.count - valueStart
-            outside = fits ? ByteBlock() : ByteBlock(count: Self.blockBytes(for: count))
-        }
-        if outside.isEmpty { memory.write(value, at: valueStart) } else { outside.write(value, at: 0) }
-    }
-
     @inline(__always) private var keyStart: Int { Int(height) &* Self.linkBytes }
     @inline(__always) private var valueStart: Int { keyStart &+ Int(keyCount) }
-    @inline(__always) private var capacity: Int {
-        outside.isEmpty ? memory.count &- valueStart : outside.count
-    }
+    /// So many bytes of a value have room beside the key.
+    @inline(__always) private var room: Int { memory.count &- valueStart }
 
     /// The size of a block that ends with a value. It has at least four bytes to spare, because the next
     /// value of a counter or a price may be a little longer. The rest is what the system would round up to
     /// anyway: its blocks are 8 bytes smaller than multiples of 16.
-    private static func blockBytes(for count: Int) -> Int { (count + 11) & ~15 + 8 }
+    static func blockBytes(for count: Int) -> Int { (count + 11) & ~15 + 8 }
 }
 
 extension ObservableTable {
+    /// The kept JSON; empty if there is no value.
+    @inline(__always)
+    @_lifetime(borrow self)
+    func value(of observable: ObservableHandle) -> Span<UInt8> {
+        all[observable].isLong ? longValue(of: observable) : all[observable].shortValue
+    }
+
     /// Sets a value with its writer.
     @inline(__always)
     @discardableResult
@@ -257,9 +210,28 @@ extension ObservableTable {
         writer: AuthorHandle,
         _ authors: inout Authors
     ) -> Observable.Change {
-        let change = self[observable].set(value, revision: revision, cause: cause, writer: writer)
+        var change = all[observable].set(value, revision: revision, writer: writer)
+        if !change.isPlain || cause.isNamed { change.hasMarks = setRest(observable, value, cause) }
         if !change.isOfSameWriter { replaceWriter(of: observable, writer, &authors) }
         return change
+    }
+
+    /// Sets what few values have. Returns whether there are marks.
+    @inline(never)
+    private mutating func setRest(
+        _ observable: ObservableHandle,
+        _ value: Span<UInt8>,
+        _ cause: WriteCause
+    ) -> Bool {
+        if all[observable].isLong {
+            if value.count <= Observable.shortBytesMax {
+                all[observable].makeRoom(for: value)
+            } else {
+                extras[makeExtras(of: observable)].setLong(value)
+            }
+        }
+        setCause(cause, of: observable)
+        return !marks(of: observable).isEmpty
     }
 
     /// Removes a value. Keeps the author and the cause of the delete while that is owed to somebody.
@@ -269,8 +241,12 @@ extension ObservableTable {
         writer: AuthorHandle,
         _ authors: inout Authors
     ) {
-        self[observable].removeValue(cause: cause)
-        replaceWriter(of: observable, self[observable].owedBy > 0 ? writer : nil, &authors)
+        all[observable].removeValue()
+        change(observable, isNeeded: cause.isNamed) {
+            $0.cause = cause
+            $0.long = ByteBlock()
+        }
+        replaceWriter(of: observable, all[observable].owedBy > 0 ? writer : nil, &authors)
     }
 
     /// Keeps the author of a delete, because somebody will be told of it later.
@@ -279,7 +255,7 @@ extension ObservableTable {
         of observable: ObservableHandle,
         _ authors: inout Authors
     ) {
-        if !self[observable].hasValue, self[observable].writer != writer {
+        if !all[observable].hasValue, all[observable].writer != writer.slot {
             replaceWriter(of: observable, writer, &authors)
         }
     }
@@ -291,34 +267,23 @@ extension ObservableTable {
         _ authors: inout Authors
     ) {
         if let author { authors.retain(author) }
-        if let writer = self[observable].writer { authors.release(writer) }
-        self[observable].signedBy = author ?? .none
+        if let writer = authors.handle(inSlot: all[observable].writer) { authors.release(writer) }
+        all[observable].writer = author?.slot ?? 0
     }
 
-    /// The audience of a key, made if there is none.
-    mutating func makeAudience(of observable: ObservableHandle) -> AudienceHandle {
-        let audience = self[observable].audience
-        if audience != .none { return audience }
-        let made = audiences.insert(KeyAudience())
-        self[observable].audience = made
-        return made
+    /// Lends a key and its value. A long value is gone until `takeBack`.
+    mutating func lend(_ observable: ObservableHandle, to text: inout LentText, by: Span<UInt8>) {
+        if all[observable].isLong {
+            text.copy(by: by, key: all[observable].key, value: Span())
+            takeBack(&text, of: observable)
+        } else {
+            text.copy(by: by, key: all[observable].key, value: all[observable].shortValue)
+        }
     }
 
-    /// Removes the audience of a key if nobody is in it any more.
-    mutating func removeEmptyAudience(of observable: ObservableHandle) {
-        let audience = self[observable].audience
-        guard audience != .none, audiences[audience].isEmpty else { return }
-        _ = audiences.remove(audience)
-        self[observable].audience = .none
-    }
-
-    /// Forgets the list of those who observe a key.
-    mutating func removeObservers(of observable: ObservableHandle) {
-        let audience = self[observable].audience
-        guard audience != .none else { return }
-        audiences[audience].observers.releaseMemory()
-        self[observable].hasObservers = false
-        removeEmptyAudience(of: observable)
+    /// Exchanges a long value with what was lent.
+    mutating func takeBack(_ text: inout LentText, of observable: ObservableHandle) {
+        text.exchange(&extras[makeExtras(of: observable)].long, &all[observable].valueCount)
     }
 }
 
@@ -333,18 +298,12 @@ extension Observable {
             isReserved,
             Key.isReserved(key)
         )
-        try Self.always.hold("a value fits its memory", Int(valueCount) <= capacity, of: name)
-        try Self.always.hold("a value has a writer", !hasValue || writer != nil, of: name)
+        try Self.always.hold("a value has a writer", !hasValue || writer != 0, of: name)
         try Self.always.hold("without a revision there is no value", hasValue || valueCount == 0, of: name)
         try Self.always.hold("it is owed by nobody or by some", owedBy >= 0, of: name)
         try Self.always.hold(
             "something needs it, or the history names it",
             isNeeded || generation > 0,
-            of: name
-        )
-        try Self.always.hold(
-            "without a value it is bound to nothing",
-            hasValue || marks.bond == nil,
             of: name
         )
     }

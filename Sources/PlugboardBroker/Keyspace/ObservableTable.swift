@@ -12,8 +12,8 @@ struct ObservableTable: ~Copyable {
     /// Only for the keyspace. If it went through an accessor of this table, one coroutine would call another,
     /// and each publish would allocate memory.
     var all = Slab<Observable>()
-    /// Who observes those keys that are observed. Few are, so that it isn't part of each observable.
-    var audiences = Slab<KeyAudience>()
+    /// What few keys have.
+    var extras = Slab<KeyExtras>()
     /// All observables in the order of their keys.
     private var order = KeyOrder()
     /// Many keys come at once. They are sorted when all of them are there.
@@ -45,24 +45,9 @@ struct ObservableTable: ~Copyable {
 
     func contains(_ observable: ObservableHandle) -> Bool { all.contains(observable) }
 
-    /// The list of those who observe a key, as it is known.
-    @_lifetime(borrow self)
-    func observers(of observable: ObservableHandle) -> Span<Recipient> {
-        let audience = all[observable].audience
-        return audience == .none ? Span() : audiences[audience].observers.span
-    }
-
-    /// The subscriptions that name a key exactly.
-    @_lifetime(borrow self)
-    func exactObservers(of observable: ObservableHandle) -> Span<SubscriptionHandle> {
-        let audience = all[observable].audience
-        return audience == .none ? Span() : audiences[audience].exact.span
-    }
-
     /// The next observable in order.
     func next(after observable: ObservableHandle) -> ObservableHandle? {
-        let next = all[observable].link(0)
-        return next == .none ? nil : next
+        all.handle(inSlot: all[observable].link(0))
     }
 
     /// The observable of `key`, if there is one.
@@ -126,8 +111,8 @@ struct ObservableTable: ~Copyable {
         order.remove(observable, in: &all)
         index.remove(hash(all[observable].key), observable.slot)
         let removed = all.remove(observable)
-        if let writer = removed.writer { authors.release(writer) }
-        if removed.audience != .none { _ = audiences.remove(removed.audience) }
+        if let writer = authors.handle(inSlot: removed.writer) { authors.release(writer) }
+        if let extras = extras.handle(inSlot: removed.extras) { _ = self.extras.remove(extras) }
     }
 
     /// Begins to take in very many keys into the empty table. Until `endLoading`, nothing is removed and
@@ -162,7 +147,7 @@ struct ObservableTable: ~Copyable {
     /// whether it is done.
     mutating func shrink(visits: Int) -> Bool {
         let isIndexDone = index.shrink(visits: visits, keeping: Self.entriesKept)
-        let isDone = audiences.shrink(visits: visits) && isIndexDone
+        let isDone = extras.shrink(visits: visits) && isIndexDone
         return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
     }
 
@@ -213,25 +198,32 @@ extension ObservableTable {
         try Self.always.hold("the index is sound", index.isSound)
         try Self.always.agree("the index has each observable once", index.count, count)
         try order.checkInvariants(all)
-        try audiencesAreThoseOfKeys(living)
+        try extrasAreThoseOfKeys(living)
     }
 
-    private func audiencesAreThoseOfKeys(_ living: borrowing Living) throws(BrokenInvariant) {
-        var found: Set<AudienceHandle> = []
+    private func extrasAreThoseOfKeys(_ living: borrowing Living) throws(BrokenInvariant) {
+        var found: Set<ExtrasHandle> = []
         for observable in living.observables {
-            let audience = all[observable].audience
-            let isNamed = all[observable].hasExactObservers
-            guard audience != .none else {
-                try Self.always.hold("whoever observes a key is in its audience", !isNamed)
+            let (isNamed, isLong) = (all[observable].hasExactObservers, all[observable].isLong)
+            let extras = extras(of: observable)
+            guard extras != .none else {
+                try Self.always.agree("what it names as its extras is there", all[observable].extras, 0)
+                try Self.always.hold("what few keys have is among the extras", !isNamed && !isLong)
                 continue
             }
-            try Self.always.hold("an audience is there", audiences.contains(audience))
-            try Self.always.hold("an audience is one key's", found.insert(audience).inserted)
-            try Self.always.hold("an audience isn't empty", !audiences[audience].isEmpty)
-            let hasExact = !audiences[audience].exact.isEmpty
+            try Self.always.hold("extras are one key's", found.insert(extras).inserted)
+            try Self.always.hold("extras aren't empty", !self.extras[extras].isEmpty)
+            let hasExact = !self.extras[extras].exact.isEmpty
             try Self.always.hold("a key knows whether it is named", isNamed == hasExact)
+            let hasRoom = Int(all[observable].valueCount) <= self.extras[extras].long.count
+            try Self.always.hold("a long value fits its memory", !isLong || hasRoom)
+            let isBound = self.extras[extras].marks.bond != nil
+            try Self.always.hold(
+                "without a value it is bound to nothing",
+                all[observable].hasValue || !isBound
+            )
         }
-        try Self.always.agree("each audience is a key's", audiences.count, found.count)
+        try Self.always.agree("all extras are a key's", self.extras.count, found.count)
     }
 
     private func check(_ slot: UInt32, _ kept: UInt32, _ living: inout Living) throws(BrokenInvariant) {

@@ -111,9 +111,9 @@ struct Matching: ~Copyable {
             return subscriptions[subscription].patterns.append(place)
         }
         let observable = keyspace.findOrInsert(pattern)
-        let audience = keyspace.makeAudience(of: observable)
-        let index = Int32(keyspace[audience].exact.count)
-        keyspace[audience].exact.append(subscription)
+        let extras = keyspace.makeExtras(of: observable)
+        let index = Int32(keyspace[extras].exact.count)
+        keyspace[extras].exact.append(subscription)
         keyspace[observable].hasExactObservers = true
         keyspace[observable].observersGeneration = 0
         subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
@@ -132,16 +132,16 @@ struct Matching: ~Copyable {
 
     private mutating func leave(_ place: ExactPlace, _ keyspace: inout Keyspace) {
         let (observable, index) = (place.observable, Int(place.index))
-        let audience = keyspace[observable].audience
+        let extras = keyspace.observables.extras(of: observable)
         keyspace[observable].observersGeneration = 0
-        keyspace[audience].exact.removeSwapping(at: index)
-        if index < keyspace[audience].exact.count {
-            subscriptions[keyspace[audience].exact[index]].noteMoved(in: observable, to: index)
+        keyspace[extras].exact.removeSwapping(at: index)
+        if index < keyspace[extras].exact.count {
+            subscriptions[keyspace[extras].exact[index]].noteMoved(in: observable, to: index)
         }
-        if keyspace[audience].exact.isEmpty {
-            keyspace[audience].exact.releaseMemory()
+        if keyspace[extras].exact.isEmpty {
+            keyspace[extras].exact.releaseMemory()
             keyspace[observable].hasExactObservers = false
-            keyspace.removeEmptyAudience(of: observable)
+            keyspace.removeEmptyExtras(of: observable)
         }
         keyspace.removeIfUnneeded(observable)
     }
@@ -234,10 +234,10 @@ struct Matching: ~Copyable {
         keyspace[observable].hasAcknowledgers = false
         keyspace[observable].observersGeneration = generation
         if found.isEmpty { return keyspace.removeObservers(of: observable) }
-        let audience = keyspace.makeAudience(of: observable)
-        keyspace[audience].observers.removeAll()
+        let extras = keyspace.makeExtras(of: observable)
+        keyspace[extras].observers.removeAll()
         for place in found.indices {
-            keyspace[audience].observers.append(Recipient(found[place], subscriptions[found[place]]))
+            keyspace[extras].observers.append(Recipient(found[place], subscriptions[found[place]]))
             if subscriptions[found[place]].acknowledges { keyspace[observable].hasAcknowledgers = true }
         }
         keyspace[observable].hasObservers = true
@@ -286,7 +286,7 @@ struct Matching: ~Copyable {
     ) -> UInt64 {
         list.removeAll()
         if let observable {
-            let exact = keyspace.exactObservers(of: observable)
+            let exact = keyspace.observables.exactObservers(of: observable)
             for place in exact.indices { list.append(exact[place]) }
         }
         let visits = patterns.match(key, into: &list) + list.count
@@ -366,7 +366,7 @@ extension Matching {
                 places += 1
                 try Self.always.hold("its keys are there", living.observables.contains(place.observable))
                 let index = Int(place.index)
-                let exact = keyspace.exactObservers(of: place.observable)
+                let exact = keyspace.observables.exactObservers(of: place.observable)
                 let isThere = exact.indices.contains(index) && exact[index] == subscription
                 try Self.always.hold(
                     "it observes its keys where it says",
@@ -375,7 +375,9 @@ extension Matching {
                 )
             }
         }
-        for observable in living.observables { observers += keyspace.exactObservers(of: observable).count }
+        for observable in living.observables {
+            observers += keyspace.observables.exactObservers(of: observable).count
+        }
         try Self.always.agree("keys have no observers that are gone", places, observers)
         try patterns.checkInvariants(standing: ends)
     }

@@ -249,7 +249,7 @@ extension Hub {
         if access.counts { KeyCharge.discharge(observable, keyspace) }
         keyspace.removeValue(of: observable, cause: cause, writer: author)
         keyspace.unbind(observable, &deadlines)
-        keyspace[observable].marks.reason = reason
+        keyspace.set(reason, of: observable)
         note(.delete, observable, author, cause)
         if let reason { keyspace.note(reason) }
         if durability.isKept {

@@ -98,7 +98,7 @@ enum Who {
         _ keyspace: borrowing Keyspace,
         to buffer: inout ByteBuffer
     ) {
-        guard keyspace[observable].hasValue, let writer = keyspace[observable].writer else { return }
+        guard keyspace[observable].hasValue, let writer = keyspace.writer(of: observable) else { return }
         buffer.append(#","writer":{"#)
         // A writer of an earlier broker's time has no number in this one.
         if keyspace.authors[writer].client > 0 {

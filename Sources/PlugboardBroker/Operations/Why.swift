@@ -185,9 +185,9 @@ private struct CauseChain {
         buffer.append(keyspace[observable].key)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: keyspace[observable].revision)
-        buffer.append(keyspace.authors.by(keyspace[observable].writer))
-        EventEncoder.appendReason(keyspace[observable].marks.reason, to: &buffer)
-        keyspace[observable].cause.append(to: &buffer)
+        buffer.append(keyspace.authors.by(keyspace.writer(of: observable)))
+        EventEncoder.appendReason(keyspace.observables.marks(of: observable).reason, to: &buffer)
+        keyspace.observables.cause(of: observable).append(to: &buffer)
         buffer.append("}")
     }
 }

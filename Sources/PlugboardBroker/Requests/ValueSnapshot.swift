@@ -149,7 +149,7 @@ final class ValueSnapshot {
         if keyspace[observable].isReserved { return ownKeys.append(observable) }
         // A key that was written since is in `late`.
         guard keyspace[observable].revision == key.revision, key.revision <= end,
-            delivery.concerns(.update, from: Span(), to: keyspace[observable].value, filter),
+            delivery.concerns(.update, from: Span(), to: keyspace.value(of: observable), filter),
             backlog.keys.find(observable) == nil
         else { return }
         backlog.keys.append(OwedKey(observable, revision: key.revision, .nothing))

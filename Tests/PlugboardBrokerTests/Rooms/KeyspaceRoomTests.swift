@@ -21,10 +21,10 @@ struct KeyspaceRoomTests {
         }
 
         @discardableResult
-        func set(_ key: String, _ value: String) -> ObservableHandle {
+        func set(_ key: String, _ value: String, cause: WriteCause = .none) -> ObservableHandle {
             keyspace.advance()
             let observable = keyspace.findOrInsert(Array(key.utf8).span)
-            keyspace.set(observable, Array(value.utf8).span, cause: .none, writer: author)
+            keyspace.set(observable, Array(value.utf8).span, cause: cause, writer: author)
             keyspace.note(.publish, observable, author, .none)
             return observable
         }
@@ -61,12 +61,13 @@ struct KeyspaceRoomTests {
 
     @Test(
         "What an event tells is lent while the keyspace changes, and comes back",
-        arguments: [1, 512, 513, 100_000]
+        arguments: [1, 510, 511, 100_000]
     )
     func lends(_ count: Int) throws {
         let room = Room()
         let value = "\"" + String(repeating: "v", count: count) + "\""
-        // The first value is short, so that a long one gets memory of its own.
+        // The first value is short, so that the next one has no room beside the key. Up to 512 bytes, it gets
+        // some. Longer ones are among the extras.
         let observable = room.set("cart.total", "1")
         room.set("cart.total", value)
         for _ in 1...2 {
@@ -96,6 +97,37 @@ struct KeyspaceRoomTests {
         return (String(tail.key), String(tail.old), String(tail.by), String(tail.value), hash)
     }
 
+    @Test("a key with a short value is small; what few keys have is among the extras while they have it")
+    func extras() {
+        #expect(MemoryLayout<Observable>.size == 56)
+        let room = Room()
+        let key = room.set("k", "1")
+        func hasExtras() -> Bool {
+            room.keyspace.endTurn()
+            #expect(room.broken() == nil)
+            return room.keyspace.observables.extras(of: key) != .none
+        }
+        #expect(!hasExtras())
+        // The memory of a value up to 1,024 bytes stays for the next one.
+        for (count, stays) in [(510, false), (600, true), (2_000, false), (1_000, true)] {
+            let value = "\"" + String(repeating: "v", count: count) + "\""
+            room.set("k", value)
+            #expect(room.keyspace.valueText(of: key) == value && hasExtras() == (count > 510))
+            room.set("k", "1")
+            #expect(room.keyspace.valueText(of: key) == "1" && hasExtras() == stays)
+        }
+        room.delete(key)
+        #expect(!hasExtras())
+        room.set("k", "1", cause: WriteCause(3))
+        #expect(room.keyspace.observables.cause(of: key) == WriteCause(3) && hasExtras())
+        room.set("k", "2")
+        #expect(room.keyspace.observables.cause(of: key) == .none && !hasExtras())
+        room.keyspace.set(.expired, of: key)
+        #expect(room.keyspace.observables.marks(of: key).reason == .expired && hasExtras())
+        room.keyspace.set(nil, of: key)
+        #expect(!hasExtras())
+    }
+
     @Test("counts keys with a value, and revisions, whatever is set or removed")
     func counts() {
         let room = Room()
@@ -105,7 +137,7 @@ struct KeyspaceRoomTests {
         room.delete(gone)
         room.keyspace.endTurn()
         #expect(room.keyspace.keyCount == 1 && room.keyspace.revision == 4)
-        #expect(String(room.keyspace[kept].value) == "2" && !room.keyspace[gone].hasValue)
+        #expect(room.keyspace.valueText(of: kept) == "2" && !room.keyspace[gone].hasValue)
         #expect(room.broken() == nil)
     }
 

@@ -32,8 +32,8 @@ struct MatchingRoomTests {
 
         /// How many observers a key's list has.
         func listed(_ key: ObservableHandle) -> Int {
-            let audience = keyspace[key].audience
-            return audience == .none ? 0 : keyspace[audience].observers.count
+            let extras = keyspace.observables.extras(of: key)
+            return extras == .none ? 0 : keyspace[extras].observers.count
         }
 
         func found(_ key: String) -> [SubscriptionHandle] {
