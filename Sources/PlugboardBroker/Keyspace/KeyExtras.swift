@@ -20,9 +20,9 @@ struct KeyExtras: ~Copyable {
     /// What the last write named as its cause.
     var cause = WriteCause.none
 
-    var isEmpty: Bool {
-        observers.isEmpty && exact.isEmpty && long.isEmpty && marks.isEmpty && cause == .none
-    }
+    var isEmpty: Bool { observers.isEmpty && exact.isEmpty && hasOnlyObservers }
+    /// Nothing in it has to do with the value, as for most keys that are observed.
+    @inline(__always) var hasOnlyObservers: Bool { long.isEmpty && marks.isEmpty && cause == .none }
 
     /// A block up to this size is kept, however small the next value is.
     private static let keptRoomMax = 1_024

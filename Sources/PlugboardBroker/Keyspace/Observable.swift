@@ -223,6 +223,8 @@ extension ObservableTable {
         _ value: Span<UInt8>,
         _ cause: WriteCause
     ) -> Bool {
+        let isPlain = !cause.isNamed && !all[observable].isLong
+        if isPlain, extras[extras(of: observable)].hasOnlyObservers { return false }
         if all[observable].isLong {
             if value.count <= Observable.shortBytesMax {
                 all[observable].makeRoom(for: value)
