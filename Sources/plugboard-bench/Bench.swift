@@ -44,11 +44,9 @@ struct Bench {
             return row
         }
         let growth = try options.growths.map { growth in
-            var bench = self
-            bench.options.countsAllocations = false
-            let rows = try growth.sizes.map { try bench.measure(growth.workload($0), installed) }
-            try tell(.growth(GrowthRows(growth: growth, rows: rows)))
-            return GrowthRows(growth: growth, rows: rows)
+            let rows = GrowthRows(growth: growth, rows: try measure(growth, installed))
+            try tell(.growth(rows))
+            return rows
         }
         return Report(
             machine: machine,
@@ -71,6 +69,19 @@ struct Bench {
             NATSDialect(work: .keepAndTell), NATSDialect(work: .tell),
             MosquittoDialect(work: .keepAndTell), MosquittoDialect(work: .tell),
         ]
+    }
+
+    /// Measures a series: all sizes once, then all of them again. If all runs of one size came together, what
+    /// disturbs the machine for some seconds would look like growth.
+    private func measure(_ growth: Growth, _ dialects: [any Dialect]) throws -> [Row] {
+        var bench = self
+        bench.options.countsAllocations = false
+        bench.options.runs = 1
+        var rows = growth.sizes.map { Row(workload: growth.workload($0)) }
+        for _ in 0..<options.runs {
+            for index in rows.indices { rows[index].add(try bench.measure(rows[index].workload, dialects)) }
+        }
+        return rows
     }
 
     /// Measures one row. Systems for which the row means nothing are left out. All systems are set up

@@ -72,6 +72,11 @@ struct Samples: Sendable {
         for (quantity, value) in run { values[quantity, default: []].append(value) }
     }
 
+    /// Adds runs that were made later.
+    mutating func add(_ later: Samples) {
+        for (quantity, values) in later.values { self.values[quantity, default: []] += values }
+    }
+
     /// Nil if the quantity wasn't measured.
     func figure(_ quantity: Metric) -> Figure? {
         values[quantity].flatMap(Figure.init)

@@ -32,6 +32,30 @@ struct ReportTests {
         return lines.first { $0.hasPrefix("  \(system) ") }?.split(separator: " ") ?? []
     }
 
+    @Test("what is measured at another time is added in its order; who failed once is left out")
+    func added() throws {
+        let workload = Workload("w")
+        var row = Row(workload: workload, systems: [.made("plugboard", [.messagesPerSecond: [5]])])
+        row.add(
+            Row(
+                workload: workload,
+                systems: [
+                    .made("plugboard", [.messagesPerSecond: [9, 7]]),
+                    .made("redis", [.messagesPerSecond: [1]]),
+                ]
+            )
+        )
+        #expect(row.systems.map(\.system) == ["plugboard", "redis"])
+        #expect(row.samples(of: "plugboard")?.values[.messagesPerSecond] == [5, 9, 7])
+        var failed = Row(workload: workload)
+        _ = try failed.attempt(RedisDialect(work: .tell)) { throw BenchError.closed }
+        let name = RedisDialect(work: .tell).name
+        row.add(Row(workload: workload, systems: [.made(name, [.messagesPerSecond: [2]])]))
+        #expect(row.systems.contains { $0.system == name })
+        row.add(failed)
+        #expect(row.failures.count == 1 && !row.systems.contains { $0.system == name })
+    }
+
     @Test("each system has its ratio to the limit, and how many times better plugboard is")
     func ratios() {
         #expect(line("plugboard").last == "2.00")

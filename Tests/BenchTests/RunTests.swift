@@ -213,6 +213,9 @@ struct RunTests {
         let rows = try #require(try run(growths: [growth]).growth.first)
         #expect(rows.systems == ["plugboard", "limit"])
         #expect(rows.figures(of: "plugboard").count == 3)
+        // Each size was measured as often as any other row.
+        let samples = rows.rows.map { $0.samples(of: "limit")?.values[.cpuNanosecondsPerDelivery]?.count }
+        #expect(samples == [2, 2, 2])
         #expect(Table.text(of: rows).contains("× lowest"))
     }
 

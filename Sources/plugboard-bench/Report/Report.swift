@@ -12,7 +12,7 @@ struct SystemRow: Sendable {
     var isEqualPeer = false
     /// Whether messages per read are also those per turn.
     let readsOncePerTurn: Bool
-    let samples: Samples
+    fileprivate(set) var samples: Samples
 
     /// Whether the generator used more CPU than the server. Then the rate is the generator's. CPU per
     /// message is the server's all the same.
@@ -68,6 +68,19 @@ struct Row: Sendable {
             failures.append(Failure(workload: workload.name, system: dialect.name, reason: "\(error)"))
             return nil
         }
+    }
+
+    /// Adds what was measured of the same workload at another time. A system that failed once is left out.
+    mutating func add(_ other: Row) {
+        failures += other.failures
+        for system in other.systems {
+            if let known = systems.firstIndex(where: { $0.system == system.system }) {
+                systems[known].samples.add(system.samples)
+            } else {
+                systems.append(system)
+            }
+        }
+        systems.removeAll { system in failures.contains { $0.system == system.system } }
     }
 
     func hasFailed(_ dialect: any Dialect) -> Bool { failures.contains { $0.system == dialect.name } }

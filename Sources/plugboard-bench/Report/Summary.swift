@@ -45,13 +45,14 @@ extension Table {
         let text = """
             Each figure is the median of \(counted(report.runs, "run")) of \
             \(Digits.text(report.secondsPerRun)) s; ± is how far the farthest run was from it. The systems \
-            take turns, and ratios are medians over pairs of runs. CPU is all that the server's process \
-            used for a message, delivery that for each observer told; batch is how many messages it took \
-            in at once, and our is how many times better plugboard is. Publishers are at most eight \
-            batches ahead of answers and observers. They write the same batches to every system but the \
-            limit: to that, as much at once as makes it take in about as many messages a turn as plugboard \
-            did. Redis reads at most 16 KiB a turn: in the rows with batches of 16 it takes in as many \
-            messages as the others.
+            take turns, and ratios are medians over pairs of runs. What grows is measured at all its \
+            sizes once, then at all of them again. CPU is all that the server's process used for a \
+            message, delivery that for each observer told; batch is how many messages it took in at once, \
+            and our is how many times better plugboard is. Publishers are at most eight batches ahead of \
+            answers and observers. They write the same batches to every system but the limit: to that, as \
+            much at once as makes it take in about as many messages a turn as plugboard did. Redis reads \
+            at most 16 KiB a turn: in the rows with batches of 16 it takes in as many messages as the \
+            others.
             """
         return "how it was measured\n" + PageWidth.note(text, hanging: 0)
     }
