@@ -147,7 +147,7 @@ struct ObservableTable: ~Copyable {
     /// whether it is done.
     mutating func shrink(visits: Int) -> Bool {
         let isIndexDone = index.shrink(visits: visits, keeping: Self.entriesKept)
-        let isDone = extras.shrink(visits: visits) && isIndexDone
+        let isDone = extras.shrink(visits: visits, MemoryPages.giveBack) && isIndexDone
         return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
     }
 
