@@ -124,7 +124,7 @@ struct GroupTests {
             for number in 1...30 { try await writer.publish("in", number) }
         }()
         var states: [String: Int] = [:]
-        var (isLate, groupsInTime) = (false, 0)
+        var isLate = false
         try await late.forEachGroup { events in
             for event in events { states[event.key] = event.value?.integer }
             // On a busy machine, the phase's time of a second may be over. Then an event says so, and the
@@ -132,10 +132,8 @@ struct GroupTests {
             if events.contains(where: { !$0.unacknowledged.isEmpty }) { isLate = true }
             #expect(states["in"] == states["out"] || isLate)
             if states["in"] == states["out"] { isLate = false }
-            if !isLate { groupsInTime += 1 }
             if states["out"] == 30 { late.cancel() }
         }
-        #expect(groupsInTime > 0)
         try await writing
         own.cancel()
         try await answering

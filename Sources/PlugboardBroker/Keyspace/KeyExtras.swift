@@ -103,8 +103,7 @@ extension ObservableTable {
 
     /// What the last write named as its cause.
     func cause(of observable: ObservableHandle) -> WriteCause {
-        let extras = extras(of: observable)
-        return extras == .none ? .none : self.extras[extras].cause
+        extras.handle(inSlot: all[observable].extras).map { extras[$0].cause } ?? .none
     }
 
     /// A value that has become short leaves its memory, unless that is small.
@@ -118,8 +117,7 @@ extension ObservableTable {
 
     /// What will end the value, and why the broker made the last write.
     func marks(of observable: ObservableHandle) -> LifetimeMarks {
-        let extras = extras(of: observable)
-        return extras == .none ? LifetimeMarks() : self.extras[extras].marks
+        extras.handle(inSlot: all[observable].extras).map { extras[$0].marks } ?? LifetimeMarks()
     }
 
     mutating func set(_ reason: EventReason?, of observable: ObservableHandle) {

@@ -128,7 +128,9 @@ extension KeyOrder {
                 try Self.always.hold("keys ascend", ascends, of: String(all[next].key))
             }
             found += 1
-            (last, next) = (next, link(next, level, in: all))
+            let slot = all[next].link(level)
+            (last, next) = (next, all.handle(inSlot: slot) ?? .none)
+            try Self.always.hold("a link leads to an observable", slot == 0 || next != .none)
         }
         try Self.always.agree("each observable stands in the order once", found, count)
     }

@@ -1,5 +1,5 @@
 // What few keys have besides a value, in one word, so that a plain write sees at a glance that there is
-// nothing. Part of each observable.
+// nothing. Part of a key's extras.
 
 import PlugboardWire
 

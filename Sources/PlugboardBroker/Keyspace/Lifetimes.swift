@@ -1,5 +1,5 @@
-// Bonds: which keys are deleted without a request, and when. Each bound key has one bond, and the observable
-// keeps its place. The bonds of one connection form a chain in the order of their writes. Owned by the
+// Bonds: which keys are deleted without a request, and when. Each bound key has one bond, and its extras
+// keep its place. The bonds of one connection form a chain in the order of their writes. Owned by the
 // keyspace.
 
 import PlugboardMemory

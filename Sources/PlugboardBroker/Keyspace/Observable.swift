@@ -223,14 +223,14 @@ extension ObservableTable {
         _ value: Span<UInt8>,
         _ cause: WriteCause
     ) -> Bool {
-        let isPlain = !cause.isNamed && !all[observable].isLong
-        if isPlain, extras[extras(of: observable)].hasOnlyObservers { return false }
         if all[observable].isLong {
             if value.count <= Observable.shortBytesMax {
                 all[observable].makeRoom(for: value)
             } else {
                 extras[makeExtras(of: observable)].setLong(value)
             }
+        } else if !cause.isNamed, extras[extras(of: observable)].hasOnlyObservers {
+            return false
         }
         setCause(cause, of: observable)
         return !marks(of: observable).isEmpty
