@@ -9,6 +9,8 @@ final class WorkQueue: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
         var isEnding = false
+        /// The thread found nothing to do, and has to be woken.
+        var isIdle = false
     }
 
     private let state = Mutex(State())
@@ -27,8 +29,18 @@ final class WorkQueue: Sendable {
     }
 
     func add(_ piece: @escaping @Sendable () -> Void) {
-        state.withLock { $0.waiting.append(piece) }
-        arrived.signal()
+        wake { $0.waiting.append(piece) }
+    }
+
+    /// Changes the state, and wakes the thread unless it looks again without that. Waking takes
+    /// microseconds.
+    private func wake(_ change: (inout State) -> Void) {
+        let wasIdle = state.withLock { state in
+            change(&state)
+            defer { state.isIdle = false }
+            return state.isIdle
+        }
+        if wasIdle { arrived.signal() }
     }
 
     /// Returns when all pieces that were added before are done.
@@ -44,8 +56,7 @@ final class WorkQueue: Sendable {
 
     /// Returns when all pieces are done and the thread has ended.
     func finish() {
-        state.withLock { $0.isEnding = true }
-        arrived.signal()
+        wake { $0.isEnding = true }
         PipeCalls.waitReadable(ended.raw)
     }
 
@@ -53,6 +64,7 @@ final class WorkQueue: Sendable {
         while true {
             var (pieces, isEnding) = state.withLock { state in
                 defer { state.waiting = [] }
+                state.isIdle = state.waiting.isEmpty && !state.isEnding
                 return (Array(state.waiting.reversed()), state.isEnding)
             }
             let isIdle = pieces.isEmpty
