@@ -30,27 +30,29 @@ plugboard_crc32c_later(uint64_t state, uint32_t factor) {
     return __builtin_ia32_crc32di(0, (uint64_t)product[0]);
 }
 
+static inline uint64_t plugboard_word(const unsigned char *bytes) {
+    uint64_t word;
+    __builtin_memcpy(&word, bytes, 8);
+    return word;
+}
+
 /* CRC-32C with eight bytes per instruction (SSE4.2). Each instruction waits for the one before, so
    three runs of 64 bytes go side by side and are then combined (PCLMUL). Call it only if
    `plugboard_has_crc32c` says so. */
 __attribute__((target("sse4.2,pclmul"))) static inline uint32_t
 plugboard_crc32c(uint32_t state, const unsigned char *bytes, size_t count) {
-    uint64_t first = state, words[3];
+    uint64_t first = state;
     for (; count >= 192; bytes += 192, count -= 192) {
         uint64_t second = 0, third = 0;
         for (size_t place = 0; place < 64; place += 8) {
-            for (size_t run = 0; run < 3; run++) __builtin_memcpy(&words[run], bytes + 64 * run + place, 8);
-            first = __builtin_ia32_crc32di(first, words[0]);
-            second = __builtin_ia32_crc32di(second, words[1]);
-            third = __builtin_ia32_crc32di(third, words[2]);
+            first = __builtin_ia32_crc32di(first, plugboard_word(bytes + place));
+            second = __builtin_ia32_crc32di(second, plugboard_word(bytes + 64 + place));
+            third = __builtin_ia32_crc32di(third, plugboard_word(bytes + 128 + place));
         }
         first = plugboard_crc32c_later(first, PLUGBOARD_CRC32C_AFTER_128)
             ^ plugboard_crc32c_later(second, PLUGBOARD_CRC32C_AFTER_64) ^ third;
     }
-    for (; count >= 8; bytes += 8, count -= 8) {
-        __builtin_memcpy(&words[0], bytes, 8);
-        first = __builtin_ia32_crc32di(first, words[0]);
-    }
+    for (; count >= 8; bytes += 8, count -= 8) first = __builtin_ia32_crc32di(first, plugboard_word(bytes));
     uint32_t narrow = (uint32_t)first, word;
     if (count >= 4) {
         __builtin_memcpy(&word, bytes, 4);
