@@ -28,8 +28,8 @@ public struct CarriedState: Sendable {
         revision: UInt64,
         keys: Int,
         when: UInt64,
-        values: ((Commit) throws -> Void) throws -> Void,
-        writes: (_ add: (Commit, _ milliseconds: UInt64) throws -> Void) throws -> Void
+        values: ((borrowing Commit) throws -> Void) throws -> Void,
+        writes: (_ add: (borrowing Commit, _ milliseconds: UInt64) throws -> Void) throws -> Void
     ) throws {
         snapshot = try DataFile.unnamed()
         segment = try DataFile.unnamed()
@@ -79,7 +79,7 @@ private struct CarriedWrites: ~Copyable {
         lines.beginBatch(revision: revision)
     }
 
-    mutating func append(_ commit: Commit, _ milliseconds: UInt64) throws {
+    mutating func append(_ commit: borrowing Commit, _ milliseconds: UInt64) throws {
         if commit.revision != revision {
             try endBatch()
             revision = commit.revision

@@ -191,7 +191,7 @@ struct SnapshotOutput: ~Copyable {
         if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
     }
 
-    mutating func append(_ commit: Commit) throws {
+    mutating func append(_ commit: borrowing Commit) throws {
         lines.append(commit)
         if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
     }

@@ -10,7 +10,7 @@ extension JournalWriter {
     /// Asks for a snapshot if it is time for one. `keys` is the number of keys with a value. If the state
     /// is small, `body` must pass each value once, and the snapshot has these. Otherwise the worker reads
     /// the files.
-    public func compact(keys: Int, live: Int?, _ body: ((Commit) throws -> Void) throws -> Void) {
+    public func compact(keys: Int, live: Int?, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
         guard let end = segmentBefore else { return }
         segmentBefore = nil
         if isCompactionWorthwhile(live) { beginCompaction(SnapshotText(of: end, keys: keys, body), live) }

@@ -222,7 +222,7 @@ public struct RecordBuffer: ~Copyable {
 }
 
 /// One change of one key, in the form that the journal keeps.
-public struct Commit: ~Escapable {
+public struct Commit: ~Copyable, ~Escapable {
     public var key: Span<UInt8>
     public var revision: UInt64
     /// The value as JSON; empty for a delete.
@@ -233,9 +233,9 @@ public struct Commit: ~Escapable {
     public var cause: WriteCause
     public var reason: EventReason?
     /// Whether the value ends with its writer's connection.
-    public var isWhileConnected = false
+    public var isWhileConnected: Bool
     /// When the value ends, in milliseconds since 1970; 0 if it doesn't.
-    public var expires: UInt64 = 0
+    public var expires: UInt64
 
     @inlinable
     @_lifetime(copy key, copy value, copy by)
@@ -245,8 +245,12 @@ public struct Commit: ~Escapable {
         value: Span<UInt8>,
         by: Span<UInt8>,
         cause: WriteCause = .none,
-        reason: EventReason? = nil
+        reason: EventReason? = nil,
+        isWhileConnected: Bool = false,
+        expires: UInt64 = 0
     ) {
+        self.isWhileConnected = isWhileConnected
+        self.expires = expires
         self.key = key
         self.revision = revision
         self.value = value

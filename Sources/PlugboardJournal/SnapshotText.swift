@@ -22,7 +22,7 @@ public struct SnapshotText: Sendable {
     private struct TooLong: Error {}
 
     /// Writes a state. `body` must add each of the `keys` values once. Nil if the state is too large.
-    init?(of end: End, keys: Int, _ body: ((Commit) throws -> Void) throws -> Void) {
+    init?(of end: End, keys: Int, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
         guard keys <= JournalLimits.stateKeysMax else { return nil }
         let when = end.when
         var lines = RecordBuffer(clock: { when })

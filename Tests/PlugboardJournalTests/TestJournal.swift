@@ -156,7 +156,7 @@ final class TestJournal {
         }
     }
 
-    private static func give(_ key: String, _ held: Held, _ body: (Commit) throws -> Void) throws {
+    private static func give(_ key: String, _ held: Held, _ body: (borrowing Commit) throws -> Void) throws {
         let name = Array(key.utf8)
         var value = ByteBuffer()
         var author = ByteBuffer()

@@ -178,7 +178,7 @@ struct Durability: ~Copyable {
     }
 
     /// Begins a snapshot if it is time for one. `body` gives the values.
-    func compact(keys: Int, _ body: ((Commit) throws -> Void) throws -> Void) {
+    func compact(keys: Int, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
         journal?.compact(keys: keys, live: liveBytes, body)
     }
 

@@ -23,7 +23,7 @@ struct CarriedValues {
         in keyspace: borrowing Keyspace,
         upTo revision: UInt64 = .max,
         _ deadlines: borrowing Deadlines,
-        _ body: (Commit) throws -> Void
+        _ body: (borrowing Commit) throws -> Void
     ) rethrows {
         var next = keyspace.first(from: Span())
         while let observable = next {
@@ -39,7 +39,7 @@ struct CarriedValues {
     func forEachRemembered(
         in keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
-        _ body: (Commit, UInt64) throws -> Void
+        _ body: (borrowing Commit, UInt64) throws -> Void
     ) rethrows {
         for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
             let entry = keyspace.history[number]

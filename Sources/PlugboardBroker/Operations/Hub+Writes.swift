@@ -348,21 +348,25 @@ extension Hub {
         _ request: Request? = nil
     ) {
         if keyspace[observable].isReserved { return durability.pass(revision) }
-        var commit = Commit(
-            key: keyspace[observable].key,
-            revision: revision,
-            value: value,
-            by: keyspace.authors.recorded(author, isDelete: value.isEmpty),
-            cause: cause,
-            reason: reason
+        durability.record(
+            Commit(
+                key: keyspace[observable].key,
+                revision: revision,
+                value: value,
+                by: keyspace.authors.recorded(author, isDelete: value.isEmpty),
+                cause: cause,
+                reason: reason,
+                isWhileConnected: request?.has(.whileConnected) ?? false,
+                expires: expiry(request)
+            )
         )
-        if let request, request.isBounded { bind(&commit, as: request) }
-        durability.record(commit)
     }
 
-    private func bind(_ commit: inout Commit, as request: Request) {
-        commit.isWhileConnected = request.has(.whileConnected)
-        if request.has(.timeToLive) { commit.expires = deadlines.timeOfDay + request.timeToLive }
+    /// When the written value ends, in milliseconds since 1970; 0 if it doesn't.
+    @inline(__always)
+    private func expiry(_ request: Request?) -> UInt64 {
+        guard let request, request.has(.timeToLive) else { return 0 }
+        return deadlines.timeOfDay + request.timeToLive
     }
 
     /// Replies to a write: when it is on disk if it is durable, and otherwise now.
