@@ -198,6 +198,14 @@ final class Backlog {
         return place
     }
 
+    /// Renews a key that is owed at this place already, if only its revision changes. Otherwise returns false.
+    func renew(_ observable: ObservableHandle, at place: OwedKeys.Place, revision: UInt64, event: UInt64)
+        -> Bool
+    {
+        guard isRenewed || isPausedPlainly else { return false }
+        return keys.foldPlainly(observable, at: place, revision: revision, event: event)
+    }
+
     /// Some observers didn't acknowledge a key that waited at its gate. Its line will name them.
     func note(_ unacknowledged: HeldBytes, of observable: ObservableHandle, _ keyspace: inout Keyspace) {
         guard let owed = place(of: observable, &keyspace), keys[owed].isGated,

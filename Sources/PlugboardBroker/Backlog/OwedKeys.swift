@@ -154,6 +154,19 @@ struct OwedKeys: ~Copyable {
         renew(place, revision: revision, event: event)
     }
 
+    /// The same, if the key is owed at this place and needs nothing more. Otherwise returns false.
+    @inline(__always)
+    mutating func foldPlainly(
+        _ observable: ObservableHandle,
+        at place: Place,
+        revision: UInt64,
+        event: UInt64
+    ) -> Bool {
+        guard has(observable, at: place), self[place].isPlain else { return false }
+        fold(place, revision: revision, event: event)
+        return true
+    }
+
     /// The observer missed a write of a key before the one that it is owed.
     mutating func noteMissed(_ place: Place) {
         self[place].countSkipped()

@@ -36,7 +36,8 @@ enum Owing {
     static let stepsPerRenewed = 6
 
     /// Nearly every update to a reader that has stopped: the key is owed already, at the place where it was owed
-    /// to the last one, and only its revision changes. Returns false if there is more to do.
+    /// to the last one, and only its revision changes. Returns false if there is more to do, nil if the reader
+    /// has no backlog.
     static func renew(
         _ news: borrowing News,
         to subscription: SubscriptionHandle,
@@ -44,14 +45,16 @@ enum Owing {
         _ matching: borrowing Matching,
         _ delivery: borrowing Delivery,
         _ insight: inout Insight
-    ) -> Bool {
+    ) -> Bool? {
         let place = keyspace[news.observable].owedPlace
-        guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly,
-            backlog.keys.has(news.observable, at: place), backlog.keys[place].isPlain
-        else { return false }
-        insight.count(steps: stepsPerRenewed)
-        backlog.keys.fold(place, revision: news.revision, event: delivery.eventNumber)
-        return true
+        let isRenewed = matching[subscription].renew(
+            news.observable,
+            at: place,
+            revision: news.revision,
+            event: delivery.eventNumber
+        )
+        if isRenewed == true { insight.count(steps: stepsPerRenewed) }
+        return isRenewed
     }
 
     /// Owes a write that an observer missed. If the key is owed already, the newer write counts.

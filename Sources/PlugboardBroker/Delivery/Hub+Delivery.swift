@@ -100,8 +100,15 @@ extension Hub {
     ) -> Bool {
         guard sessions[observer.session].keepsUp else {
             guard news.event == .update else { return false }
-            guard matching[observer.subscription].backlog == nil else {
-                return Owing.renew(news, to: observer.subscription, keyspace, matching, delivery, &insight)
+            if let isRenewed = Owing.renew(
+                news,
+                to: observer.subscription,
+                keyspace,
+                matching,
+                delivery,
+                &insight
+            ) {
+                return isRenewed
             }
             guard effort(insight, matching, delivery) <= effortEnd,
                 tellIndirect(news, tail, observer, keyspace, &matching, &sessions, &delivery)
