@@ -36,8 +36,7 @@ enum Owing {
     static let stepsPerRenewed = 6
 
     /// Nearly every update to a reader that has stopped: the key is owed already, at the place where it was owed
-    /// to the last one, and only its revision changes. Returns false if there is more to do, nil if the reader
-    /// has no backlog.
+    /// to the last one, and only its revision changes. Returns false if there is more to do.
     static func renew(
         _ news: borrowing News,
         to subscription: SubscriptionHandle,
@@ -45,7 +44,7 @@ enum Owing {
         _ matching: borrowing Matching,
         _ delivery: borrowing Delivery,
         _ insight: inout Insight
-    ) -> Bool? {
+    ) -> Bool {
         let place = keyspace[news.observable].owedPlace
         let isRenewed = matching[subscription].renew(
             news.observable,
@@ -53,7 +52,7 @@ enum Owing {
             revision: news.revision,
             event: delivery.eventNumber
         )
-        if isRenewed == true { insight.count(steps: stepsPerRenewed) }
+        if isRenewed { insight.count(steps: stepsPerRenewed) }
         return isRenewed
     }
 

@@ -100,15 +100,8 @@ extension Hub {
     ) -> Bool {
         guard sessions[observer.session].keepsUp else {
             guard news.event == .update else { return false }
-            if let isRenewed = Owing.renew(
-                news,
-                to: observer.subscription,
-                keyspace,
-                matching,
-                delivery,
-                &insight
-            ) {
-                return isRenewed
+            guard matching[observer.subscription].backlog == nil else {
+                return Owing.renew(news, to: observer.subscription, keyspace, matching, delivery, &insight)
             }
             guard effort(insight, matching, delivery) <= effortEnd,
                 tellIndirect(news, tail, observer, keyspace, &matching, &sessions, &delivery)

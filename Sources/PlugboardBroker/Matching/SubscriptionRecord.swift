@@ -87,16 +87,16 @@ struct SubscriptionRecord: ~Copyable {
         return made
     }
 
-    /// Renews a key that is owed at this place already, if only its revision changes. Otherwise returns false;
-    /// nil without a backlog. Not inlined: so the backlog isn't retained.
+    /// Renews a key that is owed at this place already, if only its revision changes. Otherwise returns false.
+    /// Not inlined: so the backlog isn't retained.
     @inline(never)
     borrowing func renew(
         _ observable: ObservableHandle,
         at place: OwedKeys.Place,
         revision: UInt64,
         event: UInt64
-    ) -> Bool? {
-        backlog?.renew(observable, at: place, revision: revision, event: event)
+    ) -> Bool {
+        backlog?.renew(observable, at: place, revision: revision, event: event) ?? false
     }
 
     /// Frees the backlog, whose keys the hub has removed before.
