@@ -45,10 +45,9 @@ extension Hub {
             append(owed, to: subscription, backlog)
             return true
         }
-        guard backlog.keys[owed].isPlain else { return false }
-        insight.count(steps: Owing.stepsPerRenewed)
-        backlog.keys.fold(owed, revision: revision, event: delivery.eventNumber)
-        return true
+        let isRenewed = backlog.renew(observable, at: owed, revision: revision, event: delivery.eventNumber)
+        if isRenewed { insight.count(steps: Owing.stepsPerRenewed) }
+        return isRenewed
     }
 
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.
