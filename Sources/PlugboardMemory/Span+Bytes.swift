@@ -44,6 +44,16 @@ extension Span where Element == UInt8 {
         )
     }
 
+    /// The same for four bytes.
+    @inlinable
+    @inline(__always)
+    public func halfWord(at place: Int) -> UInt32 {
+        precondition(place >= 0 && place &+ 4 <= count)
+        return unsafe UInt32(
+            littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt32.self)
+        )
+    }
+
     /// The offset of the first `byte` at or after `start`. Uses `memchr`, because no loop in Swift is
     /// nearly as fast.
     @inlinable
@@ -117,13 +127,19 @@ extension Span where Element == UInt8 {
         }
     }
 
-    /// The same for up to sixteen bytes, as many as the other ones: two words, which may overlap, or single bytes.
+    /// The same for up to sixteen bytes, as many as the other ones: two words or halves, which may overlap, or single
+    /// bytes.
     @inlinable
     @inline(__always)
     func isShortEqual(to other: Span<UInt8>) -> Bool {
         if count >= 8 {
             let last = count &- 8
             return (word(at: 0) ^ other.word(at: 0)) | (word(at: last) ^ other.word(at: last)) == 0
+        }
+        if count >= 4 {
+            let last = count &- 4
+            return (halfWord(at: 0) ^ other.halfWord(at: 0)) | (halfWord(at: last) ^ other.halfWord(at: last))
+                == 0
         }
         var place = 0
         while place < count, self[place] == other[place] { place &+= 1 }

@@ -21,19 +21,30 @@ enum DecimalOrder {
 
     /// Whether a number has only digits, as most have.
     static func isWhole(_ text: Span<UInt8>) -> Bool {
+        if text.count < 8 { return isShortWhole(text) }
         var place = 0
-        while place + 8 <= text.count {
-            // The upper half of a digit is 3, and also that of six more.
-            let word = text.word(at: place)
-            let upper = (word & upperHalves, (word &+ 0x0606_0606_0606_0606) & upperHalves)
-            guard upper == (upperHalvesOfDigits, upperHalvesOfDigits) else { return false }
+        while place + 8 < text.count {
+            guard areDigits(text.word(at: place)) else { return false }
             place += 8
         }
-        while place < text.count {
-            if text[place] &- 0x30 > 9 { return false }
-            place += 1
+        return areDigits(text.word(at: text.count - 8))
+    }
+
+    /// The same for up to seven bytes: two halves of a word, which may overlap, or single bytes.
+    private static func isShortWhole(_ text: Span<UInt8>) -> Bool {
+        if text.count >= 4 {
+            let last = UInt64(text.halfWord(at: text.count - 4))
+            return areDigits(last &<< 32 | UInt64(text.halfWord(at: 0)))
         }
+        for place in text.indices where text[place] &- 0x30 > 9 { return false }
         return true
+    }
+
+    /// The upper half of a digit is 3, and also that of six more.
+    @inline(__always)
+    private static func areDigits(_ word: UInt64) -> Bool {
+        let upper = (word & upperHalves, (word &+ 0x0606_0606_0606_0606) & upperHalves)
+        return upper == (upperHalvesOfDigits, upperHalvesOfDigits)
     }
 }
 

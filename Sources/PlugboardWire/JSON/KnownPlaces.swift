@@ -51,16 +51,19 @@ public struct KnownPlaces: Sendable, BitwiseCopyable {
         JSONParts(of: value, at: places.span, found: found)
     }
 
-    /// The part of the last value that a pointer names; empty if there is none.
+    /// Where the part is that each pointer names; empty if there is none. Ask once for all pointers: wherever a place is
+    /// asked for, the compiler copies all of them.
     @inline(__always)
-    @_lifetime(copy value)
-    func part(_ pointer: Int, of value: Span<UInt8>) -> Span<UInt8> { places[pointer].bytes(of: value) }
+    var now: Span<ByteRange> {
+        @_lifetime(borrow self)
+        borrowing get { places.span }
+    }
 
     /// The same of the value before.
     @inline(__always)
-    @_lifetime(copy value)
-    func formerPart(_ pointer: Int, of value: Span<UInt8>) -> Span<UInt8> {
-        (haveMoved ? former[pointer] : places[pointer]).bytes(of: value)
+    var before: Span<ByteRange> {
+        @_lifetime(borrow self)
+        borrowing get { haveMoved ? former.span : places.span }
     }
 
     /// Whether a pointer names a part.
@@ -76,8 +79,10 @@ public struct KnownPlaces: Sendable, BitwiseCopyable {
 
     /// Whether all parts have the same bytes in the last value and the one before.
     public func areSame(_ old: Span<UInt8>, _ new: Span<UInt8>) -> Bool {
+        let (now, before) = (now, before)
         for pointer in 0..<count {
-            guard formerPart(pointer, of: old).isEqual(to: part(pointer, of: new)) else { return false }
+            let (old, new) = (before[pointer].bytes(of: old), now[pointer].bytes(of: new))
+            if !old.isEqual(to: new) { return false }
         }
         return true
     }

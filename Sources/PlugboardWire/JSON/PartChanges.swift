@@ -48,9 +48,10 @@ extension JSONPointerSet {
         using comparer: inout JSONComparer
     ) -> Bool {
         let start = buffer.count
+        let (now, before) = (places.now, places.before)
         for pointer in 0..<count where places.has(pointer) {
-            let part = places.part(pointer, of: new)
-            if !old.isEmpty, Self.areEqual(places.formerPart(pointer, of: old), part, &comparer) { continue }
+            let part = now[pointer].bytes(of: new)
+            if !old.isEmpty, Self.areEqual(before[pointer].bytes(of: old), part, &comparer) { continue }
             buffer.append(buffer.count == start ? #","fields":{"# : ",")
             appendName(pointer, to: &buffer)
             buffer.append(part)
