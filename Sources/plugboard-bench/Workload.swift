@@ -95,8 +95,8 @@ struct Workload: Sendable {
         return copy
     }
 
-    /// The bytes of a value.
-    func valueBytes(of number: Int) -> Int { valueBytes - (changesLength ? number & 1 : 0) }
+    /// The bytes of the value at a place in its batch. So all batches have the same length, as the limit expects.
+    func valueBytes(of index: Int) -> Int { valueBytes - (changesLength ? index & 1 : 0) }
 
     /// The row as the observer with this number subscribes.
     func asObserver(_ number: Int) -> Workload {

@@ -63,7 +63,7 @@ struct Script {
                             (order[sequence % keys] * workload.publishers + publisher) % workload.keys,
                             of: workload
                         ),
-                        value: MessageValue.bytes(sequence, count: workload.valueBytes(of: sequence)),
+                        value: MessageValue.bytes(sequence, count: workload.valueBytes(of: index)),
                         publisher: publisher,
                         number: index,
                         wantsReply: isEnd || workload.isAcknowledged,
