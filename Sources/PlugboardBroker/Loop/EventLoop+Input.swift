@@ -128,14 +128,19 @@ extension EventLoop {
         let before = hub.effort
         defer { connection.isHeavy = hub.effort &- before > effort / 4 }
         var (start, search) = (0, searchFrom)
+        // Counted here, because whether somebody else uses a field of an object is checked at each use.
+        var number = connection.lines
+        var isDiscarding = connection.isDiscarding
         // Lines that only wait in the hub's group of publishes don't change this.
         let mayWait = mayGoOn(session)
         while let feed = LineFramer.lineFeed(in: bytes.span, from: search) {
             let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
-            let waits = finishLine(start..<end, in: &bytes, of: connection)
+            let waits =
+                isDiscarding ? false : finishLine(start..<end, in: &bytes, of: connection, &number)
+            isDiscarding = false
             start = feed + 1
             if waits, mayWait {
-                start = hub.takeRepeats(from: start, of: bytes.span, &connection.lines)
+                start = hub.takeRepeats(from: start, of: bytes.span, &number)
             } else if !mayGoOn(session) {
                 break
             }
@@ -143,9 +148,10 @@ extension EventLoop {
         }
         hub.finishLines(in: bytes.span)
         if let left = hub.requests.takeLeftOver() {
-            (start, connection.lines) = (left.start, left.number - 1)
+            (start, number) = (left.start, left.number - 1)
         }
-        hub.sessions[session].line = connection.lines
+        (connection.lines, connection.isDiscarding) = (number, isDiscarding)
+        hub.sessions[session].line = number
         if !hub.sessions[session].isOpen { return bytes.count }
         if start > 0, mustWait(session) { connection.isHeldBack = true }
         return start
@@ -164,24 +170,20 @@ extension EventLoop {
             || hub.sessions[session].isBusy || hub.hasDoneEnough
     }
 
-    /// Executes a line, or lets it wait for those that follow. Returns whether it only waits.
+    /// Executes a line, or lets it wait for those that follow, and counts it. Returns whether it only waits.
     @inline(__always)
     private mutating func finishLine(
         _ line: Range<Int>,
         in bytes: inout MutableSpan<UInt8>,
-        of connection: Connection
+        of connection: Connection,
+        _ number: inout UInt64
     ) -> Bool {
-        if connection.isDiscarding {
-            connection.isDiscarding = false
-            return false
-        }
-        connection.lines &+= 1
+        number &+= 1
         guard line.count <= Limits.lineBytesMax else {
-            if hub.finishLines(in: bytes.span) { refuseOverlong(connection) }
+            if hub.finishLines(in: bytes.span) { refuseOverlong(number, of: connection) }
             return false
         }
-        connection.overlongLines = 0
-        return hub.take(line, of: &bytes, number: connection.lines, from: connection.session)
+        return hub.take(line, of: &bytes, number: number, from: connection.session)
     }
 
     /// Keeps half a line, or lines that have to wait.
@@ -203,7 +205,7 @@ extension EventLoop {
         if count > Limits.lineBytesMax + 1, !connection.isDiscarding {
             connection.isDiscarding = true
             connection.lines &+= 1
-            refuseOverlong(connection)
+            refuseOverlong(connection.lines, of: connection)
         }
         if connection.isDiscarding || count == 0 {
             connection.inbox.removeAll()
@@ -217,9 +219,9 @@ extension EventLoop {
         Excess.countPartial(bytes, of: session, &hub.access, &hub.sessions, &hub.delivery)
     }
 
-    private mutating func refuseOverlong(_ connection: Connection) {
-        connection.overlongLines += 1
-        hub.sessions[connection.session].line = connection.lines
+    private mutating func refuseOverlong(_ line: UInt64, of connection: Connection) {
+        connection.noteOverlong(line)
+        hub.sessions[connection.session].line = line
         hub.refuseOverlong(from: connection.session)
         if connection.overlongLines > Limits.overlongLinesMax,
             hub.sessions[connection.session].isOpen

@@ -32,11 +32,26 @@ extension JSONScanner {
         guard place == count else { throw syntax("true, false or null") }
     }
 
+    /// Eight at a time: with a loop over single ones, the processor guesses how many there are.
     @inline(__always)
     private mutating func skipDigits() throws(JSONFailure) {
         var place = position
-        while place < end, byte(at: place) &- UInt8(ascii: "0") <= 9 { place &+= 1 }
+        var others: UInt64
+        repeat {
+            // After the end, `word` has zeros, which are no digits.
+            others = Self.others(word(at: place))
+            place &+= others.trailingZeroBitCount &>> 3
+        } while others == 0
         guard place > position else { throw syntax("a digit") }
         position = place
+    }
+
+    /// A word whose lowest set bit is the top bit of the first byte that is no digit; 0 if all are digits. A digit
+    /// becomes at most 9 and then 127, any other byte more. What an addition carries only reaches higher bytes.
+    @inline(__always)
+    private static func others(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let digits = word ^ (ones &* 0x30)
+        return (digits | (digits &+ (ones &* 0x76))) & (ones &* 0x80)
     }
 }
