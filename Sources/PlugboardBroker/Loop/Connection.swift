@@ -16,9 +16,8 @@ final class Connection {
     var inbox = ByteBuffer()
     /// How many lines have come.
     var lines: UInt64 = 0
-    /// How many lines in a row were over the limit, up to this one.
-    private(set) var overlongLines: UInt16 = 0
-    private var lastOverlong: UInt64 = 0
+    /// How many lines in a row were over the limit.
+    var overlongLines: UInt16 = 0
     var interest: Interest = .read
     /// The rest of a line over the limit is being skipped.
     var isDiscarding = false
@@ -62,12 +61,6 @@ final class Connection {
     var searchedBytes: Int {
         get { Int(searched) }
         set { searched = UInt32(truncatingIfNeeded: newValue) }
-    }
-
-    /// A line was over the limit.
-    func noteOverlong(_ line: UInt64) {
-        overlongLines = lastOverlong &+ 1 == line ? overlongLines + 1 : 1
-        lastOverlong = line
     }
 
     /// It has begun a line, and nothing stands in the way of the rest.

@@ -128,15 +128,17 @@ extension EventLoop {
         let before = hub.effort
         defer { connection.isHeavy = hub.effort &- before > effort / 4 }
         var (start, search) = (0, searchFrom)
-        // Counted here, because whether somebody else uses a field of an object is checked at each use.
+        // Noted here, because whether somebody else uses a field of an object is checked at each use.
         var number = connection.lines
         var isDiscarding = connection.isDiscarding
+        var hasLine = false
         // Lines that only wait in the hub's group of publishes don't change this.
         let mayWait = mayGoOn(session)
         while let feed = LineFramer.lineFeed(in: bytes.span, from: search) {
             let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
             let waits =
-                isDiscarding ? false : finishLine(start..<end, in: &bytes, of: connection, &number)
+                isDiscarding
+                ? false : finishLine(start..<end, in: &bytes, of: connection, &number, &hasLine)
             isDiscarding = false
             start = feed + 1
             if waits, mayWait {
@@ -151,6 +153,7 @@ extension EventLoop {
             (start, number) = (left.start, left.number - 1)
         }
         (connection.lines, connection.isDiscarding) = (number, isDiscarding)
+        if hasLine { connection.overlongLines = 0 }
         hub.sessions[session].line = number
         if !hub.sessions[session].isOpen { return bytes.count }
         if start > 0, mustWait(session) { connection.isHeldBack = true }
@@ -171,18 +174,23 @@ extension EventLoop {
     }
 
     /// Executes a line, or lets it wait for those that follow, and counts it. Returns whether it only waits.
+    /// `hasLine` says whether a line within the limit has come since the last one over it.
     @inline(__always)
     private mutating func finishLine(
         _ line: Range<Int>,
         in bytes: inout MutableSpan<UInt8>,
         of connection: Connection,
-        _ number: inout UInt64
+        _ number: inout UInt64,
+        _ hasLine: inout Bool
     ) -> Bool {
         number &+= 1
         guard line.count <= Limits.lineBytesMax else {
+            if hasLine { connection.overlongLines = 0 }
+            hasLine = false
             if hub.finishLines(in: bytes.span) { refuseOverlong(number, of: connection) }
             return false
         }
+        hasLine = true
         return hub.take(line, of: &bytes, number: number, from: connection.session)
     }
 
@@ -220,7 +228,7 @@ extension EventLoop {
     }
 
     private mutating func refuseOverlong(_ line: UInt64, of connection: Connection) {
-        connection.noteOverlong(line)
+        connection.overlongLines += 1
         hub.sessions[connection.session].line = line
         hub.refuseOverlong(from: connection.session)
         if connection.overlongLines > Limits.overlongLinesMax,
