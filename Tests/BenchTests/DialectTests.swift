@@ -84,15 +84,6 @@ struct DialectTests {
         #expect(without.plan(folder: "/f", for: journalled).arguments.contains("--memory"))
     }
 
-    @Test("limit: all batches have the same length, whether or not all values do", arguments: [4, 7])
-    func limitBatches(batch: Int) {
-        let workload = Workload("test").with { ($0.changesLength, $0.batch) = (true, batch) }
-        let script = Script(workload, publisher: 0, dialect: LimitDialect(programs: Products.programs))
-        let lines = Set(Array(script.batch(0)).split(separator: UInt8(ascii: "\n")).map(\.count))
-        #expect(lines.count > 1, "values of two lengths")
-        for number in 1..<8 { #expect(script.batch(number).count == script.batch(0).count) }
-    }
-
     @Test("plugboard: a write has the options that its row is about")
     func plugboardWrites() {
         var bytes: [UInt8] = []
