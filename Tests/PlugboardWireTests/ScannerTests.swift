@@ -67,17 +67,15 @@ struct ScannerTests {
     @Test("a number ends at the first byte that is no digit, wherever that is", arguments: 1..<20)
     func digits(count: Int) throws {
         let number = (0..<count).map { UInt8(0x31 + $0 % 9) }
+        var wrong: [[UInt8]] = []
         for byte in UInt8.min...UInt8.max where !(0x30...0x39).contains(byte) && !".eE".utf8.contains(byte) {
-            for rest in [[], number, [byte]] {
-                let bytes = number + [byte] + rest
+            for bytes in [number, number + [byte], number + [byte] + number] {
                 var scanner = JSONScanner(bytes.span)
                 try scanner.skipValue()
-                #expect(scanner.position == count, "\(byte) and \(rest.count) more")
+                if scanner.position != count { wrong.append(bytes) }
             }
         }
-        var scanner = JSONScanner(number.span)
-        try scanner.skipValue()
-        #expect(scanner.position == count)
+        #expect(wrong == [])
     }
 
     @Test("accepts nesting up to the limit and not one level more")
