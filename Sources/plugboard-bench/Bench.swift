@@ -89,7 +89,8 @@ struct Bench {
     /// process may open, each system is finished before the next begins. Throws only if a signal ended
     /// the bench; other failures are noted in the row.
     func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> Row {
-        let supporting = dialects.filter { $0.supports(workload) && (workload.isLoad || !$0.isVariant) }
+        let needsVariants = workload.isLoad || workload.needsValues
+        let supporting = dialects.filter { $0.supports(workload) && (needsVariants || !$0.isVariant) }
         let connections = workload.publishers + workload.observers + workload.connectionsAtRest
         let areTogether = connections * supporting.count + Self.descriptorsSpare <= descriptors
         var wanted: Double?

@@ -69,7 +69,7 @@ extension BenchProgram {
             in at once, and two ratios: to the limit, and how many times faster and cheaper plugboard is.
 
             Believe ratios, from runs with nothing else on the machine. * marks a rate that the load \
-            generator limits: the server could do more. With --peers all rows take about eight minutes. The \
+            generator limits: the server could do more. With --peers all rows take about seventeen minutes. The \
             last line is the one to remember: the rate beside the fastest peer that does the same work, and \
             the CPU beside the limit's.
 

@@ -13,6 +13,7 @@ enum Metric: String, CaseIterable, Sendable {
     case roundTripP99Microseconds
     case roundTripP999Microseconds
     case bytesPerConnection
+    case bytesPerKey
     /// How often the server allocated memory.
     case allocationsPerMessage
     case startMilliseconds
@@ -31,7 +32,7 @@ enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .messagesPerSecond: "messages/s"
         case .roundTripP50Microseconds: "µs"
-        case .bytesPerConnection: "bytes"
+        case .bytesPerConnection, .bytesPerKey: "bytes"
         case .startMilliseconds, .longestRoundTripMilliseconds: "ms"
         default: rawValue
         }

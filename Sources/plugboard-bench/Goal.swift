@@ -184,6 +184,14 @@ enum Goals {
                 aim: 512,
                 figure(.bytesPerConnection, "idle-connection")
             ),
+            Goal(
+                "a key of 22 bytes and a value of 128: bytes",
+                most: 300,
+                figure(.bytesPerKey, "300000-keys")
+            ),
+            Goal("a key and its value: bytes, × redis's", aim: 1) {
+                $0.row("300000-keys")?.ratio(.bytesPerKey, "plugboard", to: redis)
+            },
             Goal("start to first reply, of a static build: ms", most: 5, aim: 2) {
                 $0.machine.isDynamic ? nil : figure(.startMilliseconds, "start")($0)
             },

@@ -5,13 +5,13 @@ enum Names {
     /// The key with this number.
     static func key(_ number: Int, of workload: Workload) -> String {
         switch workload.interest {
-        case .keys: "bench.k" + padded(number)
+        case .keys: "bench.k" + padded(number, to: workload.keyDigits)
         case .patterns(_, let matching): tokens(matching: matching).joined(separator: ".")
         }
     }
 
     /// The key that the resting connection with this number observes.
-    static func restingKey(_ number: Int) -> String { "quiet.k" + padded(number) }
+    static func restingKey(_ number: Int) -> String { "quiet.k" + padded(number, to: 6) }
 
     /// What an observer of the workload subscribes to. Patterns that match come first.
     static func subscriptions(of workload: Workload) -> [String] {
@@ -37,8 +37,8 @@ enum Names {
         }
     }
 
-    private static func padded(_ number: Int) -> String {
+    private static func padded(_ number: Int, to count: Int) -> String {
         let digits = String(number)
-        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+        return String(repeating: "0", count: max(0, count - digits.count)) + digits
     }
 }

@@ -7,6 +7,8 @@ import PlugboardPosix
 final class RestingProbe: Probe {
     /// Connections that are made before the first look at memory, so that code and tables are loaded.
     private static let warmingConnections = 100
+    /// Keys that are written before the first look at memory.
+    private static let warmingKeys = 1_000
     /// How often all keys are written at most. By then there must have been a snapshot.
     private static let roundsMax = 20
     let dialect: any Dialect
@@ -37,6 +39,7 @@ final class RestingProbe: Probe {
     func run() throws -> [Metric: Double] {
         switch workload.measure {
         case .idle(let connections): [.bytesPerConnection: try idle(connections)]
+        case .keys: [.bytesPerKey: try keys()]
         case .snapshot: [.longestRoundTripMilliseconds: try longestWait()]
         case .startUp, .recovery, .rate, .roundTrip: [.startMilliseconds: try startUp()]
         }
@@ -55,6 +58,19 @@ final class RestingProbe: Probe {
         }
         let after = try ProcessUsage.memoryBytes(of: server.pid)
         return (Double(after) - Double(before)) / Double(connections)
+    }
+
+    /// The bytes of the server's memory for each key and its value.
+    private func keys() throws -> Double {
+        let server = try start()
+        try dialect.prepare(try server.connectWhenReady(), workload: workload)
+        let filling = workload.with { $0.measure = .rate }
+        let warming = filling.with { $0.keys = Self.warmingKeys }
+        _ = try Self.writeAll(Self.generator(server, warming, dialect, bench))
+        let before = try ProcessUsage.memoryBytes(of: server.pid)
+        _ = try Self.writeAll(Self.generator(server, filling, dialect, bench))
+        let after = try ProcessUsage.memoryBytes(of: server.pid)
+        return (Double(after) - Double(before)) / Double(workload.keys - Self.warmingKeys)
     }
 
     /// The milliseconds from the start of the process to its first reply.

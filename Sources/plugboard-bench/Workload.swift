@@ -12,6 +12,8 @@ struct Workload: Sendable {
         case roundTrip
         /// The server's memory for each connection that observes a key of its own.
         case idle(connections: Int)
+        /// The server's memory for each key of the row and its value.
+        case keys
         /// The time from the start of the process to its first reply.
         case startUp
         /// The same, on all keys of the row, which an earlier process kept.
@@ -64,6 +66,8 @@ struct Workload: Sendable {
     var connectionsAtRest = 0
     /// The number of keys. They are published in turn, in the order in which they were made.
     var keys = 1
+    /// How many digits the number in each key has.
+    var keyDigits = 6
     /// Whether they are published in another order, which has no rule.
     var isShuffled = false
     var interest = Interest.keys
@@ -123,6 +127,9 @@ struct Workload: Sendable {
 
     /// Whether other systems can do the same.
     var isForPeers: Bool { isPlain && keeping != .journal }
+
+    /// Whether only systems that keep values can do the same.
+    var needsValues: Bool { measure == .keys }
 
     /// Whether publishers send for the whole length of a run.
     var isLoad: Bool { measure == .rate || measure == .roundTrip }

@@ -149,6 +149,8 @@ enum Workloads {
     /// Rows in which nothing is sent, or in which something else counts.
     static let resting = [
         Workload(name: "idle-connection", measure: .idle(connections: 10_000)),
+        // Keys of 22 bytes.
+        Workload(name: "300000-keys", measure: .keys, keys: 300_000, keyDigits: 15, batch: 256),
         Workload(name: "start", measure: .startUp),
         Workload(
             name: "recovery-1000000-keys",

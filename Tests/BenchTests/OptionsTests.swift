@@ -127,6 +127,7 @@ struct OptionsTests {
         #expect(all.contains { $0.bystander?.reads == false && $0.observers == 10 })
         #expect(all.contains { $0.measure == .roundTrip && $0.observers == 100 })
         #expect(all.contains { $0.measure == .idle(connections: 10_000) })
+        #expect(all.contains { $0.measure == .keys && $0.keys == 300_000 && $0.valueBytes == 128 })
         #expect(all.contains { $0.measure == .startUp })
         for writers in [1, 16, 256] {
             #expect(all.contains { $0.keeping == .durable && $0.publishers == writers && $0.batch == 1 })

@@ -102,6 +102,21 @@ struct RunTests {
         #expect(try #require(plugboard[2].figure(.startMilliseconds)).median > 0)
     }
 
+    @Test("the memory of a key is that of a key with its value, of systems that keep it")
+    func keys() throws {
+        let workload = Workload("keys").with {
+            ($0.measure, $0.keys, $0.keyDigits, $0.batch) = (.keys, 60_000, 15, 256)
+        }
+        let row = try #require(try run(workload, peers: true).rows.first)
+        #expect(row.failures == [])
+        let bytes = try #require(row.samples(of: "plugboard")?.figure(.bytesPerKey)).median
+        #expect((150..<450).contains(bytes), "\(bytes)")
+        for name in ["limit", "redis PUBLISH", "nats publish", "mosquitto publish"] {
+            #expect(row.samples(of: name) == nil, "\(name) keeps no values")
+        }
+        #expect(Names.key(7, of: workload).utf8.count == 22)
+    }
+
     @Test("the journal beside memory, durable writes beside peers, and recovery")
     func keeping() throws {
         let rows = try run(

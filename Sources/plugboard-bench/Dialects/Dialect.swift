@@ -30,6 +30,9 @@ enum PeerWork: Sendable {
     var summary: String {
         self == .keepAndTell ? "keeps the value, tells the observers" : "tells the observers, keeps nothing"
     }
+
+    /// Whether it is all that a row needs.
+    func suffices(for workload: Workload) -> Bool { self == .keepAndTell || !workload.needsValues }
 }
 
 /// A system to measure: a server, used in one way.

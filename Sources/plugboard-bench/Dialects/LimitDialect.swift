@@ -18,7 +18,7 @@ struct LimitDialect: Dialect {
     }
 
     func supports(_ workload: Workload) -> Bool {
-        workload.deliveriesPerObserver == 1 && workload.isForPeers
+        workload.deliveriesPerObserver == 1 && workload.isForPeers && !workload.needsValues
             && workload.isAcknowledged == (workload.keeping == .durable)
     }
 

@@ -21,7 +21,7 @@ struct MosquittoDialect: Dialect {
     /// seem to hang.
     func supports(_ workload: Workload) -> Bool {
         workload.isForPeers && workload.keeping == .nothing && workload.deliveriesPerObserver == 1
-            && workload.observers <= Self.observersMax
+            && workload.observers <= Self.observersMax && work.suffices(for: workload)
     }
 
     func plan(folder: String, for workload: Workload) throws -> ServerPlan {

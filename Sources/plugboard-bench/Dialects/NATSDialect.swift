@@ -18,6 +18,7 @@ struct NATSDialect: Dialect {
     /// Without JetStream, writes are never answered.
     func supports(_ workload: Workload) -> Bool {
         workload.isForPeers && (work == .keepAndTell || !workload.isAcknowledged)
+            && work.suffices(for: workload)
     }
 
     func plan(folder: String, for workload: Workload) throws -> ServerPlan {

@@ -18,6 +18,7 @@ struct RedisDialect: Dialect {
 
     func supports(_ workload: Workload) -> Bool {
         workload.isForPeers && (work == .keepAndTell || workload.keeping == .nothing)
+            && work.suffices(for: workload)
     }
 
     func plan(folder: String, for workload: Workload) -> ServerPlan {

@@ -44,6 +44,7 @@ struct BarBlock {
         case .roundTrip:
             [(.roundTripP50Microseconds, "median µs"), (.roundTripP99Microseconds, "99th percentile µs")]
         case .idle: [(.bytesPerConnection, "bytes a connection")]
+        case .keys: [(.bytesPerKey, "bytes a key")]
         case .startUp, .recovery: [(.startMilliseconds, "ms")]
         case .snapshot: [(.longestRoundTripMilliseconds, "longest wait, ms")]
         }

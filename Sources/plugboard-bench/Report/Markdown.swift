@@ -104,6 +104,7 @@ extension Workload.Measure {
         case .rate: .messagesPerSecond
         case .roundTrip: .roundTripP50Microseconds
         case .idle: .bytesPerConnection
+        case .keys: .bytesPerKey
         case .startUp, .recovery: .startMilliseconds
         case .snapshot: .longestRoundTripMilliseconds
         }

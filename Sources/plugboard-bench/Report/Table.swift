@@ -56,6 +56,7 @@ enum Table {
         switch workload.measure {
         case .rate, .roundTrip: return load(of: workload).filter { !$0.isEmpty }.joined(separator: ", ")
         case .idle(let connections): return "\(connections) connections, a subscription each"
+        case .keys: return "memory for each of \(keys) of 22 bytes and its value of \(workload.valueBytes)"
         case .startUp: return "from starting the process to its first reply"
         case .snapshot:
             return "the longest wait for an answer while a snapshot of \(keys) is made, "
@@ -162,6 +163,7 @@ private struct Column: Sendable {
                 Column(.spread, .bytesPerConnection, "bytes/connection"),
                 Column(.ours, .bytesPerConnection, "ours"),
             ]
+        case .keys: return [Column(.spread, .bytesPerKey, "bytes/key"), Column(.ours, .bytesPerKey, "ours")]
         case .snapshot: return [Column(.spread, .longestRoundTripMilliseconds, "ms")]
         case .startUp, .recovery:
             return [Column(.spread, .startMilliseconds, "ms"), Column(.ours, .startMilliseconds, "ours")]
