@@ -25,7 +25,7 @@ struct Allocations {
     }
 
     /// Counts allocations in the steady state. Nil if that isn't possible: on other systems than Linux,
-    /// or if glibc's loader doesn't load the broker.
+    /// if glibc's loader doesn't load the broker, or if the broker ends before its trace does.
     func count(_ workload: Workload) throws -> Count? {
         let folder = try TemporaryFolder(named: "pba")
         let log = folder.path + "/trace"
@@ -44,10 +44,11 @@ struct Allocations {
         }
         try session.run(batches: batches)
         session.signal(SIGUSR2)
-        let isComplete = try Patience.wait(seconds: Self.patienceSeconds, pause: Self.pauseSeconds) {
-            try AllocationLog(path: log).isComplete
+        // The debugging library now and then ends the program when it is told to stop.
+        _ = try Patience.wait(seconds: Self.patienceSeconds, pause: Self.pauseSeconds) {
+            try session.serverHasEnded || AllocationLog(path: log).isComplete
         }
-        guard isComplete else { return nil }
+        guard try AllocationLog(path: log).isComplete else { return nil }
         let (allocations, frames) = try AllocationLog(path: log).counts()
         let messages = session.messagesPublished - before
         return Count(messages: messages, allocations: allocations, frames: frames)

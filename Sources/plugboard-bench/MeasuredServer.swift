@@ -9,6 +9,8 @@ final class MeasuredServer {
     let endpoint: Endpoint
     private let folder: TemporaryFolder
     private var process: ChildProcess
+    /// The process tells its end only once.
+    private var knownEnd: ChildEnd?
 
     /// Starts a server for a row, in `folder` or in a new folder. It may not listen yet. With `directly`,
     /// it is started without the program that ends it with the bench. Throws `SystemError`.
@@ -29,8 +31,9 @@ final class MeasuredServer {
 
     /// Tells the server to end, and waits for that. A server that doesn't end is killed.
     deinit {
+        guard end == nil else { return }
         process.signalGroup(SIGTERM)
-        _ = Patience.wait(seconds: Self.patienceSeconds) { process.end() != nil }
+        _ = Patience.wait(seconds: Self.patienceSeconds) { end != nil }
     }
 
     var pid: Int32 { process.pid }
@@ -40,7 +43,7 @@ final class MeasuredServer {
         var link: LoadLink?
         let isReady = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.000_02) {
             link = try? endpoint.connect()
-            if link == nil, let end = process.end() { throw BenchError.unexpected("the server \(end)") }
+            if link == nil, let end { throw BenchError.unexpected("the server \(end)") }
             return link != nil
         }
         guard isReady, let link else { throw BenchError.stalled("the server's start") }
@@ -63,6 +66,12 @@ final class MeasuredServer {
 
     func signal(_ number: Int32) {
         process.signalGroup(number)
+    }
+
+    /// How the process ended; nil while it runs.
+    var end: ChildEnd? {
+        if knownEnd == nil { knownEnd = process.end() }
+        return knownEnd
     }
 }
 
