@@ -16,35 +16,25 @@ enum DecimalOrder {
         return left.sign * left.magnitudeOrder(right)
     }
 
-    private static let upperHalves: UInt64 = 0xF0F0_F0F0_F0F0_F0F0
-    private static let upperHalvesOfDigits: UInt64 = 0x3030_3030_3030_3030
-
     /// Whether a number has only digits, as most have.
     static func isWhole(_ text: Span<UInt8>) -> Bool {
         if text.count < 8 { return isShortWhole(text) }
         var place = 0
         while place + 8 < text.count {
-            guard areDigits(text.word(at: place)) else { return false }
+            if JSONScanner.others(text.word(at: place)) != 0 { return false }
             place += 8
         }
-        return areDigits(text.word(at: text.count - 8))
+        return JSONScanner.others(text.word(at: text.count - 8)) == 0
     }
 
     /// The same for up to seven bytes: two halves of a word, which may overlap, or single bytes.
     private static func isShortWhole(_ text: Span<UInt8>) -> Bool {
         if text.count >= 4 {
             let last = UInt64(text.halfWord(at: text.count - 4))
-            return areDigits(last &<< 32 | UInt64(text.halfWord(at: 0)))
+            return JSONScanner.others(last &<< 32 | UInt64(text.halfWord(at: 0))) == 0
         }
         for place in text.indices where text[place] &- 0x30 > 9 { return false }
         return true
-    }
-
-    /// The upper half of a digit is 3, and also that of six more.
-    @inline(__always)
-    private static func areDigits(_ word: UInt64) -> Bool {
-        let upper = (word & upperHalves, (word &+ 0x0606_0606_0606_0606) & upperHalves)
-        return upper == (upperHalvesOfDigits, upperHalvesOfDigits)
     }
 }
 

@@ -49,7 +49,7 @@ extension JSONScanner {
     /// A word whose lowest set bit is the top bit of the first byte that is no digit; 0 if all are digits. A digit
     /// becomes at most 9 and then 127, any other byte more. What an addition carries only reaches higher bytes.
     @inline(__always)
-    private static func others(_ word: UInt64) -> UInt64 {
+    static func others(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let digits = word ^ (ones &* 0x30)
         return (digits | (digits &+ (ones &* 0x76))) & (ones &* 0x80)

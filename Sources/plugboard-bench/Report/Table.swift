@@ -56,7 +56,9 @@ enum Table {
         switch workload.measure {
         case .rate, .roundTrip: return load(of: workload).filter { !$0.isEmpty }.joined(separator: ", ")
         case .idle(let connections): return "\(connections) connections, a subscription each"
-        case .keys: return "memory for each of \(keys) of 22 bytes and its value of \(workload.valueBytes)"
+        case .keys:
+            let bytes = Names.key(0, of: workload).utf8.count
+            return "memory for each of \(keys) of \(bytes) bytes and its value of \(workload.valueBytes)"
         case .startUp: return "from starting the process to its first reply"
         case .snapshot:
             return "the longest wait for an answer while a snapshot of \(keys) is made, "
