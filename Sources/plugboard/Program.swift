@@ -42,6 +42,14 @@ enum Program {
         }
     }
 
+    /// A mistake in the variable would otherwise look as if it was obeyed.
+    private static func checkTimeout() throws(CommandError) {
+        guard let text = SocketPath.variable(TimeoutVariable.name), !text.isEmpty,
+            let fault = CommandOption.timeout.fault(of: text)
+        else { return }
+        throw .usage("\(TimeoutVariable.name) \(fault); it was \"\(text)\"")
+    }
+
     private static func dispatch(_ words: [String], _ console: CommandConsole) throws {
         guard let first = words.first else {
             throw CommandError(.usage, "which command?\n\n" + HelpText.overview())
@@ -55,6 +63,7 @@ enum Program {
         if command.takesWordsAsTheyAre { return try command.pass(Array(words.dropFirst()), console) }
         let invocation = try command.parse(Array(words.dropFirst()))
         if invocation.has(.help) { return try console.output.text(command.syntax.help) }
+        try checkTimeout()
         try command.run(invocation, console)
     }
 

@@ -90,12 +90,12 @@ struct AllocationTests {
             return link
         }
         server.signal(SIGUSR1)
-        #expect(Patience.wait(seconds: 20) { AllocationTrace.hasBegun(log: log) })
+        #expect(Patience.wait(seconds: HangGuard.seconds) { AllocationTrace.hasBegun(log: log) })
         for (number, link) in links.enumerated() {
             try dialect.subscribe(link, to: [Names.restingKey(number)], Workload("none"))
         }
         server.signal(SIGUSR2)
-        #expect(try Patience.wait(seconds: 120) { try AllocationLog(path: log).isComplete })
+        #expect(try Patience.wait(seconds: HangGuard.seconds) { try AllocationLog(path: log).isComplete })
         let counts = try AllocationLog(path: log).counts()
         #expect(counts.allocations - counts.frames >= links.count)
     }

@@ -13,7 +13,7 @@ struct MeasuredServerTests {
         _ = try server.connectWhenReady()
         #expect(server.end == nil)
         server.signal(SIGKILL)
-        #expect(Patience.wait(seconds: 20) { server.end != nil })
+        #expect(Patience.wait(seconds: HangGuard.seconds) { server.end != nil })
         #expect(server.end == .signalled(SIGKILL) && server.end == .signalled(SIGKILL))
     }
 }

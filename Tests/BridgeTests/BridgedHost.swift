@@ -41,7 +41,9 @@ final class BridgedHost: Sendable {
             + arguments
         let broker = try Self.broker(folder)
         let options = Bus.Options(
-            waitForBroker: .seconds(20),
+            requestTimeout: HangGuard.duration,
+            connectTimeout: HangGuard.duration,
+            waitForBroker: HangGuard.duration,
             backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
         )
         bus = try await Bus.connect(name: "client", path: socket, options: options)

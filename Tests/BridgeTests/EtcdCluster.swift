@@ -43,7 +43,7 @@ final class EtcdCluster: Sendable {
     /// Waits until it answers.
     func ready() async throws {
         let store = store("/ready/")
-        try await eventually("etcd answers", seconds: 60) {
+        try await eventually("etcd answers") {
             do {
                 _ = try await store.find(store.prefix.own("x"))
                 return true

@@ -62,7 +62,7 @@ struct FaultTrial {
         let start = ContinuousClock.now
         let settled: Duration
         do {
-            try await eventually("all agree", seconds: 60) {
+            try await eventually("all agree") {
                 try await Task.sleep(for: .milliseconds(50))
                 return try await agree()
             }

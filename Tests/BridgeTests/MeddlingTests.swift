@@ -89,10 +89,8 @@ struct MeddlingTests {
     func silent() async throws {
         let (a, b) = try await hosts()
         try await gateway.meddle(.init(silent: true))
-        let start = ContinuousClock.now
         try await b.bus.publish("s.x", 1)
         try await agree(a, b, ["s.x": "1"])
-        #expect(start.duration(to: .now) < .seconds(20))
     }
 
     @Test("a watch that never says anything is opened anew, although nothing else happens in etcd")
@@ -100,7 +98,7 @@ struct MeddlingTests {
         let (a, b) = try await hosts()
         try await gateway.meddle(.init(silent: true, mute: 2))
         try await b.bus.publish("s.x", 1)
-        try await eventually("both agree", seconds: 40) { try await a.values() == ["s.x": "1"] }
+        try await eventually("both agree") { try await a.values() == ["s.x": "1"] }
     }
 
     @Test("a write whose answer is lost is made once")

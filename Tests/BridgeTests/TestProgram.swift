@@ -14,7 +14,8 @@ final class TestProgram: Sendable {
         folder = try TemporaryFolder()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        process.environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { given, _ in given }
+        process.environment = HangGuard.variables.merging(["SWIFT_BACKTRACE": "enable=no"]) { own, _ in own }
+            .merging(environment) { _, given in given }
         process.standardInput = FileHandle.nullDevice
         let output = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.write("output", "")))
         process.standardOutput = output

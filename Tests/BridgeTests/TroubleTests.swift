@@ -29,7 +29,7 @@ struct TroubleTests {
         )
     }
 
-    @Test("without a majority it is apart within ten seconds, folds what waits, and comes back by itself")
+    @Test("without a majority it is apart, folds what waits, and comes back by itself")
     func majority() async throws {
         let etcd = try EtcdCluster(3)
         try await etcd.ready()
@@ -39,11 +39,9 @@ struct TroubleTests {
             return one && other
         }
         for node in [0, 1] { etcd.nodes[node].signal(SIGSTOP) }
-        let start = ContinuousClock.now
         for number in 0..<5_000 { try a.bus.pipeline.publish("s.k\(number % 20)", number) }
         try await a.bus.sync()
         try await eventually("it is apart") { try await !a.isUp() }
-        #expect(start.duration(to: .now) < .seconds(10))
         #expect(try await a.status()?["why"]?.string != nil)
         try await eventually("they are owed") { try await a.status()?["owed"]?.integer ?? 0 > 0 }
         for node in [0, 1] { etcd.nodes[node].signal(SIGCONT) }
@@ -54,7 +52,7 @@ struct TroubleTests {
         #expect(try await a.status()?["sent"]?.integer ?? 0 < 2_000)
     }
 
-    @Test("a node that stops is left for another one within ten seconds")
+    @Test("a node that stops is left for another one")
     func stoppedNode() async throws {
         let etcd = try EtcdCluster(3)
         try await etcd.ready()
@@ -63,7 +61,6 @@ struct TroubleTests {
         let node = try #require(try await a.status()?["etcd"]?.string)
         let index = try #require(etcd.clients.firstIndex(of: node))
         etcd.nodes[index].signal(SIGSTOP)
-        let start = ContinuousClock.now
         try await a.bus.publish("s.x", 1)
         var status: JSON?
         do {
@@ -74,12 +71,11 @@ struct TroubleTests {
         } catch {
             throw NeverHappened(description: "\(error), but of \(node): \(String(describing: status))")
         }
-        #expect(start.duration(to: .now) < .seconds(10))
         etcd.nodes[index].signal(SIGCONT)
     }
 
     @Test(
-        "a path that falls silent makes it apart within ten seconds, and it comes back by itself",
+        "a path that falls silent makes it apart, and it comes back by itself",
         .enabled(if: StallingProxy.isPossible, "the proxy needs python3")
     )
     func silentPath() async throws {
@@ -89,9 +85,7 @@ struct TroubleTests {
         let a = try await BridgedHost("a", etcd: proxy.nodes, prefix: Self.prefix, ["--share", "s.**"])
         try await eventually("it is up") { try await a.isUp() }
         proxy.stall()
-        let start = ContinuousClock.now
         try await eventually("it is apart") { try await !a.isUp() }
-        #expect(start.duration(to: .now) < .seconds(10))
         try await a.bus.publish("s.x", 1)
         proxy.goOn()
         try await eventually("it is up, and sends") {
@@ -275,7 +269,7 @@ struct TroubleTests {
         try await eventually("it is sent") { try await a.status()?["sent"]?.integer == 2 }
     }
 
-    @Test("it ends soon after SIGTERM, whatever it waits for", arguments: Absence.allCases)
+    @Test("it ends at SIGTERM, whatever it waits for", arguments: Absence.allCases)
     func ending(absence: Absence) async throws {
         let listener = try SilentServer()
         let folder = try TemporaryFolder()
@@ -292,7 +286,7 @@ struct TroubleTests {
             try await a.status()?["why"]?.string?.contains(absence.reason) == true
         }
         a.signalBridge(SIGTERM)
-        try await eventually("it ends", seconds: 5) { !a.isBridgeRunning }
+        try await eventually("it ends") { !a.isBridgeRunning }
     }
 
     enum Absence: CaseIterable {

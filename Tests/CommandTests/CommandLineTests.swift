@@ -1,3 +1,4 @@
+import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
@@ -88,6 +89,26 @@ struct CommandLineTests {
     func helpFirst() throws {
         #expect(try parse("emit", "--help").has(.help))
         #expect(try parse("emit", "-h").has(.help))
+    }
+
+    @Test("a PLUGBOARD_TIMEOUT that is no number is a usage error, and an empty one counts as unset")
+    func timeoutVariable() throws {
+        let folder = try TemporaryFolder()
+        let wrong = try plugboard("get", "a", in: folder, environment: [TimeoutVariable.name: "soon"])
+        #expect(wrong.end == .exited(64))
+        #expect(wrong.messages.contains("PLUGBOARD_TIMEOUT is a number of seconds"))
+        let unset = try plugboard("get", "a", in: folder, environment: [TimeoutVariable.name: ""])
+        #expect(unset.end == .exited(69))
+    }
+
+    @Test("PLUGBOARD_TIMEOUT is how long a command waits for a broker that doesn't answer")
+    func silentBroker() throws {
+        let folder = try TemporaryFolder()
+        let listener = try UnixSocket.listen(path: folder.socket)
+        let late = try plugboard("get", "a", in: folder, environment: [TimeoutVariable.name: "0.2"])
+        #expect(late.end == .exited(69))
+        #expect(late.messages.contains("0.2 seconds"))
+        _ = consume listener
     }
 }
 

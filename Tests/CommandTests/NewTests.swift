@@ -56,9 +56,9 @@ final class NewTests: FolderSuite {
         #expect(try run("new", "packed-greeter", "--swift").end == .exited(0))
         let place = folder("packed-greeter")
         let tested = try Run(program: "/usr/bin/env", ["swift", "test", "--package-path", place], in: folder)
-        let finished = try tested.finished(seconds: 900)
+        let finished = try tested.finished(seconds: 3 * HangGuard.seconds)
         #expect(finished.end == .exited(0), "\(finished.output.suffix(2_000))")
-        try expectGreeting("packed-greeter", seconds: 900)
+        try expectGreeting("packed-greeter", seconds: 3 * HangGuard.seconds)
     }
 
     @Test(

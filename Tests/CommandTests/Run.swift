@@ -61,7 +61,9 @@ final class Run {
     }
 
     /// Waits for its end.
-    func finished(seconds: Double = 120, _ location: SourceLocation = #_sourceLocation) throws -> Finished {
+    func finished(seconds: Double = HangGuard.seconds, _ location: SourceLocation = #_sourceLocation) throws
+        -> Finished
+    {
         try eventually("\(name) ends", seconds: seconds, location) {
             if let end = self.child.end() { self.end = end }
             return self.end != nil
@@ -78,8 +80,8 @@ final class Run {
     private static func environment(_ changes: [String: String]) -> [String] {
         let dropped = ["PLUGBOARD_", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "NO_COLOR=", "TERM="]
         let kept = Environment.all().filter { variable in !dropped.contains { variable.hasPrefix($0) } }
-        return kept + ["TERM=xterm"].filter { _ in changes["TERM"] == nil }
-            + changes.map { "\($0.key)=\($0.value)" }
+        let usual = HangGuard.variables.merging(["TERM": "xterm"]) { own, _ in own }
+        return kept + usual.merging(changes) { _, change in change }.map { "\($0.key)=\($0.value)" }
     }
 }
 

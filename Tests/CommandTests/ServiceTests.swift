@@ -19,7 +19,7 @@
         }
 
         /// The next notice; nil if none comes in time.
-        func next(milliseconds: Int32 = 20_000) -> String? {
+        func next(milliseconds: Int32 = HangGuard.milliseconds) -> String? {
             guard SystemCalls.wait(descriptor.raw, for: Int32(POLLIN), milliseconds: milliseconds) != 0
             else { return nil }
             return String(decoding: PipeCalls.read(descriptor.raw, upTo: 4_096).1, as: UTF8.self)
@@ -50,7 +50,7 @@
 
         private func stop(_ child: inout ChildProcess) throws -> ChildEnd {
             child.signalGroup(SIGTERM)
-            let deadline = TimeLimit(seconds: 20)
+            let deadline = TimeLimit(seconds: HangGuard.seconds)
             while deadline.milliseconds != nil {
                 if let end = child.end() { return end }
                 Pause.sleep(seconds: 0.005)
@@ -157,7 +157,7 @@
         }
 
         private func ended(_ child: inout ChildProcess) throws -> ChildEnd {
-            let deadline = TimeLimit(seconds: 20)
+            let deadline = TimeLimit(seconds: HangGuard.seconds)
             while deadline.milliseconds != nil {
                 if let end = child.end() { return end }
                 Pause.sleep(seconds: 0.005)

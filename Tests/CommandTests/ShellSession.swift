@@ -60,7 +60,7 @@
         func complete(_ text: String, to completed: String) throws {
             let before = shown.ranges(of: completed).count
             type(text)
-            try eventually("\(text) is completed", seconds: 60) {
+            try eventually("\(text) is completed") {
                 type("\t")
                 Pause.sleep(seconds: 0.5)
                 return shown.ranges(of: completed).count > before
@@ -74,7 +74,7 @@
         /// Waits until a text is to be seen so many times.
         func expect(_ text: String, times: Int = 1) throws {
             do {
-                try eventually("the shell shows \(text.debugDescription)", seconds: 60) {
+                try eventually("the shell shows \(text.debugDescription)") {
                     shown.ranges(of: text).count >= times
                 }
             } catch {

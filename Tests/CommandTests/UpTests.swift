@@ -280,7 +280,7 @@ final class UpStartTests: ShopSuite {
         let tests = SocketPath.folder(of: #filePath)
         let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
         let up = try shop.up("--demo", "--plugins", plugins)
-        try eventually("the demo is over", seconds: 90) { up.messages.contains("is over; the bus stays up") }
+        try eventually("the demo is over") { up.messages.contains("is over; the bus stays up") }
         let demo = up.output.split(separator: "\n").filter { $0.hasPrefix("demo ") }
         #expect(demo.allSatisfy { $0.contains(" | # ") || $0.contains(" | > ") }, "\(demo)")
         try eventually("the total is there") {

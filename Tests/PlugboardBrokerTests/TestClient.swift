@@ -97,8 +97,9 @@ final class TestClient {
     }
 
     private func wait(_ events: Int16) throws {
-        guard SystemCalls.wait(descriptor.raw, for: Int32(events), milliseconds: 60_000) != 0 else {
-            throw TestFailure(description: "nothing came for a minute")
+        guard SystemCalls.wait(descriptor.raw, for: Int32(events), milliseconds: HangGuard.milliseconds) != 0
+        else {
+            throw TestFailure(description: "nothing came")
         }
     }
 }

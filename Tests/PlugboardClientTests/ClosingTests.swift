@@ -103,7 +103,7 @@ struct ClosingTests {
         #expect(heard == 1)
         await #expect(throws: BusError.closed) { _ = try await bus.subscribe("k") }
         for number in 1...1_000 { try bus.pipeline.publish("last", number) }
-        #expect(await bus.finish(within: .seconds(300)))
+        #expect(await bus.finish(within: HangGuard.duration))
         #expect(bus.state == .closed(nil))
         let other = try await broker.connect()
         #expect(try await other.get("last", as: Int.self) == 1_000)

@@ -32,7 +32,7 @@ struct ConnectionTests {
         let broker = try await TestBroker()
         try await broker.stop()
         var options = Bus.Options.quick
-        options.waitForBroker = .seconds(300)
+        options.waitForBroker = HangGuard.duration
         async let connecting = broker.connect("early", options: options)
         try await broker.start()
         let bus = try await connecting

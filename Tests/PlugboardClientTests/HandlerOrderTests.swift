@@ -93,7 +93,7 @@ struct HandlerOrderTests {
     /// What a call of a key from a handler gives: its answer, or the error's text.
     private func answer(_ bus: Bus, _ key: String) async -> String {
         do {
-            return try await bus.call(key, 1, timeout: .seconds(30))
+            return try await bus.call(key, 1, timeout: HangGuard.duration)
         } catch {
             return "\(error)"
         }
@@ -267,7 +267,7 @@ struct HandlerOrderTests {
             try await Task.sleep(for: .milliseconds(30))
             return number
         }
-        async let one: Int = bus.call("s", 1, timeout: .seconds(60))
+        async let one: Int = bus.call("s", 1, timeout: HangGuard.duration)
         try await eventually("it runs") { begun.isRaised }
         #expect(await server.finish())
         #expect(try await one == 1)
@@ -280,11 +280,11 @@ struct HandlerOrderTests {
         let (bus, writer) = (try await broker.connect(), try await broker.connect())
         let ended = Flag()
         let observing = try await bus.subscribe(inOrder: ["e"], options: Self.emitted) { _ in
-            await bus.finish(within: .seconds(60))
+            await bus.finish(within: HangGuard.duration)
             ended.raise()
         }
         try await writer.emit("e", 1)
-        try await eventually("it ends", seconds: 30) { ended.isRaised }
+        try await eventually("it ends") { ended.isRaised }
         withExtendedLifetime(observing) {}
     }
 
@@ -301,9 +301,9 @@ struct HandlerOrderTests {
             log.add(number)
             return number
         }
-        let first = Task { let _: Int = try await bus.call("s", 1, timeout: .seconds(600)) }
+        let first = Task { let _: Int = try await bus.call("s", 1, timeout: HangGuard.duration) }
         try await eventually("the first runs") { begun.isRaised }
-        let second = Task { let _: Int = try await bus.call("s", 2, timeout: .seconds(600)) }
+        let second = Task { let _: Int = try await bus.call("s", 2, timeout: HangGuard.duration) }
         try await eventually("both have come") {
             try await bus.who("s").server?.calls == 2
         }

@@ -59,7 +59,7 @@ struct InsightTests {
         let short = try await cart.why("cart.total", limit: 1)
         #expect(short.steps.count == 1 && short.hasMore)
         try await indicator.publish("shown", true, while: .connected)
-        #expect(await indicator.finish(within: .seconds(300)))
+        #expect(await indicator.finish(within: HangGuard.duration))
         #expect(try await cart.why("shown").steps.first?.reason == .disconnected)
         let error = await #expect(throws: BusError.self) { try await cart.why("never") }
         #expect(error?.code == .notFound)

@@ -80,7 +80,7 @@ struct LifetimeTests {
         try await till.setWill(.publish("till.state", "lost"))
         try await till.publish("open", true, while: .connected)
         for number in 1...100 { try till.pipeline.publish("last", number) }
-        #expect(await till.finish(within: .seconds(300)))
+        #expect(await till.finish(within: HangGuard.duration))
         try await eventually("its connection is gone") {
             try broker.ask("keys $broker.clients.*").contains("clients.1\"") == false
         }

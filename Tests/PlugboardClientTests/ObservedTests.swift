@@ -103,7 +103,7 @@ struct ObservedTests {
 
     /// Waits for a condition on the main actor.
     private func until(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + HangGuard.duration
         while !condition() {
             try #require(ContinuousClock.now < deadline, "it never came true")
             await Task.yield()

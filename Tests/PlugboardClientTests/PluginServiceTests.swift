@@ -60,7 +60,7 @@ struct PluginServiceTests {
         try await running.value
         #expect(try await bus.who("s").server == nil)
         let waiting = Plugin(name: "w", path: broker.path, options: .quick) { bus in
-            let _: Int = try await bus.call("never", 1, timeout: .seconds(600))
+            let _: Int = try await bus.call("never", 1, timeout: HangGuard.duration)
         }
         let never = try await bus.serve(concurrently: "never") { (_: Call) in
             try await Task.sleep(for: .seconds(600))
@@ -106,7 +106,7 @@ struct PluginServiceTests {
         guard case .noBroker? = error else {
             throw NeverHappened(description: "\(String(describing: error))")
         }
-        let options = Bus.Options(waitForBroker: .seconds(600))
+        let options = Bus.Options(waitForBroker: HangGuard.duration)
         let patient = Plugin(name: "p", path: folder("bus.sock"), options: options) { _ in }
         let running = Task { try await patient.run() }
         running.cancel()

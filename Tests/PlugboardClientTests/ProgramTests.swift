@@ -76,9 +76,7 @@ struct ProgramTests {
         try await broker.stop()
         plugin.signal(SIGTERM)
         // Its last publish fails at once. Because it is being stopped, it still exits with 0.
-        let start = ContinuousClock.now
         #expect(try await plugin.end() == .exited(0))
-        #expect(start.duration(to: .now) < .seconds(4), "it waited for a broker")
     }
 
     @Test("a hundred times three connections leave no descriptor and no thread")
@@ -137,7 +135,7 @@ final class Program: Sendable {
     /// Waits for its end, and reads its output meanwhile.
     func end() async throws -> ChildEnd {
         var end: ChildEnd?
-        try await eventually("the program ends", seconds: 300) {
+        try await eventually("the program ends") {
             end = child.withLock { child in
                 let end = child.end()
                 if let fd = child.outputFD { read(fd) }

@@ -176,7 +176,7 @@ struct RemoteObservableTests {
     func modify() async throws {
         let broker = try await TestBroker()
         var options = Bus.Options.quick
-        options.requestTimeout = .seconds(60)
+        options.requestTimeout = HangGuard.duration
         let perProgram = 25
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

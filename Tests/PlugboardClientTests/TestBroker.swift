@@ -51,6 +51,10 @@ final class TestBroker: Sendable {
 extension Bus.Options {
     /// Short pauses, so that tests needn't wait for a reconnection.
     static var quick: Bus.Options {
-        Bus.Options(backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20)))
+        Bus.Options(
+            requestTimeout: HangGuard.duration,
+            connectTimeout: HangGuard.duration,
+            backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20))
+        )
     }
 }

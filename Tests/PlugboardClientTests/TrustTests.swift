@@ -12,7 +12,7 @@ struct TrustTests {
     func refused() async throws {
         let stranger = try Stranger(saying: [FakeBroker.greeting()])
         var options = Bus.Options.quick
-        options.waitForBroker = .seconds(60)
+        options.waitForBroker = HangGuard.duration
         let error = await #expect(throws: BusError.self) {
             try await Bus.connect(name: "till", path: stranger.path, options: options)
         }

@@ -262,6 +262,16 @@ struct RarerShorthandTests {
     func mistakes(line: String, code: ErrorCode) {
         #expect(decode(line).refusal?.code == code)
     }
+
+    @Test("PLUGBOARD_TIMEOUT is a number of seconds, and any other text says nothing")
+    func timeoutVariable() {
+        for (text, seconds) in [("30", 30), ("0.5", 0.5), ("0", 0), ("31536000", 31_536_000)] {
+            #expect(TimeoutVariable.seconds(text) == seconds)
+        }
+        for text in [nil, "", "soon", "-1", "1e3", "31536001"] {
+            #expect(TimeoutVariable.seconds(text) == TimeoutVariable.usualSeconds)
+        }
+    }
 }
 
 extension ErrorCode {

@@ -72,7 +72,7 @@ struct LoggerKillTests {
         try await eventually("the log has the last write") {
             try lines(log).contains { $0["key"] == .string("end") }
         }
-        #expect(try await last.stop().status == 0)
+        #expect(try await last.stop() == 0)
         try compare(try lines(log), written)
     }
 
@@ -115,7 +115,7 @@ struct LoggerKillTests {
         }
         try await shop.publish("a", "1")
         try await shop.publish("b", "2")
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let text = try String(contentsOfFile: log, encoding: .utf8)
         let end = try #require(text.range(of: #""key":"b""#))
         try String(text[..<end.lowerBound]).write(toFile: log, atomically: true, encoding: .utf8)
@@ -124,7 +124,7 @@ struct LoggerKillTests {
             let text = try String(contentsOfFile: log, encoding: .utf8)
             return text.split(separator: "\n").last?.contains(#""event":"synced""#) == true
         }
-        #expect(try await next.stop().status == 0)
+        #expect(try await next.stop() == 0)
         let words = try lines(log).map { "\($0["event"]?.string ?? "") \($0["key"]?.string ?? "")" }
         #expect(words == ["synced ", "update a", "resumed ", "update b", "synced "])
         try Data((String(contentsOfFile: log, encoding: .utf8) + "half").utf8).write(
@@ -134,7 +134,7 @@ struct LoggerKillTests {
         try await eventually("it has caught up") {
             try String(contentsOfFile: log, encoding: .utf8).contains("half\n{\"time\"")
         }
-        #expect(try await third.stop().status == 0)
+        #expect(try await third.stop() == 0)
     }
 
     @Test("emits that came while it was dead are counted once, and those before its first start never")
@@ -171,7 +171,7 @@ struct LoggerKillTests {
         let plugin = try shop.start("logger", ["--file", log, "--verbose"])
         try await eventually("it listens") { plugin.output.contains("synced") }
         try await shop.publish("a", "1")
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         try FileManager.default.moveItem(atPath: log, toPath: log + ".1")
         try await shop.publish("a", "2")
         let next = try shop.start("logger", ["--file", log, "--verbose"])
@@ -184,7 +184,7 @@ struct LoggerKillTests {
             next.output.contains(" gap (updates may be missing, emits may be missing)")
         }
         try await shop.publish("a", "3")
-        #expect(try await next.stop().status == 0)
+        #expect(try await next.stop() == 0)
         let words = try lines(log).map { "\($0["event"]?.string ?? "") \($0["revision"]?.integer ?? -1)" }
         #expect(words == ["resumed 1", "update 2", "synced 2", "gap 2", "delete 0", "synced 0", "update 1"])
     }

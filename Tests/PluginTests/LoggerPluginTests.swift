@@ -37,7 +37,7 @@ struct LoggerPluginTests {
         try await shop.publish("a.b", #"{"price":1.50}"#)
         try await shop.emit("c", "[true]")
         try await shop.bus.delete("a.b")
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let lines = try lines(log).map(withoutTime)
         #expect(
             lines == [
@@ -63,7 +63,7 @@ struct LoggerPluginTests {
         let (shop, plugin, log) = try await open(["--no-values"])
         try await shop.publish("a.b", #"{"card":"4111"}"#)
         try await shop.emit("c", "[true]")
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         #expect(
             try lines(log).map(withoutTime) == [
                 #"{"event":"update","key":"old","revision":1,"by":"test","initial":true}"#,
@@ -80,7 +80,7 @@ struct LoggerPluginTests {
         let (shop, plugin, log) = try await open(["--max-bytes", "8192", "--keep", "1000"])
         for number in 1...2_000 { try shop.bus.pipeline.publish("n.\(number % 7)", JSON.integer(number)) }
         _ = try await shop.bus.sync()
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let names = try FileManager.default.contentsOfDirectory(atPath: shop.folder)
         let numbers = names.filter { $0.hasPrefix("log.") }.compactMap { Int($0.dropFirst(4)) }.sorted(by: >)
         #expect(numbers.count > 10)
@@ -106,7 +106,7 @@ struct LoggerPluginTests {
         let (shop, plugin, log) = try await open()
         for number in 1...count { try shop.bus.pipeline.emit("n", JSON.integer(number)) }
         _ = try await shop.bus.sync()
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let values = try lines(log).compactMap { line in
             let json = try JSON(line)
             return json["key"]?.string == "n" ? json["value"]?.integer : nil
@@ -119,7 +119,7 @@ struct LoggerPluginTests {
         let (shop, plugin, log) = try await open(["--verbose"])
         let value = "[\"\u{9B}2J\u{7F}\u{202E}\",\"\\u001b[2J\"]"
         try await shop.publish("a", value)
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let shown = #"update a ["\u009b2J\u007f\u202e","\u001b[2J"] by test"#
         #expect(plugin.output.contains(shown))
         let raw = plugin.output.unicodeScalars.filter {
@@ -138,7 +138,7 @@ struct LoggerPluginTests {
             try lines(log).filter { $0.contains(#""event":"synced""#) }.count == 2
         }
         try await shop.publish("a", "2")
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let line = try #require(try lines(log).last)
         #expect(try JSON(line)["value"]?.integer == 2)
     }
@@ -157,7 +157,7 @@ struct LoggerPluginTests {
     func quiet() async throws {
         let (shop, plugin, log) = try await open()
         try await shop.publish("a", "1")
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         #expect(plugin.output == "writing to \(log)\n")
     }
 
@@ -173,7 +173,7 @@ struct LoggerPluginTests {
         try await shop.publish("a", "1")
         try await eventually("it writes, and is verbose") { plugin.output.contains("update a 1 by test") }
         #expect(plugin.output.hasPrefix("writing to \(shop.folder)/diary.log\n"))
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
     }
 
     @Test("without that folder the log is beside the socket")
@@ -181,7 +181,7 @@ struct LoggerPluginTests {
         let shop = try await Shop()
         let plugin = try shop.start("logger")
         try await eventually("it writes") { FileManager.default.fileExists(atPath: shop.path + ".log") }
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
     }
 
     @Test("its help is on standard output with status 0; a mistake is explained with status 64")

@@ -112,7 +112,7 @@ struct PriceIndicatorPluginTests {
         let entry = try #require(try await shop.bus.entry("cart.summary"))
         #expect(entry.cause == revision)
         #expect(entry.by == "price-indicator")
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         #expect(plugin.output == "3 items, total 129.85\n10000 items, total 1000.00\n")
     }
 
@@ -141,7 +141,7 @@ struct PriceIndicatorPluginTests {
         let plugin = try shop.start("price-indicator")
         try await shop.waitFor("cart.summary", #"{"items":3,"total":129.85}"#)
         let summaries = try await shop.bus.subscribe("cart.summary", options: .init(initial: false))
-        #expect(try await plugin.stop(SIGKILL).status != 0)
+        #expect(try await plugin.stop(SIGKILL) != 0)
         var events = summaries.makeAsyncIterator()
         let event = try #require(try await events.next())
         #expect(event.kind == .delete && event.reason == .disconnected)
@@ -183,7 +183,7 @@ struct PriceIndicatorPluginTests {
         try await shop.waitFor("cart.summary", #"{"items":0,"total":0.00}"#)
         try await shop.publish("cart.items", Self.cart)
         try await shop.waitFor("cart.summary", #"{"items":3,"total":129.85}"#)
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let shown = terminal.written()
         #expect(shown == "\r\u{1B}[K0 items, total 0.00\r\u{1B}[K3 items, total 129.85\r\n")
     }

@@ -28,7 +28,7 @@ struct ReviewBannerPluginTests {
         try await shop.publish("screen", #"{"name":"list"}"#)
         try await shop.waitFor("banner", nil)
         #expect(try await shop.text("indicator.a") == nil)
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
     }
 
     @Test("changes that belong together are one revision")

@@ -112,9 +112,7 @@ struct ReviewTrackerTests {
         let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
         try plugin.write(#"{"sku":"a","rating":1,"count":1}"# + "\n")
         try await shop.waitFor("reviews.a", #"{"rating":1,"count":1}"#)
-        let (status, took) = try await plugin.stop()
-        #expect(status == 0)
-        #expect(took < .seconds(5))
+        #expect(try await plugin.stop() == 0)
     }
 
     @Test("a tracker without its broker ends on request")
@@ -126,9 +124,7 @@ struct ReviewTrackerTests {
         shop.stopBroker()
         try plugin.write(#"{"sku":"a","rating":2,"count":2}"# + "\n")
         try await eventually("it knows") { !plugin.errors.isEmpty }
-        let (status, took) = try await plugin.stop()
-        #expect(status == 0)
-        #expect(took < .seconds(5))
+        #expect(try await plugin.stop() == 0)
     }
 
     @Test("what a lost connection delayed is published to the next broker")
@@ -166,7 +162,7 @@ struct ReviewTrackerTests {
         try await eventually("the others as well") {
             try await shop.text("reviews.c").map { $0 != #"{"rating":3.1,"count":2}"# } ?? false
         }
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         #expect(plugin.output == "feed: published 1 products and 3 reviews, skipped 0 lines\n")
     }
 

@@ -131,7 +131,7 @@ struct ShopTests {
     private func compareLog(_ all: PhoneShop) async throws {
         let heard = try await all.events.value
         try await eventually("the log has the last event") { try all.logEnd().contains(PhoneShop.lastKey) }
-        #expect(try await all.logger.stop().status == 0)
+        #expect(try await all.logger.stop() == 0)
         let logged = try all.logged().filter { !$0.contains(#""event":"synced""#) }
         #expect(logged.count == heard.count)
         #expect(heard.count > 792 * 2 + 693 * 3, "each product, review, command, cart and summary")

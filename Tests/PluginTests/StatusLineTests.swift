@@ -127,7 +127,7 @@ struct TerminalOutputTests {
         try await shop.waitFor("cart.summary", nil)
         try await shop.publish("cart.items", #"[{"price":0.10,"quantity":1}]"#)
         try await shop.waitFor("cart.summary", #"{"items":1,"total":0.10}"#)
-        #expect(try await plugin.stop().status == 0)
+        #expect(try await plugin.stop() == 0)
         let states = ["0 items, total 0.00", "0 items, total 0.00", "no cart", "1 item, total 0.10"]
         #expect(terminal.written() == states.map { "\r\u{1B}[K" + $0 }.joined() + "\r\n")
         #expect(plugin.errors == "cart.items by test is not a cart that can be added up\n")

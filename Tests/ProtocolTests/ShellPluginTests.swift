@@ -61,7 +61,7 @@ struct ShellPluginTests {
 
     /// Its `nc` is gone as well: what it wrote belongs to a client that no longer exists.
     private static func expectGone(_ peer: LinePeer) throws {
-        let end = ContinuousClock.now + .seconds(300)
+        let end = ContinuousClock.now + HangGuard.duration
         var answer = ""
         repeat {
             try peer.send("get cart.alarm\n")
@@ -72,7 +72,7 @@ struct ShellPluginTests {
 
     /// Whether it and all its children end. Foundation would wait for that without a limit.
     private static func isOver(_ process: Process) -> Bool {
-        let end = ContinuousClock.now + .seconds(300)
+        let end = ContinuousClock.now + HangGuard.duration
         while process.isRunning, ContinuousClock.now < end { usleep(1_000) }
         return !process.isRunning
     }

@@ -56,7 +56,7 @@ struct ProgramTests {
         let folder = try Self.addPlugin(in: scratch)
         let arguments = ["swift", "package", "--package-path", folder.path, "describe", "--type", "json"]
         let run = try Running(URL(fileURLWithPath: "/usr/bin/env"), arguments, in: scratch)
-        #expect(try await run.status(seconds: 120) == 0)
+        #expect(try await run.status() == 0)
         let output = try run.output
         try #require(output.contains("{"), "\(output)")
         let package = try JSONDecoder().decode(Described.self, from: Data(output.drop { $0 != "{" }.utf8))

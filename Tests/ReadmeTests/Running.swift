@@ -59,8 +59,8 @@ final class Running {
     }
 
     /// Its exit status. Throws if it still runs.
-    func status(seconds: Double = 120) async throws -> Int32 {
-        try await eventually("the end of \(process.arguments ?? [])", seconds: seconds) {
+    func status() async throws -> Int32 {
+        try await eventually("the end of \(process.arguments ?? [])") {
             !self.process.isRunning
         }
         return process.terminationReason == .exit
@@ -75,6 +75,7 @@ final class Running {
         environment["XDG_RUNTIME_DIR"] = runtimeFolder
         environment["XDG_STATE_HOME"] = "\(runtimeFolder)/state"
         environment["SWIFT_BACKTRACE"] = "enable=no"
+        environment.merge(HangGuard.variables) { _, own in own }
         return environment
     }
 }

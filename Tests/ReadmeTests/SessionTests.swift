@@ -12,7 +12,7 @@ struct SessionTests {
     func firstFiveMinutes() async throws {
         let scratch = try TemporaryFolder()
         let up = try Running(built: "plugboard", ["up", "--demo"], in: scratch)
-        try await eventually("the demo is over", seconds: 100) {
+        try await eventually("the demo is over") {
             try up.output.contains("is over; the bus stays up")
         }
         #expect(try up.output.contains("nc -U \(scratch.busSocket)"))

@@ -57,8 +57,8 @@ final class Typist {
     }
 
     /// The next line that arrives.
-    func line(seconds: Double = 120) async throws -> String {
-        try await eventually("a line from the broker", seconds: seconds) {
+    func line() async throws -> String {
+        try await eventually("a line from the broker") {
             if !pending.contains(0x0A) { try receive() }
             return pending.contains(0x0A)
         }

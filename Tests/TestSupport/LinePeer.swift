@@ -26,17 +26,19 @@ public final class LinePeer {
     private let seconds: Double
     private var isEnded = false
 
-    public convenience init(path: String, seconds: Double = 60) throws {
+    public convenience init(path: String, seconds: Double = HangGuard.seconds) throws {
         self.init(try UnixSocket.connect(path: path), seconds: seconds)
     }
 
-    public init(_ descriptor: consuming Descriptor, seconds: Double = 60) {
+    public init(_ descriptor: consuming Descriptor, seconds: Double = HangGuard.seconds) {
         socket = LineSocket(descriptor)
         self.seconds = seconds
     }
 
     /// The next peer that connects. Throws if none does in time.
-    public static func accept(_ listener: borrowing Descriptor, seconds: Double = 20) throws -> LinePeer {
+    public static func accept(_ listener: borrowing Descriptor, seconds: Double = HangGuard.seconds) throws
+        -> LinePeer
+    {
         let limit = TimeLimit(seconds: seconds)
         while !limit.isOver {
             if case .connection(let socket) = try UnixSocket.accept(listener.raw) {

@@ -30,7 +30,7 @@ public final class ServedBroker: Sendable {
     public func stop() { broker.stop() }
 
     /// Stops the broker and waits until it has ended.
-    public func stopAndWait(seconds: Double = 10) {
+    public func stopAndWait(seconds: Double = HangGuard.seconds) {
         stop()
         let limit = TimeLimit(seconds: seconds)
         while !hasEnded, !limit.isOver { Pause.sleep(seconds: 0.001) }

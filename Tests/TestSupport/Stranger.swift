@@ -40,12 +40,12 @@ public final class Stranger {
         let arguments = ["-c", script, "sh", self.path, folder.path]
         child = try ChildProcess(starting: ChildStart(program: "/bin/sh", arguments: arguments))
         // A client that waits for the socket may have come and gone already.
-        try eventually("\(self.path) is listened at", seconds: 20) { listens() || hasEnded() }
+        try eventually("\(self.path) is listened at") { listens() || hasEnded() }
     }
 
     /// What it got, after its client is gone.
     public func heard() throws -> String {
-        try eventually("whoever was there has gone", seconds: 20) { hasEnded() }
+        try eventually("whoever was there has gone") { hasEnded() }
         return try text("\(folder.path)/heard")
     }
 

@@ -14,7 +14,7 @@ private struct Pauses {
 /// Waits for a condition on the test's own thread. Checks it again and again until the deadline.
 public func eventually(
     _ what: String,
-    seconds: Double = 120,
+    seconds: Double = HangGuard.seconds,
     _ location: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) throws {
@@ -32,7 +32,7 @@ public func eventually(
 /// Waits for a condition without blocking a thread: with two processors, all tests share two threads.
 public func eventually(
     _ what: String,
-    seconds: Double = 300,
+    seconds: Double = HangGuard.seconds,
     _ condition: () async throws -> Bool
 ) async throws {
     let limit = TimeLimit(seconds: seconds)

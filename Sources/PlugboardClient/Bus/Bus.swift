@@ -4,6 +4,7 @@
 // Exported, because this library's own functions take and return types of it, such as `Disposable`.
 @_exported import Observables
 import PlugboardPosix
+import PlugboardWire
 
 /// A connection to the bus.
 ///
@@ -116,6 +117,11 @@ public final class Bus: Sendable {
 extension Bus {
     /// The settings of a connection.
     public struct Options: Sendable {
+        /// The seconds in `PLUGBOARD_TIMEOUT`, or else 5.
+        public static let usualTimeout = Duration.seconds(
+            TimeoutVariable.seconds(SocketPath.variable(TimeoutVariable.name))
+        )
+
         /// How long a request may take if it has no `timeout` of its own.
         public var requestTimeout: Duration
         /// How long the broker may take to answer when a connection begins.
@@ -132,8 +138,8 @@ extension Bus {
         public var peer: String?
 
         public init(
-            requestTimeout: Duration = .seconds(5),
-            connectTimeout: Duration = .seconds(5),
+            requestTimeout: Duration = Options.usualTimeout,
+            connectTimeout: Duration = Options.usualTimeout,
             waitForBroker: Duration = .zero,
             reconnects: Bool = true,
             backoff: Backoff = Backoff(),

@@ -8,7 +8,7 @@ import PlugboardWire
 /// A connection to a broker.
 final class BrokerConnection {
     /// How long to wait without `--timeout`.
-    static let timeoutSeconds = 5.0
+    static let timeoutSeconds = TimeoutVariable.seconds(SocketPath.variable(TimeoutVariable.name))
 
     /// The path of the broker's socket.
     let path: String

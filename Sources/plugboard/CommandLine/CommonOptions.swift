@@ -17,7 +17,12 @@ extension CommandOption {
         "the name to write under; by default PLUGBOARD_NAME, or else #N"
     )
 
-    static let timeout = CommandOption("timeout", "SECONDS", "how long to wait for the broker (5)", .seconds)
+    static let timeout = CommandOption(
+        "timeout",
+        "SECONDS",
+        "how long to wait for the broker; by default PLUGBOARD_TIMEOUT, or 5",
+        .seconds
+    )
 
     static let noReconnect = CommandOption(
         flag: "no-reconnect",

@@ -72,6 +72,7 @@ enum ManualPage {
         let rows = [
             ("PLUGBOARD_SOCKET", "the broker's socket, if there is no --socket"),
             ("PLUGBOARD_PEER", "another user whose broker is accepted, if there is no --peer"),
+            (TimeoutVariable.name, "how many seconds to wait for an answer, if there is no --timeout"),
             ("PLUGBOARD_NAME", "the name to write under, if there is no --name"),
             ("NO_COLOR", "if it isn't empty, there are no colours"),
         ]

@@ -7,7 +7,7 @@ extension CommandOption {
     static let answerTimeout = CommandOption(
         "timeout",
         "SECONDS",
-        "how long to wait for the answer (5)",
+        "how long to wait for the answer; by default PLUGBOARD_TIMEOUT, or 5",
         .seconds
     )
 }
@@ -41,7 +41,7 @@ extension Command {
         if !words.isEmpty {
             request = request.adding("value", json: try ValueArgument.read(words, invocation, key: key))
         }
-        let seconds = invocation.seconds(.answerTimeout) ?? Double(Limits.timeoutDefault) / 1000
+        let seconds = invocation.seconds(.answerTimeout) ?? min(BrokerConnection.timeoutSeconds, longest)
         request = request.adding("timeout", try milliseconds(seconds))
             .adding("cause", try invocation.namedCause())
         // The broker reports the time-out. The command waits longer only for a broker that hangs.
@@ -51,10 +51,12 @@ extension Command {
         try console.output.bytes(try form.line(value, of: key, on: console.output))
     }
 
+    /// The seconds that the broker lets a call wait.
+    private static let longest = Double(Limits.timeoutMax) / 1000
+
     private static func milliseconds(_ seconds: Double) throws -> UInt64 {
-        let longest = Limits.timeoutMax / 1000
-        guard seconds > 0, seconds <= Double(longest) else {
-            throw CommandError.usage("--timeout is more than 0 and at most \(longest) seconds")
+        guard seconds > 0, seconds <= longest else {
+            throw CommandError.usage("--timeout is more than 0 and at most \(Int(longest)) seconds")
         }
         return max(1, UInt64(seconds * 1000))
     }

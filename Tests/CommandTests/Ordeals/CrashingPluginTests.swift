@@ -15,7 +15,7 @@ struct CrashingPluginTests {
         for number in 0..<count { try shop.add("crash\(number)", "echo x >> runs; exit 3") }
         try shop.add("good", "echo fine; exec sleep 1000")
         let up = try shop.up()
-        try eventually("all are given up", seconds: 200) {
+        try eventually("all are given up") {
             up.messages.split(separator: "\n").count { $0.contains("broken after") } >= count
         }
         var crashes = 0

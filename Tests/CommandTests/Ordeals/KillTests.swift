@@ -96,7 +96,7 @@ struct KillTests {
     private func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
 
     private func firstConnection(_ path: String) throws -> LinePeer {
-        let deadline = TimeLimit(seconds: 20)
+        let deadline = TimeLimit(seconds: HangGuard.seconds)
         while true {
             if let peer = try? LinePeer(path: path), let line = try? peer.text(),
                 line.hasPrefix(#"{"event":"hello""#)

@@ -146,7 +146,7 @@ struct WebSiegeTests {
         #expect(try rested.ask("GET", "/", [server.host]).status == 200)
         for client in [silent, half, body, rested] { try client.waitForEnd() }
         let slow = try server.client()
-        let limit = TimeLimit(seconds: 20)
+        let limit = TimeLimit(seconds: HangGuard.seconds)
         while !slow.isEnded, !limit.isOver {
             try slow.send("x")
             Pause.sleep(seconds: 0.02)
@@ -284,10 +284,8 @@ struct WebSiegeTests {
         let owner = try LinePeer(path: server.socket)
         try owner.send("serve plugins.log\n")
         while try !owner.text().contains(#""ok":"serve""#) {}
-        let start = ContinuousClock.now
-        #expect(try stream.ask(#"{"op":"call","id":1,"key":"plugins.log"}"#).status == 504)
-        // The broker answers after five seconds.
-        #expect(start.duration(to: .now) < .seconds(4))
+        // The broker's own answer, a time-out, would come with status 200.
+        #expect(try stream.ask(#"{"op":"call","id":1,"key":"plugins.log","timeout":600000}"#).status == 504)
         try eventually("the stream goes on") { try stream.ask(#"{"op":"sync","id":1}"#).status == 200 }
     }
 

@@ -86,7 +86,7 @@ final class Browser: Sendable {
     }
 
     private static func ask(_ port: UInt16, _ method: String, _ path: String, _ body: String) throws -> JSON {
-        let client = try WebClient(port: port, seconds: 60)
+        let client = try WebClient(port: port)
         let headers = [("Host", "127.0.0.1:\(port)"), ("Content-Type", "application/json")]
         let reply = try client.ask(method, path, headers, body)
         guard reply.status == 200, let value = try JSON(reply.body)["value"] else {

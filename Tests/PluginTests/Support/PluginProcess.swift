@@ -14,7 +14,7 @@ final class PluginProcess: Sendable {
     var errors: String { heard.errors.text }
     /// Its exit status, when it has ended and all its output is here. Negative if a signal ended
     /// it.
-    var status: Int32? { heard.end.withLock { $0?.status } }
+    var status: Int32? { heard.end.withLock { $0 } }
 
     private let process = Process()
     private let input: FileHandle?
@@ -40,7 +40,8 @@ final class PluginProcess: Sendable {
         let shutting = ["-c", #"exec "$0" "$@" >&-"# + (hasInput ? "" : " <&-"), program.path]
         process.arguments = (isOutputShut ? shutting : []) + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        process.environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { given, _ in given }
+        process.environment = HangGuard.variables.merging(["SWIFT_BACKTRACE": "enable=no"]) { own, _ in own }
+            .merging(environment) { _, given in given }
         process.standardInput = inputPipe ?? FileHandle.nullDevice
         let (out, errors) = (Pipe(), Pipe())
         process.standardOutput = output ?? out
@@ -69,14 +70,11 @@ final class PluginProcess: Sendable {
         return status
     }
 
-    /// Asks it to end. Returns its status and how long that took. A thread that does nothing else
-    /// takes the time, because tests may delay each other.
+    /// Asks it to end. Returns its status.
     @discardableResult
-    func stop(_ number: Int32 = SIGTERM) async throws -> (status: Int32?, took: Duration) {
-        let start = ContinuousClock.now
+    func stop(_ number: Int32 = SIGTERM) async throws -> Int32? {
         signal(number)
-        let status = try await end()
-        return (status, start.duration(to: heard.end.withLock { $0?.instant } ?? .now))
+        return try await end()
     }
 
     /// The folder in which SwiftPM puts the plugins: that of the tests.
@@ -88,15 +86,14 @@ final class PluginProcess: Sendable {
 private final class Heard: Sendable {
     let output = Transcript()
     let errors = Transcript()
-    let end = Mutex<(status: Int32, instant: ContinuousClock.Instant)?>(nil)
+    let end = Mutex<Int32?>(nil)
 
     func waitForEnd(_ process: Process, _ ends: DispatchGroup) {
         Thread.detachNewThread { [self] in
             ends.wait()
             process.waitUntilExit()
-            let instant = ContinuousClock.now
             let number = process.terminationStatus
-            end.withLock { $0 = (process.terminationReason == .exit ? number : -number, instant) }
+            end.withLock { $0 = process.terminationReason == .exit ? number : -number }
         }
     }
 }

@@ -25,7 +25,11 @@ final class Shop: Sendable {
         state = isKept ? home("state") : nil
         path = home("bus.sock")
         running = Mutex(try ServedBroker(Configuration(socketPath: path, stateFolder: state)))
-        let options = Bus.Options(backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20)))
+        let options = Bus.Options(
+            requestTimeout: HangGuard.duration,
+            connectTimeout: HangGuard.duration,
+            backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20))
+        )
         bus = try await Bus.connect(name: "test", path: path, options: options)
     }
 
@@ -78,7 +82,7 @@ final class Shop: Sendable {
 
     /// Stops the broker and waits for its end.
     func stopBroker() {
-        running.withLock { $0.take() }?.stopAndWait(seconds: 5)
+        running.withLock { $0.take() }?.stopAndWait()
     }
 
     // What tests ask of the bus.

@@ -20,7 +20,7 @@ final class WebClient {
     private(set) var isEnded = false
 
     /// With `kernelBytes`, the kernel keeps so much of what wasn't read.
-    init(port: UInt16, seconds: Double = 30, kernelBytes: Int32? = nil) throws {
+    init(port: UInt16, seconds: Double = HangGuard.seconds, kernelBytes: Int32? = nil) throws {
         socket = try LoopbackSocket.connect(port: port)
         if let kernelBytes { UnixSocket.setBuffers(socket.raw, bytes: kernelBytes) }
         self.seconds = seconds
@@ -34,7 +34,8 @@ final class WebClient {
         while sent < bytes.count {
             switch socket.write(bytes.span.extracting(sent..<bytes.count)) {
             case .bytes(let count): sent += count
-            case .wouldBlock: _ = PipeCalls.wait(for: [.write], of: socket.raw, milliseconds: 1_000)
+            case .wouldBlock:
+                _ = PipeCalls.wait(for: [.write], of: socket.raw, milliseconds: HangGuard.milliseconds)
             case .ended, .failed: return
             }
         }

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import plugboard
 
 PROTOCOL = Path(__file__).resolve().parent.parent.parent
-SECONDS = 20.0
+SECONDS = 300.0
 """How long to wait for what should happen at once: the machine may be busy."""
 
 # It tells which steps take long, which depends on the machine.
