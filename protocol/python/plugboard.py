@@ -103,8 +103,10 @@ SECONDS_MAX = 9_007_199_254_740
 PAUSE_SECONDS_FIRST = 0.1
 """The pause after the first failure to connect. It doubles with each further failure."""
 PAUSE_SECONDS_MAX = 3.0
-CALL_SECONDS = 5
-"""How long the broker waits for the answer to a call without a `timeout`."""
+USUAL_SECONDS = 5.0
+"""How long a request may take if nobody says otherwise."""
+CALL_SECONDS_MAX = 3_600.0
+"""The longest that the broker waits for the answer to a call."""
 GOODBYE_SECONDS_MAX = 1.0
 """How long the end of `async with` waits for the broker."""
 
@@ -987,6 +989,13 @@ def _seconds(name: str, seconds: float) -> float:
     if not is_number or not 0 < seconds <= SECONDS_MAX:
         raise BadValue(f"{name} is {seconds!r}, not a number of seconds above 0")
     return seconds
+
+
+def _usual_timeout() -> float:
+    """The seconds in `PLUGBOARD_TIMEOUT`. Without it, and if it is no number of seconds, they are 5."""
+    text = os.environ.get("PLUGBOARD_TIMEOUT", "")
+    seconds = float(text) if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text) else USUAL_SECONDS
+    return seconds if 0 < seconds <= SECONDS_MAX else USUAL_SECONDS
 
 
 # The event that the running code handles. A write names it as its cause, unless it comes from another
@@ -2008,12 +2017,10 @@ class Bus:
         """Asks the client that serves the key, and returns its answer. Raises `Refused` with the server's
         code, or with `no_provider`, `provider_gone` or `timeout`."""
         cause = self._present_cause() if cause is _ABSENT else cause
-        members = _present(
-            key=key, value=value, timeout=_milliseconds("timeout", timeout), cause=_known(cause)
-        )
+        limit = min(self._options.request_timeout, CALL_SECONDS_MAX) if timeout is None else timeout
+        members = _present(key=key, value=value, timeout=_milliseconds("timeout", limit), cause=_known(cause))
         # The broker ends a call in time, so the client only watches over the broker.
-        patience = (CALL_SECONDS if timeout is None else timeout) + self._options.request_timeout
-        reply = (await self._request("call", members, patience)).members
+        reply = (await self._request("call", members, limit + self._options.request_timeout)).members
         if "value" not in reply:
             raise BadReply("the broker's reply has no value")
         return reply["value"]
@@ -2584,8 +2591,8 @@ def connect(
     *,
     wait: float = 0,
     reconnect: bool = True,
-    request_timeout: float = 5,
-    connect_timeout: float = 5,
+    request_timeout: Optional[float] = None,
+    connect_timeout: Optional[float] = None,
     exact: bool = False,
     peer: Optional[str] = None,
 ) -> Bus:
@@ -2595,16 +2602,17 @@ def connect(
     - `path`: the broker's socket; by default `PLUGBOARD_SOCKET`, or else the user's own place.
     - `wait`: how many seconds to wait for a broker that isn't there yet.
     - `reconnect`: whether to connect again when the connection breaks. If not, the bus closes.
-    - `request_timeout`: how many seconds a request may take that has no `timeout` of its own.
-    - `connect_timeout`: how many seconds the broker may take to answer when a connection begins.
+    - `request_timeout`: how many seconds a request may take that has no `timeout` of its own; by default
+      `PLUGBOARD_TIMEOUT`, or else 5.
+    - `connect_timeout`: how many seconds the broker may take to answer when a connection begins; likewise.
     - `exact`: numbers with a point or an exponent become `decimal.Decimal` instead of `float`.
     - `peer`: a user, besides this one and root, whose broker is trusted; or else `PLUGBOARD_PEER`.
     """
     if wait:
         _seconds("wait", wait)
-    _seconds("request_timeout", request_timeout)
-    _seconds("connect_timeout", connect_timeout)
-    return Bus(_Options(name, path, wait, reconnect, request_timeout, connect_timeout, exact, peer))
+    limit = _seconds("request_timeout", _usual_timeout() if request_timeout is None else request_timeout)
+    patience = _seconds("connect_timeout", _usual_timeout() if connect_timeout is None else connect_timeout)
+    return Bus(_Options(name, path, wait, reconnect, limit, patience, exact, peer))
 
 
 # A plugin
@@ -3065,8 +3073,8 @@ def open(
     *,
     wait: float = 0,
     reconnect: bool = True,
-    request_timeout: float = 5,
-    connect_timeout: float = 5,
+    request_timeout: Optional[float] = None,
+    connect_timeout: Optional[float] = None,
     exact: bool = False,
     peer: Optional[str] = None,
 ) -> BlockingBus:

@@ -21,6 +21,7 @@ import plugboard
 PROTOCOL = Path(__file__).resolve().parent.parent.parent
 SECONDS = 300.0
 """How long to wait for what should happen at once: the machine may be busy."""
+os.environ.setdefault("PLUGBOARD_TIMEOUT", str(SECONDS))
 
 # It tells which steps take long, which depends on the machine.
 logging.getLogger("asyncio").setLevel(logging.ERROR)

@@ -918,6 +918,14 @@ class TextTests(unittest.TestCase):
         for name in plugboard.__all__:
             self.assertTrue(hasattr(plugboard, name), name)
 
+    def test_the_usual_timeout(self) -> None:
+        for text, seconds in [("30", 30), (".5", 0.5), ("", 5), ("soon", 5), ("0", 5), ("-1", 5), ("1e3", 5)]:
+            with mock.patch.dict(os.environ, {"PLUGBOARD_TIMEOUT": text}):
+                self.assertEqual(plugboard.connect()._options.request_timeout, seconds, text)
+                self.assertEqual(plugboard.connect(request_timeout=7)._options.request_timeout, 7)
+        with mock.patch.dict(os.environ, clear=True):
+            self.assertEqual(plugboard.connect()._options.connect_timeout, 5)
+
     def test_the_default_place(self) -> None:
         with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": "/run/x"}, clear=True):
             self.assertEqual(plugboard.standard_path(), "/run/x/plugboard/bus.sock")
