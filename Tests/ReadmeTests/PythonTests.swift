@@ -17,7 +17,10 @@ struct PythonTests {
     @Test(
         "its own tests pass, and it plays all transcripts and vectors",
         .enabled(if: isPossible, "python3, 3.9 or newer, is not installed"),
-        arguments: ["test_transcripts", "test_vectors", "test_plugboard", "test_reconnecting", "test_readme"]
+        arguments: [
+            "test_transcripts", "test_vectors", "test_plugboard", "test_reconnecting", "test_forking",
+            "test_readme",
+        ]
     )
     func passes(_ module: String) throws {
         let result = try Self.run(["-W", "error", "-m", "unittest", module])
@@ -42,7 +45,7 @@ struct PythonTests {
     func files() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             .filter { $0.hasPrefix("test_") }.sorted()
-        #expect(files.count == 5, "\(files)")
+        #expect(files.count == 6, "\(files)")
     }
 
     private var folder: URL { Self.folder }

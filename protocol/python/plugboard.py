@@ -33,12 +33,15 @@ import pwd
 import random
 import re
 import secrets
+import selectors
 import signal
 import socket
 import stat
 import struct
 import sys
 import threading
+import traceback
+import weakref
 from collections import deque
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -55,6 +58,7 @@ from typing import (
     Iterator,
     List,
     Mapping,
+    Match,
     NamedTuple,
     Optional,
     Sequence,
@@ -69,8 +73,8 @@ from typing import (
 __version__ = "0.1.0"
 __all__ = [
     "BadReply", "BadValue", "BlockingBus", "BlockingSubscription", "Bus", "BusError", "Call", "CallError",
-    "Chain", "Closed", "Conflict", "Disconnected", "Entry", "Event", "Explanation", "Greeting", "Listed",
-    "NoBroker", "NotABroker", "NotFound", "Observer", "Observers", "OutboxFull", "Raw", "Refused", "Server",
+    "Chain", "Closed", "Conflict", "Disconnected", "Entry", "Event", "Explanation", "Forked", "Greeting",
+    "Listed", "NoBroker", "NotABroker", "NotFound", "Observer", "Observers", "OutboxFull", "Raw", "Refused", "Server",
     "Serving", "Step", "Subscription", "TimedOut", "UnreadFull", "Untrusted", "Write", "Writer", "connect",
     "matches", "merge", "open", "run", "standard_path",
 ]  # fmt: skip
@@ -110,7 +114,63 @@ CALL_SECONDS_MAX = 3_600.0
 GOODBYE_SECONDS_MAX = 1.0
 """How long the end of `async with` waits for the broker."""
 
+# Text for people. Much of it comes from other programs, so nothing in it may control a terminal, or look
+# like something else. These are the characters that the command spells out, too.
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f"
+    "\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def _shown(text: str) -> str:
+    """The text with JSON escapes in place of characters that can't be seen, except tabs."""
+    return _INVISIBLE.sub(_escape, text)
+
+
+def _escape(match: Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[place] << 8 | units[place + 1]:04x}" for place in range(0, len(units), 2))
+
+
+def _shown_lines(text: str) -> str:
+    """The same for several lines of this program's own."""
+    return "\n".join(map(_shown, text.split("\n")))
+
+
+def _shown_traceback(
+    kind: Type[BaseException], error: Optional[BaseException], trace: Optional[TracebackType]
+) -> str:
+    told = traceback.TracebackException(kind, cast(BaseException, error), trace)
+    unseen: List[Any] = [told]
+    while unseen:
+        part = unseen.pop()
+        if isinstance(getattr(part, "_str", None), str):
+            # A line feed in an error's own text would look like a line of the traceback.
+            part._str = _shown(part._str)
+        more = [part.__cause__, part.__context__, *(getattr(part, "exceptions", None) or ())]
+        unseen += [next_part for next_part in more if next_part]
+    return _shown_lines("".join(told.format()))
+
+
+class _ShownRecords(logging.Filter):
+    """Spells out what is logged, whichever handler writes it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                _shown(str(part)) if isinstance(part, (str, BaseException)) else part for part in record.args
+            )
+        record.msg, record.args = _shown_lines(record.getMessage()), ()
+        if isinstance(record.exc_info, tuple) and record.exc_info[0]:
+            record.exc_text = _shown_traceback(*record.exc_info).rstrip("\n")
+        return True
+
+
+_SHOWN_RECORDS = _ShownRecords()
 _log = logging.getLogger("plugboard")
+_log.addFilter(_SHOWN_RECORDS)
 _T = TypeVar("_T")
 _Members = Dict[str, Any]
 
@@ -148,7 +208,8 @@ class BusError(Exception):
         self.write = write
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        """For people, and so without characters that can't be seen. `message` has them as they came."""
+        return _shown(f"{self.code}: {self.message}" + (f" ({self.hint})" if self.hint else ""))
 
 
 class Refused(BusError):
@@ -201,6 +262,12 @@ class Closed(BusError):
     """The bus was closed by its own program."""
 
     code = "closed"
+
+
+class Forked(BusError):
+    """This process was forked off the one that opened the bus. The connection is still that one's."""
+
+    code = "forked"
 
 
 class OutboxFull(BusError):
@@ -1148,6 +1215,7 @@ async def _dial(path: str, peer: Optional[str], wire: _Wire) -> None:
     _check_folder(path, trusted)
     loop = asyncio.get_running_loop()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    _sockets.add(connection)
     try:
         connection.setblocking(False)
         await loop.sock_connect(connection, path)
@@ -1423,6 +1491,11 @@ class _Feed:
             if not reader.done():
                 reader.set_result(None)
 
+    def forget(self) -> None:
+        """Drops the events that wait."""
+        self._unread.clear()
+        self._unread_bytes = 0
+
     @property
     def is_ended(self) -> bool:
         return self._is_ended
@@ -1471,9 +1544,12 @@ class Subscription:
     handles an event, writes name it as their `cause`.
     """
 
-    def __init__(self, bus: Bus, feed: _Feed) -> None:
+    def __init__(self, bus: Bus, feed: _Feed, whole: Optional[Subscription] = None) -> None:
         self._bus = bus
         self._feed = feed
+        self._whole = whole
+        """What this is a part of. It is kept, because the subscription ends with its last owner."""
+        self._reader = self._cursor()
 
     @property
     def sub(self) -> int:
@@ -1486,11 +1562,19 @@ class Subscription:
         return self._feed.resumed
 
     def __aiter__(self) -> _Cursor:
-        return _Cursor(self, None)
+        # What was read before the loop has been handled.
+        self._reader.finish()
+        return self._cursor(self)
 
-    def updates(self) -> _Cursor:
+    async def __anext__(self) -> Event:
+        return await self._reader.__anext__()
+
+    def _cursor(self, owner: Optional[Subscription] = None) -> _Cursor:
+        return _Cursor(self._bus, self._feed, {"update"} if self._whole else None, owner)
+
+    def updates(self) -> Subscription:
         """Only the events `update`: the current values, and then each new one."""
-        return _Cursor(self, {"update"})
+        return Subscription(self._bus, self._feed, self)
 
     def __await__(self) -> Generator[Any, None, Subscription]:
         return self._begin().__await__()
@@ -1499,7 +1583,7 @@ class Subscription:
         return await self._begin()
 
     async def __aexit__(self, *_: object) -> None:
-        self._bus._end_feed(self._feed)
+        await self.close()
 
     async def _begin(self) -> Subscription:
         await self._bus._begin_feed(self._feed)
@@ -1507,6 +1591,7 @@ class Subscription:
 
     async def close(self) -> None:
         """Ends it. The loop ends after the events that wait."""
+        self._reader.forget_cause()
         self._bus._end_feed(self._feed)
 
     async def pause(self) -> int:
@@ -1529,15 +1614,20 @@ class Subscription:
         return await self._bus.ack(self.sub, revision)
 
     def __del__(self) -> None:
-        self._bus._abandon(self._feed)
+        if not self._whole:
+            self._bus._abandon(self._feed)
 
 
 class _Cursor:
     """One loop over a subscription."""
 
-    def __init__(self, subscription: Subscription, kinds: Optional[Set[str]]) -> None:
-        self._subscription = subscription
+    def __init__(
+        self, bus: Bus, feed: _Feed, kinds: Optional[Set[str]], owner: Optional[Subscription]
+    ) -> None:
+        self._bus = bus
+        self._feed = feed
         self._kinds = kinds
+        self._owner = owner
         self._outer: Optional[_Cause] = None
         self._cause: Optional[_Cause] = None
         self._event: Optional[Event] = None
@@ -1546,7 +1636,7 @@ class _Cursor:
         return self
 
     async def __anext__(self) -> Event:
-        self._forget_cause()
+        self.forget_cause()
         event = await self._advance()
         if event is None:
             raise StopAsyncIteration
@@ -1556,11 +1646,9 @@ class _Cursor:
     async def _advance(self) -> Optional[Event]:
         """The next event, after the last one is acknowledged; None at the end."""
         while True:
-            if self._event:
-                event, self._event = self._event, None
-                self._acknowledge(event)
-            await self._subscription._begin()
-            self._event = await self._subscription._feed.next()
+            self._acknowledge()
+            await self._bus._begin_feed(self._feed)
+            self._event = await self._feed.next()
             if not self._event or not self._kinds or self._event.kind in self._kinds:
                 return self._event
 
@@ -1571,20 +1659,25 @@ class _Cursor:
         if self._cause:
             _cause.set(self._cause)
 
-    def _acknowledge(self, event: Event) -> None:
-        feed = self._subscription._feed
-        is_due = feed.acknowledges and event.kind in ("update", "delete", "leave")
-        if is_due and not feed.begins_with(event.revision):
-            self._subscription._bus._ack_quietly(feed.sub, event.revision)
+    def _acknowledge(self) -> None:
+        event, self._event = self._event, None
+        is_due = event and self._feed.acknowledges and event.kind in ("update", "delete", "leave")
+        if event and is_due and not self._feed.begins_with(event.revision):
+            self._bus._ack_quietly(self._feed.sub, event.revision)
 
-    def _forget_cause(self) -> None:
+    def finish(self) -> None:
+        """The last event has been handled."""
+        self._acknowledge()
+        self.forget_cause()
+
+    def forget_cause(self) -> None:
         if self._cause and _cause.get() is self._cause:
             _cause.set(self._outer)
         self._cause = None
 
     def __del__(self) -> None:
         # After `break`, what follows the loop has another cause.
-        self._forget_cause()
+        self.forget_cause()
 
 
 # Serving
@@ -1718,6 +1811,7 @@ class Bus:
         if self._runner:
             raise BusError("a bus is opened once", code="opened_twice")
         self._loop = asyncio.get_running_loop()
+        _buses.add(self)
         self._opened, self._ended = self._loop.create_future(), self._loop.create_future()
         self._runner = self._loop.create_task(self._run())
         try:
@@ -1741,6 +1835,8 @@ class Bus:
     async def close(self) -> None:
         """Ends the connection at once, with all requests (`Closed`) and loops. The broker makes the will."""
         self._close(None)
+        if isinstance(self._closed, Forked):
+            return  # What it would wait for happens in the other process.
         waiting: Set[asyncio.Future[Any]] = {*self._answering}
         if self._runner:
             waiting.add(self._runner)
@@ -2372,10 +2468,20 @@ class Bus:
         for serving in self._servings.values():
             serving._end(self._closed)
         self._feeds, self._servings = {}, {}
-        for task in self._answering - {asyncio.current_task()}:
+        for task in self._answering - {_present_task()}:
             task.cancel()
         if self._runner:
             self._end_runner(reason)
+
+    def _part(self) -> None:
+        """In a process that was forked off: the connection is the other one's, and so is what it brought."""
+        if isinstance(getattr(self._loop, "_selector", None), selectors.BaseSelector):
+            # The two share what the kernel watches for the loop. Python's loop would take the files of the
+            # other one out of it when it closes.
+            setattr(self._loop, "_selector", selectors.DefaultSelector())
+        for feed in self._feeds.values():
+            feed.forget()
+        self._close(Forked("the bus was opened before this process was forked", hint="open another one here"))
 
     def _end_runner(self, reason: Optional[BusError]) -> None:
         for future, failure in ((self._opened, self._closed), (self._ended, reason)):
@@ -2384,7 +2490,7 @@ class Bus:
                 future.exception()  # Perhaps nobody waits for it.
         if self._wire:
             self._wire.fail(Closed("the bus was closed"))
-        if self._runner is not asyncio.current_task():
+        if self._runner is not _present_task():
             assert self._runner
             self._runner.cancel()
 
@@ -2573,6 +2679,13 @@ def _again(error: BusError) -> BusError:
     return type(error)(error.message, code=error.code, hint=error.hint)
 
 
+def _present_task() -> Optional[asyncio.Task[Any]]:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
 @dataclass(frozen=True)
 class _Options:
     name: Optional[str]
@@ -2615,6 +2728,32 @@ def connect(
     return Bus(_Options(name, path, wait, reconnect, limit, patience, exact, peer))
 
 
+# A fork. The child has a copy of each bus, but the connection is the parent's: what the child sent would be
+# the parent's doing, and what it read would be lost to the parent.
+
+_buses: weakref.WeakSet[Union[Bus, BlockingBus]] = weakref.WeakSet()
+_sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+_stops: Set[signal.Signals] = set()
+
+
+def _part_from_parent() -> None:
+    for connection in list(_sockets):
+        connection.close()
+    for bus in list(_buses):
+        try:
+            bus._part()
+        except RuntimeError:
+            pass  # Its loop ran in another thread, and so it doesn't run here.
+    if _stops:
+        # Otherwise the parent would get the child's signals.
+        signal.set_wakeup_fd(-1)
+    for number in _stops:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+os.register_at_fork(after_in_child=_part_from_parent)
+
+
 # A plugin
 
 
@@ -2629,13 +2768,53 @@ def run(
     """Runs a plugin: connects, runs `main`, and goes on until SIGTERM or SIGINT, also if `main` returns.
 
     Then it says goodbye. If it can't go on, it ends the process with a message on standard error: with
-    status 69 without a broker that it can use, and 1 for any other error.
+    status 69 without a broker that it can use, and 1 for any other error. In messages and tracebacks,
+    characters that can't be seen are spelled out.
     """
+    _show_failures()
     try:
         asyncio.run(_run(connect(name, path, wait=wait, **options), main))
     except BusError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{_shown(name)}: {error}", file=sys.stderr)
         sys.exit(69 if isinstance(error, (NoBroker, Untrusted, Disconnected)) else 1)
+    finally:
+        _stops.clear()
+
+
+def _show_failures() -> None:
+    """Spells out what Python says about errors, unless the program has seen to that itself."""
+    logging.getLogger("asyncio").addFilter(_SHOWN_RECORDS)
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _show_failure
+    if threading.excepthook is _THREAD_HOOK:
+        threading.excepthook = _show_thread_failure
+    if sys.unraisablehook is sys.__unraisablehook__:
+        sys.unraisablehook = _show_ignored
+
+
+def _show_failure(
+    kind: Type[BaseException], error: BaseException, trace: Optional[TracebackType], what: str = ""
+) -> None:
+    try:
+        print(what + _shown_traceback(kind, error, trace), end="", file=sys.stderr)
+    except Exception:
+        print(f"{what}{kind.__name__}", file=sys.stderr)
+
+
+def _show_thread_failure(failure: threading.ExceptHookArgs) -> None:
+    if failure.exc_type is not SystemExit:
+        name = _shown(failure.thread.name) if failure.thread else "a thread"
+        error = failure.exc_value or failure.exc_type()
+        _show_failure(failure.exc_type, error, failure.exc_traceback, f"Exception in thread {name}:\n")
+
+
+def _show_ignored(failure: sys.UnraisableHookArgs) -> None:
+    what = f"{failure.err_msg or 'Exception ignored in'}: a {type(failure.object).__name__}\n"
+    error = failure.exc_value or failure.exc_type()
+    _show_failure(failure.exc_type, error, failure.exc_traceback, what)
+
+
+_THREAD_HOOK = threading.excepthook
 
 
 async def _run(bus: Bus, main: Callable[[Bus], Awaitable[object]]) -> None:
@@ -2643,6 +2822,7 @@ async def _run(bus: Bus, main: Callable[[Bus], Awaitable[object]]) -> None:
     stop: asyncio.Future[None] = loop.create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _set, stop)
+        _stops.add(number)
     work = loop.create_task(_work(bus, main))
     await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
     if stop.done():
@@ -2678,16 +2858,14 @@ async def _work(bus: Bus, main: Callable[[Bus], Awaitable[object]]) -> None:
 class BlockingSubscription:
     """A subscription for a `for` loop. In its body, writes name the event as their `cause`."""
 
-    def __init__(
-        self, bus: BlockingBus, subscription: Subscription, kinds: Optional[Set[str]] = None
-    ) -> None:
+    def __init__(self, bus: BlockingBus, subscription: Subscription) -> None:
         self._bus = bus
         self._subscription = subscription
-        self._cursor = _Cursor(subscription, kinds)
+        self._cursor = subscription._cursor(subscription)
 
     def updates(self) -> BlockingSubscription:
         """Only the events `update`: the current values, and then each new one."""
-        return BlockingSubscription(self._bus, self._subscription, {"update"})
+        return BlockingSubscription(self._bus, self._subscription.updates())
 
     def __enter__(self) -> BlockingSubscription:
         self._bus._wait(self._subscription._begin())
@@ -2709,7 +2887,7 @@ class BlockingSubscription:
         """The next event; None at the end. Raises `TimedOut` if none comes in that many seconds."""
         if timeout is not None:
             _seconds("timeout", timeout)
-        self._cursor._forget_cause()
+        self._cursor.forget_cause()
         event = self._bus._wait(self._next(timeout))
         if event:
             self._cursor._name_cause(event)
@@ -2740,7 +2918,7 @@ class BlockingSubscription:
 
     def close(self) -> None:
         """Ends it. The loop ends after the events that wait."""
-        self._cursor._forget_cause()
+        self._cursor.forget_cause()
         if not self._bus.closed:
             self._bus._wait(self._subscription.close())
 
@@ -2757,6 +2935,7 @@ class BlockingBus:
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="plugboard", daemon=True)
         self._thread.start()
+        _buses.add(self)
         try:
             self._wait(bus._open())
         except BaseException:
@@ -2803,6 +2982,11 @@ class BlockingBus:
     def close(self) -> None:
         """Ends the connection at once. The broker makes the will."""
         self._end(self._bus.close())
+
+    def _part(self) -> None:
+        """In a process that was forked off: the thread is the other one's, and may have held the lock."""
+        self._lock = threading.Lock()
+        self._is_closed = True
 
     def _end(self, work: Coroutine[Any, Any, None]) -> None:
         with self._lock:
