@@ -1,7 +1,7 @@
 """Makes what `pip install` installs, with the standard library alone, so that it works without a network.
 
 The file becomes a package with a `py.typed`, because only a package can say that it is typed. These are the
-two functions that PEP 517 asks for.
+functions that PEP 517 and, for `pip install -e`, PEP 660 ask for.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
 import re
 import tarfile
 import zipfile
@@ -22,10 +23,20 @@ SOURCES = ["plugboard.py", "package.py", "pyproject.toml", "README.md"]
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
     """Writes the wheel, and returns its name."""
+    return write_wheel(
+        wheel_directory, {"plugboard/__init__.py": text("plugboard.py"), "plugboard/py.typed": b""}
+    )
+
+
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
+    """Writes a wheel that only says where the sources are, and returns its name."""
+    return write_wheel(wheel_directory, {"plugboard.pth": os.fsencode(FOLDER) + b"\n"})
+
+
+def write_wheel(wheel_directory: str, modules: Dict[str, bytes]) -> str:
     about = f"plugboard-{version()}.dist-info"
     files = {
-        "plugboard/__init__.py": text("plugboard.py"),
-        "plugboard/py.typed": b"",
+        **modules,
         f"{about}/METADATA": metadata(),
         f"{about}/WHEEL": b"Wheel-Version: 1.0\nGenerator: plugboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import unittest
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Dict, List
 from unittest import mock
 
-from brokers import SECONDS, BrokerTestCase, Peer, eventually, soon
+from brokers import PROTOCOL, SECONDS, BrokerTestCase, Peer, eventually, soon
 
 import plugboard
 from plugboard import Call, Event, Raw, Write
@@ -689,6 +691,74 @@ class CancellationTests(BrokerTestCase):
         return [event async for event in subscription]
 
 
+class ReadingTests(BrokerTestCase):
+    """Events that a program asks for one by one."""
+
+    async def asyncSetUp(self) -> None:
+        self.client = await self.bus("reader")
+        await self.client.publish("a", 1)
+
+    async def test_a_subscription_gives_one_event_after_the_other(self) -> None:
+        async with self.client.subscribe("a") as events:
+            self.assertEqual([(await soon(events.__anext__())).kind for _ in range(2)], ["update", "synced"])
+            await self.client.publish("a", 2)
+            self.assertEqual((await soon(events.__anext__())).value, 2)
+            await events.close()
+            with self.assertRaises(StopAsyncIteration):
+                await soon(events.__anext__())
+
+    async def test_so_do_its_updates_and_a_trace(self) -> None:
+        async with self.client.subscribe("a").updates() as updates:
+            await self.client.publish("a", 2)
+            self.assertEqual([(await soon(updates.__anext__())).value for _ in range(2)], [1, 2])
+        self.assertEqual((await self.client.who("a")).observers, ())
+        async with self.client.trace("a") as trace:
+            await self.client.publish("a", 3)
+            self.assertEqual((await soon(trace.__anext__())).op, "publish")
+        updates = await self.client.subscribe("a").updates()
+        self.assertEqual((await soon(updates.__anext__())).value, 3)
+
+    async def test_it_begins_with_the_first_event(self) -> None:
+        events = self.client.subscribe("a")
+        self.assertEqual((await soon(events.__anext__())).value, 1)
+        del events
+        gc.collect()
+        await self.client.sync()
+        self.assertEqual((await self.client.who("a")).observers, ())
+
+    async def test_a_view_of_the_updates_does_not_end_it(self) -> None:
+        async with self.client.subscribe("a") as events:
+            async for _ in events.updates():
+                break
+            gc.collect()
+            await self.client.publish("a", 2)
+            self.assertEqual((await soon(events.__anext__())).kind, "synced")
+
+    async def test_what_was_read_by_hand_is_a_cause_until_the_next_one(self) -> None:
+        async with self.client.subscribe("a") as events:
+            event = await events.__anext__()
+            await self.client.publish("effect", 1)
+            self.assertEqual((await self.client.entry("effect")).cause, event.revision)
+            self.assertEqual((await events.__anext__()).kind, "synced")
+            await self.client.publish("effect", 2)
+            self.assertIsNone((await self.client.entry("effect")).cause)
+            await self.client.publish("a", 2)
+            await events.__anext__()
+        await self.client.publish("effect", 3)
+        self.assertIsNone((await self.client.entry("effect")).cause)
+
+    async def test_what_was_read_by_hand_is_acknowledged_by_a_loop(self) -> None:
+        other = await self.bus("other")
+        later = await other.subscribe("a", phase=2, initial=False)
+        async with self.client.subscribe("a", phase=1, ack=True, initial=False) as events:
+            await other.publish("a", 2)
+            self.assertEqual((await soon(events.__anext__())).value, 2)
+            loop = asyncio.ensure_future(events.__aiter__().__anext__())
+            event = await soon(later.updates().__anext__())
+            self.assertEqual((event.value, event.unacked), (2, ()))
+            loop.cancel()
+
+
 class BlockingTests(BrokerTestCase):
     """Scripts: none of these tests has a loop of its own."""
 
@@ -913,6 +983,41 @@ class TextTests(unittest.TestCase):
         error = plugboard._refusal({"error": "bad_json", "message": "no", "hint": "yes", "at": 3})
         self.assertEqual((str(error), error.at, type(error)), ("bad_json: no (yes)", 3, plugboard.Refused))
         self.assertIsInstance(plugboard._refusal({"error": "conflict"}), plugboard.Conflict)
+
+    def test_text_for_people_spells_out_what_cannot_be_seen(self) -> None:
+        for text, shown in (
+            ("\x1b[31mred\x07", "\\u001b[31mred\\u0007"),
+            ("two\nlines\r", "two\\u000alines\\u000d"),
+            ("a\u202eb\u200bc\x9b\x7f", "a\\u202eb\\u200bc\\u009b\\u007f"),
+            ("\U000e0041", "\\udb40\\udc41"),
+            ("tab\tand ünïcödé 🙂", "tab\tand ünïcödé 🙂"),
+        ):
+            self.assertEqual(plugboard._shown(text), shown)
+            error = plugboard.Refused(text, code="x", hint=text)
+            self.assertEqual((str(error), error.message), (f"x: {shown} ({shown})", text))
+
+    def test_the_characters_are_those_of_the_command(self) -> None:
+        table = Path(PROTOCOL.parent, "Sources/PlugboardWire/Text/InvisibleCharacters.swift")
+        ranges = [
+            (int(low, 16), int(high, 16))
+            for low, high in re.findall("0x([0-9A-F]+)[.]{3}0x([0-9A-F]+)", table.read_text(encoding="utf-8"))
+        ]
+        self.assertGreater(len(ranges), 20)
+        for number in range(0x110000):
+            is_invisible = number < 0x20 and number != 9 or any(low <= number <= high for low, high in ranges)
+            if bool(plugboard._INVISIBLE.match(chr(number))) != is_invisible:
+                self.fail(f"U+{number:04X}")
+
+    def test_what_is_logged_is_spelled_out(self) -> None:
+        with self.assertLogs("plugboard") as logs:
+            plugboard._log.warning("%s: %d of %s", "a\x1bb", 1, plugboard.Refused("c\nd", code="x"))
+            try:
+                raise ValueError("e\x1bf\ng")
+            except ValueError:
+                plugboard._log.exception("it\nfailed")
+        self.assertEqual(logs.records[0].getMessage(), "a\\u001bb: 1 of x: c\\u000ad")
+        self.assertEqual(logs.records[1].getMessage(), "it\nfailed")
+        self.assertTrue(str(logs.records[1].exc_text).endswith("\nValueError: e\\u001bf\\u000ag"))
 
     def test_every_public_name_exists(self) -> None:
         for name in plugboard.__all__:

@@ -134,6 +134,54 @@ class ProgramTests(unittest.TestCase):
         self.assertEqual(process.returncode, 69)
         self.assertIn("p: no_broker: ", complaint)
 
+    def test_a_plugin_spells_out_what_others_wrote(self) -> None:
+        written = "\x1b[31m\u202ered\n"
+        spelled = "\\u001b[31m\\u202ered\\u000a"
+        with plugboard.open(path=self.broker.path) as bus:
+
+            @bus.serve("refuse")
+            def refuse(call: plugboard.Call) -> None:
+                raise plugboard.CallError("no", written)
+
+            bus.publish("written", written)
+            for body, status, told in (
+                ("await bus.call('refuse')", 1, f"^p: no: {re.escape(spelled)}\n$"),
+                ("raise ValueError(await bus.get('written'))", 1, f"\nValueError: {re.escape(spelled)}\n$"),
+                (
+                    "try: await bus.call('refuse')\n    except plugboard.BusError as error: raise OSError from error",
+                    1,
+                    f"(?s)\nplugboard.CallError|Refused: no: {re.escape(spelled)}\n.*\nOSError\n$",
+                ),
+                (
+                    "value = await bus.get('written')\n    def work(): raise ValueError(value)\n"
+                    "    thread = threading.Thread(target=work, name=value)\n"
+                    "    thread.start(); thread.join(); await bus.goodbye()",
+                    0,
+                    f"(?s)^Exception in thread {re.escape(spelled)}:\n.*\nValueError: {re.escape(spelled)}\n$",
+                ),
+                (
+                    "async def work(): raise ValueError(await bus.get('written'))\n"
+                    "    task = asyncio.ensure_future(work())\n    await asyncio.wait([task]); del task\n"
+                    "    gc.collect(); await bus.goodbye()",
+                    0,
+                    f"(?s)^Task exception.*\nValueError: {re.escape(spelled)}\n$",
+                ),
+                (
+                    "@bus.serve('fail')\n    async def fail(call): raise ValueError(call.value)\n"
+                    "    try: await bus.call('fail', await bus.get('written'))\n"
+                    "    except plugboard.Refused: await bus.goodbye()",
+                    0,
+                    f"(?s)^the handler of fail failed\n.*\nValueError: {re.escape(spelled)}\n$",
+                ),
+            ):
+                with self.subTest(body):
+                    program = f"import asyncio, gc, threading, plugboard\nasync def main(bus):\n    {body}\n"
+                    process = self.start(program + "plugboard.run('p', main)")
+                    output, complaint = process.communicate(timeout=SECONDS)
+                    self.assertEqual((process.returncode, output), (status, ""), complaint)
+                    self.assertRegex(complaint, told)
+                    self.assertNotRegex(complaint, "[\x1b\u202e]")
+
     def test_the_other_programs_run(self) -> None:
         for program in blocks("python")[1:]:
             process = self.start(program)
@@ -198,10 +246,10 @@ class PackageTests(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="pb")
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_python(self, *arguments: str) -> str:
+    def run_python(self, *arguments: str, executable: str = sys.executable) -> str:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         process = subprocess.run(
-            [sys.executable, *arguments],
+            [executable, *arguments],
             env={**environment, "PYTHONPATH": self.folder},
             cwd=self.folder,
             timeout=3 * SECONDS,
@@ -242,6 +290,31 @@ class PackageTests(unittest.TestCase):
                 Path(self.folder, made.strip()).read_bytes(),
                 Path(other, package.build_wheel(other)).read_bytes(),
             )
+
+    def test_an_editable_wheel_names_this_folder(self) -> None:
+        name = package.build_editable(self.folder)
+        with zipfile.ZipFile(Path(self.folder, name)) as wheel:
+            files = {entry: wheel.read(entry) for entry in wheel.namelist()}
+        about = f"plugboard-{plugboard.__version__}.dist-info"
+        self.assertEqual(files["plugboard.pth"], f"{FOLDER}\n".encode())
+        self.assertEqual(
+            sorted(files),
+            sorted([*(f"{about}/{part}" for part in ("METADATA", "RECORD", "WHEEL")), "plugboard.pth"]),
+        )
+
+    @unittest.skipUnless(
+        importlib.util.find_spec("pip") and importlib.util.find_spec("venv"), "there is no pip"
+    )
+    def test_pip_installs_it_to_be_edited(self) -> None:
+        self.run_python("-m", "venv", "--system-site-packages", "--without-pip", "v")
+        python = str(Path(self.folder, "v", "bin", "python"))
+        options = ["--quiet", "--no-index", "--no-cache-dir", "--disable-pip-version-check"]
+        self.run_python("-m", "pip", "install", *options, "-e", str(FOLDER), executable=python)
+        found = self.run_python("-c", "import plugboard; print(plugboard.__file__)", executable=python)
+        self.assertEqual(found.strip(), str(FOLDER / "plugboard.py"))
+        self.run_python("-m", "pip", "uninstall", "--quiet", "--yes", "plugboard", executable=python)
+        script = "import importlib.util; print(importlib.util.find_spec('plugboard'))"
+        self.assertEqual(self.run_python("-c", script, executable=python).strip(), "None")
 
     @unittest.skipUnless(importlib.util.find_spec("pip"), "there is no pip")
     def test_pip_installs_it_without_a_network(self) -> None:
