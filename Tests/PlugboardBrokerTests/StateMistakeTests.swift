@@ -77,6 +77,29 @@ struct StateMistakeTests {
         #expect(bare.brokenInvariant() == nil)
     }
 
+    @Test(
+        "a client that has stopped reading and leaves in several turns breaks nothing meanwhile",
+        arguments: [#""sub":"x""#, #""delivery":"all""#, #""every":1000"#, #""where":{"":{">":0}}"#, #""old":true"#]
+    )
+    func leavingInPart(options: String) {
+        let hub = TestHub()
+        let (leaver, writer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"*",\#(options)}"#, from: leaver)
+        hub.send("subscribe a b\nsubscribe b", from: leaver)
+        _ = hub.read(leaver)
+        hub.stopReading(leaver)
+        // What it is owed, a reply that waits for that, and a subscription that begins after the reply.
+        hub.send("publish a 1\npublish b 1", from: writer)
+        hub.send("subscribe a\nsync", from: leaver)
+        var turns = 1
+        while !hub.leaveInPart(leaver) {
+            hub.send("publish a \(turns)", from: writer)
+            turns += 1
+        }
+        #expect(turns > 3)
+        hub.leave(leaver)
+    }
+
     @Test("an observer that is being closed counts until it is gone, and only once")
     func demandOfTheDeparting() {
         let bare = BareHub()

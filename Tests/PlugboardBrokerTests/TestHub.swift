@@ -160,6 +160,7 @@ final class TestHub {
     /// Takes leave of a client as long as a turn lasts that is hardly any. Returns whether all is done.
     func leaveInPart(_ client: Int) -> Bool {
         defer { endTurn() }
+        hasChanged = true
         return bare.hub.leave(sessions[client], until: bare.hub.effort)
     }
 

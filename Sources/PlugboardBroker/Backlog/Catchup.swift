@@ -64,14 +64,15 @@ extension Catchup {
             waiting.queuedBytes,
             of: client
         )
+        let areReplaying =
+            Set(replaying.all) == waiting.replaying && replaying.count == waiting.replaying.count
+        try Self.always.hold("it lists what is told again, each once", areReplaying, of: client)
+        guard hub.sessions[session].isOpen else { return }
         let areListed = Set(ready.all) == waiting.ready && ready.count == waiting.ready.count
         try Self.always.hold("it lists what is ready, each once", areListed, of: client)
         let areUnanswered =
             Set(unanswered.all) == waiting.unanswered && unanswered.count == waiting.unanswered.count
         try Self.always.hold("it lists what is unanswered, each once", areUnanswered, of: client)
-        let areReplaying =
-            Set(replaying.all) == waiting.replaying && replaying.count == waiting.replaying.count
-        try Self.always.hold("it lists what is told again, each once", areReplaying, of: client)
     }
 
     /// What the subscriptions of a session wait for, counted anew.
@@ -83,12 +84,15 @@ extension Catchup {
         private(set) var replaying: Set<SubscriptionHandle> = []
 
         init(_ session: SessionHandle, _ hub: borrowing Hub) {
+            // A client that leaves is sent nothing more. Its lists are cleared at once, its subscriptions end one
+            // by one.
+            let isOpen = hub.sessions[session].isOpen
             for subscription in hub.sessions[session].subscriptions.list.all {
                 guard let backlog = hub.matching[subscription].backlog else { continue }
                 owedCount += backlog.keys.count
                 queuedBytes += backlog.lineBytes
-                if backlog.isReady { ready.insert(subscription) }
-                if backlog.awaitsReply { unanswered.insert(subscription) }
+                if isOpen, backlog.isReady { ready.insert(subscription) }
+                if isOpen, backlog.awaitsReply { unanswered.insert(subscription) }
                 if backlog.replay != nil { replaying.insert(subscription) }
             }
         }
