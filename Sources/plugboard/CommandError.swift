@@ -4,7 +4,7 @@
 /// The statuses that the program ends with.
 enum ExitStatus: Int32, CaseIterable, Sendable {
     case done = 0
-    /// The broker refused a request, or the work failed.
+    /// The broker refused a request, the work failed, or `status` found something wrong.
     case refused = 1
     /// The command line has a mistake (EX_USAGE of sysexits.h). It is found without a broker.
     case usage = 64
@@ -17,7 +17,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     var meaning: String {
         switch self {
         case .done: "done, or nobody reads what is printed any more"
-        case .refused: "the broker refused it, or it failed: a file, a plugin, the system"
+        case .refused: "the broker refused it, or it failed: a file, a plugin; status: something is wrong"
         case .usage: "the command line has a mistake; nothing was asked of the broker"
         case .unavailable: "there is no broker or no bench, it went away, or it has no plugins"
         case .inputOutput: "the journal can't be kept any more (broker)"
@@ -37,6 +37,9 @@ struct CommandError: Error, Equatable, Sendable {
         self.message = message
         self.hints = hints
     }
+
+    /// What is wrong was printed already.
+    static let told = CommandError(.refused, "")
 
     static func usage(_ message: String, hint: String? = nil) -> CommandError {
         CommandError(.usage, message, hints: hint.map { [$0] } ?? [])

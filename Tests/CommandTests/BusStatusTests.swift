@@ -73,6 +73,65 @@ final class BusStatusTests: BrokerSuite {
         #expect(shown.count == 7 + StatusText.problemsMax + 1 && shown.last?.contains("and 25 more") == true)
     }
 
+    @Test("what a program says of itself is wrong for status, its exit status, and metrics")
+    func health() throws {
+        let told: [(name: String, value: String)] = [
+            ("well", #"{"state":"well","since":"2026-11-21T17:50:01.250Z","counts":{"sent":7}}"#),
+            (
+                "till 3",
+                #"{"state":"degraded","since":"2026-11-21T17:50:01.250Z","message":"no \u001b paper","counts":{"left":3,"x":-1}}"#
+            ),
+            ("bridge", #"{"state":"down"}"#), ("game", #"{"state":"happy"}"#), ("player", "100"),
+        ]
+        #expect(try run("status").end == .exited(0))
+        var peers: [LinePeer] = []
+        for (name, value) in told {
+            let peer = try LinePeer(path: folder.socket)
+            let key = HealthReport.key(of: name)
+            try peer.send(
+                "hello \(name.replacing(" ", with: "_"))\n"
+                    + #"{"op":"publish","id":1,"key":"\#(key)","value":\#(value),"while":"connected"}"# + "\n"
+            )
+            while try !peer.text().contains(#""ok":"publish""#) {}
+            peers.append(peer)
+        }
+        let status = try run("status")
+        #expect(status.end == .exited(1) && status.messages.isEmpty)
+        #expect(
+            status.lines.suffix(2) == [
+                "  wrong    plugin bridge is down",
+                #"           plugin till%203 is degraded since 2026-11-21T17:50:01.250Z: no \u001b paper"#,
+            ]
+        )
+        let json = try run("status", "--json")
+        #expect(json.end == .exited(1) && json.messages.isEmpty)
+        let object = try JSONObject(parsing: Array(json.output.utf8)[...])
+        #expect(object["problems"]?.array?.count == 2)
+        let health = try #require(object["health"]?.object)
+        #expect(health.members.map(\.name) == ["bridge", "till%203", "well"])
+        #expect(health["well"]?.text == told[0].value)
+        let metrics = try run("metrics").output
+        for line in [
+            #"health{plugin="well",state="well"} 1"#, #"health{plugin="well",state="down"} 0"#,
+            #"health{plugin="bridge",state="down"} 1"#, #"health{plugin="till%203",state="degraded"} 1"#,
+            #"health_count{plugin="well",count="sent"} 7"#,
+            #"health_count{plugin="till%203",count="left"} 3"#,
+        ] { #expect(metrics.contains("plugboard_plugin_\(line)\n"), "\(line)") }
+        #expect(!metrics.contains("game") && !metrics.contains("count=\"x\""))
+        // They end with their programs.
+        peers = []
+        try eventually("nothing is wrong") { try run("status").end == .exited(0) }
+    }
+
+    @Test("of a program's counts as many are shown as may be", arguments: [0, 1])
+    func healthCounts(more: Int) throws {
+        let counts = (1...(ProgramHealth.countsMax + more)).map { #""c\#($0)":\#($0)"# }.joined(
+            separator: ","
+        )
+        let value = try JSONValue(parsing: Array(#"{"state":"well","counts":{\#(counts)}}"#.utf8)[...])
+        #expect(ProgramHealth(key: "a.health", value: value)?.counts.count == ProgramHealth.countsMax)
+    }
+
     @Test("clients are listed with state and counts, without the command itself")
     func clients() throws {
         #expect(try run("clients").output == "no other client is connected\n")

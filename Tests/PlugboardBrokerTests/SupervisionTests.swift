@@ -2,6 +2,7 @@
 // them.
 
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -92,6 +93,41 @@ struct SupervisionTests {
         #expect(code("pause 1", from: cart) == "ok")
         hub.send(#"{"op":"subscribe","sub":9,"key":"**","initial":false}"#, from: other)
         #expect(code(#"{"op":"pause","id":1,"client":2,"sub":9}"#, from: cart) == "not_found")
+    }
+
+    @Test("how it is, it may always tell, and nothing beside that", arguments: ["cart", "till 3/é", "%"])
+    func health(name: String) {
+        tell(#"{"name":"\#(name)","state":"running","pid":1200,"may":{}}"#)
+        let plugin = hub.client(process: 1200)
+        let key = HealthReport.key(of: name)
+        let value = #"{"state":"well"}"#
+        let report = #"{"op":"publish","id":1,"key":"\#(key)","value":\#(value),"while":"connected"}"#
+        #expect(code(report, from: plugin) == "ok")
+        #expect(ask("get \(key)", from: other).contains(#""by":"\#(name)""#))
+        for line in [
+            "publish \(key).x 1", "publish other.health 1", "emit \(key) 1", "delete \(key)",
+            "subscribe \(key)",
+            "publish health 1",
+        ] { #expect(code(line, from: plugin) == "forbidden", "\(line)") }
+        // Who looks at it doesn't want the plugin for that.
+        #expect(code("subscribe *.health", from: other) == "ok")
+    }
+
+    @Test("a name is one token of a key, and different names are different tokens")
+    func tokens() {
+        let names = ["cart", "till 3", "till%203", "é", "a.b", "a_b-c", "$", "*", "A", "a\\"]
+        let keys = names.map(HealthReport.key)
+        #expect(
+            keys.prefix(5) == [
+                "cart.health", "till%203.health", "till%25203.health", "%C3%A9.health", "a%2Eb.health",
+            ]
+        )
+        #expect(Set(keys).count == names.count)
+        for key in keys {
+            #expect(Key.fault(Array(key.utf8).span) == nil && !Key.isReserved(Array(key.utf8).span))
+        }
+        let longest = String(repeating: " ", count: Limits.nameBytesMax)
+        #expect(Key.fault(Array(HealthReport.key(of: longest).utf8).span) == nil)
     }
 
     @Test("it is told what it may see, and nothing else, live and at first")

@@ -18,9 +18,10 @@ struct LoggerPluginTests {
         return (shop, plugin, log)
     }
 
+    /// The lines of a log, without what the logger says of itself.
     private func lines(_ path: String) throws -> [String] {
         let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
-        return text.split(separator: "\n").map(String.init)
+        return text.split(separator: "\n").map(String.init).filter { !$0.contains("logger.health") }
     }
 
     /// A line without its time, which must be valid, and without its epoch.
@@ -42,20 +43,47 @@ struct LoggerPluginTests {
         #expect(
             lines == [
                 #"{"event":"update","key":"old","revision":1,"value":1,"by":"test","initial":true}"#,
-                #"{"event":"synced","revision":1}"#,
-                #"{"event":"update","key":"a.b","revision":2,"value":{"price":1.50},"by":"test"}"#,
-                #"{"event":"emit","key":"c","revision":2,"value":[true],"by":"test"}"#,
-                #"{"event":"delete","key":"a.b","revision":3,"by":"test"}"#,
+                #"{"event":"synced","revision":2}"#,
+                #"{"event":"update","key":"a.b","revision":3,"value":{"price":1.50},"by":"test"}"#,
+                #"{"event":"emit","key":"c","revision":3,"value":[true],"by":"test"}"#,
+                #"{"event":"delete","key":"a.b","revision":4,"by":"test"}"#,
             ]
         )
-        let shown = plugin.output.split(separator: "\n")
+        let shown = plugin.output.split(separator: "\n").filter { !$0.contains("logger.health") }
         #expect(shown.first == "writing to \(log)")
         #expect(
             shown.dropFirst().map { $0.drop { $0 != "#" } } == [
-                "#1 initial update old 1 by test", "#1 synced", #"#2 update a.b {"price":1.50} by test"#,
-                "#2 emit c [true] by test", "#3 delete a.b by test",
+                "#1 initial update old 1 by test", "#2 synced", #"#3 update a.b {"price":1.50} by test"#,
+                "#3 emit c [true] by test", "#4 delete a.b by test",
             ]
         )
+    }
+
+    @Test("as logrotate expects, it opens its file again at SIGHUP, loses nothing, and says how it is")
+    func hangUp() async throws {
+        let (shop, plugin, log) = try await open()
+        #expect(try await shop.bus.entry("logger.health")?.value["state"]?.string == "well")
+        for round in 1...3 {
+            for number in 1...100 { try shop.bus.pipeline.emit("n", JSON.integer(100 * round + number)) }
+            try FileManager.default.moveItem(atPath: log, toPath: "\(log)-\(round)")
+            plugin.signal(SIGHUP)
+            try await eventually("it is there again") { FileManager.default.fileExists(atPath: log) }
+        }
+        try FileManager.default.moveItem(atPath: log, toPath: "\(log)-4")
+        try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: true)
+        plugin.signal(SIGHUP)
+        try await eventually("it says so") {
+            try await shop.bus.entry("logger.health")?.value["state"]?.string == "degraded"
+        }
+        let health = try await shop.bus.entry("logger.health")?.value["message"]?.string
+        #expect(health?.contains("\(log) can't be opened: Is a directory") == true)
+        try await shop.emit("n", "500")
+        #expect(try await plugin.stop() == 0)
+        let values = try (1...4).flatMap { try lines("\(log)-\($0)") }.compactMap { line in
+            let json = try JSON(line)
+            return json["key"]?.string == "n" ? json["value"]?.integer : nil
+        }
+        #expect(values == Array(101...400) + [500])
     }
 
     @Test("without values it logs which keys change")
@@ -67,9 +95,9 @@ struct LoggerPluginTests {
         #expect(
             try lines(log).map(withoutTime) == [
                 #"{"event":"update","key":"old","revision":1,"by":"test","initial":true}"#,
-                #"{"event":"synced","revision":1}"#,
-                #"{"event":"update","key":"a.b","revision":2,"by":"test"}"#,
-                #"{"event":"emit","key":"c","revision":2,"by":"test"}"#,
+                #"{"event":"synced","revision":2}"#,
+                #"{"event":"update","key":"a.b","revision":3,"by":"test"}"#,
+                #"{"event":"emit","key":"c","revision":3,"by":"test"}"#,
             ]
         )
         #expect(!plugin.output.contains("4111"))

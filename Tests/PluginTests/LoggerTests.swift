@@ -135,6 +135,61 @@ struct LogFileTests {
         #expect(folder.text("log") == "10\n11\n12\n13\n")
     }
 
+    @Test("a symbolic link is followed, and only what it leads to is renamed", arguments: [true, false])
+    func link(isThere: Bool) throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder("disk"), withIntermediateDirectories: true)
+        if isThere { try folder.write("disk/bus", "10\n") }
+        try FileManager.default.createSymbolicLink(atPath: folder("log"), withDestinationPath: "disk/bus")
+        var log = try LogFile(path: folder("log"), bytesMax: 6, keep: 2)
+        for number in (isThere ? 11 : 10)...14 { try log.append(.integer(number)) }
+        #expect(try folder.names() == ["disk", "log"])
+        #expect(FileCopy.target(ofLink: folder("log")) == "disk/bus")
+        #expect(folder.text("disk/bus.2") + folder.text("disk/bus.1") == "10\n11\n12\n13\n")
+        #expect(folder.text("log") == "14\n")
+        // The link leads elsewhere from now on.
+        try FileManager.default.removeItem(atPath: folder("log"))
+        try FileManager.default.createSymbolicLink(atPath: folder("log"), withDestinationPath: "disk/other")
+        log.reopen()
+        for number in 15...18 { try log.append(.integer(number)) }
+        #expect(folder.text("disk/other.1") + folder.text("disk/other") == "15\n16\n17\n18\n")
+        #expect(folder.text("disk/bus") == "14\n")
+    }
+
+    @Test("a file that was moved away is opened again, and its size begins anew")
+    func reopened() throws {
+        let folder = try TemporaryFolder()
+        var log = try LogFile(path: folder("log"), bytesMax: 6, keep: 2)
+        try log.append(.integer(10))
+        try FileManager.default.moveItem(atPath: folder("log"), toPath: folder("log-moved"))
+        try log.append(.integer(11))
+        log.reopen()
+        for number in 12...14 { try log.append(.integer(number)) }
+        #expect(folder.text("log-moved") == "10\n11\n")
+        #expect(folder.text("log.1") == "12\n13\n" && folder.text("log") == "14\n")
+        let trouble = log.trouble
+        #expect(trouble == nil)
+    }
+
+    @Test("if it can't be opened again, the log goes on in the present file, and says so")
+    func notReopened() throws {
+        let folder = try TemporaryFolder()
+        var log = try LogFile(path: folder("log"), bytesMax: 100, keep: 2)
+        try FileManager.default.moveItem(atPath: folder("log"), toPath: folder("old"))
+        try FileManager.default.createDirectory(atPath: folder("log"), withIntermediateDirectories: true)
+        log.reopen()
+        try log.append(.integer(10))
+        #expect(folder.text("old") == "10\n")
+        let trouble = log.trouble
+        #expect(trouble?.contains("can't be opened: Is a directory") == true)
+        try FileManager.default.removeItem(atPath: folder("log"))
+        log.reopen()
+        try log.append(.integer(11))
+        #expect(folder.text("log") == "11\n")
+        let later = log.trouble
+        #expect(later == nil)
+    }
+
     @Test("something that is no file, such as a pipe or a device, is never rotated")
     func pipe() throws {
         let folder = try TemporaryFolder()

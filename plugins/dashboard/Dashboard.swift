@@ -44,6 +44,7 @@ struct Dashboard {
     /// Answers calls until the plugin is stopped.
     func run(_ bus: Bus) async throws {
         var serving: (any Sendable)?
+        bus.health(.well)
         do {
             serving = try await bus.serve(Self.call) { [file] (_: Call) in
                 try file.write()
@@ -51,7 +52,9 @@ struct Dashboard {
             }
             try file.write()
         } catch let error as BusError where error.isConflict {
-            Console.warn("another dashboard serves this bus, too")
+            let message = "another dashboard serves this bus, too"
+            Console.warn(message)
+            bus.health(.degraded, "\(message): plugboard dashboard opens that one")
         }
         // What a plugin prints is kept in its log, where the token must not stand.
         let isSupervised = SocketPath.variable("PLUGBOARD_PROGRAM") != nil

@@ -1,33 +1,59 @@
 // A log of limited size. The current file has the name `path`, and older files
 // are beside it: `path.1` is the newest of those. Invariant: every line is
 // complete in one file. The last one may not be, if the process was killed; the
-// next logger removes it.
+// next logger removes it. Somebody else may rotate the file instead: then it is
+// opened again.
 
 import PlugboardClient
 import PlugboardPosix
 
 /// Lines in a file that is rotated when it is full.
 struct LogFile: ~Copyable {
-    private let path: String
+    /// The path as it was given. A symbolic link there is followed.
+    private let given: String
+    /// The file itself. Only that is renamed, never a link to it.
+    private var path: String
     private let bytesMax: Int
     private let keep: Int
     private var current: AppendedFile
     /// The size at which to rotate. It is more than `bytesMax` after a failed rotation, and out of
     /// reach if this file can't be rotated.
     private var limit: Int
+    /// Why the log isn't as it should be; nil if it is.
+    private(set) var trouble: String?
 
     /// Opens the log or begins one. It keeps `keep` files of `bytesMax` bytes beside the current
     /// one.
     init(path: String, bytesMax: Int, keep: Int) throws(LogFailure) {
-        self.path = path
-        self.bytesMax = bytesMax
-        self.keep = keep
-        limit = bytesMax
+        (given, self.bytesMax, self.keep) = (path, bytesMax, keep)
+        current = try Self.open(path)
+        limit = current.isRegular ? bytesMax : Int.max
+        self.path = ProgramPath.resolved(path) ?? path
+    }
+
+    private static func open(_ path: String) throws(LogFailure) -> AppendedFile {
         var file = try AppendedFile(path: path)
-        let isRegular = file.isRegular
-        if isRegular, !file.endsWithLine { try Self.mend(&file, path) }
-        if !isRegular { limit = Int.max }
-        current = file
+        if file.isRegular, !file.endsWithLine { try mend(&file, path) }
+        return file
+    }
+
+    /// Opens the file at the path once more, because somebody has moved the present one away. If that fails, the
+    /// log goes on in the present one.
+    mutating func reopen() {
+        do throws(LogFailure) {
+            current = try Self.open(given)
+            limit = current.isRegular ? bytesMax : Int.max
+            path = ProgramPath.resolved(given) ?? given
+            trouble = nil
+            Console.say("writing to \(given) again")
+        } catch {
+            tell("not opened again: \(error)")
+        }
+    }
+
+    private mutating func tell(_ trouble: String) {
+        self.trouble = trouble
+        Console.warn(trouble)
     }
 
     /// The files in which the newest lines are, the newest first. A pipe has none.
@@ -58,8 +84,9 @@ struct LogFile: ~Copyable {
         do throws(LogFailure) {
             try moveFiles()
             limit = bytesMax
+            trouble = nil
         } catch {
-            Console.warn("no rotation: \(error)")
+            tell("no rotation: \(error)")
             limit = current.bytes + min(bytesMax, 1_048_576)
         }
     }

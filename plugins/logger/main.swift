@@ -1,7 +1,8 @@
 // logger: writes everything that happens on the bus to a file, one JSON line for each event.
 // With --verbose it also prints a line for people on the terminal.
 //
-// The file is rotated by size: `log` becomes `log.1`, `log.1` becomes `log.2`, and so on.
+// The file is rotated by size: `log` becomes `log.1`, `log.1` becomes `log.2`, and so on. Whoever
+// rotates it instead sends SIGHUP, and the logger opens the path again.
 // When the logger ends, the file has everything that the broker had sent when it was asked to.
 // The next logger goes on behind the last line, also if this one was killed: no update is missing,
 // and none comes twice.
@@ -42,6 +43,10 @@ let arguments = PluginArguments.read(
     newest of each key, with "skipped". Emits of that time are missing: "emits" says how
     many, or is null if the broker doesn't know. A line "gap" instead of "resumed" means that the broker no longer
     knows what happened meanwhile; the current values follow.
+
+    A symbolic link as PATH is followed. If another program moves the file away, such as
+    logrotate, it sends SIGHUP afterwards: the logger opens PATH again. NAME.health on the
+    bus says whether all is well.
     """,
     options: [file, maxBytes, keep, withoutValues, verbose]
 )
@@ -50,11 +55,16 @@ await Plugin.run(arguments) { bus in
     let folder = SocketPath.variable("PLUGBOARD_STATE").map { "\($0)/\(arguments.name)" }
     let path = arguments.text(file) ?? (folder ?? bus.path) + ".log"
     let isVerbose = arguments.has(verbose) || SocketPath.variable("PLUGBOARD_VERBOSE") != nil
-    var log = try LogFile(
-        path: path,
-        bytesMax: arguments.integer(maxBytes) ?? 16_777_216,
-        keep: arguments.integer(keep) ?? 4
-    )
+    let log = SharedLog(
+        try LogFile(
+            path: path,
+            bytesMax: arguments.integer(maxBytes) ?? 16_777_216,
+            keep: arguments.integer(keep) ?? 4
+        )
+    ) { trouble in
+        bus.health(trouble == nil ? .well : .degraded, trouble)
+    }
+    Plugin.onHangUp { log.reopen() }
     Console.say("writing to \(path)")
     // It gets everything, in the last phase, and goes on where an earlier logger was stopped or killed.
     let place = try LogPlace.place(in: log.newestFiles)

@@ -44,7 +44,9 @@ struct Tracker {
             } catch let fault as FeedFault {
                 guard line.number > progress.line else { continue }
                 tally.skipped += 1
-                Console.warn("\(source):\(line.number): \(fault); skipped")
+                let message = "\(source):\(line.number): \(fault); skipped"
+                Console.warn(message)
+                bus.health(.degraded, message, counts: ["skipped": tally.skipped])
             }
         }
         Console.say("\(source): \(tally)")

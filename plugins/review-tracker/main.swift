@@ -33,7 +33,7 @@ let arguments = PluginArguments.read(
 
     If the plugin is stopped or killed, the next one goes on behind the last line that was
     published, which progress.<name> keeps, as long as the file begins with the same lines.
-    At the end of the file that key goes.
+    At the end of the file that key goes. NAME.health says whether lines were skipped.
     """,
     options: [file, rate, thenEvery]
 )
@@ -43,6 +43,7 @@ await Plugin.run(arguments) { bus in
         Console.say("nothing to read: --file names no file")
         return bus.stop()
     }
+    bus.health(.well)
     let tracker = Tracker(
         bus: bus,
         pace: Pace(perSecond: arguments.number(rate)),

@@ -23,6 +23,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import dataclasses
+import datetime
 import inspect
 import itertools
 import json
@@ -1736,6 +1737,16 @@ class Serving:
             self._started.exception()  # Perhaps nobody waits for it.
 
 
+_HEALTH_STATES = ("well", "degraded", "down")
+_HEALTH_MESSAGE_MAX = 1024
+
+
+def _token(name: str) -> str:
+    """A client's name as one token of a key."""
+    plain = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in name.encode())
+
+
 @dataclass
 class _Announced:
     """A value that is published again on each connection."""
@@ -1785,6 +1796,7 @@ class Bus:
         self._servings: Dict[str, Serving] = {}
         self._answering: Set[asyncio.Task[None]] = set()
         self._announced: List[_Announced] = []
+        self._health: Optional[_Announced] = None
         self._will: Optional[Write] = None
         self._runner: Optional[asyncio.Task[None]] = None
         self._loop: asyncio.AbstractEventLoop
@@ -2175,6 +2187,41 @@ class Bus:
         announced = _Announced(write, await self.write(write, timeout=timeout))
         self._announced.append(announced)
         return Announcement(self, announced)
+
+    async def health(
+        self,
+        state: str,
+        message: Optional[str] = None,
+        *,
+        counts: Optional[Mapping[str, int]] = None,
+        timeout: Optional[float] = None,
+    ) -> None:
+        """Tells at `NAME.health` how this program is: "well", "degraded" or "down". `plugboard status`,
+        `metrics` and the dashboard show it. It ends with the connection, and the bus publishes it again on
+        each new one. The same once more sends nothing, and `since` changes only with the state."""
+        if state not in _HEALTH_STATES:
+            raise ValueError(f"a program is one of {', '.join(_HEALTH_STATES)}, not {state!r}")
+        name = (self._greeting and self._greeting.name) or self._name
+        if not name:
+            raise ValueError("a program without a name has no health")
+        key = _token(name) + ".health"
+        before = self._health.write.value if self._health and self._health.write.key == key else {}
+        value: Dict[str, Any] = {"state": state, "since": before.get("since")}
+        if before.get("state") != state:
+            now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+            value["since"] = now.replace("+00:00", "Z")
+        if message is not None:
+            value["message"] = message.encode()[:_HEALTH_MESSAGE_MAX].decode(errors="ignore")
+        if counts:
+            value["counts"] = dict(counts)
+        if value == before:
+            return
+        write = Write("publish", key, value, cause=None, while_connected=True)
+        announced = _Announced(write, await self.write(write, timeout=timeout))
+        if self._health in self._announced:
+            self._announced.remove(self._health)
+        self._health = announced
+        self._announced.append(announced)
 
     async def sync(self, *, timeout: Optional[float] = None) -> int:
         """Waits for everything that earlier requests caused for this client. Returns the revision."""
@@ -3237,6 +3284,17 @@ class BlockingBus:
         it returns to withdraw the value."""
         announcement = self._wait(self._bus.announce(key, value, timeout=timeout))
         return lambda: self._wait(announcement.withdraw())
+
+    def health(
+        self,
+        state: str,
+        message: Optional[str] = None,
+        *,
+        counts: Optional[Mapping[str, int]] = None,
+        timeout: Optional[float] = None,
+    ) -> None:
+        """Tells at `NAME.health` how this program is: "well", "degraded" or "down"."""
+        self._wait(self._bus.health(state, message, counts=counts, timeout=timeout))
 
     def sync(self, *, timeout: Optional[float] = None) -> int:
         """Waits for everything that earlier requests caused for this client."""

@@ -12,7 +12,7 @@ final class SupervisedPlugin {
     let name: String
     /// The process that leads the plugin's session; nil while it doesn't run.
     fileprivate(set) var process: Int32?
-    /// What its declaration allows; nil if the declaration limits nothing.
+    /// What its declaration allows, and its health; nil if the declaration limits nothing.
     private(set) var rights: Rights?
     fileprivate private(set) var may: ActionPatterns?
     /// Whether it runs or will start by itself: it is not broken, stopped or ended.
@@ -42,7 +42,10 @@ final class SupervisedPlugin {
 
     fileprivate func allow(_ may: ActionPatterns?) {
         self.may = may
-        rights = may.map { Rights([PolicyRule(allow: $0)]) }
+        // How it is, it may always tell.
+        var health = ActionPatterns()
+        health[.publish] = [Array(HealthReport.key(of: name).utf8)]
+        rights = may.map { Rights([PolicyRule(allow: $0), PolicyRule(allow: health)]) }
     }
 }
 

@@ -128,7 +128,7 @@ extension Link {
 
     /// Adds a request to those with which a new connection begins. If the broker refuses it, reports a
     /// fault and calls `complete` with nil.
-    private func setUp(
+    func setUp(
         _ request: ObjectText,
         _ key: String,
         _ state: inout LinkState,

@@ -25,6 +25,7 @@ extension Link {
                 resubscribe(registration, &state, isSetup: true)
             }
             leaveWillAgain(&state)
+            tellHealthAgain(&state)
             announceAgain(&state)
             serveAgain(&state)
             state.moveParked(limit: options.outboxBytesMax)

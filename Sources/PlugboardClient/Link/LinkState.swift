@@ -44,6 +44,7 @@ struct LinkState {
     var servers: [String: Serving] = [:]
     /// The will: a write that the broker makes if the connection ends without goodbye.
     var will: Write?
+    var health = HealthTelling()
     /// What this client announces, by a number for each announcement.
     var announcements: [Int: Announcement] = [:]
     var nextID = 1

@@ -1,5 +1,6 @@
-// SIGTERM and SIGINT for all buses of this program. Signals belong to the process, so there is only one
-// object, with a thread that only waits for them. The thread starts when the first handler is added.
+// SIGTERM and SIGINT for all buses of this program, and SIGHUP if somebody asks for it. Signals belong to the
+// process, so there is only one object, with a thread that only waits for them. The thread starts when the first
+// handler is added.
 
 import PlugboardPosix
 import PlugboardWire
@@ -11,6 +12,9 @@ final class StopSignals: Sendable {
 
     private struct State {
         var handlers: [(id: Int, call: @Sendable () -> Void)] = []
+        /// Called for each SIGHUP. Without one, that ends the process.
+        var hangUpHandlers: [@Sendable () -> Void] = []
+        var signals: Signals?
         var nextID = 1
         var isWaiting = false
         var hasCome = false
@@ -38,6 +42,17 @@ final class StopSignals: Sendable {
         return id
     }
 
+    /// Calls `handler` for each SIGHUP from now on, unless this process ignores that signal.
+    func addForHangUp(_ handler: @escaping @Sendable () -> Void) {
+        let isFirst = state.withLock { state in
+            state.hangUpHandlers.append(handler)
+            defer { state.isWaiting = true }
+            return !state.isWaiting
+        }
+        if isFirst { startWaiting() }
+        state.withLock { $0.signals }?.also(catch: SIGHUP)
+    }
+
     /// Removes a handler. If a signal has just come, the handler may still be called.
     func remove(_ id: Int) {
         state.withLock { state in state.handlers.removeAll { $0.id == id } }
@@ -46,6 +61,7 @@ final class StopSignals: Sendable {
     private func startWaiting() {
         do {
             let signals = try Signals(catching: [SIGTERM, SIGINT])
+            state.withLock { $0.signals = signals }
             try Background.start { self.wait(for: signals) }
         } catch {
             StandardStream.complain("plugboard: signals can't be caught: \(error)")
@@ -53,16 +69,28 @@ final class StopSignals: Sendable {
     }
 
     private func wait(for signals: Signals) {
-        _ = signals.wait()
+        waitForStop(signals)
         let handlers = state.withLock { state in
             state.hasCome = true
             defer { state.handlers = [] }
             return state.handlers
         }
         for handler in handlers { handler.call() }
-        let second = signals.wait()
+        let second = waitForStop(signals)
         signal(second, SIG_DFL)
         kill(getpid(), second)
+    }
+}
+
+extension StopSignals {
+    /// Waits for a signal to stop, and handles others meanwhile.
+    @discardableResult
+    private func waitForStop(_ signals: Signals) -> Int32 {
+        while true {
+            let number = signals.wait()
+            guard number == SIGHUP else { return number }
+            for handler in state.withLock({ $0.hangUpHandlers }) { handler() }
+        }
     }
 }
 

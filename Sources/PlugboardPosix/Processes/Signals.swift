@@ -26,6 +26,12 @@ public final class Signals: Sendable {
         Self.release(numbers)
     }
 
+    /// Catches one more.
+    public func also(catch number: Int32) {
+        Self.handle(number)
+        Self.release([number])
+    }
+
     /// The descriptor to watch for reading.
     public var raw: Int32 { reader.raw }
 

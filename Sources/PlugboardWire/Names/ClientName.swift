@@ -21,6 +21,18 @@ public enum ClientName {
         return nil
     }
 
+    /// A name as one token of a key: a byte other than a letter, a digit, `-` and `_` is spelled `%20` and so on.
+    public static func token(_ name: String) -> String {
+        name.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+
     /// Whether there are control characters (C0, DEL or C1). `name` is well-formed UTF-8.
     private static func hasControl(_ name: Span<UInt8>) -> Bool {
         for index in name.indices {

@@ -11,15 +11,20 @@ extension Command {
         details: """
             Shows the version, the socket, the broker's process, where the journal is and how large, the \
             keys, clients and plugins. At the end it says what is wrong: clients that read too slowly, \
-            plugins that crash, and the broker's warnings. The status is 0 if the broker answers, whatever \
-            is wrong, and 69 if there is none. --json prints one object; its "problems" are those lines.
+            plugins that crash or say at NAME.health that they are not well, and the broker's warnings. The \
+            status is 0 if nothing is wrong, 1 if something is, and 69 if there is no broker. --json prints \
+            one object: its "problems" are those lines, its "health" is what programs tell at NAME.health.
             """,
         examples: ["status", "status --json | jq -r '.problems[]'"],
         run: { invocation, console in
             let report = try BusReport(try BrokerConnection.open(invocation))
             let text = StatusText(report: report, paint: console.output.paint)
-            if invocation.has(.json) { return try console.output.json(json(text)) }
-            for line in text.lines { try console.output.line(line) }
+            if invocation.has(.json) {
+                try console.output.json(json(text))
+            } else {
+                for line in text.lines { try console.output.line(line) }
+            }
+            guard text.problems.isEmpty else { throw CommandError.told }
         }
     )
 
@@ -83,6 +88,10 @@ extension Command {
         }
     }
 
+    private static func health(_ told: [ProgramHealth]) -> ObjectText {
+        told.reduce(ObjectText()) { $0.adding($1.name, json: $1.json) }
+    }
+
     private static func json(_ text: StatusText) -> [UInt8] {
         let report = text.report
         let journal = report.figure("pid").flatMap { OpenJournal(pid: $0) }
@@ -94,6 +103,7 @@ extension Command {
             .adding("revision", report.figure("revision")).adding("keys", report.figure("keys"))
             .adding("clients", UInt64(report.clients.count))
             .adding("plugins", report.plugins.map { UInt64($0.count) })
+            .adding("health", json: health(report.health).bytes)
             .adding("problems", strings: text.problems).bytes
     }
 }

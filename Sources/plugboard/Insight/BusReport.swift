@@ -12,6 +12,8 @@ struct BusReport {
     var warnings: [JSONObject]
     /// Nil if `up` didn't start the broker.
     var plugins: [JSONObject]?
+    /// What programs tell of themselves.
+    var health: [ProgramHealth]
 
     init(_ connection: BrokerConnection) throws {
         path = connection.path
@@ -23,6 +25,8 @@ struct BusReport {
         clients = try connection.clients()
         warnings = try connection.value(of: TopKeys.warnings)?.array?.compactMap(\.object) ?? []
         plugins = try connection.plugins()
+        let health = try connection.values(matching: HealthReport.pattern).compactMap(ProgramHealth.init)
+        self.health = Array(health.sorted { $0.name < $1.name }.prefix(ProgramHealth.programsMax))
     }
 
     /// A number among the broker's figures.
@@ -30,6 +34,41 @@ struct BusReport {
 
     /// One of the totals since the broker's start.
     func total(_ name: String) -> UInt64? { stats["totals"]?.object?[name]?.integer }
+}
+
+/// What a program tells at `NAME.health`.
+struct ProgramHealth {
+    /// Programs and counts beyond these aren't shown.
+    static let programsMax = 1_000
+    static let countsMax = 32
+
+    /// Its name, as it is spelled in a key.
+    let name: String
+    let state: HealthState
+    let since: String?
+    let message: String?
+    let counts: [(name: String, count: UInt64)]
+    /// All of it as the program wrote it.
+    let json: [UInt8]
+
+    /// Nil for what is no such report.
+    init?(key: String, value: JSONValue) {
+        guard let object = value.object, let state = object["state"]?.string.flatMap(HealthState.init) else {
+            return nil
+        }
+        (name, self.state, json) = (HealthReport.name(in: key), state, Array(value.bytes))
+        (since, message) = (object["since"]?.string, object["message"]?.string)
+        counts = (object["counts"]?.object?.members ?? []).prefix(Self.countsMax).compactMap { member in
+            member.value.integer.map { (member.name, $0) }
+        }
+    }
+
+    /// What is wrong with it; nil if nothing is.
+    var problem: String? {
+        guard state != .well else { return nil }
+        let time = since.map { " since \($0)" } ?? ""
+        return "plugin \(name) is \(state.rawValue)\(time)\(message.map { ": \($0)" } ?? "")"
+    }
 }
 
 /// The journal that a broker's process has open, as far as the system tells.

@@ -23,6 +23,7 @@ struct MetricsText {
         addBroker(report)
         addClients(report.clients)
         if let plugins = report.plugins { addPlugins(plugins) }
+        addHealth(report.health)
     }
 
     private init() {}
@@ -138,6 +139,27 @@ struct MetricsText {
             "Starts of a plugin after the first.",
             samples {
                 $0["restarts"]?.integer.map(String.init) ?? "0"
+            }
+        )
+    }
+
+    private mutating func addHealth(_ health: [ProgramHealth]) {
+        add(
+            "plugin_health",
+            .gauge,
+            "Whether a plugin says that this is its state.",
+            health.flatMap { plugin in
+                HealthState.allCases.map { state in
+                    ([("plugin", plugin.name), ("state", state.rawValue)], state == plugin.state ? "1" : "0")
+                }
+            }
+        )
+        add(
+            "plugin_health_count",
+            .gauge,
+            "What a plugin counts in its health.",
+            health.flatMap { plugin in
+                plugin.counts.map { ([("plugin", plugin.name), ("count", $0.name)], "\($0.count)") }
             }
         )
     }

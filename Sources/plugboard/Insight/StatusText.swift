@@ -44,6 +44,7 @@ struct StatusText {
                 problems.append("plugin \(name(plugin)): \(problem)")
             }
         }
+        problems += report.health.compactMap(\.problem)
         problems += report.warnings.map { warning in
             let times = warning["times"]?.integer ?? 1
             return "\(warning["message"]?.string ?? "?")\(times > 1 ? ", \(times) times" : "")"

@@ -16,6 +16,7 @@ struct CommandConsole: Sendable {
 
     /// Prints why a command failed.
     func report(_ error: CommandError, in command: String) {
+        guard error != .told else { return }
         let paint = messages.paint
         write("\(paint.bold("\(command):")) \(Printable.lines(error.message))")
         for hint in error.hints { write("  \(Printable.text(hint))") }

@@ -56,10 +56,9 @@ enum PluginKey {
     private static let callFolder = "plugins"
     private static let stateFolder = "$broker.plugins"
 
-    /// The key of a plugin's state. A byte that can't stand in a token of a key is written as `%`
-    /// and two digits.
+    /// The key of a plugin's state.
     static func state(of name: String) -> String {
-        stateFolder + "." + name.utf8.map(spelled).joined()
+        stateFolder + "." + ClientName.token(name)
     }
 
     /// The key to call for an action.
@@ -70,14 +69,5 @@ enum PluginKey {
     /// The action that a key stands for.
     static func action(_ key: String) -> PluginAction? {
         PluginAction.allCases.first { call($0) == key }
-    }
-
-    private static func spelled(_ byte: UInt8) -> String {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            String(UnicodeScalar(byte))
-        default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }
     }
 }

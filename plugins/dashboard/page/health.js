@@ -15,9 +15,12 @@ const figures = [
   { title: "Clients", of: (stats) => stats.clients, format: amount },
 ];
 
+/** How a program says that it is, at `NAME.health`. */
+const healthStates = ["well", "degraded", "down"];
+
 export class HealthView {
   constructor(bus, frame) {
-    Object.assign(this, { bus, frame, slow: new Map(), plugins: new Map() });
+    Object.assign(this, { bus, frame, slow: new Map(), plugins: new Map(), told: new Map() });
     this.build();
     this.listener = (measured) => this.measured(measured);
     bus.listeners.add(this.listener);
@@ -29,6 +32,8 @@ export class HealthView {
       ),
       bus.link.watch({ key: "$broker.plugins.*" },
         (event) => this.gather(this.plugins, event, () => this.showPlugins())),
+      bus.link.watch({ key: "*.health", where: { "/state": { in: healthStates } } },
+        (event) => this.gather(this.told, event, () => this.showTold())),
       bus.link.watch({ key: "$broker.warnings" }, (event) => {
         if (event?.event === "update") this.showWarnings(event.value);
       }),
@@ -55,10 +60,12 @@ export class HealthView {
     this.frame.append(
       el("div", { class: "health" }, this.summary,
         el("div", { class: "figures" }, ...this.cards.map((entry) => entry.element)),
-        card("Slow or paused", "slowBox"), card("Plugins", "pluginBox"), card("Warnings", "warningBox")),
+        card("Slow or paused", "slowBox"), card("Plugins", "pluginBox"), card("What plugins tell", "toldBox"),
+        card("Warnings", "warningBox")),
     );
     this.showSlow();
     this.showPlugins();
+    this.showTold();
     this.showWarnings([]);
   }
 
@@ -101,6 +108,19 @@ export class HealthView {
       el("td", {}, shown(plugin.problem ?? plugin.end ?? ""))));
     put(this.pluginBox, rows.length === 0 ? el("p", { class: "empty" }, "No supervisor runs plugins here.")
       : table(["Plugin", "State", "Restarts", "Since", "Last end"], rows));
+  }
+
+  showTold() {
+    const rows = [...this.told].map(([key, health]) => {
+      const counts = Object.entries(health.counts ?? {}).map(([name, count]) => `${name} ${count}`);
+      return el("tr", { data: { state: health.state } },
+        el("td", {}, shown(key.slice(0, -".health".length))),
+        el("td", {}, stateMark(health.state)),
+        el("td", {}, health.since ? timeOfDay(health.since) : ""),
+        el("td", {}, shown(health.message ?? "")), el("td", {}, shown(counts.join(", "))));
+    });
+    put(this.toldBox, rows.length === 0 ? el("p", { class: "empty" }, "None tells how it is.")
+      : table(["Plugin", "State", "Since", "What is wrong", "Counts"], rows));
   }
 
   showWarnings(warnings) {

@@ -231,6 +231,29 @@ class OperationTests(BrokerTestCase):
         await self.till.sync()
         self.assertEqual([key.key for key in await self.till.keys()], ["state.crash"])
 
+    async def test_a_program_tells_how_it_is(self) -> None:
+        clerk = await self.bus("till 3/\u00e9")
+        await clerk.health("well")
+        key = "till%203%2F%C3%A9.health"
+        first = await self.till.entry(key)
+        self.assertEqual((first.value["state"], first.by), ("well", "till 3/\u00e9"))
+        self.assertRegex(first.value["since"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        await clerk.health("well")
+        self.assertEqual((await self.till.entry(key)).revision, first.revision)
+        await clerk.health("well", "x" * 1023 + "\u00e9", counts={"unsent": 3})
+        second = (await self.till.entry(key)).value
+        self.assertEqual(
+            second, {"state": "well", "since": first.value["since"], "message": "x" * 1023, "counts": {"unsent": 3}}
+        )
+        with self.assertRaises(ValueError):
+            await clerk.health("fine")
+        await clerk.goodbye()
+        with self.assertRaises(plugboard.NotFound):
+            await self.till.get(key)
+        nameless = await self.bus()
+        with self.assertRaises(ValueError):
+            await nameless.health("well")
+
     async def test_an_announced_value_is_withdrawn(self) -> None:
         announcement = await self.till.announce("tills.1", "open")
         self.assertEqual(await self.till.get("tills.1"), "open")
@@ -782,13 +805,15 @@ class BlockingTests(BrokerTestCase):
             bus.emit("a", 1)
             bus.hello("other")
             bus.will(Write.publish("will", 1))
+            bus.health("degraded", "no paper")
+            self.assertEqual(bus.get("other.health")["message"], "no paper")
             withdraw = bus.announce("here", 1)
             self.assertEqual(bus.get("here"), 1)
             withdraw()
             self.assertEqual(bus.who("b").observers, ())
             self.assertEqual(len(bus.why("b").steps), 1)
             self.assertEqual(bus.explain(Write.delete("b")).effect, "delete")
-            self.assertEqual(bus.sync(), 8)
+            self.assertEqual(bus.sync(), 9)
             self.assertIn("operations", bus.help())
         self.assertTrue(bus.closed)
         for work in (lambda: bus.get("b"), lambda: bus.subscribe("b")):

@@ -1,0 +1,13 @@
+// SIGHUP, by which who moves a program's files away asks it to open them again, as logrotate does.
+
+extension Plugin {
+    /// Calls `handler` for each SIGHUP from now on, on a thread that does nothing else. Without a handler, SIGHUP
+    /// ends the process. If it is ignored, as under `nohup`, it stays so.
+    ///
+    /// ```swift
+    /// Plugin.onHangUp { log.withLock { $0.reopen() } }
+    /// ```
+    public static func onHangUp(_ handler: @escaping @Sendable () -> Void) {
+        StopSignals.shared.addForHangUp(handler)
+    }
+}
