@@ -173,8 +173,19 @@ struct BridgeTests {
 extension EtcdStore {
     /// Puts bytes as somebody without a bridge does.
     func putRaw(_ key: String, _ text: String) async throws {
-        let put = EtcdOperation(request_put: EtcdPut(key: prefix.key(key), value: Data(text.utf8)))
-        let body = EtcdTransactionRequest(compare: [], success: [put], failure: [])
+        try await putRaw(prefix.key(key), text)
+    }
+
+    func putRaw(_ key: Data, _ text: String) async throws {
+        try await make(EtcdOperation(request_put: EtcdPut(key: key, value: Data(text.utf8))))
+    }
+
+    func deleteRaw(_ key: Data) async throws {
+        try await make(EtcdOperation(request_delete_range: EtcdDelete(key: key)))
+    }
+
+    private func make(_ operation: EtcdOperation) async throws {
+        let body = EtcdTransactionRequest(compare: [], success: [operation], failure: [])
         _ = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
     }
 }

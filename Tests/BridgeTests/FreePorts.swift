@@ -38,4 +38,10 @@ final class SilentServer: Sendable {
     }
 
     deinit { close(fd) }
+
+    /// Whether anybody has connected.
+    var wasCalled: Bool {
+        var ready = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&ready, 1, 0) > 0
+    }
 }

@@ -181,7 +181,8 @@ struct MirrorTests {
     func sentByOthers() {
         let entry = put("s.other", 1, at: 5)
         for comparison in [
-            Mirror.Comparison.past, .compacted(Mirror.Memory(etcd: 5, settled: 0, name: "bridge")),
+            Mirror.Comparison.past(settled: 0),
+            .compacted(Mirror.Memory(etcd: 5, settled: 0, name: "bridge")),
         ] {
             for sharing in [Sharing(send: ["s.**"]), Sharing(own: ["s.**"])] {
                 var mirror = mirror(sharing)
@@ -268,8 +269,8 @@ struct MirrorTests {
         )
         let text = String(decoding: envelope.bytes, as: UTF8.self)
         #expect(text == #"{"host":"h","by":"cart","when":"now","id":"a.b.7","value":{"price": 1.50}}"#)
-        #expect(Envelope(envelope.bytes) == envelope)
-        #expect(Envelope(Array("[1,2]".utf8))?.value.text == "[1,2]")
-        #expect(Envelope(Array("no".utf8)) == nil)
+        #expect(try Envelope(reading: envelope.bytes) == envelope)
+        #expect(try Envelope(reading: Array("[1,2]".utf8)).value.text == "[1,2]")
+        #expect(throws: Obstacle.self) { try Envelope(reading: Array("no".utf8)) }
     }
 }

@@ -45,6 +45,29 @@ struct OptionTests {
                 ["--etcd", "http://127.0.0.1:1", "--share", "a", "--user", "me"],
                 "the password of me is missing"
             ),
+            (
+                ["--etcd", "http://127.0.0.1:1", "--share", "a", "--proxy", "nowhere"],
+                "--proxy is an address such as http://127.0.0.1:3128"
+            ),
+            (
+                ["--etcd", "https://127.0.0.1:1", "--share", "a", "--key", "/dev/null"],
+                "--key is the key of a certificate: give --cert, too"
+            ),
+            (
+                ["--etcd", "https://127.0.0.1:1", "--share", "a", "--cacert", "/nowhere/ca.pem"],
+                "--cacert: /nowhere/ca.pem can't be read"
+            ),
+            (
+                ["--etcd", "http://127.0.0.1:1", "--share", "a", "--cert", "/dev/null"],
+                "--cert is for nodes whose addresses begin with https://"
+            ),
+            (
+                [
+                    "--etcd", "http://127.0.0.1:1", "--share", "a", "--host",
+                    String(repeating: "h", count: 256),
+                ],
+                "a host's name has at most 255 bytes"
+            ),
         ]
         for (arguments, words) in cases {
             let program = try TestProgram(TestProgram.product("bridge"), arguments)

@@ -60,7 +60,7 @@ struct SimulatedHost {
         let range = past ?? etcd.range()
         let comparison: Mirror.Comparison
         if past != nil {
-            comparison = .past
+            comparison = .past(settled: remembered?.settled ?? 0)
         } else if let remembered {
             let settled = remembered.etcd > 0 ? remembered.settled : 0
             comparison = .compacted(

@@ -27,6 +27,7 @@ final class BridgeHealth: Sendable {
         /// Why there is no lease. Without a lease nothing is sent.
         var leaseTrouble: String?
         var watchTrouble: String?
+        var refusals = Refusals()
         var lagRevisions = 0
         var behindSince: ContinuousClock.Instant?
     }
@@ -37,6 +38,15 @@ final class BridgeHealth: Sendable {
         let who = [lost.winner.by, lost.winner.host].compactMap { $0 }.joined(separator: "@")
         Console.say("\(lost.key): \(who.isEmpty ? "somebody" : who) was faster; the lost write is kept")
     }
+
+    /// Notes what became of changes of etcd, and says which keys it has refused.
+    func note(_ steps: [(step: MirrorStep, change: EtcdChange)]) {
+        let news = state.withLock { state in steps.compactMap { state.refusals.note($0.step, $0.change) } }
+        for refusal in news { Console.say("\(refusal.key): left alone in etcd: \(refusal.why)") }
+    }
+
+    /// Etcd has these keys, and no others.
+    func meet(_ range: [EtcdChange]) { state.withLock { $0.refusals.meet(range) } }
 
     func watching(on node: String) {
         state.withLock {
@@ -103,6 +113,30 @@ final class BridgeHealth: Sendable {
 
     var isUp: Bool { state.withLock { $0.isUp } }
 
+    /// Tells it at `<name>.health`: the short form, for everybody who looks at the bus.
+    func tell(_ bus: Bus, _ mirror: MirrorFigures) {
+        let state = state.withLock { $0 }
+        let counts = [
+            "owed": mirror.owed ?? 0, "conflicts": mirror.counts.conflicts,
+            "refused": mirror.counts.refused + state.refusals.count,
+        ]
+        if let why = state.why { return bus.health(.down, "apart from etcd: \(why)", counts: counts) }
+        var news: [String] = []
+        if let newest = state.refusals.newest.first {
+            news.append(
+                "\(state.refusals.presentCount) of etcd's keys left alone, such as \(newest.key): \(newest.why)"
+            )
+        }
+        if let key = mirror.kept.first {
+            news.append("\(mirror.kept.count) of this bus's keys not taken by etcd, such as \(key)")
+        }
+        bus.health(
+            news.isEmpty ? .well : .degraded,
+            news.isEmpty ? nil : news.joined(separator: "; "),
+            counts: counts
+        )
+    }
+
     /// The value of `bridge.<name>.status`.
     func status(_ mirror: MirrorFigures, _ settings: BridgeSettings) -> JSON {
         let state = state.withLock { $0 }
@@ -118,9 +152,13 @@ final class BridgeHealth: Sendable {
             ("lag", .object(["revisions": .integer(state.lagRevisions), "milliseconds": .integer(lag)])),
             ("owed", mirror.owed.map { .integer($0) } ?? .null), ("sent", .integer(mirror.counts.sent)),
             ("applied", .integer(mirror.counts.applied)), ("conflicts", .integer(mirror.counts.conflicts)),
-            ("refused", .integer(mirror.counts.refused)), ("folded", .integer(mirror.counts.folded)),
+            ("refused", .integer(mirror.counts.refused + state.refusals.count)),
+            ("folded", .integer(mirror.counts.folded)),
             ("unread", .integer(mirror.counts.unread)), ("split", .integer(mirror.counts.split)),
         ]
+        if !state.refusals.isEmpty {
+            members.append(("refusals", .array(state.refusals.newest.map(\.json))))
+        }
         return .object(members)
     }
 }
@@ -130,4 +168,6 @@ struct MirrorFigures: Sendable, Equatable {
     /// Nil until etcd has been reached for the first time.
     var owed: Int?
     var counts = Mirror.Counts()
+    /// The keys whose values etcd refused, as far as they are remembered.
+    var kept: [String] = []
 }

@@ -19,6 +19,14 @@ enum BridgeOptions {
         "PATH",
         "the first line is the user's password"
     )
+    static let cacert = PluginOption.text(
+        "cacert",
+        "PATH",
+        "certificates that the nodes' must come from (the system's)"
+    )
+    static let cert = PluginOption.text("cert", "PATH", "this host's certificate, for nodes that ask for one")
+    static let key = PluginOption.text("key", "PATH", "the certificate's key, unless it is in the same file")
+    static let proxy = PluginOption.text("proxy", "URL", "a proxy on the way to etcd (none)")
     static let compare = PluginOption.integer(
         "compare",
         "SECONDS",
@@ -27,7 +35,10 @@ enum BridgeOptions {
     )
     static let file = PluginOption.text("file", "PATH", "a file with more options, a line NAME = VALUE each")
 
-    static let all = [etcd, prefix, host, share, send, receive, own, user, passwordFile, compare, file]
+    static let all = [
+        etcd, prefix, host, share, send, receive, own, user, passwordFile, cacert, cert, key, proxy, compare,
+        file,
+    ]
 
     static let arguments = PluginArguments.read(
         "bridge",
@@ -37,9 +48,11 @@ enum BridgeOptions {
         Patterns are separated by commas or spaces. The same options stand in the
         environment (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file
         of --file. The password comes from --password-file, or from
-        PLUGBOARD_BRIDGE_PASSWORD.
+        PLUGBOARD_BRIDGE_PASSWORD. The variables http_proxy and ALL_PROXY don't
+        count: only --proxy sends requests to a proxy.
 
-        bridge.NAME.status says whether it is up or apart, and why. Writes that lost
+        bridge.NAME.status says whether it is up or apart, and why, and which keys of
+        etcd no bus can have; NAME.health says it shortly. Writes that lost
         against another host's are kept at bridge.NAME.conflicts.*, the last 100, and
         are emitted as bridge.NAME.conflict. Emits and calls don't cross.
         """,
@@ -68,6 +81,9 @@ enum BridgeOptions {
             prefix: EtcdPrefix(text: prefix),
             host: source.text("host") ?? ProcessInfo.processInfo.hostName
         )
+        guard settings.host.utf8.count <= BridgeLimits.hostBytesMax else {
+            throw BridgeMistake(description: "a host's name has at most \(BridgeLimits.hostBytesMax) bytes")
+        }
         settings.sharing = Sharing(
             share: source.patterns("share"),
             send: source.patterns("send"),
@@ -76,6 +92,7 @@ enum BridgeOptions {
         )
         if let mistake = settings.sharing.mistake { throw BridgeMistake(description: mistake) }
         settings.user = try source.user()
+        settings.route = try EtcdRoute(source, nodes: nodes)
         settings.peer = arguments.peer
         if let seconds = try source.seconds("compare") { settings.compareEvery = .seconds(seconds) }
         return settings
@@ -99,6 +116,8 @@ struct OptionSource {
             ("share", BridgeOptions.share), ("send", BridgeOptions.send), ("receive", BridgeOptions.receive),
             ("own", BridgeOptions.own), ("user", BridgeOptions.user), ("compare", BridgeOptions.compare),
             ("password-file", BridgeOptions.passwordFile), ("file", BridgeOptions.file),
+            ("cacert", BridgeOptions.cacert), ("cert", BridgeOptions.cert), ("key", BridgeOptions.key),
+            ("proxy", BridgeOptions.proxy),
         ]
         var given: [String: String] = [:]
         for (name, option) in options { given[name] = arguments.text(option) }
@@ -186,5 +205,6 @@ struct OptionSource {
 
     private static let names: Set<String> = [
         "etcd", "prefix", "host", "share", "send", "receive", "own", "user", "compare", "password-file",
+        "cacert", "cert", "key", "proxy",
     ]
 }

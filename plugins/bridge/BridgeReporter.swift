@@ -57,6 +57,7 @@ actor BridgeReporter {
     private func report() async {
         var figures = await session?.figures ?? MirrorFigures()
         figures.counts = earlier + figures.counts
+        health.tell(bus, figures)
         let status = health.status(figures, settings)
         guard status != published, bus.state.isConnected else { return }
         do {
@@ -72,7 +73,9 @@ actor BridgeReporter {
 }
 
 extension BridgeSession {
-    var figures: MirrorFigures { MirrorFigures(owed: owed, counts: mirror.counts) }
+    var figures: MirrorFigures {
+        MirrorFigures(owed: owed, counts: mirror.counts, kept: mirror.refused.keys.sorted())
+    }
 }
 
 extension Mirror.Counts {

@@ -9,7 +9,7 @@ struct BridgeRunner: Sendable {
     let settings: BridgeSettings
 
     func run() async throws {
-        let gateway = EtcdGateway(nodes: settings.nodes, user: settings.user)
+        let gateway = EtcdGateway(nodes: settings.nodes, user: settings.user, route: settings.route)
         let health = BridgeHealth()
         try await refuseOverlap(health)
         let reporter = BridgeReporter(bus: bus, settings: settings, gateway: gateway, health: health)

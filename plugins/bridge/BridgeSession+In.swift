@@ -6,6 +6,8 @@ import PlugboardClient
 /// A batch for the bus, and what it stands for.
 private struct BusBatch {
     var writes: [Write] = []
+    /// Records of lost writes.
+    var records: [Write] = []
     var steps: [(step: MirrorStep, change: EtcdChange)] = []
     var bytes = 0
     var conflicts: [Int] = []
@@ -16,8 +18,23 @@ private struct BusBatch {
     /// It is the last batch of changes that are applied together.
     var isLast = false
 
-    var isFull: Bool {
-        bytes >= BridgeLimits.batchBytesMax || writes.count >= BridgeLimits.batchWritesMax - 8
+    /// Whether this fits beside what is there. The first change always does, at least in two batches.
+    func fits(_ step: MirrorStep, _ change: EtcdChange) -> Bool {
+        guard !steps.isEmpty else { return true }
+        var size = 512 + (change.value?.bytes.count ?? 0)
+        if case .apply(_, let lost?) = step { size += 2 * (lost.value?.bytes.count ?? 0) + 1_024 }
+        return bytes + size <= BridgeLimits.batchBytesMax
+            && writes.count + records.count < BridgeLimits.batchWritesMax - 8
+    }
+
+    /// Whether the records have to go first, because all of it is more than a line.
+    var needsTwo: Bool { !records.isEmpty && bytes > BridgeLimits.batchBytesMax }
+
+    /// Its records as a batch of their own.
+    mutating func takeRecords() -> BusBatch {
+        let first = BusBatch(writes: records, conflicts: conflicts)
+        (records, conflicts) = ([], [])
+        return first
     }
 }
 
@@ -82,8 +99,9 @@ extension BridgeSession {
             if attempt >= BridgeLimits.attemptsMax { giveWay(changes, before) }
             var batch = BusBatch()
             for change in changes {
-                if !batch.steps.isEmpty, !fits(change, batch) { break }
-                try add(change, to: &batch)
+                let step = mirror.step(for: change)
+                guard batch.fits(step, change) else { break }
+                try add(change, step, to: &batch)
             }
             if attempt == 0 { before = batch.guards }
             batch.isLast = batch.steps.count == changes.count
@@ -94,12 +112,7 @@ extension BridgeSession {
         throw BridgeRestart.refusedAgain(reason: lastRefusal ?? "")
     }
 
-    private func fits(_ change: EtcdChange, _ batch: BusBatch) -> Bool {
-        !batch.isFull && batch.bytes + (change.value?.bytes.count ?? 0) + 512 <= BridgeLimits.batchBytesMax
-    }
-
-    private func add(_ change: EtcdChange, to batch: inout BusBatch) throws {
-        let step = mirror.step(for: change)
+    private func add(_ change: EtcdChange, _ step: MirrorStep, to batch: inout BusBatch) throws {
         batch.steps.append((step, change))
         guard case .apply(let ifRevision, let lost) = step else { return }
         if let lost { try add(lost, to: &batch) }
@@ -113,13 +126,17 @@ extension BridgeSession {
         batch.writes[batch.writes.count - 1].origin = change.origin
     }
 
-    /// Keeps a lost write. The last hundred are kept.
+    /// Keeps a lost write, without its value if no line could have that. The last hundred are kept.
     private func add(_ lost: LostWrite, to batch: inout BusBatch) throws {
         let number = cursor.conflicts + batch.conflicts.count + 1
-        let record = lost.json()
-        batch.writes.append(try .publish(settings.keys.conflict(number), record, cause: nil))
+        var record = lost.json()
+        if Obstacle(value: record) != nil {
+            record = lost.json(withValue: false)
+            health.say("\(lost.key): the lost write is too large to be kept with its value")
+        }
+        batch.records.append(try .publish(settings.keys.conflict(number), record, cause: nil))
         let isLarge = record.bytes.count > BridgeLimits.batchBytesMax / 8
-        batch.writes.append(
+        batch.records.append(
             try .emit(settings.keys.conflict, isLarge ? lost.json(withValue: false) : record, cause: nil)
         )
         batch.conflicts.append(number)
@@ -127,9 +144,9 @@ extension BridgeSession {
         if tooMany > kept.count {
             // It hasn't been written yet.
             let first = settings.keys.conflict(batch.conflicts[tooMany - kept.count - 1])
-            batch.writes.removeAll { $0.key == first }
+            batch.records.removeAll { $0.key == first }
         } else if tooMany > 0 {
-            batch.writes.append(.delete(settings.keys.conflict(kept[tooMany - 1]), cause: nil))
+            batch.records.append(.delete(settings.keys.conflict(kept[tooMany - 1]), cause: nil))
         }
         batch.bytes += record.bytes.count * 2 + 512
     }
@@ -137,13 +154,25 @@ extension BridgeSession {
     /// Makes the batch. Returns false if the bus refused it because a key was written meanwhile.
     private func make(_ batch: BusBatch, moving move: CursorMove) async throws -> Bool {
         guard !batch.writes.isEmpty else {
-            for (step, change) in batch.steps { mirror.take(step, change, revision: nil) }
+            take(batch, at: nil)
             return true
         }
-        let next = nextCursor(after: batch, moving: move)
-        let last = try Write.publish(settings.keys.cursor, next.json, ifRevision: cursorRevision, cause: nil)
+        var batch = batch
         do {
-            try await write(batch.writes + [last], of: batch.host) { done(batch, next, at: $0) }
+            if batch.needsTwo {
+                let records = batch.takeRecords()
+                try await write(records.writes, nextCursor(after: records, moving: .none), of: nil) { _ in
+                    keep(records.conflicts)
+                }
+            }
+            try await write(
+                batch.records + batch.writes,
+                nextCursor(after: batch, moving: move),
+                of: batch.host
+            ) {
+                keep(batch.conflicts)
+                take(batch, at: $0)
+            }
             return true
         } catch let error as BusError where error.code == .conflict || error.code == .notFound {
             lastRefusal = "\(error)"
@@ -151,12 +180,28 @@ extension BridgeSession {
         }
     }
 
-    private func done(_ batch: BusBatch, _ next: BridgeCursor, at revision: Int) {
+    /// Makes a batch that has the cursor.
+    private func write(_ writes: [Write], _ next: BridgeCursor, of host: String?, done: (Int) -> Void)
+        async throws
+    {
+        let last = try Write.publish(settings.keys.cursor, next.json, ifRevision: cursorRevision, cause: nil)
+        try await write(writes + [last], of: host) { revision in
+            (cursor, flushed, cursorRevision) = (next, next, revision)
+            done(revision)
+        }
+    }
+
+    /// Notes what became of the changes of a batch.
+    private func take(_ batch: BusBatch, at revision: Int?) {
         for (step, change) in batch.steps { mirror.take(step, change, revision: revision) }
-        (cursor, flushed, cursorRevision) = (next, next, revision)
-        kept += batch.conflicts
-        kept.removeFirst(max(0, kept.count - BridgeLimits.conflictsMax))
+        health.note(batch.steps)
         for case (.apply(_, let lost?), _) in batch.steps { health.tell(lost) }
+    }
+
+    /// Notes that records are kept on the bus.
+    private func keep(_ conflicts: [Int]) {
+        kept += conflicts
+        kept.removeFirst(max(0, kept.count - BridgeLimits.conflictsMax))
     }
 
     /// Waits for the events of the write that came in between.

@@ -60,7 +60,8 @@ extension BridgeSession {
         guard mirror.underWay == transaction else { return }
         mirror.settle(outcome)
         if outcome == .refused, let only = transaction.writes.first, transaction.writes.count == 1 {
-            health.say("\(only.key): etcd doesn't take it, because it is too large")
+            let why = only.obstacle.map { "\($0)" } ?? "it is too large"
+            health.say("\(only.key): etcd doesn't take it, because \(why)")
         }
     }
 }

@@ -57,6 +57,7 @@ extension BridgeSession {
         let fence = try await putFence()
         let range = try await store.range(at: fence, keysOnly: true)
         guard try await hasSeen(fence) else { return }
+        health.meet(range.changes)
         let lost = mirror.differences(from: range.changes, at: fence)
         var changes: [EtcdChange] = []
         for var change in lost {
@@ -64,8 +65,7 @@ extension BridgeSession {
                 guard let present = try await store.change(of: change.key) else { continue }
                 change = present
             }
-            change.isFound = true
-            changes.append(change)
+            changes.append(change.found)
         }
         guard !changes.isEmpty else { return }
         health.say("\(changes.count) keys differed from etcd: the watch had lost their events")

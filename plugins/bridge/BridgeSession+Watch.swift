@@ -14,6 +14,7 @@ extension BridgeSession {
             do {
                 let watch = try await EtcdWatch.open(store.gateway, store.prefix, from: mirror.cursor + 1)
                 self.watch = watch
+                unfinished = []
                 defer { watch.close() }
                 for try await line in watch.lines() {
                     try await take(line)
@@ -49,7 +50,7 @@ extension BridgeSession {
         if result.canceled == true { throw canceled(result.cancel_reason ?? "etcd canceled the watch") }
         try check(cluster: result.header)
         if result.created == true { health.watching(on: watch?.node ?? "") }
-        let groups = store.groups(result.events ?? [])
+        let groups = store.groups(finished(result))
         health.behind(newest: groups.last?.revision ?? mirror.cursor, cursor: mirror.cursor)
         for group in groups where group.revision > mirror.cursor {
             var back: [String] = []
@@ -58,6 +59,15 @@ extension BridgeSession {
             for host in back { try await revive(host) }
             health.behind(newest: groups.last?.revision ?? 0, cursor: mirror.cursor)
         }
+    }
+
+    /// The events whose revisions have come whole.
+    private func finished(_ result: EtcdWatchLine.Result) -> [EtcdWatchLine.Event] {
+        let events = unfinished + (result.events ?? [])
+        unfinished = []
+        guard result.fragment == true, let last = events.last?.kv.mod_revision else { return events }
+        unfinished = Array(events.reversed().prefix { $0.kv.mod_revision == last }.reversed())
+        return Array(events.dropLast(unfinished.count))
     }
 
     private func canceled(_ reason: String) -> EtcdError {

@@ -28,6 +28,8 @@ actor BridgeSession {
     /// Values of the bus whose writers had left when the session began.
     var values: [BusValue]
     var watch: EtcdWatch?
+    /// Events of a revision whose rest comes in the watch's next line.
+    var unfinished: [EtcdWatchLine.Event] = []
     /// The bus's events; nil while it doesn't read them.
     private(set) var subscription: Subscription?
     /// Each subscription that it has begun to read.

@@ -8,6 +8,7 @@ struct BridgeSettings: Sendable {
     var host: String
     var sharing = Sharing()
     var user: EtcdUser?
+    var route = EtcdRoute()
     /// How often the whole range is compared.
     var compareEvery: Duration = .seconds(600)
     /// A user whose broker is accepted besides this user's and root's.

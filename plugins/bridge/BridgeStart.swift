@@ -39,6 +39,7 @@ struct BridgeOpening: Sendable {
         let trusted = wasFenced ? remembered : nil
         let range = try await read(store, trusted, fence)
         if !wasFenced { tellRestored(remembered) }
+        health.meet(range.changes)
         let comparison = comparison(range, trusted, isSameLife)
         var cursor = cursor(remembered, comparison, epoch, store)
         cursor.fence = fence
@@ -109,7 +110,7 @@ struct BridgeOpening: Sendable {
     {
         guard let remembered, remembered.cluster == gateway.cluster, remembered.etcd <= range.revision
         else { return .join }
-        if range.isPast { return .past }
+        if range.isPast { return .past(settled: isSameLife ? remembered.settled : .max) }
         guard isSameLife else { return .join }
         // If it was killed while it joined, only what others wrote belongs to this bus.
         return .compacted(

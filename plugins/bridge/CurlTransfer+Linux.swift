@@ -123,21 +123,41 @@
                 return unsafe library.perform(easy)
             }
             withExtendedLifetime(reception) {}
-            guard code == 0 else { throw failure(code) }
+            guard code == 0 else { throw failure(code, request) }
             var status = 0
             _ = unsafe library.getLong(easy, 0x20_0002, &status)  // CURLINFO_RESPONSE_CODE
             return status
         }
 
         private func prepare(_ request: EtcdRequest) {
-            // libcurl copies the text.
-            _ = unsafe request.url.withCString { unsafe library.setPointer(easy, 10_002, $0) }  // CURLOPT_URL
+            set(10_002, request.url)  // CURLOPT_URL
+            // Without a proxy, an empty text keeps libcurl from asking the environment.
+            set(10_004, request.route.proxy ?? "")  // CURLOPT_PROXY
+            set(10_177, "")  // CURLOPT_NOPROXY
+            prepare(request.route)
             _ = unsafe library.setLong(easy, 99, 1)  // CURLOPT_NOSIGNAL
             _ = unsafe library.setLong(easy, 156, 3_000)  // CURLOPT_CONNECTTIMEOUT_MS
             if let milliseconds = request.milliseconds {
                 _ = unsafe library.setLong(easy, 155, milliseconds)  // CURLOPT_TIMEOUT_MS
             }
             _ = unsafe library.setLong(easy, 213, 1)  // CURLOPT_TCP_KEEPALIVE
+        }
+
+        private func prepare(_ route: EtcdRoute) {
+            if let authority = route.authority {
+                set(10_065, authority)  // CURLOPT_CAINFO
+                _ = unsafe library.setPointer(easy, 10_097, nil)  // CURLOPT_CAPATH
+            }
+            guard let certificate = route.certificate else { return }
+            set(10_025, certificate)  // CURLOPT_SSLCERT
+            set(10_087, route.key ?? certificate)  // CURLOPT_SSLKEY
+            // Otherwise the library would ask the terminal for a key's password.
+            set(10_026, "")  // CURLOPT_KEYPASSWD
+        }
+
+        /// Sets an option to a text, which libcurl copies.
+        private func set(_ option: Int32, _ text: String) {
+            _ = unsafe text.withCString { unsafe library.setPointer(easy, option, $0) }
         }
 
         private func setCallbacks(_ reception: UnsafeMutableRawPointer) {
@@ -163,11 +183,22 @@
             unsafe library.words(code).map { unsafe String(cString: $0) } ?? "error \(code)"
         }
 
-        private func failure(_ code: Int32) -> TransferError {
-            switch code {
-            case 7: TransferError(reason: "nobody answers there")
+        private func failure(_ code: Int32, _ request: EtcdRequest) -> TransferError {
+            let via = request.route.proxy == nil ? "there" : "there, or at the proxy"
+            let authority = request.route.authority == nil ? "this system trusts" : "--cacert names"
+            let isUnproven = request.url.hasPrefix("https:") && request.route.certificate == nil
+            // A node that asks for a certificate ends the connection, sooner or later.
+            if isUnproven, [35, 55, 56].contains(code) {
+                return TransferError(
+                    reason: "\(words(code)) (does the node ask for a certificate, by --cert?)"
+                )
+            }
+            return switch code {
+            case 7: TransferError(reason: "nobody answers \(via)")
             case 28: TransferError(reason: "no answer in time")
-            case 60: TransferError(reason: "the certificate isn't one that this system trusts")
+            case 58: TransferError(reason: "--cert and --key aren't a certificate and its key")
+            case 60: TransferError(reason: "the certificate isn't one that \(authority)")
+            case 77: TransferError(reason: "--cacert has no certificates")
             default: TransferError(reason: words(code))
             }
         }

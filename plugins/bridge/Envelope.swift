@@ -2,6 +2,8 @@
 // It decides nothing.
 
 import PlugboardClient
+import PlugboardMemory
+import PlugboardWire
 
 /// Identifies one write of one bus. A write keeps its identifier across restarts.
 struct WriteID: Hashable, Sendable {
@@ -51,29 +53,51 @@ struct Envelope: Hashable, Sendable {
         self.value = value
     }
 
-    /// Reads a value. JSON that isn't an envelope is a value that a person put there by hand. Returns nil for
-    /// anything that isn't JSON.
-    init?(_ bytes: [UInt8]) {
-        let json: JSON
+    /// Reads a value. JSON that isn't an envelope is a value that a person put there by hand.
+    init(reading bytes: [UInt8]) throws(Obstacle) {
+        let envelope = Self.members(of: bytes.span)
+        // The value is checked by itself: in its envelope it is one level deeper than on the bus.
+        let value = try Self.value(envelope?.value ?? bytes)
+        let id = envelope?.id.flatMap { WriteID($0) }
+        self.init(host: envelope?.host, by: envelope?.by, when: envelope?.when, id: id, value: value)
+    }
+
+    private static func value(_ bytes: [UInt8]) throws(Obstacle) -> JSON {
+        let value: JSON
         do {
-            json = try JSON(bytes: bytes)
+            value = try JSON(bytes: bytes)
+        } catch {
+            throw .json(reason: "\(error)")
+        }
+        if let obstacle = Obstacle(value: value) { throw obstacle }
+        return value
+    }
+
+    private struct Members {
+        var (host, by, when, id): (String?, String?, String?, String?)
+        var value: [UInt8]?
+    }
+
+    /// The members of an envelope; nil if the text is something else.
+    private static func members(of text: Span<UInt8>) -> Members? {
+        var members = Members()
+        do {
+            try text.forEachMember { name, value in
+                if name.isEqual(to: "host") { members.host = string(value) }
+                if name.isEqual(to: "by") { members.by = string(value) }
+                if name.isEqual(to: "when") { members.when = string(value) }
+                if name.isEqual(to: "id") { members.id = string(value) }
+                if name.isEqual(to: "value") { members.value = Array(value) }
+            }
         } catch {
             return nil
         }
-        self.init(host: nil, by: nil, when: nil, id: nil, value: json)
-        var (id, value): (String?, JSON?)
-        var (host, by, when): (String?, String?, String?)
-        for member in json.members ?? [] {
-            switch member.name {
-            case "host": host = member.value.string
-            case "by": by = member.value.string
-            case "when": when = member.value.string
-            case "id": id = member.value.string
-            case "value": value = member.value
-            default: break
-            }
-        }
-        guard let host, let id, let value else { return }
-        self.init(host: host, by: by, when: when, id: WriteID(id), value: value)
+        guard let host = members.host, host.utf8.count <= BridgeLimits.hostBytesMax else { return nil }
+        return members.id == nil || members.value == nil ? nil : members
+    }
+
+    private static func string(_ value: Span<UInt8>) -> String? {
+        guard value.count >= 2, value.first == UInt8(ascii: "\"") else { return nil }
+        return JSONText.string(value[1..<(value.count - 1)])
     }
 }

@@ -11,6 +11,8 @@ enum EtcdError: Error, Sendable, Equatable, CustomStringConvertible {
     case unavailable(reason: String)
     /// etcd refused the request and did nothing.
     case refused(code: Int, reason: String)
+    /// The answer is larger than what is taken.
+    case tooLarge
     /// The user or the password is wrong, or the user has no right to do this.
     case forbidden(reason: String)
 
@@ -20,6 +22,7 @@ enum EtcdError: Error, Sendable, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .unreachable(let node, let reason): "\(node): \(reason)"
+        case .tooLarge: TransferError.tooLarge.reason
         case .unavailable(let reason), .refused(_, let reason), .forbidden(let reason): reason
         }
     }
@@ -37,6 +40,7 @@ final class EtcdGateway: Sendable {
 
     let nodes: [String]
     private let user: EtcdUser?
+    private let route: EtcdRoute
     private let transfer = EtcdTransfer()
     private let state = Mutex(State())
 
@@ -48,9 +52,10 @@ final class EtcdGateway: Sendable {
         var cluster: Int?
     }
 
-    init(nodes: [String], user: EtcdUser?) {
+    init(nodes: [String], user: EtcdUser?, route: EtcdRoute = EtcdRoute()) {
         self.nodes = nodes
         self.user = user
+        self.route = route
     }
 
     /// The node that is asked now.
@@ -123,7 +128,8 @@ final class EtcdGateway: Sendable {
     func request(_ path: String, _ body: some Encodable, node: String) throws(EtcdError) -> EtcdRequest {
         do {
             let transaction = (body as? EtcdTransactionRequest)?.json
-            return EtcdRequest(url: node + path, body: try transaction ?? JSONEncoder().encode(body))
+            let bytes = try transaction ?? JSONEncoder().encode(body)
+            return EtcdRequest(url: node + path, route: route, body: bytes)
         } catch {
             throw .refused(code: 0, reason: "\(error)")
         }
@@ -152,6 +158,8 @@ final class EtcdGateway: Sendable {
         do {
             let answer = try await transfer.send(request)
             return (answer.body, answer.status)
+        } catch .tooLarge {
+            throw .tooLarge
         } catch {
             leave(node)
             throw .unreachable(node: node, reason: error.reason)

@@ -89,6 +89,8 @@ struct EtcdWatchRequest: Encodable, Sendable {
         let key: Data
         let range_end: Data
         let start_revision: EtcdNumber
+        /// Large answers come in parts.
+        let fragment = true
     }
     let create_request: Create
 }
@@ -154,6 +156,8 @@ struct EtcdWatchLine: Sendable {
         var canceled: Bool?
         var cancel_reason: String?
         var compact_revision: EtcdNumber?
+        /// The answer goes on in the next line, perhaps within a revision.
+        var fragment: Bool?
         var events: [Event]?
     }
     struct Failure: Sendable {

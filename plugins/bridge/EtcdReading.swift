@@ -162,6 +162,7 @@ extension EtcdWatchLine.Result: EtcdReadable {
             if name.isEqual(to: "canceled") { canceled = value.isTrue }
             if name.isEqual(to: "cancel_reason") { cancel_reason = try value.string }
             if name.isEqual(to: "compact_revision") { compact_revision = try value.number }
+            if name.isEqual(to: "fragment") { fragment = value.isTrue }
             if name.isEqual(to: "events") { events = try value.list(of: EtcdWatchLine.Event.self) }
         }
     }

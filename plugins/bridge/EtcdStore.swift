@@ -10,7 +10,7 @@ struct EtcdPrefix: Sendable, Equatable {
     let text: String
 
     func key(_ key: String) -> Data { Data((text + key).utf8) }
-    func own(_ name: String) -> Data { key("$bridge/" + name) }
+    func own(_ name: String) -> Data { key(Self.ownStart + name) }
     var start: Data { Data(text.utf8) }
 
     /// The first key after all keys with the prefix.
@@ -30,11 +30,23 @@ struct EtcdPrefix: Sendable, Equatable {
         return name
     }
 
+    /// The key's name on the bus, or what is wrong with it and a name for people. Nil for the bridge's own keys
+    /// and under other prefixes.
+    func busName(_ key: Data) -> (name: String, obstacle: Obstacle?)? {
+        guard key.starts(with: text.utf8) else { return nil }
+        let bytes = Array(key.dropFirst(text.utf8.count))
+        guard !bytes.starts(with: Self.ownStart.utf8) else { return nil }
+        let obstacle = Obstacle(key: bytes.span)
+        return (obstacle == nil ? String(decoding: bytes, as: UTF8.self) : Refusal.name(bytes), obstacle)
+    }
+
     /// The rest of one of the bridge's own keys; nil for any other key.
     func ownName(_ key: Data, _ kind: String) -> String? {
-        guard let name = name(key), name.hasPrefix("$bridge/" + kind) else { return nil }
-        return String(name.dropFirst("$bridge/".count + kind.count))
+        guard let name = name(key), name.hasPrefix(Self.ownStart + kind) else { return nil }
+        return String(name.dropFirst(Self.ownStart.count + kind.count))
     }
+
+    private static let ownStart = "$bridge/"
 }
 
 struct EtcdStore: Sendable {
@@ -49,11 +61,16 @@ struct EtcdStore: Sendable {
     // MARK: Transactions
 
     func perform(_ transaction: EtcdTransaction) async throws(EtcdError) -> TransactionOutcome {
+        // No other bus could take it.
+        guard transaction.writes.allSatisfy({ $0.obstacle == nil }) else { return .refused }
         let body = request(transaction)
         let reply: EtcdTransactionReply
         do {
             reply = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
         } catch .refused(_, let reason) where reason.contains("too large") || reason.contains("too many") {
+            return .refused
+        } catch .tooLarge {
+            // A guard failed, and what it met is large. Fewer keys bring a shorter answer.
             return .refused
         } catch .refused(EtcdError.notFound, _) where transaction.lease != nil {
             return .leaseGone
@@ -64,7 +81,7 @@ struct EtcdStore: Sendable {
         var found: [String: (revision: Int, id: WriteID?)] = [:]
         for entry in (reply.responses ?? []).flatMap({ $0.response_range?.kvs ?? [] }) {
             guard let name = prefix.name(entry.key) else { continue }
-            found[name] = (entry.mod_revision?.value ?? 0, Envelope(entry.value ?? [])?.id)
+            found[name] = (entry.mod_revision?.value ?? 0, Self.content(entry).id)
         }
         return .failed(at: revision, found: found)
     }
@@ -103,13 +120,19 @@ struct EtcdStore: Sendable {
     /// All keys of the prefix at one revision; nil means the newest.
     func range(at revision: Int? = nil, keysOnly: Bool = false) async throws(EtcdError) -> EtcdSnapshot {
         var changes: [EtcdChange] = []
-        var (start, at) = (prefix.start, revision)
+        var (start, at, pageKeys) = (prefix.start, revision, BridgeLimits.pageKeysMax)
         while true {
             var body = EtcdRange(key: start, range_end: prefix.end)
             body.revision = at.map { EtcdNumber($0) }
-            body.limit = EtcdNumber(BridgeLimits.pageKeysMax)
+            body.limit = EtcdNumber(pageKeys)
             body.keys_only = keysOnly ? true : nil
-            let reply = try await gateway.ask("/v3/kv/range", body, as: EtcdRangeReply.self)
+            let reply: EtcdRangeReply
+            do {
+                reply = try await gateway.ask("/v3/kv/range", body, as: EtcdRangeReply.self)
+            } catch .tooLarge where pageKeys > 1 {
+                pageKeys /= 2
+                continue
+            }
             gateway.note(reply.header)
             at = at ?? reply.header?.revision?.value
             changes += (reply.kvs ?? []).compactMap { change($0) }
@@ -143,13 +166,20 @@ struct EtcdStore: Sendable {
     }
 
     private func change(_ entry: EtcdKeyValue) -> EtcdChange? {
-        guard let name = prefix.name(entry.key), !name.hasPrefix("$") else { return nil }
-        let content = Envelope(entry.value ?? []).map { EtcdChange.Content.put($0) }
+        guard let (name, obstacle) = prefix.busName(entry.key) else { return nil }
         return EtcdChange(
             key: name,
             revision: entry.mod_revision?.value ?? 0,
-            content: content ?? .unreadable
+            content: obstacle.map { .refused($0) } ?? Self.content(entry)
         )
+    }
+
+    private static func content(_ entry: EtcdKeyValue) -> EtcdChange.Content {
+        do {
+            return .put(try Envelope(reading: entry.value ?? []))
+        } catch {
+            return .refused(error)
+        }
     }
 
     /// The events of a watch's line, by their revisions and in order.
@@ -165,7 +195,7 @@ struct EtcdStore: Sendable {
             } else if let host = prefix.ownName(event.kv.key, Self.hostsKey) {
                 groups[last].hosts.append(HostChange(host: host, isAlive: event.type != "DELETE"))
             } else if event.type == "DELETE" {
-                guard let name = prefix.name(event.kv.key), !name.hasPrefix("$") else { continue }
+                guard let name = prefix.busName(event.kv.key)?.name else { continue }
                 groups[last].changes.append(EtcdChange(key: name, revision: revision, content: .delete))
             } else if let change = change(event.kv) {
                 groups[last].changes.append(change)

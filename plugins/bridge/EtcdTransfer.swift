@@ -7,6 +7,7 @@ import Synchronization
 /// A request to one node.
 struct EtcdRequest: Sendable {
     let url: String
+    var route = EtcdRoute()
     var headers: [String] = ["Content-Type: application/json"]
     let body: Data
     /// How long it may take; nil if it never ends.
@@ -16,6 +17,9 @@ struct EtcdRequest: Sendable {
 /// Why there was no answer.
 struct TransferError: Error, Sendable, Equatable {
     let reason: String
+
+    /// The answer had more bytes than are taken.
+    static let tooLarge = TransferError(reason: "the answer is too large")
 }
 
 final class EtcdTransfer: Sendable {
@@ -72,7 +76,7 @@ final class EtcdTransfer: Sendable {
             idle.withLock { if $0.count < Self.idleMax { $0.append(handle) } }
             return .success((body, status))
         } catch {
-            return .failure(error)
+            return .failure(body.count > answerBytesMax ? .tooLarge : error)
         }
     }
 

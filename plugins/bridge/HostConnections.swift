@@ -98,7 +98,7 @@ extension EtcdChange {
     /// bridge made the change. Of a delete only the host is known.
     var origin: String? {
         guard let host else { return nil }
-        var text = "\(by ?? "")@\(host)"
+        var text = String("\(by ?? "")@\(host)".prefix(Limits.originBytesMax))
         while JSON.string(text).bytes.count - 2 > Limits.originBytesMax { text.removeLast() }
         return text
     }

@@ -8,10 +8,14 @@ struct EtcdChange: Sendable, Equatable {
     enum Content: Sendable, Equatable {
         case put(Envelope)
         case delete
-        /// Not JSON: nothing that a bus could have.
-        case unreadable
+        /// Nothing that a bus could have.
+        case refused(Obstacle)
+
+        /// The write that made it.
+        var id: WriteID? { if case .put(let envelope) = self { envelope.id } else { nil } }
     }
 
+    /// Of a key that no bus can have, a name for people.
     let key: String
     let revision: Int
     let content: Content
@@ -21,13 +25,20 @@ struct EtcdChange: Sendable, Equatable {
     /// Found by a comparison instead of the watch. It counts even if it is before the cursor.
     var isFound = false
 
+    /// The same, found by a comparison.
+    var found: EtcdChange {
+        var change = self
+        change.isFound = true
+        return change
+    }
+
     var value: JSON? {
         if case .put(let envelope) = content { envelope.value } else { nil }
     }
 
     /// The write that made it; nil for a delete by somebody else, and for a value that a person put there.
     var id: WriteID? {
-        if case .put(let envelope) = content { envelope.id } else { deleteID }
+        content.id ?? deleteID
     }
 
     var host: String? {
@@ -36,6 +47,11 @@ struct EtcdChange: Sendable, Equatable {
 
     var by: String? {
         if case .put(let envelope) = content { envelope.by } else { nil }
+    }
+
+    /// Why no bus can have it.
+    var obstacle: Obstacle? {
+        if case .refused(let obstacle) = content { obstacle } else { nil }
     }
 
     /// The key's revision in etcd after this change.
@@ -64,6 +80,7 @@ enum MirrorStep: Sendable, Equatable {
     case pass
     /// The host is the key's only author and writes its value again.
     case writeAgain
+    /// No bus can have it, and it is left alone. A later write on the bus replaces it.
     case refuse
     /// The bus takes the change if its key has this revision. A lost write is kept elsewhere.
     case apply(ifRevision: Int, lost: LostWrite?)
@@ -72,6 +89,7 @@ enum MirrorStep: Sendable, Equatable {
 extension Mirror {
     func step(for change: EtcdChange) -> MirrorStep {
         let known = keys[change.key]
+        if change.obstacle?.isOfKey == true { return isNew(change, known) ? .refuse : .skip }
         let direction = known?.direction ?? sharing.direction(of: change.key)
         guard !direction.isEmpty, isNew(change, known) else { return .skip }
         let state = known ?? KeyState(direction: direction)
@@ -79,7 +97,7 @@ extension Mirror {
         if direction.contains(.own) { return state.revision > 0 ? .writeAgain : .pass }
         if hasEnded(change, state) { return .writeAgain }
         guard direction.contains(.into) else { return .pass }
-        if change.content == .unreadable { return .refuse }
+        if change.obstacle != nil { return .refuse }
         if state.isOwed || change.content == .delete, state.value == change.value { return .agree }
         return .apply(ifRevision: state.ifRevision, lost: state.isOwed ? lost(change, state) : nil)
     }
@@ -125,13 +143,13 @@ extension Mirror {
 
     /// Notes that a step was done. `revision` is that of the bus, if the step wrote there.
     mutating func take(_ step: MirrorStep, _ change: EtcdChange, revision: Int?) {
-        guard step != .skip else { return }
+        // A key that no bus can have is never written here.
+        guard step != .skip, change.obstacle?.isOfKey != true else { return }
         var state = keys[change.key] ?? KeyState(direction: sharing.direction(of: change.key))
         state.etcd = change.etcd
         keys[change.key] = state
         switch step {
-        case .skip, .pass: break
-        case .refuse: counts.refused += 1
+        case .skip, .pass, .refuse: break
         case .agree: settle(change.key)
         case .confirm: confirm(state, by: change)
         case .writeAgain:

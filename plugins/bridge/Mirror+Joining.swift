@@ -9,8 +9,8 @@ extension Mirror {
     enum Comparison: Sendable, Equatable {
         /// There is no cursor, or it doesn't belong to this history of etcd.
         case join
-        /// The range is etcd as it was at the cursor.
-        case past
+        /// The range is etcd as it was at the cursor. It had everything that was written here up to a revision.
+        case past(settled: Int)
         /// The range is newer than the cursor. What is remembered decides.
         case compacted(Memory)
 
@@ -43,8 +43,12 @@ extension Mirror {
     {
         let there = Set(range.map(\.key))
         var changes: [EtcdChange] = []
-        for change in range where !sharing.direction(of: change.key).isEmpty {
-            if keep(change, comparison) { changes.append(change) }
+        for change in range {
+            if let obstacle = change.obstacle {
+                if keepRefused(change, obstacle, comparison) { changes.append(change.found) }
+            } else if !sharing.direction(of: change.key).isEmpty, keep(change, comparison) {
+                changes.append(change)
+            }
         }
         let missing = keys.filter { $0.value.value != nil && !there.contains($0.key) }
         for key in missing.sorted(by: { $0.value.revision < $1.value.revision }).map(\.key) {
@@ -74,6 +78,31 @@ extension Mirror {
             owe(change.key)
         }
         return state.etcd == 0
+    }
+
+    /// Takes a key of the range that no bus can have. It stays as it is, unless the bus has written the key since
+    /// it knew that. Returns whether it has to be told.
+    private mutating func keepRefused(_ change: EtcdChange, _ why: Obstacle, _ comparison: Comparison) -> Bool
+    {
+        guard !why.isOfKey else { return true }
+        let direction = sharing.direction(of: change.key)
+        guard !direction.isEmpty else { return false }
+        var state = keys[change.key] ?? KeyState(direction: direction)
+        state.etcd = change.etcd
+        keys[change.key] = state
+        if direction.contains(.out), state.value != nil, state.revision > settled(comparison) {
+            owe(change.key)
+        }
+        return direction.contains(.into)
+    }
+
+    /// Up to this revision of the bus, whatever differs there was known.
+    private func settled(_ comparison: Comparison) -> Int {
+        switch comparison {
+        case .join: .max
+        case .past(let settled): settled
+        case .compacted(let memory): memory.settled
+        }
     }
 
     /// Whether etcd should get what the bus has. If the key only goes out and isn't on the bus, it is deleted

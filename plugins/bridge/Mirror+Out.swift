@@ -17,6 +17,9 @@ struct EtcdTransaction: Sendable, Equatable {
         var when: String?
         /// It goes under the host's lease.
         var isBound = false
+
+        /// Why it can't cross.
+        var obstacle: Obstacle? { value.flatMap { Obstacle(value: $0) } }
     }
 
     let writes: [Write]

@@ -1,5 +1,5 @@
-// Which keys cross the bridge, and in which direction. Read from the command line once; never changes. Keys
-// of brokers (`$…`) and of bridges (`bridge.…`) never cross, whatever the patterns say.
+// Which keys cross the bridge, and in which direction. Read from the command line once; never changes. What
+// is no key of a bus, and what belongs to brokers and bridges, never crosses, whatever the patterns say.
 
 import PlugboardWire
 
@@ -26,7 +26,7 @@ struct Sharing: Sendable, Equatable {
 
     func direction(of key: String) -> Direction {
         let bytes = Array(key.utf8)
-        guard !Self.isLocal(bytes) else { return [] }
+        guard Obstacle(key: bytes.span) == nil else { return [] }
         if Self.matches(own, bytes) { return [.out, .own] }
         if Self.matches(share, bytes) { return [.out, .into] }
         var direction: Direction = []
@@ -57,16 +57,6 @@ struct Sharing: Sendable, Equatable {
 
     static func overlaps(_ one: String, _ other: String) -> Bool {
         Pattern.overlaps(Array(one.utf8).span, Array(other.utf8).span)
-    }
-
-    private static func isLocal(_ key: [UInt8]) -> Bool {
-        if key.starts(with: "bridge.".utf8) { return true }
-        var previous = UInt8(ascii: ".")
-        for byte in key {
-            if byte == UInt8(ascii: "$"), previous == UInt8(ascii: ".") { return true }
-            previous = byte
-        }
-        return false
     }
 
     private static func matches(_ patterns: [String], _ key: [UInt8]) -> Bool {
