@@ -110,6 +110,17 @@ final class MetricsTests: BrokerSuite {
         _ = next
     }
 
+    @Test("a symbolic link is followed, also if nothing is there yet, and stays", arguments: [true, false])
+    func link(isThere: Bool) throws {
+        try folder.write("disk/old", "")
+        if isThere { try folder.write("disk/bus.prom", "before") }
+        try FileCopy.link(at: "\(folder.path)/bus.prom", to: "disk/bus.prom")
+        #expect(try run("metrics", "--into", "bus.prom").end == .exited(0))
+        #expect(FileCopy.target(ofLink: "\(folder.path)/bus.prom") == "disk/bus.prom")
+        #expect(folder.text("disk/bus.prom").contains("plugboard_up 1\n"))
+        #expect(try Folder.names(in: "\(folder.path)/disk").sorted() == ["bus.prom", "old"])
+    }
+
     @Test("once into a file without a broker: the file says so, and the status is 69")
     func down() throws {
         let finished = try run("metrics", "--into", "bus.prom", "--socket", "\(folder.path)/none")

@@ -19,6 +19,14 @@ enum EtcdError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The code if something isn't there, such as a lease that has ended.
     static let notFound = 5
 
+    /// Whether a shorter answer might come.
+    var mayBeForLength: Bool {
+        switch self {
+        case .unreachable, .tooLarge: true
+        case .unavailable, .refused, .forbidden: false
+        }
+    }
+
     var description: String {
         switch self {
         case .unreachable(let node, let reason): "\(node): \(reason)"

@@ -129,10 +129,13 @@ struct EtcdStore: Sendable {
             let reply: EtcdRangeReply
             do {
                 reply = try await gateway.ask("/v3/kv/range", body, as: EtcdRangeReply.self)
-            } catch .tooLarge where pageKeys > 1 {
-                pageKeys /= 2
+            } catch {
+                // Large values make a page too long for an answer, or for the time that it may take.
+                guard pageKeys > 1, error.mayBeForLength else { throw error }
+                pageKeys = max(1, pageKeys / 8)
                 continue
             }
+            pageKeys = min(2 * pageKeys, BridgeLimits.pageKeysMax)
             gateway.note(reply.header)
             at = at ?? reply.header?.revision?.value
             changes += (reply.kvs ?? []).compactMap { change($0) }

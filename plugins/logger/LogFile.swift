@@ -28,7 +28,7 @@ struct LogFile: ~Copyable {
         (given, self.bytesMax, self.keep) = (path, bytesMax, keep)
         current = try Self.open(path)
         limit = current.isRegular ? bytesMax : Int.max
-        self.path = ProgramPath.resolved(path) ?? path
+        self.path = FileCopy.place(behind: path)
     }
 
     private static func open(_ path: String) throws(LogFailure) -> AppendedFile {
@@ -43,7 +43,7 @@ struct LogFile: ~Copyable {
         do throws(LogFailure) {
             current = try Self.open(given)
             limit = current.isRegular ? bytesMax : Int.max
-            path = ProgramPath.resolved(given) ?? given
+            path = FileCopy.place(behind: given)
             trouble = nil
             Console.say("writing to \(given) again")
         } catch {

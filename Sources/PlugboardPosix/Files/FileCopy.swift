@@ -39,6 +39,17 @@ public enum FileCopy {
         PathCalls.linkTarget(path)
     }
 
+    /// The path behind symbolic links, whether anything is there or not.
+    public static func place(behind path: String) -> String {
+        var place = path
+        // As many as the system follows.
+        for _ in 0..<40 {
+            guard let target = target(ofLink: place) else { break }
+            place = target.hasPrefix("/") ? target : "\(SocketPath.folder(of: place))/\(target)"
+        }
+        return place
+    }
+
     /// Gives a file another name. Replaces what has that name.
     public static func move(_ from: String, to other: String) throws(SystemError) {
         guard PathCalls.renameFile(from, other) == 0 else { throw SystemError.last("rename", from) }

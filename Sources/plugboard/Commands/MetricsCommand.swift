@@ -92,9 +92,10 @@ extension Command {
     }
 }
 
-/// A file that is replaced in one step.
+/// A file that is replaced in one step. A symbolic link to it stays.
 enum MetricsFile {
-    static func write(_ text: String, to path: String) throws {
+    static func write(_ text: String, to given: String) throws {
+        let path = FileCopy.place(behind: given)
         // A collector reads all files that end in .prom, so this one doesn't.
         let temporary = "\(path).new-\(getpid())"
         do {

@@ -40,8 +40,18 @@ extension BrowserTests {
             try tab.run("location.hash = '#/health'")
             let paused = "document.querySelector('.health tr[data-state=paused]')?.textContent"
             try tab.wait("who is paused is there", for: "\(paused)?.includes('watcher')")
+            let lamp = try await Bus.connect(name: "lamp", path: shop.path)
+            lamp.health(.degraded, "one bulb is out", counts: ["dark": 1])
+            let told = "document.querySelector('.health tr[data-state=degraded]')?.textContent"
+            let words = ["lamp", "degraded", "one bulb is out", "dark 1"]
+            for word in words { try tab.wait("it is told: \(word)", for: "\(told)?.includes('\(word)')") }
+            let own = "document.querySelector('.health tr[data-state=well]')?.textContent"
+            try tab.wait("the dashboard is well", for: "\(own)?.startsWith('dashboardwell')")
+            lamp.close()
+            try tab.wait("what has ended is gone", for: "\(told) === undefined")
             let figures = "[...document.querySelectorAll('.figures .card')].map((card) => card.innerText)"
-            let isCounted = "\(figures).some((text) => text.startsWith('Keys\\n2'))"
+            // With the dashboard's own health.
+            let isCounted = "\(figures).some((text) => text.startsWith('Keys\\n3'))"
             #expect(try tab.run("return \(isCounted)").text == "true")
         }
     }
