@@ -40,8 +40,11 @@ final class SilentServer: Sendable {
     deinit { close(fd) }
 
     /// Whether anybody has connected.
-    var wasCalled: Bool {
-        var ready = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
-        return unsafe poll(&ready, 1, 0) > 0
+    func wasCalled() throws -> Bool {
+        let poller = PollPoller()
+        try poller.add(fd, token: 0, interest: .read)
+        var isReady = false
+        try poller.wait(milliseconds: 0) { _ in isReady = true }
+        return isReady
     }
 }

@@ -175,7 +175,7 @@ struct RefusalTests {
 
     @Test("as many refused keys are remembered as may be, and all are counted")
     func remembered() {
-        var refusals = Refusals()
+        var refusals = RefusedKeys()
         let count = BridgeLimits.refusalsMax + 1
         for round in 0..<2 {
             for number in 1...count {
@@ -196,7 +196,7 @@ struct RefusalTests {
     func names(more: Int) {
         let key = Array(repeating: UInt8(ascii: "k"), count: BridgeLimits.namedBytesMax + more)
         let whole = String(repeating: "k", count: BridgeLimits.namedBytesMax)
-        #expect(Refusal.name(key) == (more == 0 ? whole : "\(whole)… (257 bytes)"))
+        #expect(RefusedKey.name(key) == (more == 0 ? whole : "\(whole)… (257 bytes)"))
     }
 
     @Test("what comes in parts, after a long time away, comes whole and in order")

@@ -27,7 +27,7 @@ final class BridgeHealth: Sendable {
         /// Why there is no lease. Without a lease nothing is sent.
         var leaseTrouble: String?
         var watchTrouble: String?
-        var refusals = Refusals()
+        var refusals = RefusedKeys()
         var lagRevisions = 0
         var behindSince: ContinuousClock.Instant?
     }

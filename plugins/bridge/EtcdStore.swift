@@ -37,7 +37,7 @@ struct EtcdPrefix: Sendable, Equatable {
         let bytes = Array(key.dropFirst(text.utf8.count))
         guard !bytes.starts(with: Self.ownStart.utf8) else { return nil }
         let obstacle = Obstacle(key: bytes.span)
-        return (obstacle == nil ? String(decoding: bytes, as: UTF8.self) : Refusal.name(bytes), obstacle)
+        return (obstacle == nil ? String(decoding: bytes, as: UTF8.self) : RefusedKey.name(bytes), obstacle)
     }
 
     /// The rest of one of the bridge's own keys; nil for any other key.

@@ -5,7 +5,7 @@ import PlugboardClient
 import PlugboardWire
 
 /// A key of etcd that was refused.
-struct Refusal: Sendable, Equatable {
+struct RefusedKey: Sendable, Equatable {
     /// Cut to what a key may have.
     let key: String
     let why: Obstacle
@@ -29,17 +29,17 @@ struct Refusal: Sendable, Equatable {
     }
 }
 
-struct Refusals: Sendable {
+struct RefusedKeys: Sendable {
     /// How many there have been.
     private(set) var count = 0
-    private var present: [String: Refusal] = [:]
+    private var present: [String: RefusedKey] = [:]
 
     var isEmpty: Bool { present.isEmpty }
     /// How many there are now, as far as they are remembered.
     var presentCount: Int { present.count }
 
     /// The newest ones, the newest first.
-    var newest: [Refusal] {
+    var newest: [RefusedKey] {
         Array(present.values.sorted { $0.revision > $1.revision }.prefix(BridgeLimits.namedMax))
     }
 
@@ -51,14 +51,14 @@ struct Refusals: Sendable {
     }
 
     /// Notes what became of a change. Returns the refusal if it is a new one.
-    mutating func note(_ step: MirrorStep, _ change: EtcdChange) -> Refusal? {
+    mutating func note(_ step: MirrorStep, _ change: EtcdChange) -> RefusedKey? {
         let known = present[change.key]
         guard change.revision > known?.revision ?? 0 else { return nil }
         guard step == .refuse, let why = change.obstacle else {
             if known != nil { present[change.key] = nil }
             return nil
         }
-        let refusal = Refusal(key: change.key, why: why, revision: change.revision)
+        let refusal = RefusedKey(key: change.key, why: why, revision: change.revision)
         count += 1
         if known != nil || present.count < BridgeLimits.refusalsMax { present[change.key] = refusal }
         return refusal
