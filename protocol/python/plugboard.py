@@ -24,6 +24,7 @@ import concurrent.futures
 import contextvars
 import dataclasses
 import datetime
+import functools
 import inspect
 import itertools
 import json
@@ -73,9 +74,9 @@ from typing import (
 
 __version__ = "0.1.0"
 __all__ = [
-    "BadReply", "BadValue", "BlockingBus", "BlockingSubscription", "Bus", "BusError", "Call", "CallError",
+    "BadReply", "BadValue", "BlockingBus", "BlockingPipeline", "BlockingSubscription", "Bus", "BusError", "Call", "CallError",
     "Chain", "Closed", "Conflict", "Disconnected", "Entry", "Event", "Explanation", "Forked", "Greeting",
-    "Listed", "NoBroker", "NotABroker", "NotFound", "Observer", "Observers", "OutboxFull", "Raw", "Refused", "Server",
+    "Listed", "NoBroker", "NotABroker", "NotFound", "Observer", "Observers", "OutboxFull", "Pipeline", "Raw", "Refused", "Server",
     "Serving", "Step", "Subscription", "TimedOut", "UnreadFull", "Untrusted", "Write", "Writer", "connect",
     "matches", "merge", "open", "run", "standard_path",
 ]  # fmt: skip
@@ -93,6 +94,8 @@ READ_LINE_BYTES_MAX = 16_777_216
 """A line from the broker, which may have a value and the previous value."""
 OUTBOX_BYTES_MAX = 16_777_216
 """Requests that wait to be written, because the broker doesn't read or there is no connection."""
+BLOCK_BYTES_MAX = 262_144
+"""Requests of a pipeline that are under way at the same time."""
 UNREAD_BYTES_MAX = 67_108_864
 """Events that wait for one subscription's loop."""
 EVENT_OVERHEAD_BYTES = 224
@@ -430,8 +433,45 @@ def _checked(text: str) -> str:
     return text
 
 
+class _NotPlain(Exception):
+    """A value has a part that `json` doesn't know."""
+
+
+def _not_plain(part: Any) -> Any:
+    raise _NotPlain
+
+
+def _encoder(default: Callable[[Any], Any]) -> Callable[[Any, int], Iterable[str]]:
+    """Makes the compact JSON of a value, in pieces. `json` would make its fast encoder anew for each value."""
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=default
+    )
+    try:
+        make = getattr(json.encoder, "c_make_encoder")
+        quote = getattr(json.encoder, "encode_basestring")
+        fast = make(None, default, quote, None, ":", ",", False, False, False)
+        if "".join(fast({"a": [1]}, 0)) == '{"a":[1]}':
+            return cast(Callable[[Any, int], Iterable[str]], fast)
+    except (AttributeError, TypeError):
+        pass  # Another Python than those that are known.
+    return lambda value, _: (encoder.encode(value),)
+
+
+_PIECES = _encoder(_not_plain)
+
+
 def _encode(value: Any) -> bytes:
     """The compact JSON of a value. What `json` doesn't know is a `BadValue`."""
+    try:
+        return "".join(_PIECES(value, 0)).encode()
+    except _NotPlain:
+        return _encode_exactly(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _not_encoded(error) from None
+
+
+def _encode_exactly(value: Any) -> bytes:
+    """The same for a value with parts whose text is given."""
     texts: List[str] = []
 
     def stand_in(part: Any) -> str:
@@ -439,12 +479,14 @@ def _encode(value: Any) -> bytes:
         return f"{_STAND_IN}:{len(texts) - 1}"
 
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=stand_in)
-        if texts:
-            text = _STAND_INS.sub(lambda match: texts[int(match[1])], text)
-        return text.encode()
+        text = "".join(_encoder(stand_in)(value, 0))
+        return _STAND_INS.sub(lambda match: texts[int(match[1])], text).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadValue(f"the value can't be written as JSON: {error}") from None
+        raise _not_encoded(error) from None
+
+
+def _not_encoded(error: Exception) -> BadValue:
+    return BadValue(f"the value can't be written as JSON: {error}")
 
 
 def _long_integer(text: str) -> Any:
@@ -473,6 +515,18 @@ def _decode(line: bytes, decoder: json.JSONDecoder) -> _Members:
     if not isinstance(members, dict) or not members:
         raise BadReply("the broker sent a line that is no object")
     return members
+
+
+def _decode_all(lines: List[bytes], decoder: json.JSONDecoder) -> Iterable[_Members]:
+    """The members of each line. Many lines at once take much less time than one by one."""
+    if len(lines) > 1:
+        try:
+            found = decoder.decode(f"[{b','.join(lines).decode()}]")
+            if len(found) == len(lines) and all(type(members) is dict and members for members in found):
+                return cast(List[_Members], found)
+        except (ValueError, RecursionError):
+            pass  # One of them is broken. Those before it count.
+    return (_decode(line, decoder) for line in lines)
 
 
 def _member_text(line: bytes, wanted: str) -> Optional[str]:
@@ -671,20 +725,23 @@ class Event:
 
     @staticmethod
     def _of(kind: str, members: _Members, line: bytes, epoch: str) -> Event:
-        get = members.get
-        event = Event(
-            kind, get("key", ""), get("revision", 0), get("value"), get("old"), epoch=epoch, line=line
-        )
-        event.by, event.reason = _text_or_none(members, "by"), _text_or_none(members, "reason")
-        event.cause = _integer_or_none(members, "cause")
-        event.initial, event.live = get("initial") is True, get("live")
-        event.has_value, event.has_old = "value" in members, "old" in members
-        if "skipped" in members:
-            event.skipped = _integer(members, "skipped")
-        if kind in _RARE or not _ORDINARY.issuperset(members):
+        event = Event.__new__(Event)
+        # What the line doesn't have is as the class says. This is done for each event, so it is brief.
+        state = event.__dict__
+        for name, value in members.items():
+            kinds = _ORDINARY.get(name)
+            if kinds and type(value) in kinds:
+                state[name] = value
+            elif kinds and value is not None:
+                raise _wrong(name, f"member of an event, but {type(value).__name__}")
+        if "value" in members:
+            state["value"], state["has_value"] = members["value"], True
+        if "old" in members:
+            state["old"], state["has_old"] = members["old"], True
+        state["kind"], state["epoch"], state["line"] = kind, epoch, line
+        if kind in _RARE or not _KNOWN.issuperset(members):
             event._add_rare(members)
-        has_key = type(event.key) is str and (event.key or kind in ("synced", "lagged"))
-        if not has_key or type(event.revision) is not int:
+        if not event.key and kind not in ("synced", "lagged") or "revision" not in state:
             raise _wrong("event", "event")
         return event
 
@@ -708,9 +765,11 @@ class Event:
 
 
 _RARE = {"lagged", "trace"}
-_ORDINARY = {
-    "event", "sub", "key", "revision", "value", "old", "by", "cause", "reason", "initial", "live", "skipped"
+_ORDINARY: Dict[str, Tuple[type, ...]] = {
+    "key": (str,), "revision": (int,), "by": (str,), "cause": (int,), "reason": (str,), "initial": (bool,),
+    "live": (bool,), "skipped": (int,),
 }  # fmt: skip
+_KNOWN = {"event", "sub", "value", "old", *_ORDINARY}
 
 
 @dataclass
@@ -1026,16 +1085,27 @@ class Write:
         return Write("delete", key, _ABSENT, if_revision, cause)
 
     def _members(self, cause: Optional[int]) -> _Members:
-        return _present(
-            op=self.op,
-            key=self.key,
-            value=self.value,
-            cause=_known(cause if self.cause is _ABSENT else self.cause),
-            ttl=_milliseconds("ttl", self.ttl),
-            field=_known(self.field),
-            origin=_known(self.origin),
-            **{"if": _known(self.if_revision), "while": "connected" if self.while_connected else _ABSENT},
-        )
+        members: _Members = {"key": self.key}
+        if self.value is not _ABSENT:
+            members["value"] = self.value
+        if self.cause is not _ABSENT:
+            cause = self.cause
+        if cause is not None:
+            members["cause"] = cause
+        if self.if_revision is not None:
+            members["if"] = self.if_revision
+        if self.while_connected:
+            members["while"] = "connected"
+        if self.ttl is not None:
+            members["ttl"] = _milliseconds("ttl", self.ttl)
+        if self.field is not None:
+            members["field"] = self.field
+        if self.origin is not None:
+            members["origin"] = self.origin
+        return members
+
+    def _named(self, cause: Optional[int]) -> _Members:
+        return {"op": self.op, **self._members(cause)}
 
 
 def _present(**members: Any) -> _Members:
@@ -1153,9 +1223,11 @@ def _user_name(user: Optional[int]) -> str:
 class _Wire(asyncio.Protocol):
     """One connection. It cuts what comes into lines, and knows why it ended."""
 
-    def __init__(self, take: Callable[[bytes], None]) -> None:
+    def __init__(self, take: Callable[[_Wire, List[bytes]], None]) -> None:
         self._take = take
         self._half = bytearray()
+        self.lines = 0
+        """How many were written."""
         self._transport: Optional[asyncio.Transport] = None
         self.reason: Optional[BusError] = None
         self.ended: asyncio.Future[BusError] = asyncio.get_running_loop().create_future()
@@ -1172,15 +1244,14 @@ class _Wire(asyncio.Protocol):
         else:
             whole = bytes(self._half) + data[:end] if self._half else data[:end]
             self._half = bytearray(data[end + 1 :])
-            for line in whole.split(b"\n"):
-                if self.reason is None:
-                    self._read(line)
+            if self.reason is None:
+                self._read(whole.split(b"\n"))
         if len(self._half) > READ_LINE_BYTES_MAX:
             self.fail(BadReply(f"the broker sent a line of more than {READ_LINE_BYTES_MAX} bytes"))
 
-    def _read(self, line: bytes) -> None:
+    def _read(self, lines: List[bytes]) -> None:
         try:
-            self._take(line)
+            self._take(self, lines)
         except BusError as error:
             self.fail(error)
 
@@ -1246,6 +1317,11 @@ _Done = Callable[[Union[_Reply, BusError]], None]
 class _Request:
     """A request, until its answer. `done` is called once, with the reply or the failure."""
 
+    __slots__ = "number", "op", "line", "done", "is_own", "is_sent", "seconds", "deadline"
+
+    lines = 1
+    """How many lines it sends."""
+
     def __init__(self, number: int, op: str, line: bytes, done: _Done, is_own: bool) -> None:
         self.number = number
         self.op = op
@@ -1254,15 +1330,76 @@ class _Request:
         self.is_sent = False
         self.is_own = is_own
         """The bus itself asked. It concerns only this connection."""
-        self.timer: Optional[asyncio.TimerHandle] = None
+        self.seconds = 0.0
+        self.deadline = 0.0
 
-    def end(self, outcome: Union[_Reply, BusError]) -> None:
-        self.stop_timer()
+    @property
+    def numbers(self) -> Iterable[int]:
+        """The numbers under which answers come."""
+        return (self.number,)
+
+    def answer(self, number: int, outcome: Union[_Reply, BusError]) -> None:
         self.done(outcome)
 
-    def stop_timer(self) -> None:
-        if self.timer:
-            self.timer.cancel()
+
+class _Block(_Request):
+    """Many requests that go out as one. Each has its own answer; or none has, and a last one, `sync`, has."""
+
+    def __init__(self, number: int, lines: List[bytes], parts: Mapping[int, str], done: _Done) -> None:
+        super().__init__(number, "pipeline", b"".join(lines), done, False)
+        self.lines = len(lines)
+        self.first_line = 0
+        """The number of its first line on the connection, when it is sent."""
+        self._results: List[Any] = [_ABSENT] * (len(parts) or self.lines - 1)
+        self._parts = list(parts.values())
+        self._positions = dict(zip(parts, range(len(parts)))) or {number: -1}
+        self._left = len(self._positions)
+
+    @property
+    def numbers(self) -> Iterable[int]:
+        return self._positions
+
+    def answer(self, number: int, outcome: Union[_Reply, BusError]) -> None:
+        position = self._positions[number]
+        if position >= 0:
+            self._results[position] = self._result(self._parts[position], outcome)
+            outcome = _NO_REPLY
+        self._left -= 1
+        if not self._left:
+            self.done(outcome)
+
+    @staticmethod
+    def _result(part: str, outcome: Union[_Reply, BusError]) -> Any:
+        if isinstance(outcome, BusError):
+            return outcome
+        result = outcome.members.get(part, _ABSENT)
+        if result is _ABSENT or part == "revision" and type(result) is not int:
+            return BadReply(f"the broker's reply has no {part}")
+        return result
+
+    def refuse(self, line: int, refusal: Refused) -> bool:
+        """Takes the refusal of a line without an id, if it is one of these."""
+        position = line - self.first_line
+        if not 0 <= position < len(self._results):
+            return False
+        self._results[position] = refusal
+        return True
+
+    def ended(self, failure: Optional[BusError]) -> List[Any]:
+        """The results, with the failure in place of those that haven't come."""
+        return [failure if result is _ABSENT else result for result in self._results]
+
+
+_NO_REPLY = _Reply({}, b"")
+
+
+def _settle(future: asyncio.Future[_Reply], outcome: Union[_Reply, BusError]) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, BusError):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
 
 
 # Subscriptions
@@ -1767,6 +1904,168 @@ class Announcement:
         await self._bus._withdraw(self._announced)
 
 
+# Pipelines
+
+
+class _Requests:
+    """Requests that wait to be sent together. Each method is that of `Bus`, but has its result later."""
+
+    def __init__(self, bus: Bus, answers: bool, timeout: Optional[float]) -> None:
+        self._bus = bus
+        self._answers = answers
+        self._timeout = timeout
+        self._lines: List[bytes] = []
+        self._parts: List[Tuple[int, str]] = []
+        """The number of each request, and the part of its answer that is the result."""
+        self.results: List[Any] = []
+        """The results of the last `send`, in order: what the method of `Bus` would have returned, or the
+        error. Without answers, None instead of a result."""
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def publish(
+        self,
+        key: str,
+        value: Any,
+        *,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
+        while_connected: bool = False,
+        ttl: Optional[float] = None,
+        durable: bool = False,
+    ) -> None:
+        """Sets a value."""
+        self.write(Write("publish", key, value, if_revision, cause, while_connected, ttl), durable=durable)
+
+    def emit(self, key: str, value: Any, *, cause: Optional[int] = _ABSENT) -> None:
+        """Sends a value to the observers of a key, and keeps nothing."""
+        self.write(Write("emit", key, value, cause=cause))
+
+    def patch(
+        self,
+        key: str,
+        value: Any,
+        *,
+        field: Optional[str] = None,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
+        durable: bool = False,
+    ) -> None:
+        """Merges a patch (RFC 7396) into a value, or into the part that a JSON Pointer names."""
+        self.write(Write("patch", key, value, if_revision, cause, field=field), durable=durable)
+
+    def add(
+        self,
+        key: str,
+        number: Any,
+        *,
+        field: Optional[str] = None,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
+        while_connected: bool = False,
+        ttl: Optional[float] = None,
+        durable: bool = False,
+    ) -> None:
+        """Adds to a number. The result is the sum."""
+        write = Write("add", key, number, if_revision, cause, while_connected, ttl, field)
+        self.write(write, durable=durable)
+
+    def delete(
+        self,
+        key: str,
+        *,
+        if_revision: Optional[int] = None,
+        cause: Optional[int] = _ABSENT,
+        durable: bool = False,
+    ) -> None:
+        """Removes a key."""
+        self.write(Write("delete", key, _ABSENT, if_revision, cause), durable=durable)
+
+    def write(self, write: Write, *, durable: bool = False) -> None:
+        """Makes one write."""
+        members = write._members(self._bus._present_cause())
+        if durable:
+            members["durable"] = True
+        self._note(write.op, members, "value" if write.op == "add" else "revision", durable)
+
+    def batch(self, writes: Iterable[Write], *, durable: bool = False) -> None:
+        """Makes all writes as one revision, or none."""
+        members: _Members = {"writes": [write._named(self._bus._present_cause()) for write in writes]}
+        if durable:
+            members["durable"] = True
+        self._note("batch", members, "revision", durable)
+
+    def get(self, key: str) -> None:
+        """Reads the value of a key."""
+        self._note("get", {"key": key}, "value", True)
+
+    def _note(self, op: str, members: _Members, part: str, needs_answer: bool) -> None:
+        if self._answers:
+            number = next(self._bus._numbers)
+            self._lines.append(self._bus._line({"op": op, "id": number, **members}))
+            self._parts.append((number, part))
+        elif needs_answer:
+            raise BadValue(f"this {op} needs an answer", hint="bus.pipeline() without answers=False")
+        else:
+            self._lines.append(self._bus._line({"op": op, **members}))
+
+    async def _send(self) -> List[Any]:
+        lines, self._lines = self._lines, []
+        parts, self._parts = self._parts, []
+        self.results = []
+        failure: Optional[BusError] = None
+        place = 0
+        while place < len(lines) and not failure:
+            end = _block_end(lines, place)
+            results, failure = await self._bus._deliver(
+                lines[place:end], dict(parts[place:end]), self._timeout
+            )
+            self.results += results
+            place = end
+        # After a failure of the connection, the rest isn't sent.
+        self.results += [failure] * (len(lines) - place)
+        for result in self.results:
+            if isinstance(result, BusError):
+                raise result
+        return self.results
+
+
+def _block_end(lines: List[bytes], place: int) -> int:
+    """How far the next block goes: at least one request, and otherwise `BLOCK_BYTES_MAX`."""
+    size = 0
+    for end in range(place, len(lines)):
+        size += len(lines[end])
+        if size > BLOCK_BYTES_MAX and end > place:
+            return end
+    return len(lines)
+
+
+class Pipeline(_Requests):
+    """Requests that go out together, without waiting for each other.
+
+        async with bus.pipeline() as pipe:
+            for number in range(500):
+                pipe.publish(f"row.{number}", number)
+        print(pipe.results)
+
+    The end of `async with` sends them, as `send` does. They are carried out in order, and each by itself: if
+    one is refused, the others count (`Bus.batch` makes all or none). If the body raises, nothing is sent.
+    """
+
+    async def __aenter__(self) -> Pipeline:
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        if kind is None:
+            await self.send()
+
+    async def send(self) -> List[Any]:
+        """Sends what waits, waits for the answers, and returns the `results`. If there are errors among them,
+        it raises the first one."""
+        return await self._send()
+
+
 # The bus
 
 
@@ -1792,6 +2091,8 @@ class Bus:
         self._outbox: Dict[int, _Request] = {}
         self._outbox_bytes = 0
         self._is_flushing = False
+        self._watcher: Optional[asyncio.TimerHandle] = None
+        self._next_deadline = math.inf
         self._feeds: Dict[int, _Feed] = {}
         self._servings: Dict[str, Serving] = {}
         self._answering: Set[asyncio.Task[None]] = set()
@@ -1903,7 +2204,7 @@ class Bus:
         """Sets a value, and returns its revision. The options are those of `Write.publish`. With `durable`
         it waits until the write is on disk. `cause=None` names no cause."""
         write = Write("publish", key, value, if_revision, cause, while_connected, ttl)
-        return await self.write(write, durable=durable, timeout=timeout)
+        return _integer((await self._written(write, durable, timeout)).members, "revision")
 
     async def emit(
         self, key: str, value: Any, *, cause: Optional[int] = _ABSENT, timeout: Optional[float] = None
@@ -1943,7 +2244,7 @@ class Bus:
         """Adds to a number, or to the part of the value that the JSON Pointer `field` names, in one step.
         What isn't there counts as 0. Returns the sum. The bus rounds nothing, and with `exact` this doesn't."""
         write = Write("add", key, number, if_revision, cause, while_connected, ttl, field)
-        return (await self._written(write, durable, timeout))["value"]
+        return (await self._written(write, durable, timeout)).members["value"]
 
     async def delete(
         self,
@@ -1960,23 +2261,46 @@ class Bus:
 
     async def write(self, write: Write, *, durable: bool = False, timeout: Optional[float] = None) -> int:
         """Makes one write, and returns the revision."""
-        return _integer(await self._written(write, durable, timeout), "revision")
+        return _integer((await self._written(write, durable, timeout)).members, "revision")
 
-    async def _written(self, write: Write, durable: bool, timeout: Optional[float]) -> _Members:
+    def _written(self, write: Write, durable: bool, timeout: Optional[float]) -> Coroutine[Any, Any, _Reply]:
         members = write._members(self._present_cause())
-        op = members.pop("op")
         if durable:
             members["durable"] = True
-        return (await self._request(op, members, timeout)).members
+        return self._request(write.op, members, timeout)
 
     async def batch(
         self, writes: Iterable[Write], *, durable: bool = False, timeout: Optional[float] = None
     ) -> int:
         """Makes all writes as one revision, or none. An error's `write` is the position of the faulty one."""
-        members: _Members = {"writes": [write._members(self._present_cause()) for write in writes]}
+        members: _Members = {"writes": [write._named(self._present_cause()) for write in writes]}
         if durable:
             members["durable"] = True
         return _integer((await self._request("batch", members, timeout)).members, "revision")
+
+    async def _deliver(
+        self, lines: List[bytes], parts: Mapping[int, str], timeout: Optional[float]
+    ) -> Tuple[List[Any], Optional[BusError]]:
+        """Sends a block of requests. Returns their results, and why some have none."""
+        self._check()
+        seconds = self._options.request_timeout if timeout is None else _seconds("timeout", timeout)
+        future: asyncio.Future[_Reply] = self._loop.create_future()
+        number = next(iter(parts)) if parts else next(self._numbers)
+        if not parts:
+            lines.append(self._line({"op": "sync", "id": number}))
+        block = _Block(number, lines, parts, functools.partial(_settle, future))
+        try:
+            self._put(block)
+            await self._answered(block, future, seconds)
+        except BusError as error:
+            return block.ended(error), error
+        return block.ended(None), None
+
+    def pipeline(self, *, answers: bool = True, timeout: Optional[float] = None) -> Pipeline:
+        """Collects requests that go out together. With `answers=False` the broker answers only those that it
+        refuses, which costs least: there are no results then, but errors are still raised."""
+        self._check()
+        return Pipeline(self, answers, timeout)
 
     # Reading
 
@@ -2164,7 +2488,7 @@ class Bus:
 
     async def explain(self, write: Write, *, timeout: Optional[float] = None) -> Explanation:
         """What a write would do, without making it."""
-        members = {"write": write._members(self._present_cause())}
+        members = {"write": write._named(self._present_cause())}
         return Explanation._of((await self._request("explain", members, timeout)).members)
 
     # The rest
@@ -2177,7 +2501,7 @@ class Bus:
     async def will(self, write: Optional[Write], *, timeout: Optional[float] = None) -> None:
         """Gives the broker a write that it makes if this connection ends without goodbye. None takes it
         back. The bus sets it again on each new connection."""
-        members = {"write": write._members(self._present_cause())} if write else {}
+        members = {"write": write._named(self._present_cause())} if write else {}
         await self._request("will", members, timeout)
         self._will = dataclasses.replace(write, cause=None) if write else None
 
@@ -2253,23 +2577,18 @@ class Bus:
         self._check()
         seconds = self._options.request_timeout if timeout is None else _seconds("timeout", timeout)
         future: asyncio.Future[_Reply] = self._loop.create_future()
+        request = self._submit(op, members, functools.partial(_settle, future))
+        return await self._answered(request, future, seconds)
 
-        def done(outcome: Union[_Reply, BusError]) -> None:
-            if future.done():
-                return
-            if isinstance(outcome, BusError):
-                future.set_exception(outcome)
-            else:
-                future.set_result(outcome)
-
-        request = self._submit(op, members, done)
-        request.timer = self._loop.call_later(seconds, self._expire, request, seconds)
+    async def _answered(self, request: _Request, future: asyncio.Future[_Reply], seconds: float) -> _Reply:
+        self._watch(request, seconds)
         try:
             return await future
-        finally:
+        except BaseException:
             self._forget(request)
             if future.done() and not future.cancelled():
                 future.exception()  # Its task was cancelled at the same time.
+            raise
 
     def _submit(
         self,
@@ -2279,21 +2598,35 @@ class Bus:
         is_own: bool = False,
     ) -> _Request:
         number = next(self._numbers)
-        line = _encode({"op": op, "id": number, **members}) + b"\n"
-        limit = self._greeting.limits.get("line", LINE_BYTES_MAX) if self._greeting else LINE_BYTES_MAX
-        if len(line) - 1 > limit:
-            raise BadValue(f"the request has {len(line) - 1} bytes, more than {limit}", code="too_long")
-        unwritten = self._outbox_bytes + (self._wire.unwritten if self._wire else 0)
-        if unwritten + len(line) > OUTBOX_BYTES_MAX and not is_own:
-            raise OutboxFull(f"more than {OUTBOX_BYTES_MAX} bytes would wait to be written")
-        request = _Request(number, op, line, done, is_own)
-        self._pending[number] = self._outbox[number] = request
-        self._outbox_bytes += len(line)
-        if not self._is_flushing:
-            # What is written in one turn of the loop goes out together.
-            self._is_flushing = True
-            self._loop.call_soon(self._flush)
+        request = _Request(number, op, self._line({"op": op, "id": number, **members}), done, is_own)
+        self._put(request)
         return request
+
+    def _line(self, members: _Members) -> bytes:
+        line = _encode(members)
+        limit = self._greeting.limits.get("line", LINE_BYTES_MAX) if self._greeting else LINE_BYTES_MAX
+        if len(line) > limit:
+            raise BadValue(f"the request has {len(line)} bytes, more than {limit}", code="too_long")
+        return line + b"\n"
+
+    def _put(self, request: _Request) -> None:
+        """Into the outbox."""
+        size = len(request.line)
+        unwritten = self._outbox_bytes + (self._wire.unwritten if self._wire else 0)
+        if unwritten + size > OUTBOX_BYTES_MAX and not request.is_own:
+            raise OutboxFull(f"more than {OUTBOX_BYTES_MAX} bytes would wait to be written")
+        is_alone = not self._pending
+        for number in request.numbers:
+            self._pending[number] = request
+        self._outbox[request.number] = request
+        self._outbox_bytes += size
+        if self._is_flushing:
+            return
+        if is_alone:
+            return self._flush()
+        # What is written in one turn of the loop goes out together.
+        self._is_flushing = True
+        self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         self._is_flushing = False
@@ -2303,25 +2636,50 @@ class Bus:
         self._outbox, self._outbox_bytes = {}, 0
         for request in requests:
             request.is_sent = True
+            if isinstance(request, _Block):
+                request.first_line = self._wire.lines + 1
+            self._wire.lines += request.lines
         self._wire.write(b"".join(request.line for request in requests))
 
     def _forget(self, request: _Request) -> None:
-        request.stop_timer()
-        self._pending.pop(request.number, None)
+        for number in request.numbers:
+            self._pending.pop(number, None)
         if self._outbox.pop(request.number, None):
             self._outbox_bytes -= len(request.line)
 
-    def _expire(self, request: _Request, seconds: float) -> None:
-        self._forget(request)
-        request.end(TimedOut(f"{request.op}: no answer within {seconds:g} s"))
-        if request.is_own and self._wire:
-            self._wire.fail(Disconnected(f"the broker didn't answer {request.op!r} in time"))
+    def _unanswered(self) -> List[_Request]:
+        return list(dict.fromkeys(self._pending.values()))
+
+    def _watch(self, request: _Request, seconds: float) -> None:
+        """One timer watches over all requests, for the next one that may come too late."""
+        request.seconds = seconds
+        request.deadline = self._loop.time() + seconds
+        if request.deadline < self._next_deadline:
+            self._watch_until(request.deadline)
+
+    def _watch_until(self, deadline: float) -> None:
+        if self._watcher:
+            self._watcher.cancel()
+        self._next_deadline = deadline
+        self._watcher = None if deadline == math.inf else self._loop.call_at(deadline, self._expire)
+
+    def _expire(self) -> None:
+        # The loop may be early by what its clock can't tell apart.
+        present = max(self._loop.time(), self._next_deadline)
+        waiting = sorted(self._unanswered(), key=lambda request: request.deadline)
+        self._watch_until(
+            min((request.deadline for request in waiting if request.deadline > present), default=math.inf)
+        )
+        for request in waiting:
+            if request.deadline <= present:
+                self._forget(request)
+                request.done(TimedOut(f"{request.op}: no answer within {request.seconds:g} s"))
+                if request.is_own and self._wire:
+                    self._wire.fail(Disconnected(f"the broker didn't answer {request.op!r} in time"))
 
     def _ask(self, op: str, members: _Members, done: _Done) -> None:
         """A request of the bus itself. It concerns only this connection."""
-        request = self._submit(op, members, done, is_own=True)
-        seconds = self._options.connect_timeout
-        request.timer = self._loop.call_later(seconds, self._expire, request, seconds)
+        self._watch(self._submit(op, members, done, is_own=True), self._options.connect_timeout)
 
     async def _within(self, done: asyncio.Future[None], seconds: Optional[float], op: str) -> None:
         """Waits for a future that others may wait for, too."""
@@ -2383,7 +2741,7 @@ class Bus:
 
     async def _converse(self) -> BusError:
         """One connection. Returns why it ended."""
-        wire = _Wire(self._take)
+        wire = _Wire(self._take_lines)
         timer = self._loop.call_later(self._options.connect_timeout, self._miss_greeting, wire)
         try:
             await _dial(self._path, self._options.peer, wire)
@@ -2402,9 +2760,14 @@ class Bus:
         if not self._is_joined:
             wire.fail(NotABroker("nobody greeted in time"))
 
-    def _take(self, line: bytes) -> None:
+    def _take_lines(self, wire: _Wire, lines: List[bytes]) -> None:
+        for members, line in zip(_decode_all(lines, self._decoder), lines):
+            if wire.reason:
+                return
+            self._take(members, line)
+
+    def _take(self, members: _Members, line: bytes) -> None:
         """One line from the broker."""
-        members = _decode(line, self._decoder)
         first = next(iter(members))
         if not self._is_joined:
             self._greet(members if first == "event" else {})
@@ -2413,7 +2776,11 @@ class Bus:
         elif first == "ok":
             self._take_reply(members.get("id"), _Reply(members, line))
         elif first == "error":
-            self._take_reply(members.get("id"), _refusal(members))
+            number = members.get("id")
+            if number is None:
+                self._take_complaint(members.get("line"), _refusal(members))
+            else:
+                self._take_reply(number, _refusal(members))
 
     def _greet(self, members: _Members) -> None:
         if members.get("event") == "bye":
@@ -2441,7 +2808,7 @@ class Bus:
         for feed in list(self._feeds.values()):
             self._ask_feed(feed)
         if self._will:
-            self._ask("will", {"write": self._will._members(None)}, self._complaint("will"))
+            self._ask("will", {"write": self._will._named(None)}, self._complaint("will"))
         for announced in self._announced:
             self._announce_again(announced)
         for serving in list(self._servings.values()):
@@ -2469,11 +2836,15 @@ class Bus:
 
     def _take_reply(self, number: Any, outcome: Union[_Reply, BusError]) -> None:
         request = self._pending.get(number) if type(number) is int else None
-        if request:
-            self._forget(request)
-            request.end(outcome)
-        elif number is None and isinstance(outcome, BusError):
-            _log.warning("the broker refused a line: %s", outcome)
+        if request and request.is_sent:
+            del self._pending[number]
+            request.answer(number, outcome)
+
+    def _take_complaint(self, line: Any, refusal: Refused) -> None:
+        for request in self._unanswered():
+            if isinstance(request, _Block) and type(line) is int and request.refuse(line, refusal):
+                return
+        _log.warning("the broker refused a line: %s", refusal)
 
     def _take_event(self, members: _Members, line: bytes) -> None:
         kind = _text(members, "event")
@@ -2491,10 +2862,10 @@ class Bus:
     def _broke(self, reason: BusError) -> None:
         """The connection has ended. Requests that weren't sent wait for the next one."""
         was_joined, self._is_joined, self._wire = self._is_joined, False, None
-        for request in list(self._pending.values()):
+        for request in self._unanswered():
             if request.is_sent or request.is_own:
                 self._forget(request)
-                request.end(Disconnected(reason.message))
+                request.done(Disconnected(reason.message))
         if was_joined:
             _log.info("disconnected: %s", reason.message)
             for feed in self._feeds.values():
@@ -2507,9 +2878,10 @@ class Bus:
             return
         self._closed = reason or Closed("the bus was closed")
         self._is_joined = False
-        for request in list(self._pending.values()):
+        self._watch_until(math.inf)
+        for request in self._unanswered():
             self._forget(request)
-            request.end(_again(self._closed))
+            request.done(_again(self._closed))
         for feed in list(self._feeds.values()):
             feed.end(reason)
         for serving in self._servings.values():
@@ -2695,8 +3067,7 @@ class Bus:
             self._complaint(announced.write.key)(outcome)
 
         announced.revision = None
-        members = announced.write._members(None)
-        self._ask(members.pop("op"), members, done)
+        self._ask(announced.write.op, announced.write._members(None), done)
 
     async def _withdraw(self, announced: _Announced) -> None:
         if announced in self._announced:
@@ -2970,6 +3341,26 @@ class BlockingSubscription:
             self._bus._wait(self._subscription.close())
 
 
+class BlockingPipeline(_Requests):
+    """Requests that go out together: `with bus.pipeline() as pipe:`. It is as `Pipeline` is, and waits."""
+
+    def __init__(self, twin: BlockingBus, answers: bool, timeout: Optional[float]) -> None:
+        super().__init__(twin._bus, answers, timeout)
+        self._twin = twin
+
+    def __enter__(self) -> BlockingPipeline:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        if kind is None:
+            self.send()
+
+    def send(self) -> List[Any]:
+        """Sends what waits, waits for the answers, and returns the `results`. If there are errors among them,
+        it raises the first one."""
+        return self._twin._wait(self._send())
+
+
 class BlockingBus:
     """A bus for scripts without asyncio, made by `plugboard.open()`. Its methods are those of `Bus`, and
     wait. It may be used from several threads. Handlers of calls run in threads of their own."""
@@ -3165,6 +3556,11 @@ class BlockingBus:
     ) -> int:
         """Makes all writes as one revision, or none."""
         return self._wait(self._bus.batch(list(writes), durable=durable, timeout=timeout))
+
+    def pipeline(self, *, answers: bool = True, timeout: Optional[float] = None) -> BlockingPipeline:
+        """Collects requests that go out together. With `answers=False` the broker answers only those that it
+        refuses."""
+        return BlockingPipeline(self, answers, timeout)
 
     def get(self, key: str, *, timeout: Optional[float] = None) -> Any:
         """The value of a key. Raises `NotFound` if there is none."""

@@ -88,7 +88,11 @@ class Peer:
 
     def __init__(self) -> None:
         self.lines: asyncio.Queue[bytes] = asyncio.Queue()
-        self.wire = plugboard._Wire(self.lines.put_nowait)
+        self.wire = plugboard._Wire(self._take)
+
+    def _take(self, _: plugboard._Wire, lines: List[bytes]) -> None:
+        for line in lines:
+            self.lines.put_nowait(line)
 
     @staticmethod
     async def connect(path: str) -> Peer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import os
 import re
 import signal
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 from unittest import mock
 
-from brokers import PROTOCOL, SECONDS, BrokerTestCase, Peer, eventually, soon
+from brokers import PROTOCOL, SECONDS, BrokerTestCase, FakeBroker, Peer, eventually, say, soon
 
 import plugboard
 from plugboard import Call, Event, Raw, Write
@@ -782,6 +783,164 @@ class ReadingTests(BrokerTestCase):
             loop.cancel()
 
 
+class PipelineTests(BrokerTestCase):
+    """Requests that go out together."""
+
+    async def asyncSetUp(self) -> None:
+        self.client = await self.bus("writer")
+
+    async def test_each_request_has_its_result(self) -> None:
+        async with self.client.pipeline() as pipe:
+            pipe.publish("a", None)
+            pipe.add("n", 2)
+            pipe.get("a")
+            pipe.patch("m", {"x": [Raw("1.10")]})
+            pipe.batch([Write.publish("b", 1), Write.publish("c", 2)])
+            pipe.emit("e", 1)
+            pipe.delete("b")
+            pipe.publish("last", 1, cause=7, while_connected=True, if_revision=0)
+            self.assertEqual(len(pipe), 8)
+            self.assertEqual((await self.client.keys()), [])
+        self.assertEqual(pipe.results, [1, 2, None, 3, 4, 4, 5, 6])
+        entry = await self.client.entry("last")
+        self.assertEqual((entry.cause, entry.while_connected), (7, True))
+
+    async def test_an_error_is_raised_and_the_others_count(self) -> None:
+        for answers in (True, False):
+            with self.subTest(answers=answers):
+                pipe = self.client.pipeline(answers=answers)
+                pipe.publish("k", 1)
+                pipe.delete("nowhere")
+                pipe.add("text", "x")
+                pipe.publish("k", 2)
+                with self.assertRaises(plugboard.NotFound):
+                    await pipe.send()
+                told = [getattr(result, "code", "") for result in pipe.results]
+                self.assertEqual(told, ["", "not_found", "wrong_type", ""])
+                self.assertEqual(await self.client.get("k"), 2)
+                # It can be used again.
+                pipe.publish("k", 3)
+                await pipe.send()
+                self.assertEqual(len(pipe.results), 1)
+
+    async def test_without_answers_only_errors_are_told(self) -> None:
+        first, second = (self.client.pipeline(answers=False) for _ in range(2))
+        for number in range(1000):
+            first.publish(f"k.{number}", number)
+            second.publish("k. bad" if number == 700 else "k", number)
+        self.client._submit("help", {}, plugboard._nothing)
+        ended = await asyncio.gather(first.send(), second.send(), self.client.sync(), return_exceptions=True)
+        self.assertEqual(ended[0], [None] * 1000)
+        self.assertEqual(getattr(ended[1], "code", None), "bad_key")
+        wrong = [place for place, result in enumerate(second.results) if result is not None]
+        self.assertEqual(wrong, [700])
+        self.assertEqual(await self.client.get("k.999"), 999)
+        for work in (lambda: first.get("k"), lambda: first.publish("k", 1, durable=True)):
+            with self.assertRaises(plugboard.BadValue):
+                work()
+
+    async def test_many_requests_go_out_in_blocks(self) -> None:
+        for answers in (True, False):
+            pipe = self.client.pipeline(answers=answers)
+            text = "x" * 1000
+            for number in range(2000):
+                pipe.publish("k", f"{number} {text}")
+            with mock.patch.object(self.client, "_deliver", wraps=self.client._deliver) as deliver:
+                await pipe.send()
+            self.assertGreaterEqual(deliver.call_count, 8)
+            self.assertEqual(len(pipe.results), 2000)
+            self.assertEqual(await self.client.get("k"), f"1999 {text}")
+        self.assertEqual(pipe.results, [None] * 2000)
+
+    def test_a_block_ends_at_its_limit(self) -> None:
+        half = b"x" * (plugboard.BLOCK_BYTES_MAX // 2)
+        self.assertEqual(plugboard._block_end([half, half, b"x"], 0), 2)
+        self.assertEqual(plugboard._block_end([half, half + b"x", b"x"], 0), 1)
+        self.assertEqual(plugboard._block_end([half + half + b"x", b"x"], 0), 1)
+        self.assertEqual(plugboard._block_end([half, half, b"x"], 2), 3)
+
+    async def test_what_cannot_be_sent_is_refused_where_it_stands(self) -> None:
+        pipe = self.client.pipeline()
+        for value, code in ((object(), "bad_value"), ("x" * 1_048_576, "too_long"), (Raw("1 2"), "bad_json")):
+            with self.assertRaises(plugboard.BadValue) as caught:
+                pipe.publish("k", value)
+            self.assertEqual(caught.exception.code, code)
+        self.assertEqual((len(pipe), await pipe.send()), (0, []))
+
+    async def test_a_body_that_raises_sends_nothing(self) -> None:
+        with self.assertRaises(OSError):
+            async with self.client.pipeline() as pipe:
+                pipe.publish("k", 1)
+                raise OSError
+        self.assertEqual(await self.client.keys(), [])
+
+    async def test_writes_name_the_event_as_their_cause(self) -> None:
+        await self.client.publish("a", 1)
+        async for event in self.client.subscribe("a").updates():
+            async with self.client.pipeline(answers=False) as pipe:
+                pipe.publish("effect", event.value)
+                pipe.batch([Write.publish("effects", event.value)])
+            break
+        self.assertEqual((await self.client.entry("effect")).cause, 1)
+        self.assertEqual((await self.client.entry("effects")).cause, 1)
+
+    async def test_a_broken_connection_fails_what_has_no_answer(self) -> None:
+        for answers in (True, False):
+            client = await self.bus(reconnect=False)
+            pipe = client.pipeline(answers=answers)
+            for number in range(3):
+                pipe.publish("k", "x" * plugboard.BLOCK_BYTES_MAX)
+            sending = asyncio.ensure_future(pipe.send())
+            await eventually("the first is under way", lambda: bool(client._pending))
+            self.broker.kill()
+            with self.assertRaises(plugboard.BusError):
+                await soon(sending)
+            self.assertEqual(len(pipe.results), 3)
+            self.assertIsInstance(pipe.results[2], plugboard.BusError)
+            self.assertEqual(client._pending, {})
+            self.broker.start()
+
+    async def test_a_cancelled_one_leaves_nothing(self) -> None:
+        pipe = self.client.pipeline()
+        for number in range(10):
+            pipe.publish("k", number)
+        sending = asyncio.ensure_future(pipe.send())
+        await asyncio.sleep(0)
+        sending.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await sending
+        self.assertEqual((self.client._pending, self.client._outbox_bytes), ({}, 0))
+        self.assertEqual(await self.client.sync(), 10)
+
+
+class WatchTests(unittest.IsolatedAsyncioTestCase):
+    """One timer watches over all requests."""
+
+    async def test_each_request_has_its_own_time(self) -> None:
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            say(writer, FakeBroker.GREETING)
+            await reader.read()
+
+        ended: List[float] = []
+
+        async def ask(bus: plugboard.Bus, seconds: float) -> None:
+            with self.assertRaises(plugboard.TimedOut) as caught:
+                await bus.sync(timeout=seconds)
+            self.assertIn(f"within {seconds:g} s", caught.exception.message)
+            ended.append(seconds)
+
+        async with FakeBroker(talk) as fake, plugboard.connect(path=fake.path) as bus:
+            pipe = bus.pipeline(timeout=0.45)
+            pipe.publish("k", 1)
+            pipe.publish("k", 2)
+            sent = asyncio.ensure_future(pipe.send())
+            await asyncio.gather(*(ask(bus, seconds) for seconds in (0.6, 0.3, 0.001)))
+            self.assertEqual(ended, [0.001, 0.3, 0.6])
+            self.assertIsInstance(sent.exception(), plugboard.TimedOut)
+            self.assertEqual((bus._pending, bus._next_deadline), ({}, math.inf))
+            await bus.close()
+
+
 class BlockingTests(BrokerTestCase):
     """Scripts: none of these tests has a loop of its own."""
 
@@ -820,6 +979,17 @@ class BlockingTests(BrokerTestCase):
             with self.assertRaises(plugboard.Closed):
                 work()
         self.assertFalse([thread for thread in threading.enumerate() if thread.name == "plugboard"])
+
+    def test_a_pipeline(self) -> None:
+        bus = self.open()
+        with bus.pipeline() as pipe:
+            pipe.publish("k", 1)
+            pipe.get("k")
+        self.assertEqual(pipe.results, [1, 1])
+        with self.assertRaises(plugboard.NotFound), bus.pipeline(answers=False) as pipe:
+            pipe.delete("nowhere")
+            pipe.publish("k", 2)
+        self.assertEqual(bus.get("k"), 2)
 
     def test_a_loop_and_its_causes(self) -> None:
         bus = self.open()

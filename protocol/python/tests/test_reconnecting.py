@@ -452,7 +452,7 @@ class FakeTests(unittest.IsolatedAsyncioTestCase):
                         {name: chance.choice(values) for name in chance.sample(names, chance.randrange(6))}
                     )
                     try:
-                        bus._take(json.dumps(members).encode())
+                        bus._take(members, json.dumps(members).encode())
                         outcomes["read"] += 1
                     except plugboard.BusError:
                         outcomes["refused"] += 1
