@@ -100,7 +100,7 @@ final class BusStatusTests: BrokerSuite {
         #expect(
             status.lines.suffix(2) == [
                 "  wrong    plugin bridge is down",
-                #"           plugin till%203 is degraded since 2026-11-21T17:50:01.250Z: no \u001b paper"#,
+                #"           plugin till 3 is degraded since 2026-11-21T17:50:01.250Z: no \u001b paper"#,
             ]
         )
         let json = try run("status", "--json")
@@ -108,14 +108,14 @@ final class BusStatusTests: BrokerSuite {
         let object = try JSONObject(parsing: Array(json.output.utf8)[...])
         #expect(object["problems"]?.array?.count == 2)
         let health = try #require(object["health"]?.object)
-        #expect(health.members.map(\.name) == ["bridge", "till%203", "well"])
+        #expect(health.members.map(\.name) == ["bridge", "till 3", "well"])
         #expect(health["well"]?.text == told[0].value)
         let metrics = try run("metrics").output
         for line in [
             #"health{plugin="well",state="well"} 1"#, #"health{plugin="well",state="down"} 0"#,
-            #"health{plugin="bridge",state="down"} 1"#, #"health{plugin="till%203",state="degraded"} 1"#,
+            #"health{plugin="bridge",state="down"} 1"#, #"health{plugin="till 3",state="degraded"} 1"#,
             #"health_count{plugin="well",count="sent"} 7"#,
-            #"health_count{plugin="till%203",count="left"} 3"#,
+            #"health_count{plugin="till 3",count="left"} 3"#,
         ] { #expect(metrics.contains("plugboard_plugin_\(line)\n"), "\(line)") }
         #expect(!metrics.contains("game") && !metrics.contains("count=\"x\""))
         // They end with their programs.

@@ -123,6 +123,10 @@ struct SupervisionTests {
             ]
         )
         #expect(Set(keys).count == names.count)
+        #expect(keys.map(HealthReport.name) == names)
+        for token in ["%", "%4", "%41", "%2e", "%zz", "%+1", "%FF", "é"] {
+            #expect(HealthReport.name(in: "\(token).health") == token)
+        }
         for key in keys {
             #expect(Key.fault(Array(key.utf8).span) == nil && !Key.isReserved(Array(key.utf8).span))
         }

@@ -23,8 +23,22 @@ public enum HealthReport {
     /// The key of the client that has this name.
     public static func key(of name: String) -> String { ClientName.token(name) + lastToken }
 
-    /// The first token of a report's key: the client's name, as it is spelled there.
+    /// The name that the key of a report spells. Of another key, what stands before `.health`.
     public static func name(in key: String) -> String {
-        key.hasSuffix(lastToken) ? String(key.dropLast(lastToken.count)) : key
+        let token = key.hasSuffix(lastToken) ? String(key.dropLast(lastToken.count)) : key
+        var (bytes, rest) = ([UInt8](), Array(token.utf8)[...])
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let spelled = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+                return token
+            }
+            bytes.append(spelled)
+            rest = rest.dropFirst(2)
+        }
+        let name = String(decoding: bytes, as: UTF8.self)
+        return ClientName.token(name) == token ? name : token
     }
 }

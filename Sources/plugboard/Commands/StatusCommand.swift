@@ -89,7 +89,10 @@ extension Command {
     }
 
     private static func health(_ told: [ProgramHealth]) -> ObjectText {
-        told.reduce(ObjectText()) { $0.adding($1.name, json: $1.json) }
+        told.reduce(ObjectText()) { object, program in
+            let name = JSONText.encoded(program.name).dropFirst().dropLast()
+            return object.adding(String(decoding: name, as: UTF8.self), json: program.json)
+        }
     }
 
     private static func json(_ text: StatusText) -> [UInt8] {

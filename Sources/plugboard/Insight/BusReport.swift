@@ -42,7 +42,6 @@ struct ProgramHealth {
     static let programsMax = 1_000
     static let countsMax = 32
 
-    /// Its name, as it is spelled in a key.
     let name: String
     let state: HealthState
     let since: String?

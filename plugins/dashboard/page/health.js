@@ -114,7 +114,7 @@ export class HealthView {
     const rows = [...this.told].map(([key, health]) => {
       const counts = Object.entries(health.counts ?? {}).map(([name, count]) => `${name} ${count}`);
       return el("tr", { data: { state: health.state } },
-        el("td", {}, shown(key.slice(0, -".health".length))),
+        el("td", {}, clientName(spelledName(key))),
         el("td", {}, stateMark(health.state)),
         el("td", {}, health.since ? timeOfDay(health.since) : ""),
         el("td", {}, shown(health.message ?? "")), el("td", {}, shown(counts.join(", "))));
@@ -129,6 +129,16 @@ export class HealthView {
       el("td", { class: "number" }, `${warning.times}×`), el("td", {}, shown(warning.message))));
     put(this.warningBox, rows.length === 0 ? el("p", { class: "empty good" }, "None.")
       : table(["When", "Kind", "", "What"], rows));
+  }
+}
+
+/** The name that the key of a health spells. */
+function spelledName(key) {
+  const token = key.slice(0, -".health".length);
+  try {
+    return decodeURIComponent(token);
+  } catch {
+    return token;
   }
 }
 
