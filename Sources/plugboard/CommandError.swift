@@ -17,7 +17,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     var meaning: String {
         switch self {
         case .done: "done, or nobody reads what is printed any more"
-        case .refused: "the broker refused it, or it failed: a file, a plugin; status: something is wrong"
+        case .refused: "the broker refused it, it failed, or something is wrong (status)"
         case .usage: "the command line has a mistake; nothing was asked of the broker"
         case .unavailable: "there is no broker or no bench, it went away, or it has no plugins"
         case .inputOutput: "the journal can't be kept any more (broker)"
