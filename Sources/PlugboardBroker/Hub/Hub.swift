@@ -76,6 +76,22 @@ struct Hub: ~Copyable {
         end(session)
     }
 
+    /// Refuses what came after the last line feed, unless it would be ignored as a line.
+    mutating func refuseUnended(_ line: inout MutableSpan<UInt8>, from session: SessionHandle) {
+        guard sessions[session].isOpen, !RequestDecoder.isIgnored(line.span) else { return }
+        var request = Request()
+        // Only for its id.
+        _ = try? requests.readUnusual(&line, into: &request)
+        let hint = "the last line, too, ends with a line feed"
+        begin(session)
+        refuse(
+            Refusal(.badJSON, "the line had no end", hint: hint, at: line.count),
+            id: request.id.bytes(of: line.span),
+            session
+        )
+        end(session)
+    }
+
     /// Ends a session: makes its disconnect actions, and ends its subscriptions. Its values stay, and show
     /// that their writer is gone. Returns false if others should have their turn first; then call it again.
     /// Nothing is sent to the client any more. Further calls do no harm.

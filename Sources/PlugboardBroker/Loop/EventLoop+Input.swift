@@ -238,6 +238,15 @@ extension EventLoop {
         }
     }
 
+    private mutating func refuseUnended(_ connection: Connection) {
+        connection.lines &+= 1
+        hub.sessions[connection.session].line = connection.lines
+        var inbox = ByteBuffer()
+        swap(&inbox, &connection.inbox)
+        var line = inbox.mutableBytes
+        hub.refuseUnended(&line, from: connection.session)
+    }
+
     /// Goes on with the lines of clients that have read their replies, as much as fits into the turn, but
     /// with `one` client at least.
     mutating func goOnWithReleased(one: Bool) {
@@ -253,10 +262,11 @@ extension EventLoop {
         released.removeFirst(count)
     }
 
-    /// No more bytes will come. Half a line isn't executed.
+    /// No more bytes will come. Half a line isn't executed, and its client is told, if it still reads.
     private mutating func endInput(_ connection: Connection) {
         connection.inputEnded = true
         if connection.isHeldBack { return }
+        if !connection.inbox.isEmpty, !connection.outputEnded { refuseUnended(connection) }
         connection.inbox.releaseMemory()
         notePartial(0, of: connection.session)
     }
