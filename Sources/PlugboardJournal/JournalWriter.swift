@@ -383,6 +383,6 @@ public final class JournalWriter {
 }
 
 extension SystemError {
-    /// Whether the disk is full, or this user's share of it.
-    var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }
+    /// Whether the disk is full, or this user's share of it, or the file may not be larger.
+    var isNoRoom: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }

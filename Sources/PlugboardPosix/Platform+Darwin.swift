@@ -11,6 +11,10 @@
     let streamSocketType = SOCK_STREAM
     let datagramSocketType = SOCK_DGRAM
     let openFilesLimit = RLIMIT_NOFILE
+    let fileSizeLimit = RLIMIT_FSIZE
+
+    let powerSignals: [Int32] = []
+    let platformStraySignals: [Int32] = []
 
     func makeStreamSocket() -> Int32 {
         prepareStream(socket(AF_UNIX, streamSocketType, 0))

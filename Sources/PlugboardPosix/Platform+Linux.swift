@@ -9,7 +9,13 @@
 
     let streamSocketType = Int32(SOCK_STREAM.rawValue)
     let datagramSocketType = Int32(SOCK_DGRAM.rawValue)
+
+    let powerSignals = [SIGPWR]
+    /// With those that a program may give any meaning, signal(7).
+    let platformStraySignals = [SIGIO, SIGSTKFLT] + (__libc_current_sigrtmin()...__libc_current_sigrtmax())
+
     let openFilesLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    let fileSizeLimit = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
 
     /// A socket of the process's own: non-blocking, not inherited by children.
     func makeStreamSocket() -> Int32 {

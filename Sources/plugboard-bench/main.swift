@@ -4,5 +4,5 @@
 import PlugboardPosix
 
 StandardStream.occupy()
-Signals.ignoreBrokenPipes()
+Signals.ignoreFailedWrites()
 exit(BenchProgram.run(Array(CommandLine.arguments.dropFirst())))

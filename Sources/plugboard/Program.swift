@@ -26,7 +26,7 @@ enum Program {
     /// Runs one command line to its end.
     static func run(_ words: [String]) -> ExitStatus {
         StandardStream.occupy()
-        Signals.ignoreBrokenPipes()
+        Signals.ignoreFailedWrites()
         let console = CommandConsole()
         do {
             try dispatch(words, console)

@@ -38,7 +38,7 @@ extension Plugin {
     /// - Throws: why it can't connect, what the body throws by itself, or why the bus has closed.
     public func run() async throws {
         StandardStream.occupy()
-        Signals.ignoreBrokenPipes()
+        Signals.ignoreFailedWrites()
         guard let bus = try await Self.open(name, path, options) else { return }
         try await Self.run(bus, body)
     }

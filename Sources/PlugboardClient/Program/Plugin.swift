@@ -42,7 +42,7 @@ public struct Plugin: Sendable {
         _ body: (Bus) async throws -> Void
     ) async {
         StandardStream.occupy()
-        Signals.ignoreBrokenPipes()
+        Signals.ignoreFailedWrites()
         do {
             guard let bus = try await open(name, path ?? SocketPath.standard(), options) else { return }
             do {

@@ -93,7 +93,7 @@ public enum PipeCalls {
     }
 
     /// Writes what the system takes at once. If the reader is gone, the result is `.ended`,
-    /// provided that `Signals.ignoreBrokenPipes()` was called before.
+    /// provided that `Signals.ignoreFailedWrites()` was called before.
     public static func write(_ fd: Int32, _ bytes: Span<UInt8>) -> Transfer {
         let count = retrying { ByteCalls.writeBytes(fd, bytes) }
         return count >= 0 ? .bytes(count) : failure()

@@ -1,8 +1,8 @@
-// How many descriptors this process and its children may have.
+// How many descriptors this process and its children may have, and how large their files may get.
 //
 // Why its pointers are safe: each is to a local variable, for the length of one call.
 
-/// The limit on open files.
+/// The limits on open files.
 public enum OpenFiles {
     /// Raises the limit as far as the system lets this user, and returns it.
     public static func raiseLimit() -> Int {
@@ -11,6 +11,13 @@ public enum OpenFiles {
         var raised = limit
         raised.rlim_cur = limit.rlim_max
         if unsafe setrlimit(openFilesLimit, &raised) == 0 { limit = raised }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// The largest size to which this process may write a file (`ulimit -f`).
+    static var bytesMax: Int {
+        var limit = rlimit()
+        guard unsafe getrlimit(fileSizeLimit, &limit) == 0 else { return .max }
         return Int(clamping: limit.rlim_cur)
     }
 

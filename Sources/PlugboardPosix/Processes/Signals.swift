@@ -74,9 +74,26 @@ public final class Signals: Sendable {
         mask(SIG_UNBLOCK, numbers)
     }
 
-    /// A vanished reader of a pipe becomes an error of `write` instead of a signal.
-    public static func ignoreBrokenPipes() {
-        signal(SIGPIPE, SIG_IGN)
+    /// The signals of writes that fail: the reader of the pipe is gone, or the file has the largest
+    /// size that the system allows (`ulimit -f`).
+    static let ofWrites = [SIGPIPE, SIGXFSZ]
+
+    /// Makes such writes fail with an error (`EPIPE`, `EFBIG`) instead of a signal.
+    public static func ignoreFailedWrites() {
+        for number in ofWrites { signal(number, SIG_IGN) }
+    }
+
+    /// The signals that ask a service to end: by a person, by a service manager, when the power
+    /// fails, and when its processor time is nearly used up (`ulimit -S -t`).
+    public static let ending = [SIGINT, SIGTERM, SIGQUIT, SIGXCPU] + powerSignals
+
+    /// Ignores all signals that would end the process although they ask nothing of a service, such
+    /// as a SIGUSR1 that was meant for another program. Signals of a fault in the process itself
+    /// keep their effect. Call it before signals are caught.
+    public static func ignoreStray() {
+        for number in [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF] + platformStraySignals {
+            signal(number, SIG_IGN)
+        }
     }
 
     /// `SIGTERM` and the like.

@@ -79,8 +79,9 @@ extension Command {
         summary: "start the broker alone",
         options: [.socket, .poller, .ready, .supervised, .policy] + CommandOption.keeping,
         details: """
-            Runs until Ctrl-C or SIGTERM. Then the broker tells every client, spends at most a second on \
-            delivering what is on its way, and removes the socket. A second broker on the same path ends \
+            Runs until Ctrl-C or SIGTERM (or SIGQUIT, SIGPWR, SIGXCPU). Then the broker tells every client, \
+            spends at most a second on delivering what is on its way, and removes the socket. Other signals \
+            that have no meaning for it, such as SIGUSR1, change nothing. A second broker on the same path ends \
             with status 1 and leaves the first alone.
 
             The broker keeps what is published in a journal. After a restart it is there again, even if \
@@ -114,6 +115,7 @@ extension Command {
         OpenFiles.makeRoom(for: min(OpenFiles.raiseLimit(), Limits.clientsMax))
         let inheritance = Handover.take()
         let variables = Handover.variables(BrokerSuccessor.variables)
+        Signals.ignoreStray()
         let signals = try Signals(catching: BrokerSuccessor.signals)
         let terminal = ControllingTerminal()
         let manager = ServiceNotice.take()

@@ -7,7 +7,7 @@ import PlugboardPosix
 /// The successor of a broker. The signal thread calls `come`, the broker's thread calls `replace`.
 final class BrokerSuccessor: Sendable {
     /// The signals that a broker handles.
-    static let signals = [SIGINT, SIGTERM, SIGHUP, SIGUSR2]
+    static let signals = Signals.ending + [SIGHUP, SIGUSR2]
     /// The environment variables of a service manager. The successor gets them, too.
     static let variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"]
     private static let patienceSeconds = 10.0

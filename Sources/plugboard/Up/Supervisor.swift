@@ -290,8 +290,8 @@ final class Supervisor {
             if number == SIGCHLD {
                 for process in children { try checkEnd(process) }
                 dismissLeaving()
-            } else if number == SIGHUP, !terminal.isGone {
-                passOn(SIGHUP)
+            } else if number == SIGUSR2 || number == SIGHUP && !terminal.isGone {
+                passOn(number)
             } else {
                 if stopWish.take(at: clock.nanoseconds()) { isImpatient = true }
                 if !isStopping, number == SIGINT { view.interrupted() }
@@ -300,8 +300,8 @@ final class Supervisor {
         }
     }
 
-    /// SIGHUP is for the broker, which reads its policy again. Before the broker listens, the
-    /// signal could end it.
+    /// SIGHUP is for the broker, which reads its policy again, and so is SIGUSR2, with which it begins
+    /// anew. Before the broker listens, the signal could end it.
     private func passOn(_ number: Int32) {
         guard isReady, broker.isRunning, let pid = broker.pid else { return }
         try? Signals.send(number, to: pid)

@@ -40,8 +40,9 @@ extension Command {
             where. If up itself is killed outright, the kernel sends SIGTERM to the broker and the plugins \
             (on Linux; on other systems they go on).
 
-            up passes SIGHUP on to the broker, which reads its --policy again. If the terminal at which up \
-            was started is closed, everything stops.
+            up passes SIGHUP on to the broker, which reads its --policy again, and SIGUSR2, with which the \
+            broker begins anew. If the terminal at which up was started is closed, everything stops. Other \
+            signals are as for plugboard broker.
 
             A plugin is a folder with a plugin.json:
 
@@ -110,7 +111,8 @@ private struct UpSession {
     }
 
     func run() throws {
-        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP, SIGCHLD])
+        Signals.ignoreStray()
+        let signals = try Signals(catching: Signals.ending + [SIGHUP, SIGUSR2, SIGCHLD])
         let plugins = source.chosen(of: folder).map(source.process)
         let broker = SupervisedProcess(
             name: "broker",
