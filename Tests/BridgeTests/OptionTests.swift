@@ -46,6 +46,10 @@ struct OptionTests {
                 "the password of me is missing"
             ),
             (
+                ["--etcd", "http://127.0.0.1:1", "--share", "a", "--name", "my bridge"],
+                "--name: \"my bridge\" can't stand in a key such as bridge.NAME.status"
+            ),
+            (
                 ["--etcd", "http://127.0.0.1:1", "--share", "a", "--proxy", "nowhere"],
                 "--proxy is an address such as http://127.0.0.1:3128"
             ),

@@ -73,6 +73,11 @@ enum BridgeOptions {
         let source = try OptionSource(arguments)
         let nodes = try source.nodes()
         let name = arguments.name
+        guard name.isKeyToken else {
+            throw BridgeMistake(
+                description: "--name: \"\(name)\" can't stand in a key such as bridge.NAME.status"
+            )
+        }
         var prefix = source.text("prefix") ?? "/plugboard/\(name)/"
         if !prefix.hasSuffix("/") { prefix += "/" }
         var settings = BridgeSettings(
