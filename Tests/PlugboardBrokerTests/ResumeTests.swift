@@ -73,16 +73,35 @@ struct ResumeTests {
         )
     }
 
-    @Test("are resumed as far as the history goes back, and not a write further", arguments: [0, 1])
-    func reach(excess: Int) {
-        let lines = (1...History.writesMax + 2).map { "publish k.\($0 % 3) 1" }
+    @Test(
+        "are resumed after as many writes as the history remembers, and not after one more",
+        arguments: [0, 1], [0, 2]
+    )
+    func reach(excess: Int, before: Int) {
+        let count = before + excess + History.writesMax
+        let lines = (1...count).map { "publish k.\($0 % 3) 1" }
         for start in stride(from: 0, to: lines.count, by: 1_000) {
             write(lines[start..<min(start + 1_000, lines.count)].joined(separator: "\n"))
         }
-        let told = subscribe(since: 3 - excess, key: "k.*")
-        #expect(told.first == Self.reply(lines.count, resumed: excess == 0))
+        let told = subscribe(since: before, key: "k.*")
+        #expect(told.first == Self.reply(count, resumed: excess == 0))
         #expect(told.count == 5)
         #expect(told.contains { $0.contains("initial") } == (excess == 1))
+    }
+
+    @Test("are resumed also where the history goes back to the middle of a batch, or to an emit")
+    func reachIntoBatch() {
+        write(#"{"op":"batch","writes":[{"op":"publish","key":"k.a","value":1},{"op":"publish","key":"k.b","value":1}]}"#)
+        write("subscribe bell\nemit bell 1")
+        let writes = (1..<History.writesMax).map { "publish k.\($0 % 3) 1" }
+        for start in stride(from: 0, to: writes.count, by: 1_000) {
+            write(writes[start..<min(start + 1_000, writes.count)].joined(separator: "\n"))
+        }
+        // Of the two writes and the emit of revision 1, the emit is remembered.
+        #expect(subscribe(since: 1, key: "k.*").first == Self.reply(History.writesMax, resumed: true))
+        hub.send("unsubscribe 1", from: observer)
+        _ = hub.read(observer)
+        #expect(subscribe(since: 0, key: "k.*").first == Self.reply(History.writesMax, resumed: false))
     }
 
     @Test("of the broker's own keys are told the present values")

@@ -65,8 +65,9 @@ struct History: ~Copyable {
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
     private let source: TimeSource
-    /// Writes up to this revision were made before there was a history.
-    private(set) var beginning: UInt64 = 0
+    /// All writes after this revision are known, except the broker's own. Those up to it were made before there
+    /// was a history, or the newest of them was forgotten last.
+    private(set) var completeSince: UInt64 = 0
     /// Numbers the generations, from 1. Each is at least `writesMax` entries long.
     private(set) var generation: UInt32 = 1
     private var generationStart: UInt64 = 0
@@ -87,11 +88,8 @@ struct History: ~Copyable {
     /// The number of the oldest remembered entry.
     var oldest: UInt64 { count > UInt64(Self.writesMax) ? count - UInt64(Self.writesMax) : 0 }
 
-    /// All writes after this revision are known, except the broker's own.
-    var completeSince: UInt64 { oldest > 0 ? max(beginning, self[oldest].revision) : beginning }
-
     /// The revision of the newest write, except the broker's own.
-    var lastRevision: UInt64 { count > 0 ? max(beginning, self[count - 1].revision) : beginning }
+    var lastRevision: UInt64 { count > 0 ? max(completeSince, self[count - 1].revision) : completeSince }
 
     /// The entry with a number from `oldest` up to, and not including, `count`.
     subscript(number: UInt64) -> Entry {
@@ -111,7 +109,12 @@ struct History: ~Copyable {
         if time == 0 { time = source.millisecondsSince1970() << 16 }
         if author != newestAuthor { noteAuthor(author, &authors) }
         let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
-        if entries.count < Self.writesMax { entries.append(entry) } else { self[count] = entry }
+        if entries.count < Self.writesMax {
+            entries.append(entry)
+        } else {
+            completeSince = max(completeSince, self[count].revision)
+            self[count] = entry
+        }
         count &+= 1
     }
 
@@ -133,7 +136,7 @@ struct History: ~Copyable {
 
     /// Starts after a revision: earlier writes aren't known one by one.
     mutating func begin(after revision: UInt64) {
-        beginning = revision
+        completeSince = max(completeSince, revision)
     }
 
     /// Notes why the broker made the newest write.
