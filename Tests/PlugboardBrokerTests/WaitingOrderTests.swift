@@ -62,6 +62,58 @@ struct WaitingOrderTests {
         #expect(values() == Array(Self.order[1...]))
     }
 
+    /// The events that the observer gets now, each with its revision.
+    private func events() -> [String] {
+        hub.read(observer).compactMap { line in
+            line.firstMatch(of: #/"event":"(\w+)".*?"revision":(\d+)/#).map { "\($0.1) \($0.2)" }
+        }
+    }
+
+    /// The observer waits in the middle of its snapshot for the phase of its last key, which is at revision 3.
+    private func waitInSnapshot() {
+        let price = hub.client()
+        hub.send(#"{"op":"subscribe","key":"k","phase":1,"ack":true}"#, from: price)
+        hub.send("publish a 1\npublish k 1", from: writer)
+        hub.send("ack 1 2", from: price)
+        hub.stopReading(observer)
+        hub.send("subscribe **", from: observer)
+        hub.send("publish k 2", from: writer)
+        #expect(events() == ["update 1"])
+    }
+
+    @Test(
+        "synced, in the middle of a turn or a batch, doesn't have the revision of the events that follow",
+        arguments: [
+            "delete k\npublish m 1\npublish n 1",
+            #"{"op":"batch","writes":[{"op":"delete","key":"k"},{"op":"publish","key":"m","value":1}]}"#,
+            "delete k\nemit e 1\npublish m 1",
+        ]
+    )
+    func syncedBetween(writes: String) throws {
+        waitInSnapshot()
+        hub.send(writes, from: writer)
+        let told = events()
+        let synced = try #require(told.firstIndex { $0.hasPrefix("synced") })
+        let place = try #require(Int(told[synced].dropFirst("synced ".count)))
+        #expect(place >= 2, "it is that of the reply, or later")
+        let later = told[(synced + 1)...].compactMap { Int($0.drop { $0 != " " }.dropFirst()) }
+        #expect(!later.isEmpty && later.allSatisfy { $0 > place }, "\(told)")
+    }
+
+    @Test("synced has the revision of the reply where only older values have come, and newer ones wait")
+    func syncedAtStart() {
+        let price = hub.client()
+        subscribe(#","phase":1,"ack":true"#, as: price)
+        hub.send("publish a 1\npublish b 1\ndelete b", from: writer)
+        hub.send("ack 1 3", from: price)
+        hub.stopReading(observer)
+        hub.send("subscribe **", from: observer)
+        hub.send("publish k 1", from: writer)
+        #expect(events() == ["update 1", "synced 3"])
+        hub.send("ack 1 4", from: price)
+        #expect(events() == ["update 4"])
+    }
+
     @Test("of one batch in order, whoever is told only so often")
     func windows() {
         subscribe(#","every":1000"#)

@@ -38,7 +38,8 @@ final class Backlog {
     private(set) var awaitsGap = false
     /// `synced` follows once nothing that comes before it is owed any more.
     private(set) var owesSynced = false
-    /// The revision for `synced`: of the last line that was sent, or of the start.
+    /// Up to this revision everything was sent, except the rest of a batch: that of the start, or of the last line
+    /// that was sent if it is newer.
     private(set) var lastRevision: UInt64 = 0
     /// Its `subscribe` isn't answered yet, and nothing may be sent before the answer.
     private(set) var awaitsReply = false
@@ -172,7 +173,7 @@ final class Backlog {
     }
 
     /// A line was sent.
-    func noteTold(_ revision: UInt64) { lastRevision = revision }
+    func noteTold(_ revision: UInt64) { lastRevision = max(lastRevision, revision) }
 
     /// A line was sent. If the subscription is paused, that was a step.
     func noteStep() { if isPaused, steps > 0 { steps -= 1 } }

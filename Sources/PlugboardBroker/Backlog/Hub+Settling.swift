@@ -262,7 +262,7 @@ extension Hub {
         let place = gap.isKept ? durability.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
         if dropped > 0 { tellLagged(dropped, gap, to: subscription) }
-        guard let place else { return backlog.noteTold(max(backlog.lastRevision, gap.last)) }
+        guard let place else { return backlog.noteTold(gap.last) }
         Replaying.begin(
             subscription,
             from: place,
@@ -281,9 +281,9 @@ extension Hub {
         Owing.appendLagged(dropped, gap.first, gap.last, to: subscription, matching, &sessions, &delivery)
     }
 
-    /// The snapshot is complete. What is still owed is newer.
+    /// The snapshot is complete. What is still owed is newer. In the middle of a write, so are its events.
     private mutating func tellSynced(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
-        let isAll = backlog.keys.isEmpty && backlog.lines.isEmpty
+        let isAll = backlog.keys.isEmpty && backlog.lines.isEmpty && delivery.freed.isEmpty
         EventEncoder.appendSynced(
             sub: matching.sub(of: subscription),
             revision: isAll ? revision : backlog.lastRevision,

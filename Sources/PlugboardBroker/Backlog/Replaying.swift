@@ -46,7 +46,7 @@ enum Replaying {
         _ delivery: inout Delivery
     ) -> UInt64? {
         guard let (entry, bytes) = replay.popNext() else { return nil }
-        defer { backlog.noteTold(max(backlog.lastRevision, entry.record.revision)) }
+        defer { backlog.noteTold(entry.record.revision) }
         let event = entry.place.bytes(of: bytes.span)
         return tell(entry.record, event, replay, subscription, keyspace, matching, &sessions, &delivery)
     }
