@@ -75,7 +75,8 @@ struct ResumeTests {
 
     @Test(
         "are resumed after as many writes as the history remembers, and not after one more",
-        arguments: [0, 1], [0, 2]
+        arguments: [0, 1],
+        [0, 2]
     )
     func reach(excess: Int, before: Int) {
         let count = before + excess + History.writesMax
@@ -91,7 +92,8 @@ struct ResumeTests {
 
     @Test("are resumed also where the history goes back to the middle of a batch, or to an emit")
     func reachIntoBatch() {
-        write(#"{"op":"batch","writes":[{"op":"publish","key":"k.a","value":1},{"op":"publish","key":"k.b","value":1}]}"#)
+        let batch = ["k.a", "k.b"].map { #"{"op":"publish","key":"\#($0)","value":1}"# }
+        write(#"{"op":"batch","writes":[\#(batch.joined(separator: ","))]}"#)
         write("subscribe bell\nemit bell 1")
         let writes = (1..<History.writesMax).map { "publish k.\($0 % 3) 1" }
         for start in stride(from: 0, to: writes.count, by: 1_000) {
@@ -102,6 +104,51 @@ struct ResumeTests {
         hub.send("unsubscribe 1", from: observer)
         _ = hub.read(observer)
         #expect(subscribe(since: 0, key: "k.*").first == Self.reply(History.writesMax, resumed: false))
+    }
+
+    @Test("are told what an earlier phase held when they went, though sync had answered with its revision")
+    func heldByPhase() {
+        let stranger = hub.client()
+        hub.send(#"{"op":"subscribe","key":"late","phase":1,"ack":true,"initial":false}"#, from: stranger)
+        hub.send("subscribe *", from: observer)
+        write((1...5).map { "publish k\($0) \($0)" }.joined(separator: "\n"))
+        #expect(number("revision", in: hub.read(observer).last ?? "") == 5)
+        write("publish late 6")
+        hub.send("sync", from: observer)
+        #expect(hub.read(observer) == [#"{"ok":"sync","revision":6}"#])
+        hub.leave(observer)
+        let next = hub.client()
+        // The newest line had revision 5, of which more might have come.
+        hub.send(#"{"op":"subscribe","key":"*","since":4}"#, from: next)
+        #expect(
+            hub.read(next) == [
+                Self.reply(6, resumed: true), Self.event("update", "k5", 5, ##""value":5,"by":"#2"}"##),
+                Self.event("update", "late", 6, ##""value":6,"by":"#2"}"##), Self.synced(6),
+            ]
+        )
+    }
+
+    @Test("are told the newest of each key that was dropped, where they resume before lagged")
+    func afterLagged() throws {
+        let request = #""op":"subscribe","key":"*","delivery":"all""#
+        hub.send("publish gone 1\npublish same 1", from: writer)
+        hub.send("{\(request)}", from: observer)
+        _ = hub.read(observer)
+        hub.stopReading(observer)
+        let filler = String(repeating: "e", count: 100_000)
+        for number in 1...20 { hub.send("publish a \"\(number)\(filler)\"", from: writer) }
+        hub.send("publish b 1\npublish b 2\ndelete gone", from: writer)
+        let lagged = try #require(hub.read(observer).last)
+        let first = try #require(number("first", in: lagged))
+        hub.send("unsubscribe 1\n{\(request),\"since\":\(first - 1)}", from: observer)
+        let told = hub.read(observer).dropFirst().map { $0.count > 1_000 ? "large" : $0 }
+        #expect(
+            told == [
+                Self.reply(25, resumed: true), "large",
+                Self.event("update", "b", 24, ##""value":2,"by":"#2","skipped":1}"##),
+                Self.event("delete", "gone", 25, ##""by":"#2"}"##), Self.synced(25),
+            ]
+        )
     }
 
     @Test("of the broker's own keys are told the present values")

@@ -19,6 +19,71 @@ struct LimitTests {
         #expect(announced == Limits.announced.map { "\($0.name) \($0.value)" })
     }
 
+    @Test("the specification explains each feature of the greeting, in its order, and no others")
+    func explainsFeatures() throws {
+        let broker = try RunningBroker()
+        let greeting = try JSONNode(try LinePeer(path: broker.path).line() ?? [])
+        let announced = greeting["features"]?.elements?.compactMap(\.string) ?? []
+        let rows = try Self.table(under: "## 2. What the broker says").filter { $0.count == 2 }
+        let explained = rows.map { $0[0] }.filter { !["ok", "error", "event"].contains($0) }
+        #expect(explained == announced)
+        #expect(announced == ProtocolVersion.features)
+    }
+
+    @Test("integers are refused at the bounds that the specification's table says, in every operation")
+    func takesIntegers() throws {
+        let broker = try RunningBroker()
+        let rows = try Self.table(under: "## 3. Requests and replies").compactMap(IntegerRow.init)
+        let fields = Set(rows.map(\.field))
+        #expect(fields.count == rows.count)
+        for operation in PlugboardWire.Operation.allCases {
+            for row in rows where operation.allowed.fields.contains(where: { "\($0.name)" == row.field }) {
+                for trial in row.trials {
+                    let peer = try broker.connect()
+                    try peer.send(row.request(operation, trial.value) + "\n")
+                    let reply = try JSONNode(try peer.line() ?? [])
+                    let code = reply["error"]?.string
+                    let isRefused = ["wrong_type", "limit", "bad_id"].contains(code)
+                    let isRight = trial.code.map { $0 == code } ?? !isRefused
+                    #expect(isRight, "\(row.request(operation, trial.value)) got \(reply.text)")
+                }
+            }
+        }
+    }
+
+    /// A row of the table of integers.
+    private struct IntegerRow {
+        let field: String
+        private let range: ClosedRange<Int>
+        private let code: String
+
+        init?(_ columns: [String]) {
+            guard columns.count == 3 else { return nil }
+            let bounds = columns[1].replacing("−", with: "-").wholeMatch(of: #/(-?\d+) to (-?\d+)/#)
+            guard let bounds, let low = Int(bounds.1), let high = Int(bounds.2) else { return nil }
+            (field, range, code) = (columns[0], low...high, columns[2])
+        }
+
+        /// Values at the bounds and beyond them, each with the code of the refusal.
+        var trials: [(value: String, code: String?)] {
+            let type = field == "id" ? "bad_id" : "wrong_type"
+            let isWhole = range.upperBound == Int(Limits.integerMax)
+            return [
+                ("\(range.lowerBound)", nil), ("\(range.upperBound)", nil),
+                ("\(range.lowerBound - 1)", code), ("\(range.upperBound + 1)", isWhole ? type : code),
+                ("\(Limits.integerMax + 1)", type), ("1.0", type), ("1e0", type), ("true", type),
+            ]
+        }
+
+        /// The example of an operation with a value for this field.
+        func request(_ operation: PlugboardWire.Operation, _ value: String) -> String {
+            let example = try? JSONNode(OperationHelp.of(operation).example)
+            let others = example?.members?.filter { $0.name != field } ?? []
+            let members = others.map { "\"\($0.name)\":\($0.value.text)" } + ["\"\(field)\":\(value)"]
+            return "{\(members.joined(separator: ","))}"
+        }
+    }
+
     @Test("the specification's table of errors has each code once, in the code's order")
     func listsCodes() throws {
         let codes = try Self.table(under: "## 10. Errors").map { $0[0] }

@@ -638,7 +638,8 @@ class Event:
       down, or the key was deleted then.
     - `emit`: a value that isn't kept.
     - `synced`: the snapshot is complete, and later events are live.
-    - `lagged`: the broker dropped `dropped` events here, from the revisions `first` to `last`.
+    - `lagged`: the broker dropped `dropped` events here, from the revisions `first` to `last`. With
+      `delivery="all"` these may be the newest of their keys: subscribe anew with `since=event.first - 1`.
     - `trace`: a write, and what became of it for each of the `observers`. Or, if `op` is `call`, a call:
       its `outcome`, and its `server`.
     - `disconnected`: the connection broke. The bus makes a new one.
@@ -2367,7 +2368,8 @@ class Bus:
         - `delivery="all"`: no update replaces another one. `every`: at most one update per key in that many
           seconds.
         - `phase`, `ack`: observers of later phases wait until the loop asks for the next event.
-        - `since`, `epoch`: what was missed after that revision, if the broker still knows it.
+        - `since`, `epoch`: what was missed after that revision, if the broker still knows it. Take one less
+          than the `revision` of the last event that was handled: others may share it.
         """
         defaults = {
             "initial": True,
@@ -2548,7 +2550,10 @@ class Bus:
         self._announced.append(announced)
 
     async def sync(self, *, timeout: Optional[float] = None) -> int:
-        """Waits for everything that earlier requests caused for this client. Returns the revision."""
+        """Waits for everything that earlier requests caused for this client. Returns the revision.
+
+        An event that is held, by a pause, by `every` or for an earlier phase, may come later. So the revision
+        is not one for `since`."""
         return _integer((await self._request("sync", {}, timeout)).members, "revision")
 
     async def help(self, about: Optional[str] = None, *, timeout: Optional[float] = None) -> Dict[str, Any]:

@@ -230,6 +230,7 @@ extension Hub {
             )
         }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }
+        matching[subscription].backlog?.noteTold(replay.upTo)
         Replaying.end(of: subscription, &matching, &sessions, &durability)
     }
 }

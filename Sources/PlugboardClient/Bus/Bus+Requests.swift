@@ -180,7 +180,8 @@ extension Bus {
     }
 
     /// Waits until the broker has handled everything that this bus sent before, and until this bus's
-    /// observers have got all events that followed. Returns the revision.
+    /// observers have got all events that followed, except those that are held: by a pause, by `every`, or
+    /// for an earlier phase. Returns the revision, which is therefore not a ``Place``.
     ///
     /// - Throws: `BusError.disconnected`, also if the connection broke since the last `sync()` and
     ///   pipelined writes may be lost.

@@ -19,7 +19,8 @@ public struct SubscribeOptions: Sendable, Equatable {
         /// The newest event of each key comes. `Event.skipped` counts those that it replaces.
         case latest
         /// Every event comes, as long as the broker has room for it or has it in the journal. Otherwise a
-        /// `lagged` comes.
+        /// `lagged` comes. Then the newest values of some keys may be missing: to get them, subscribe anew
+        /// with its ``Event/place`` as ``SubscribeOptions/since``.
         case all
     }
 

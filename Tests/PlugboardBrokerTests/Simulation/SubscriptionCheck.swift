@@ -17,23 +17,22 @@ struct SubscriptionCheck {
     private var missed: Set<String> = []
     private var isSynced: Bool
     private var lastRevision: UInt64 = 0
+    /// Where a client may resume after `synced`.
+    private var place: UInt64 = 0
     private var emitted: Set<String> = []
     private var lastEmit: [Int: (begun: Int, place: Int)] = [:]
     /// The last event of a batch.
     private var lastOfBatch: (revision: UInt64, place: Int) = (0, 0)
     /// The place of the write with which each key left or was deleted.
     private var left: [String: Int] = [:]
-    /// When each key came last, in nanoseconds.
     private var toldAt: [String: UInt64] = [:]
     /// Keys for which this observer can't know what it missed.
     private var unknown: Set<String> = []
     /// Keys that a policy showed to it at some times and hid at others.
     private var fickle: Set<String> = []
-    /// The last value of each key that was sent to it.
     private var sent: [String: String] = [:]
     /// Whether the broker has said that it dropped something.
     private var isLagged = false
-    /// Whether the subscription is paused.
     var isPaused = false
     /// Whether events may have to wait for something else than room.
     var waits: Bool { isPaused || plan.every > 0 || hasPhases }
@@ -125,6 +124,7 @@ struct SubscriptionCheck {
         let revision = event.revision ?? 0
         guard plan.matches(event.key) else { return "not asked for: \(event.text)" }
         if revision < lastRevision { return "revisions fall below \(lastRevision): \(event.text)" }
+        if revision <= self.place { return "synced said that up to \(self.place) all came: \(event.text)" }
         lastRevision = revision
         guard let place = log.place(of: event.key, at: revision),
             let write = log.write(of: event.key, place), Self.isTold(write, by: event)
@@ -258,8 +258,9 @@ struct SubscriptionCheck {
     private mutating func takeSynced(_ event: Told) -> String? {
         if isSynced { return "synced twice" }
         isSynced = true
-        let revision = event.revision ?? 0
-        if revision < lastRevision { return "revisions fall below \(lastRevision): \(event.text)" }
+        let (revision, least) = (event.revision ?? 0, max(start, lastRevision))
+        if revision < least { return "revisions fall below \(least): \(event.text)" }
+        place = revision > lastRevision ? revision : max(revision, 1) - 1
         lastRevision = revision
         if let key = missed.first { return "\(key) was missed and not told: \(event.text)" }
         guard !awaited.isEmpty else { return nil }

@@ -9,6 +9,8 @@ struct WishMaker {
         var plan: SubscriptionPlan
         /// The revision up to which everything was told.
         var known: UInt64?
+        /// The revision of the newest line.
+        var newest: UInt64 = 0
     }
 
     private var revisions: [String: UInt64] = [:]
@@ -196,8 +198,10 @@ struct WishMaker {
         else { return }
         if event.name == "update" || event.name == "leave" { revisions[event.key] = revision }
         if event.name == "delete" { revisions[event.key] = 0 }
+        let isNewer = revision > live[place].newest
+        live[place].newest = revision
         if event.name == "synced" {
-            live[place].known = max(live[place].known ?? 0, revision)
+            live[place].known = isNewer ? revision : max(revision, 1) - 1
         } else if let known = live[place].known, revision > 0 {
             // The rest of the batch may be missing.
             live[place].known = max(known, revision - 1)
