@@ -107,6 +107,24 @@ final class RecordTests: BrokerSuite {
         #expect(try recorder.finished().messages.hasPrefix("recorded 0 values and 3 events in "))
     }
 
+    @Test("what another client holds by a pause is recorded, too, at the end")
+    func paused() throws {
+        let recorder = try record("a")
+        let other = try LinePeer(path: folder.socket)
+        _ = try other.line()
+        try other.send("who a\n")
+        let who = try JSONObject(parsing: (try other.line() ?? [])[...])
+        let client = try #require(who["observers"]?.array?.first?.object?["client"]?.integer)
+        try other.send(#"{"op":"pause","sub":1,"client":\#(client)}"# + "\n")
+        #expect(try other.text().hasPrefix(#"{"ok":"pause""#))
+        _ = try run("publish", "a", "1")
+        _ = try run("publish", "a", "2")
+        recorder.signal(SIGINT)
+        let finished = try recorder.finished()
+        #expect(finished.end == .exited(0))
+        #expect(finished.lines.last?.contains(#""revision":2,"value":2,"#) == true, "\(finished.output)")
+    }
+
     @Test("an event is in the file before the next one comes")
     func flushed() throws {
         let recorder = try record("**")

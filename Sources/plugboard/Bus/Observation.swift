@@ -73,6 +73,13 @@ final class Observation {
         _ = try bridging { try connection.send(request.adding("id", 0).line) }
     }
 
+    /// Ends pauses of its subscriptions, which other clients may have made. What they hold comes now.
+    func release() throws {
+        for request in standing {
+            if let sub = request.sub { try send(ObjectText(op: "resume").adding("sub", sub)) }
+        }
+    }
+
     /// Does something with the connection. If the connection is lost, the wait for the next one begins.
     /// Returns the first line that there is then.
     private func bridging(_ body: () throws -> Void) throws -> BrokerLine? {

@@ -107,7 +107,8 @@ extension Command {
     }
 
     /// Records everything up to this moment: it sends a request now, and everything until then comes before
-    /// the reply. It doesn't wait after a second Ctrl-C, and not for a broker that is gone.
+    /// the reply, also what somebody holds by a pause. It doesn't wait after a second Ctrl-C, and not for a
+    /// broker that is gone.
     private static func finish(
         _ observation: Observation,
         _ signals: Signals,
@@ -115,6 +116,7 @@ extension Command {
     ) throws {
         var wish = StopWish()
         _ = wish.takeAll(of: signals)
+        try observation.release()
         try observation.send(ObjectText(op: "sync"))
         let deadline = TimeLimit(seconds: BrokerConnection.timeoutSeconds)
         while let left = deadline.milliseconds, observation.hasLine || !observation.isApart {
