@@ -59,6 +59,51 @@ final class ReconnectTests: FolderSuite {
         for run in [watcher, newest] { run.signal(SIGTERM) }
     }
 
+    @Test("an event that was held when the connection broke comes afterwards, once")
+    func held() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        let peer = try LinePeer(path: folder.socket)
+        _ = try peer.line()
+        func ask(_ request: String) throws -> JSONObject {
+            try peer.send(request + "\n")
+            while let line = try peer.line() {
+                let reply = try JSONObject(parsing: line[...])
+                if reply["event"] == nil { return reply }
+            }
+            return try JSONObject(parsing: Array("{}".utf8)[...])
+        }
+        // It never acknowledges.
+        _ = try ask(#"{"op":"subscribe","key":"late","phase":1,"ack":true,"initial":false}"#)
+        let live = try Run(["subscribe", "*", "--no-initial"], in: folder)
+        let rare = try Run(["subscribe", "*", "--no-initial", "--every", "86400"], in: folder)
+        let recorder = try Run(["record", "*", "--no-initial"], in: folder)
+        var observers: [JSONObject] = []
+        try eventually("all observe") {
+            observers = try ask("who n")["observers"]?.array?.compactMap(\.object) ?? []
+            return observers.count == 3
+        }
+        let clients = observers.compactMap { $0["client"]?.integer }
+        _ = try ask("publish n 1")
+        for run in [live, rare, recorder] {
+            try eventually("it is told") { run.output.contains("\"value\":1,") }
+        }
+        // The recorder is in the first phase, so it comes first.
+        _ = try ask(#"{"op":"pause","sub":1,"client":\#(clients[0])}"#)
+        _ = try ask("publish n 2")
+        _ = try ask("publish late 3")
+        for client in clients { #expect(try ask("disconnect \(client)")["ok"]?.string == "disconnect") }
+        for run in [live, rare, recorder] {
+            try eventually("it comes") { run.output.contains("\"value\":3,") }
+        }
+        recorder.signal(SIGINT)
+        #expect(try values(try recorder.finished().lines) == [1, 2, 3])
+        for run in [live, rare] {
+            #expect(try values(run.output.split(separator: "\n").map(String.init)) == [1, 2, 3])
+            run.signal(SIGTERM)
+        }
+        broker.signal(SIGTERM)
+    }
+
     @Test("updates from before the broker went don't count as skipped")
     func skipped() throws {
         let broker = try startBroker(in: folder)

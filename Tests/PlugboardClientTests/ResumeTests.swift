@@ -47,6 +47,45 @@ struct ResumeTests {
         observation.dispose()
     }
 
+    /// What holds an event back when the connection breaks.
+    enum Hold: CaseIterable { case phase, pause, every }
+
+    @Test(
+        "an event that was held when the connection broke comes afterwards, though sync had told its revision",
+        arguments: Hold.allCases,
+        [true, false]
+    )
+    func held(_ hold: Hold, hasInitial: Bool) async throws {
+        let broker = try await TestBroker()
+        let (bus, other) = (try await broker.connect(), try await broker.connect())
+        // It never acknowledges, because nobody reads it.
+        let silent = SubscribeOptions(initial: false, phase: 1, acknowledges: true)
+        let stranger = try await other.subscribe("late", options: silent)
+        let heard = Log<Event>()
+        let options = SubscribeOptions(initial: hasInitial, every: hold == .every ? .seconds(86_400) : nil)
+        let observing = try await bus.subscribe("*", options: options) { heard.add($0) }
+        for number in 1...4 { try await other.publish("k\(number)", number) }
+        try await other.publish("n", 5)
+        try await eventually("the fifth comes") { heard.all.last?.revision == 5 }
+        let number = try #require(bus.greeting?.client)
+        if hold == .pause {
+            let reply = try broker.ask(#"{"op":"pause","sub":1,"client":\#(number)}"#)
+            #expect(reply.hasPrefix(#"{"ok":"pause""#), "\(reply)")
+        }
+        try await other.publish(hold == .phase ? "late" : "n", 6)
+        #expect(try await bus.sync() == 6)
+        try await other.disconnect(client: number)
+        try await eventually("the sixth comes") {
+            heard.all.contains { $0.revision == 6 && $0.kind == .update }
+        }
+        try await other.publish("z", 7)
+        try await eventually("the seventh comes") { heard.all.last?.revision == 7 }
+        #expect(heard.all.filter { $0.kind == .update }.map(\.revision) == Array(1...7))
+        #expect(heard.all.allSatisfy { !$0.isInitial })
+        _ = stranger
+        observing.dispose()
+    }
+
     @Test("it names what it knows, and of an interrupted batch it gets the rest")
     func cutBatch() async throws {
         let fake = try FakeBroker { peer in

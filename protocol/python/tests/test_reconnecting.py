@@ -40,6 +40,46 @@ class Follower:
         return [event for event in self.events if event.kind == kind][count - 1]
 
 
+class HeldTests(BrokerTestCase):
+    """An event is held when the connection breaks, though `sync` had told its revision. It comes afterwards."""
+
+    async def held(self, key: str, **options: Any) -> None:
+        bus, other = await self.bus(), await self.bus()
+        # Nobody reads it, so it never acknowledges.
+        silent = await other.subscribe("late", initial=False, phase=1, ack=True)
+        follower = Follower(bus.subscribe("*", **options))
+        self.addCleanup(follower.task.cancel)
+        await bus.sync()
+        for number in range(1, 5):
+            await other.publish(f"k{number}", number)
+        await other.publish("n", 5)
+        await follower.until("update", 5)
+        if key == "paused":
+            await other.pause(1, client=bus.greeting.client)
+        await other.publish(key, 6)
+        self.assertEqual(await bus.sync(), 6)
+        await other.disconnect(bus.greeting.client)
+        await follower.until("update", 6)
+        await other.publish("z", 7)
+        await follower.until("update", 7)
+        updates = [event for event in follower.events if event.kind == "update"]
+        self.assertEqual([event.revision for event in updates], list(range(1, 8)))
+        self.assertFalse(any(event.initial for event in updates))
+        await silent.close()
+
+    async def test_by_an_earlier_phase(self) -> None:
+        await self.held("late")
+
+    async def test_by_an_earlier_phase_without_initial(self) -> None:
+        await self.held("late", initial=False)
+
+    async def test_by_a_pause(self) -> None:
+        await self.held("paused", initial=False)
+
+    async def test_by_every(self) -> None:
+        await self.held("n", initial=False, every=86400.0)
+
+
 class KillTests(BrokerTestCase):
     journal = True
 
