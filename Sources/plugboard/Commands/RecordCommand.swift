@@ -118,12 +118,14 @@ extension Command {
         _ = wish.takeAll(of: signals)
         try observation.release()
         try observation.send(ObjectText(op: "sync"))
-        let deadline = TimeLimit(seconds: BrokerConnection.timeoutSeconds)
+        // As long as lines come, it waits for the reply, however many are before it.
+        var deadline = TimeLimit(seconds: BrokerConnection.timeoutSeconds)
         while let left = deadline.milliseconds, observation.hasLine || !observation.isApart {
             do {
                 guard let line = try next(observation, &recorder, milliseconds: left) else { continue }
                 if line.kind == .ok("sync") { return }
                 _ = try recorder.take(line)
+                deadline = TimeLimit(seconds: BrokerConnection.timeoutSeconds)
             } catch is Interrupted {
                 if wish.takeAll(of: signals) { return }
             }
