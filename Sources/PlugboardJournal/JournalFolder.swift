@@ -9,12 +9,13 @@ public final class JournalFolder: Sendable {
     public let path: String
     public let store: any FileStore
     private let lock: Descriptor
+    private let folder: DataFolder
 
     /// Creates the folder with mode 0700 if it is missing, and locks it. Throws `JournalError.inUse` or
     /// `SystemError`.
     public convenience init(path: String) throws {
         let folder = try DataFolder(path: path)
-        guard let lock = try folder.lock("lock") else { throw JournalError.inUse(folder: path) }
+        guard let lock = try folder.lock(Self.lockName) else { throw JournalError.inUse(folder: path) }
         self.init(folder, lock)
     }
 
@@ -30,8 +31,16 @@ public final class JournalFolder: Sendable {
     /// The lock's descriptor, for system calls. This object keeps owning it.
     public var lockFD: Int32 { lock.raw }
 
+    private static let lockName = "lock"
+
+    /// Takes the lock anew if its file was removed, so that no other process can take it.
+    public func keepLock() {
+        folder.keepLock(Self.lockName, lock)
+    }
+
     private init(_ folder: DataFolder, _ lock: consuming Descriptor) {
         path = folder.path
+        self.folder = folder
         self.lock = lock
         store = DiskStore(folder)
     }

@@ -98,12 +98,17 @@ public enum SystemCalls {
     #if os(Linux)
         /// A socket for datagrams at a path, or at an abstract name if that begins with `@`.
         public static func bindDatagrams(_ place: String) throws -> Descriptor {
+            try bindSocket(place, type: Int32(SOCK_DGRAM.rawValue))
+        }
+
+        /// A socket of any type there.
+        public static func bindSocket(_ place: String, type: Int32) throws -> Descriptor {
             var bytes = Array(place.utf8)
             if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 }
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-            let fd = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+            let fd = socket(AF_UNIX, type | Int32(SOCK_CLOEXEC.rawValue), 0)
             let length = socklen_t(2 + bytes.count + (bytes.first == 0 ? 0 : 1))
             let bound = unsafe withUnsafePointer(to: address) { pointer in
                 unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -13,13 +13,13 @@ struct Dashboard {
     private let configuration: WebConfiguration
     private let file: AddressFile
     private let address: String
-    private let socket: String?
+    private let socket: (path: String, file: FileIdentity?)?
     private let opener: String?
 
     init(_ arguments: PluginArguments, bus: Bus) throws {
         let listening = try WebListening(arguments)
         let token = WebToken()
-        socket = listening.socket
+        socket = listening.socket.map { ($0, FileIdentity(path: $0)) }
         opener = arguments.text(browser)
         address = listening.address + "#\(token.text)"
         configuration = try WebConfiguration(
@@ -79,7 +79,8 @@ struct Dashboard {
     func end() {
         configuration.wakeup.signal()
         file.remove()
-        if let socket { UnixSocket.remove(path: socket) }
+        // Another program may have made another one there since.
+        if let socket, FileIdentity(path: socket.path) == socket.file { UnixSocket.remove(path: socket.path) }
     }
 }
 

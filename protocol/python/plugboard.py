@@ -1282,7 +1282,34 @@ class _Wire(asyncio.Protocol):
         return self._transport.get_write_buffer_size() if self._transport else 0
 
 
-async def _dial(path: str, peer: Optional[str], wire: _Wire) -> None:
+async def _connect(connection: socket.socket, path: str, seconds: float) -> None:
+    """Waits while too many clients wait to be accepted. Meanwhile there is nothing that the loop could watch."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    pause = 0.001
+    while True:
+        try:
+            return connection.connect(path)
+        except BlockingIOError:
+            if loop.time() >= deadline:
+                raise TimeoutError(f"too many clients wait to be accepted, for {seconds:g} s") from None
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.05)
+
+
+def _closed_place(path: str) -> Optional[str]:
+    """What keeps this user from a socket: the first folder that it may not enter, or the socket itself."""
+    parts = path.split("/")
+    for count in range(1, len(parts)):
+        folder = "/".join(parts[:count]) or "/"
+        if os.path.isdir(folder) and not os.access(folder, os.X_OK):
+            return f"the folder {folder} belongs to {_user_name(os.stat(folder).st_uid)}, and this user may not enter it"
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        return f"the socket {path} belongs to {_user_name(os.stat(path).st_uid)}, and this user may not connect to it"
+    return None
+
+
+async def _dial(path: str, peer: Optional[str], wire: _Wire, seconds: float) -> None:
     """Connects. Nothing is sent to another user's broker, and nothing is read from it."""
     trusted = _trusted(peer)
     _check_folder(path, trusted)
@@ -1291,11 +1318,12 @@ async def _dial(path: str, peer: Optional[str], wire: _Wire) -> None:
     _sockets.add(connection)
     try:
         connection.setblocking(False)
-        await loop.sock_connect(connection, path)
-        # Where too many clients wait to be accepted, the loop takes the socket for connected.
-        connection.getpeername()
+        await _connect(connection, path, seconds)
         _check_peer(connection, path, trusted)
         await loop.create_unix_connection(lambda: wire, sock=connection)
+    except PermissionError as error:
+        connection.close()
+        raise NoBroker(_closed_place(path) or f"nobody answers at {path}: {error}") from None
     except (OSError, ValueError) as error:
         connection.close()
         raise NoBroker(f"nobody answers at {path}: {error}") from None
@@ -2749,7 +2777,7 @@ class Bus:
         wire = _Wire(self._take_lines)
         timer = self._loop.call_later(self._options.connect_timeout, self._miss_greeting, wire)
         try:
-            await _dial(self._path, self._options.peer, wire)
+            await _dial(self._path, self._options.peer, wire, self._options.connect_timeout)
             self._wire = wire
             reason = await wire.ended
         except BusError as error:

@@ -20,8 +20,7 @@ public enum BrokerError: Error, Equatable, CustomStringConvertible {
 public final class Broker: Sendable {
     /// The settings it was made with.
     public let configuration: Configuration
-    private let lock: SocketLock
-    private let listener: Descriptor
+    private let server: ServerSocket
     private let wakeup: Wakeup
     private let succession = Succession()
     /// What stays open from one broker to the next in this process.
@@ -42,26 +41,31 @@ public final class Broker: Sendable {
     /// Nil if no policy is followed.
     private let policyInbox: Mailbox<Policy>?
 
-    /// Takes the path and listens. Throws `BrokerError.alreadyRunning`, `SocketPathError` or `SystemError`. A
-    /// broker that already runs there notices nothing.
+    /// Takes the path and listens. Throws `BrokerError.alreadyRunning`, `SocketTaken`, `SocketPathError` or
+    /// `SystemError`. A program that already listens there notices nothing.
     public init(configuration: Configuration) throws {
         let path = configuration.socketPath
         try SocketPath.check(path)
         if configuration.listener == nil {
             try SocketPath.prepareFolder(of: path, mustBePrivate: path == SocketPath.ownPlace())
         }
-        let inheritance = configuration.inheritance.flatMap { $0.hasSocket(at: path) ? $0 : nil }
-        lock = try Self.lock(of: path, inheritance)
+        let inheritance = configuration.inheritance
+        guard
+            let server = try ServerSocket(
+                path: path,
+                listener: configuration.listener,
+                inheritance: inheritance
+            )
+        else { throw BrokerError.alreadyRunning(path: path) }
+        self.server = server
         self.configuration = configuration
         wakeup = try Wakeup()
         policy = Shared(configuration.policy)
         policyInbox = try configuration.policy.map { _ in try Mailbox<Policy>() }
-        listener = try Self.listener(configuration, inheritance)
-        let rights = CarriedRights(inheritance?.takeFile(.rights), configuration.policy)
-        kept.set(Kept(state: Self.state(inheritance), rights: rights))
-        if configuration.listener == nil, let policy = configuration.policy {
-            try UnixSocket.setOpen(path: path, policy.admitsOthers)
-        }
+        let carried = inheritance.flatMap { $0.hasSocket(at: path) ? $0 : nil }
+        let rights = CarriedRights(carried?.takeFile(.rights), configuration.policy)
+        kept.set(Kept(state: Self.state(carried), rights: rights))
+        if let policy = configuration.policy { try server.setOpen(policy.admitsOthers) }
     }
 
     private static func state(_ inheritance: Inheritance?) -> CarriedState? {
@@ -70,27 +74,11 @@ public final class Broker: Sendable {
         return CarriedState(snapshot: snapshot, segment: segment)
     }
 
-    private static func lock(of path: String, _ inheritance: Inheritance?) throws -> SocketLock {
-        if let lock = inheritance?.takeLock() { return lock }
-        guard let lock = try SocketLock.acquire(for: path) else {
-            throw BrokerError.alreadyRunning(path: path)
-        }
-        return lock
-    }
-
-    private static func listener(_ configuration: Configuration, _ inheritance: Inheritance?) throws
-        -> Descriptor
-    {
-        if let number = configuration.listener { return UnixSocket.adopt(listener: number) }
-        if let listener = inheritance?.takeListener() { return listener }
-        return try UnixSocket.listen(path: configuration.socketPath)
-    }
-
     /// Serves on the calling thread until `stop` or `makeWay` is called; `hasMadeWay` says which. Throws
     /// `SystemError` if the system fails the loop itself, `JournalError` if the journal can't be read or
     /// written, and what `serving` throws. It never throws for what a peer does.
     public func run() throws {
-        defer { if !hasMadeWay { removeSocket() } }
+        defer { if !hasMadeWay { server.remove() } }
         try serve()
     }
 
@@ -107,7 +95,7 @@ public final class Broker: Sendable {
         defer { if !hasMadeWay { kept.set(Kept()) } }
         var loop = try EventLoop(
             poller: poller,
-            listener: listener.raw,
+            listener: server.raw,
             wakeup: wakeup,
             network: KernelSockets(),
             succession: succession,
@@ -122,6 +110,8 @@ public final class Broker: Sendable {
             rights.going(on: policy).give(to: &loop.hub.access, &loop.hub.supervision)
         }
         loop.heartbeat = configuration.heartbeat
+        loop.server = server
+        loop.keepJournalLock = { folder?.keepLock() }
         if configuration.hasOwnProcess {
             loop.beginTidying()
             Background.takeShortTurns()
@@ -154,7 +144,7 @@ public final class Broker: Sendable {
         kept.files[.policy] = try policy?.file()
         kept.files[.rights] = try (kept.rights?.going(on: policy).text).map(DataFile.unnamed(containing:))
         self.kept.set(kept)
-        var all: [Handover.Role: Int32] = [.listener: listener.raw, .lock: lock.raw]
+        var all = server.descriptors
         all[.journal] = kept.folder?.lockFD
         all[.state] = kept.state?.snapshot.raw
         all[.writes] = kept.state?.segment.raw
@@ -162,11 +152,14 @@ public final class Broker: Sendable {
         return all
     }
 
+    /// The variables for that program.
+    public var variables: [String: String] { server.variables }
+
     /// Whether the last request to stop was `makeWay`.
     public var isToMakeWay: Bool { succession.isWanted }
 
     deinit {
-        removeSocket()
+        server.remove()
     }
 
     /// Ends `run`: closes every connection, after up to a second for what waits to be sent, and removes the
@@ -191,17 +184,8 @@ public final class Broker: Sendable {
     /// then nothing has changed.
     public func follow(_ policy: Policy) throws {
         guard let policyInbox else { return }
-        if configuration.listener == nil {
-            try UnixSocket.setOpen(path: configuration.socketPath, policy.admitsOthers)
-        }
+        try server.setOpen(policy.admitsOthers)
         self.policy.set(policy)
         policyInbox.put(policy)
-    }
-
-    /// The lock is still held here, so the file at the path is this broker's own. A socket that was given to
-    /// it stays.
-    private func removeSocket() {
-        guard configuration.listener == nil else { return }
-        UnixSocket.remove(path: configuration.socketPath)
     }
 }

@@ -94,6 +94,11 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var keysMost = 0
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
+    /// The listening socket with its files, which are looked after; nil in tests of the loop alone.
+    var server: ServerSocket?
+    /// Keeps the lock of the folder of the journal; likewise.
+    var keepJournalLock: () -> Void = {}
+    private var nextSocketCheck: UInt64 = 0
     /// When a debug build checks its state.
     var turnCheck = TurnCheck()
     /// Reports what happens to the journal and the policy.
@@ -152,6 +157,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             while !isStopping {
                 heartbeat?.turn(at: time.nanoseconds())
                 try wakeRestedListener()
+                try keepSocket()
                 try turn(waiting: patience)
             }
         } catch let error as JournalError {
@@ -282,7 +288,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// Returns whether something was read or accepted. Reads at most so many bytes.
     private mutating func handle(_ ready: Readiness, reading bytes: Int) throws -> Bool {
         switch ready.token {
-        case Self.listenerToken: try acceptWaiting()
+        case Self.listenerToken: _ = try acceptWaiting()
         case Self.wakeupToken:
             wakeup.drain()
             isStopping = true
@@ -311,13 +317,33 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         connection.hasHalfLine || connection.isHeavy || connection.isBulky && !slow.isEmpty
     }
 
-    private mutating func acceptWaiting() throws {
+    /// Returns whether more may wait.
+    private mutating func acceptWaiting() throws -> Bool {
         for _ in 0..<Self.acceptsPerTurn {
             switch try network.accept(listener) {
             case .connection(let descriptor): try welcome(descriptor)
-            case .none: return
-            case .exhausted: return restListener()
+            case .none: return false
+            case .exhausted:
+                restListener()
+                return false
             }
+        }
+        return true
+    }
+
+    /// Listens again if the socket's file was removed. Those who wait at the old socket come first.
+    private mutating func keepSocket() throws {
+        guard let server else { return }
+        let now = time.nanoseconds()
+        guard now >= nextSocketCheck else { return }
+        nextSocketCheck = now + ServerSocket.checkNanoseconds
+        keepJournalLock()
+        guard let fresh = server.check(report) else { return }
+        while try acceptWaiting() {}
+        if listenerRestsUntil == nil { poller.remove(listener) }
+        server.replace(by: fresh)
+        if listenerRestsUntil == nil {
+            try poller.add(listener, token: Self.listenerToken, interest: .read)
         }
     }
 
@@ -352,7 +378,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             return 0
         }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
-        let until = min(listenerRestsUntil ?? .max, tidyTime ?? .max, due)
+        let socketCheck = server == nil ? .max : nextSocketCheck
+        let until = min(listenerRestsUntil ?? .max, tidyTime ?? .max, socketCheck, due)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }

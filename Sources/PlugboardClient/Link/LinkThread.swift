@@ -10,6 +10,10 @@ final class LinkThread {
     /// How many attempts have failed in a row, for the pause before the next one.
     private var failures = 0
     private let waitsForBrokerUntil: UInt64
+    /// Whether the last attempt failed because too many clients waited to be accepted, and until when to
+    /// wait for that at first.
+    private var isQueueFull = false
+    private let waitsInQueueUntil: UInt64
 
     static func start(_ link: Link) throws {
         try Background.start { LinkThread(link).run() }
@@ -18,6 +22,7 @@ final class LinkThread {
     private init(_ link: Link) {
         self.link = link
         waitsForBrokerUntil = Link.deadline(after: link.options.waitForBroker.nanoseconds)
+        waitsInQueueUntil = Link.deadline(after: link.options.requestTimeout.nanoseconds)
     }
 
     private func run() {
@@ -31,10 +36,12 @@ final class LinkThread {
 
     /// Makes one connection and runs it to its end. Returns why it ended.
     private func attempt() -> BusError {
+        isQueueFull = false
         do {
+            // This thread has deadlines to keep, so it doesn't wait here.
             let socket =
                 try InheritedConnection.take(path: link.socketPath, trusting: link.trusted)
-                ?? UnixSocket.connect(path: link.socketPath, trusting: link.trusted)
+                ?? UnixSocket.connect(path: link.socketPath, trusting: link.trusted, seconds: 0)
             let conversation = try Conversation(link, socket)
             let reason = conversation.run()
             failures = conversation.wasSetUp ? 0 : failures + 1
@@ -44,7 +51,8 @@ final class LinkThread {
             return .untrusted(path: link.socketPath, reason: "\(error)")
         } catch {
             failures += 1
-            let reason = (error as? SystemError).map { "\($0)" } ?? "\(error)"
+            isQueueFull = (error as? SystemError)?.isQueueFull ?? false
+            let reason = isQueueFull ? "too many clients wait to be accepted" : "\(error)"
             return .noBroker(path: link.socketPath, reason: reason)
         }
     }
@@ -55,7 +63,8 @@ final class LinkThread {
         case .noBroker, .disconnected: break
         default: return false
         }
-        return MonotonicClock.nanoseconds() < waitsForBrokerUntil
+        return MonotonicClock.nanoseconds()
+            < (isQueueFull ? max(waitsForBrokerUntil, waitsInQueueUntil) : waitsForBrokerUntil)
     }
 
     /// Waits before the next attempt. Meanwhile, fails requests whose deadline has passed.

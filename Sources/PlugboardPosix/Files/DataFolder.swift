@@ -74,12 +74,13 @@ public final class DataFolder: Sendable {
 
     /// Takes a lock file in the folder, or returns nil if another process holds it.
     public func lock(_ name: String) throws -> Descriptor? {
-        let path = file(name)
-        let fd = PathCalls.openFile(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard fd >= 0 else { throw SystemError.last("open", path) }
-        let descriptor = Descriptor(adopting: fd)
-        guard try FileLock.take(fd, path) else { return nil }
-        return descriptor
+        try FileLock.acquire(file(name))
+    }
+
+    /// Whether a lock that was taken there is still the folder's. If its file was removed, takes it anew.
+    @discardableResult
+    public func keepLock(_ name: String, _ lock: borrowing Descriptor) -> Bool {
+        FileLock.keep(lock.raw, file(name))
     }
 
     private func file(_ name: String) -> String { "\(path)/\(name)" }

@@ -64,6 +64,17 @@ public struct FileIdentity: Equatable, Sendable {
         self.init(status)
     }
 
+    /// As another program in this process has written it.
+    init?(_ text: String) {
+        let numbers = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard numbers.count == 3, let device = UInt64(numbers[0]), let node = UInt64(numbers[1]),
+            let bytes = Int64(numbers[2])
+        else { return nil }
+        (self.device, self.node, self.bytes) = (device, node, bytes)
+    }
+
+    var text: String { "\(device):\(node):\(bytes)" }
+
     private init(_ status: stat) {
         device = UInt64(status.st_dev)
         node = UInt64(status.st_ino)

@@ -33,7 +33,9 @@ enum PathCalls {
         return retrying { unsafe fstatvfs(fd, &status) } == 0 ? status : nil
     }
 
-    static func mayRun(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
+    static func mayRun(_ path: String) -> Bool { mayAccess(path, X_OK) }
+
+    static func mayAccess(_ path: String, _ mode: Int32) -> Bool { unsafe access(path, mode) == 0 }
 
     static func setMode(_ path: String, _ mode: mode_t) -> Int32 { unsafe chmod(path, mode) }
 

@@ -12,6 +12,9 @@ public enum Handover {
     /// The variable with their numbers, such as `listener=5,lock=4`.
     public static let variable = "PLUGBOARD_HANDOVER"
 
+    /// The variable with the identity of the listener's file.
+    public static let socketFile = "PLUGBOARD_HANDOVER_FILE"
+
     /// These variables, which this program has to remove from its environment.
     public static func variables(_ names: [String]) -> [String: String] {
         var values: [String: String] = [:]
@@ -38,7 +41,8 @@ public enum Handover {
     /// Takes what was left to this program, once. Its children inherit none of it.
     public static func take() -> Inheritance? {
         guard let text = SocketPath.variable(variable) else { return nil }
-        Environment.remove(variable)
+        let file = SocketPath.variable(socketFile).flatMap { FileIdentity($0) }
+        for name in [variable, socketFile] { Environment.remove(name) }
         var fds: [Role: Int32] = [:]
         for entry in text.split(separator: ",") {
             let parts = entry.split(separator: "=", maxSplits: 1)
@@ -48,7 +52,7 @@ public enum Handover {
             fds[role] = fd
         }
         for fd in fds.values { keepAcrossPrograms(fd, false) }
-        return Inheritance(fds)
+        return Inheritance(fds, file)
     }
 
     private static func keepAcrossPrograms(_ fd: Int32, _ isKept: Bool) {
@@ -59,15 +63,18 @@ public enum Handover {
 /// What the previous program in this process has left.
 public final class Inheritance: Sendable {
     private let fds: [Handover.Role: Int32]
+    /// The file of the listening socket; nil if an older program has left it.
+    let socketFile: FileIdentity?
 
-    fileprivate init(_ fds: [Handover.Role: Int32]) {
-        self.fds = fds
+    fileprivate init(_ fds: [Handover.Role: Int32], _ socketFile: FileIdentity?) {
+        (self.fds, self.socketFile) = (fds, socketFile)
     }
 
     /// Whether it includes the listening socket of a path, and the lock beside it.
     public func hasSocket(at path: String) -> Bool {
         guard let listener = fds[.listener], let lock = fds[.lock] else { return false }
-        return SocketAddress.isListening(listener, at: path) && Self.isOpen(lock, file: path + ".lock")
+        return SocketAddress.isListening(listener, at: path)
+            && Self.isOpen(lock, file: SocketLock.path(for: path))
     }
 
     /// The listening socket, which then belongs to the caller. Ask `hasSocket` first.

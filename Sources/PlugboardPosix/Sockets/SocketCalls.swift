@@ -10,7 +10,20 @@ enum SocketCalls {
     }
 
     static func connectAddress<Address: BitwiseCopyable>(_ fd: Int32, _ address: Address) -> Int32 {
-        retrying { unsafe withPointer(to: address) { unsafe connect(fd, $0, $1) } }
+        retrying { connectOnce(fd, address) }
+    }
+
+    /// The same, but a signal interrupts it.
+    static func connectOnce<Address: BitwiseCopyable>(_ fd: Int32, _ address: Address) -> Int32 {
+        unsafe withPointer(to: address) { unsafe connect(fd, $0, $1) }
+    }
+
+    /// How long a blocking call that sends or connects waits; 0 for ever.
+    static func setSendingTime(_ fd: Int32, milliseconds: Int32) {
+        var time = timeval()
+        time.tv_sec = .init(milliseconds / 1_000)
+        time.tv_usec = .init(milliseconds % 1_000 * 1_000)
+        _ = unsafe setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
     /// The socket's own address, written over `empty`; nil if it has none.

@@ -8,14 +8,15 @@ public struct SocketLock: ~Copyable, Sendable {
 
     /// Takes the lock for a socket path, or returns nil if another broker holds it.
     public static func acquire(for socketPath: String) throws -> SocketLock? {
-        let path = socketPath + ".lock"
-        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-        let fd = PathCalls.openFile(path, flags, 0o600)
-        guard fd >= 0 else { throw SystemError.last("open", path) }
-        let lock = SocketLock(descriptor: Descriptor(adopting: fd))
-        guard try FileLock.take(fd, path) else { return nil }
-        return lock
+        guard let descriptor = try FileLock.acquire(path(for: socketPath)) else { return nil }
+        return SocketLock(descriptor: descriptor)
     }
+
+    /// Where it is.
+    static func path(for socketPath: String) -> String { socketPath + ".lock" }
+
+    /// Whether it is still the lock for that path. If its file was removed, takes it anew.
+    func keep(for socketPath: String) -> Bool { FileLock.keep(raw, Self.path(for: socketPath)) }
 
     /// Continues with a lock that the previous program in this process held.
     init(adopting descriptor: consuming Descriptor) {

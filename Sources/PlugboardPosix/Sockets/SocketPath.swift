@@ -60,7 +60,7 @@ public enum SocketPath {
     public static func prepareFolder(of path: String, mustBePrivate: Bool) throws {
         let folder = folder(of: path)
         if PathCalls.makeFolder(folder, 0o700) != 0, errno != EEXIST {
-            throw SystemError.last("mkdir", folder)
+            throw SystemError.last("mkdir", folder).explained(at: folder, isMaking: true)
         }
         guard mustBePrivate else { return }
         guard let status = PathCalls.linkStatus(folder) else { throw SystemError.last("lstat", folder) }

@@ -29,9 +29,9 @@ extension Acceptance {
 
 /// Makers of Unix stream sockets.
 public enum UnixSocket {
-    /// Listens at `path`, for this user only. The caller holds the path's `SocketLock`, so a socket
-    /// file found there is dead, and is replaced. Any other kind of file is left alone and
-    /// reported.
+    /// Listens at `path`, for this user only. A socket that nobody has open is replaced. Throws
+    /// `SocketTaken` if somebody has: it may be any program's. Any other kind of file is left alone
+    /// and reported.
     public static func listen(path: String, backlog: Int32 = 1024) throws -> Descriptor {
         let address = try SocketAddress(path: path)
         try removeStale(path)
@@ -56,18 +56,32 @@ public enum UnixSocket {
         }
     }
 
+    /// How long `connect` waits at most if nobody says how long.
+    public static let connectSeconds = 60.0
+
     /// Connects to the broker at `path`, if it belongs to one of these users; otherwise throws
-    /// `UntrustedBroker`. The connection is non-blocking; connecting itself waits while the
-    /// listener's queue is full.
-    public static func connect(path: String, trusting users: TrustedUsers = .own) throws -> Descriptor {
+    /// `UntrustedBroker`. The connection is non-blocking. Connecting itself waits so long while the
+    /// listener's queue is full, and then throws a `SystemError` that `isQueueFull`.
+    public static func connect(
+        path: String,
+        trusting users: TrustedUsers = .own,
+        seconds: Double = connectSeconds
+    ) throws -> Descriptor {
         let address = try SocketAddress(path: path)
         try users.check(folderOf: path, isOwnPlace: path == SocketPath.ownPlace())
         let descriptor = try make()
-        setBlocking(descriptor.raw, true)
-        let result = SocketCalls.connectAddress(descriptor.raw, address.storage)
-        guard result == 0 else { throw SystemError.last("connect", path) }
+        let limit = TimeLimit(seconds: seconds)
+        while SocketCalls.connectOnce(descriptor.raw, address.storage) != 0 {
+            let error = SystemError.last("connect", path)
+            guard error.isQueueFull || error.code == EINTR, let left = limit.milliseconds else {
+                throw error.explained(at: path)
+            }
+            setBlocking(descriptor.raw, true)
+            SocketCalls.setSendingTime(descriptor.raw, milliseconds: left)
+        }
         try users.check(peerOf: descriptor.raw, path: path)
         setBlocking(descriptor.raw, false)
+        SocketCalls.setSendingTime(descriptor.raw, milliseconds: 0)
         return descriptor
     }
 
@@ -118,7 +132,9 @@ public enum UnixSocket {
     private static func bindForUser(_ fd: Int32, _ address: SocketAddress, _ path: String) throws {
         // Linux gives the file the mode of the socket; other systems refuse this.
         _ = fchmod(fd, userOnly)
-        guard SocketCalls.bindAddress(fd, address.storage) == 0 else { throw SystemError.last("bind", path) }
+        guard SocketCalls.bindAddress(fd, address.storage) == 0 else {
+            throw SystemError.last("bind", path).explained(at: path, isMaking: true)
+        }
         // In time: nobody can connect before it listens.
         if let mode = PathCalls.linkStatus(path)?.st_mode, mode & 0o777 != userOnly {
             try setOpen(path: path, false)
@@ -130,13 +146,48 @@ public enum UnixSocket {
         PathCalls.removeFile(path)
     }
 
+    /// Removes the socket file at a path, if nobody has it open.
+    public static func removeDead(path: String) {
+        try? removeStale(path)
+    }
+
     private static func removeStale(_ path: String) throws {
         guard let status = PathCalls.linkStatus(path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw SystemError(code: EEXIST, operation: "bind", subject: "\(path) (a file that is no socket)")
         }
+        guard try LingeringCopies.areGone({ try !isTaken(path) }) else { throw SocketTaken(path: path) }
         guard PathCalls.removeFile(path) == 0 else { throw SystemError.last("unlink", path) }
     }
+
+    /// Whether a program has the socket at a path open, of whatever type it is, and however many
+    /// connections wait there. That program notices nothing: a socket for datagrams can't be
+    /// connected to one for streams, and the system says whether there is one (unix(7)).
+    static func isTaken(_ path: String) throws -> Bool {
+        let probe = socket(AF_UNIX, datagramSocketType, 0)
+        guard probe >= 0 else { throw SystemError.last("socket") }
+        let descriptor = Descriptor(adopting: probe)
+        if SocketCalls.connectAddress(descriptor.raw, try SocketAddress(path: path).storage) == 0 {
+            return true
+        }
+        switch errno {
+        case ECONNREFUSED, ENOENT: return false
+        // Of another type, or a socket for datagrams that takes them from one sender only.
+        case EPROTOTYPE, EPERM: return true
+        default: throw SystemError.last("connect", path).explained(at: path)
+        }
+    }
+}
+
+/// A socket that another program has open. It was left alone.
+public struct SocketTaken: Error, Equatable, CustomStringConvertible {
+    public let path: String
+    public var description: String { "something else listens at \(path)" }
+}
+
+extension SystemError {
+    /// Whether so many clients wait to be accepted that the listener takes no more.
+    public var isQueueFull: Bool { operation == "connect" && (code == EAGAIN || code == EWOULDBLOCK) }
 }
 
 /// `listen` under a name that the makers of sockets don't shadow.

@@ -21,6 +21,8 @@ final class BrokerConnection {
     private var socket: LineSocket
     private let users: TrustedUsers
     private let timeout: Double
+    /// When the greeting must have come: connecting counts.
+    private var opening: TimeLimit
     private let poller = PollPoller()
     private var isEnded = false
 
@@ -33,8 +35,9 @@ final class BrokerConnection {
         self.path = path
         self.users = users
         self.timeout = timeout
+        opening = TimeLimit(seconds: timeout)
         do {
-            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users))
+            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users, seconds: timeout))
         } catch {
             throw NoBroker.error(path: path, error)
         }
@@ -49,10 +52,11 @@ final class BrokerConnection {
 
     /// Connects again after `leave`. Nothing from the old connection stays.
     func connectAgain() throws {
+        opening = TimeLimit(seconds: timeout)
         do {
-            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users))
+            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users, seconds: timeout))
         } catch {
-            // Don't wait for another user's broker.
+            // Don't wait for another user's broker, or in front of a closed folder.
             isLost = error is SystemError
             throw NoBroker.error(path: path, error)
         }
@@ -84,7 +88,7 @@ final class BrokerConnection {
 
     /// Waits for the next line. Throws if none comes by the deadline, or if the broker goes away.
     func nextLine() throws -> BrokerLine {
-        let deadline = TimeLimit(seconds: timeout)
+        let deadline = greeting == nil ? opening : TimeLimit(seconds: timeout)
         while true {
             if let line = try takeLine() { return line }
             if isEnded { throw gone(nil) }
@@ -236,6 +240,10 @@ enum NoBroker {
     }
 
     private static func error(path: String, reason: SystemError) -> CommandError {
+        if reason.isQueueFull {
+            let message = "the broker at \(path) lets nobody in: too many clients wait to be accepted"
+            return CommandError(.unavailable, message)
+        }
         switch FileStatus(path: path).kind {
         case .file, .folder, .other: return CommandError(.unavailable, "\(path) is no socket, so no broker")
         case .socket, .missing: break

@@ -82,7 +82,8 @@ extension Command {
             Runs until Ctrl-C or SIGTERM (or SIGQUIT, SIGPWR, SIGXCPU). Then the broker tells every client, \
             spends at most a second on delivering what is on its way, and removes the socket. Other signals \
             that have no meaning for it, such as SIGUSR1, change nothing. A second broker on the same path ends \
-            with status 1 and leaves the first alone.
+            with status 1 and leaves the first alone. If another program listens there, the broker ends with \
+            status 69. If something removes the socket's file, the broker says so and listens again.
 
             The broker keeps what is published in a journal. After a restart it is there again, even if \
             the broker was killed. If the broker can't keep the journal any more, it ends with status 74. \
@@ -127,7 +128,7 @@ extension Command {
             manager?.ready()
             try greeting()
         }
-        let broker = try Broker(configuration: configuration)
+        let broker = try broker(configuration)
         let policy = invocation.text(.policy)
         let successor = BrokerSuccessor(broker, console, variables, policy: policy)
         try Background.start {
@@ -142,6 +143,16 @@ extension Command {
             }
         }
         try serve(broker, successor)
+    }
+
+    private static func broker(_ configuration: Configuration) throws -> Broker {
+        do {
+            return try Broker(configuration: configuration)
+        } catch let error as SocketTaken {
+            throw CommandError(.unavailable, "\(error)", hints: ServiceUnit.hints(forSocket: error.path))
+        } catch let error as ClosedPlace {
+            throw CommandError(.unavailable, "\(error)")
+        }
     }
 
     private static func configuration(

@@ -70,10 +70,11 @@ final class BrokerSuccessor: Sendable {
         guard let program, broker.isToMakeWay else { return }
         do {
             let descriptors = try broker.descriptors()
-            Handover.leave(descriptors, variables: inherited)
+            let variables = inherited.merging(broker.variables) { own, _ in own }
+            Handover.leave(descriptors, variables: variables)
             let arguments = Array(CommandLine.arguments.dropFirst())
             let failure = ProgramImage.replace(by: program, arguments: arguments)
-            Handover.withdraw(descriptors, variables: inherited)
+            Handover.withdraw(descriptors, variables: variables)
             console.say("it goes on as it was: \(failure)")
         } catch {
             console.say("it goes on as it was: \(error)")

@@ -17,9 +17,9 @@ final class BusLink {
     private var socket: LineSocket
     private var outbox: [UInt8] = []
 
-    /// Connects. Throws `SystemError`.
+    /// Connects, if that goes at once. Throws `SystemError`.
     init(path: String) throws {
-        socket = LineSocket(try UnixSocket.connect(path: path))
+        socket = LineSocket(try UnixSocket.connect(path: path, seconds: 0))
     }
 
     /// The descriptor to poll.

@@ -159,7 +159,7 @@ final class Supervisor {
         guard isReady || isStopping else {
             let words = brokerLines.map { $0.replacingPrefix("\(Program.name) broker: ", with: "") }
             throw CommandError(
-                .refused,
+                broker.end == .exited(ExitStatus.unavailable.rawValue) ? .unavailable : .refused,
                 words.isEmpty ? "the broker didn't start" : words.joined(separator: "\n")
             )
         }

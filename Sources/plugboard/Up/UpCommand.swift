@@ -210,12 +210,12 @@ private struct UpSession {
 
 /// Removes the socket that a killed broker leaves behind.
 enum SocketCleanup {
-    /// Removes the socket at `path` if no broker holds its lock.
+    /// Removes the socket at `path` if no broker holds its lock, and nobody else has it open.
     static func removeDead(_ path: String) {
         guard FileStatus(path: path).kind == .socket, let lock = try? SocketLock.acquire(for: path) else {
             return
         }
-        UnixSocket.remove(path: path)
+        UnixSocket.removeDead(path: path)
         _ = consume lock
     }
 }

@@ -35,7 +35,7 @@ final class BrokerLink {
     /// Connects if there is no connection. Returns false if there is still none.
     func connect(now: UInt64) -> Bool {
         do {
-            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users))
+            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users, seconds: 0))
             retryNanoseconds = nil
             return true
         } catch {

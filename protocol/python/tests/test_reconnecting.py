@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
+import socket
+import tempfile
 import unittest
 from typing import Any, Dict, List
 from unittest import mock
@@ -712,3 +715,59 @@ class TrustTests(unittest.IsolatedAsyncioTestCase):
         for path in ("/" + "x" * 200, "a\0b", "/", "/nowhere/at/all"):
             with self.subTest(path), self.assertRaises(plugboard.NoBroker):
                 await plugboard.connect(path=path)
+
+    async def test_a_time_limit_holds_where_too_many_clients_wait_to_be_accepted(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="pb") as folder:
+            path = os.path.join(folder, "s")
+            with contextlib.ExitStack() as stack:
+                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+                listener.bind(path)
+                listener.listen(0)
+                with self.assertRaises(BlockingIOError):
+                    while True:
+                        client = stack.enter_context(socket.socket(socket.AF_UNIX))
+                        client.setblocking(False)
+                        client.connect(path)
+                with self.assertRaisesRegex(plugboard.NoBroker, "too many clients wait"):
+                    await plugboard.connect(path=path, connect_timeout=0.1)
+                # A time to wait for a broker holds as well.
+                with self.assertRaisesRegex(plugboard.NoBroker, "too many clients wait"):
+                    await plugboard.connect(path=path, connect_timeout=0.1, wait=0.2)
+
+    async def test_who_waits_to_be_accepted_is_let_in(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="pb") as folder:
+            path = os.path.join(folder, "s")
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(path)
+            listener.listen(0)
+            listener.setblocking(False)
+            first = socket.socket(socket.AF_UNIX)
+            first.connect(path)
+            connecting = asyncio.ensure_future(plugboard.connect(path=path, connect_timeout=SECONDS)._open())
+            await asyncio.sleep(0.1)
+            self.assertFalse(connecting.done())
+            loop = asyncio.get_running_loop()
+            accepted = [(await loop.sock_accept(listener))[0] for _ in range(2)]
+            await loop.sock_sendall(accepted[1], json.dumps(FakeBroker.GREETING).encode() + b"\n")
+            bus = await connecting
+            bus._close(None)
+            for one in (listener, first, *accepted):
+                one.close()
+
+    async def test_a_closed_folder_is_named_with_its_owner(self) -> None:
+        async def refuse(*_: Any) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        with tempfile.TemporaryDirectory(prefix="pb") as folder:
+            owner = plugboard._user_name(os.getuid())
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(os.path.join(folder, "s"))
+            for closed, message in (
+                (folder, f"the folder {folder} belongs to {owner}, and this user may not enter it"),
+                (f"{folder}/s", f"the socket {folder}/s belongs to {owner}, and this user may not connect"),
+            ):
+                with mock.patch.object(plugboard, "_connect", refuse):
+                    with mock.patch.object(os, "access", lambda path, mode: path != closed):
+                        with self.assertRaisesRegex(plugboard.NoBroker, message):
+                            await plugboard.connect(path=f"{folder}/s")
+            listener.close()
