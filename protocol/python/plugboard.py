@@ -1086,7 +1086,7 @@ class Write:
         return Write("delete", key, _ABSENT, if_revision, cause)
 
     def _members(self, cause: Optional[int]) -> _Members:
-        members: _Members = {"key": self.key}
+        members: _Members = {"op": self.op, "key": self.key}
         if self.value is not _ABSENT:
             members["value"] = self.value
         if self.cause is not _ABSENT:
@@ -1104,9 +1104,6 @@ class Write:
         if self.origin is not None:
             members["origin"] = self.origin
         return members
-
-    def _named(self, cause: Optional[int]) -> _Members:
-        return {"op": self.op, **self._members(cause)}
 
 
 def _present(**members: Any) -> _Members:
@@ -2016,28 +2013,31 @@ class _Requests:
         members = write._members(self._bus._present_cause())
         if durable:
             members["durable"] = True
-        self._note(write.op, members, "value" if write.op == "add" else "revision", durable)
+        self._note(members, "value" if write.op == "add" else "revision", durable)
 
     def batch(self, writes: Iterable[Write], *, durable: bool = False) -> None:
         """Makes all writes as one revision, or none."""
-        members: _Members = {"writes": [write._named(self._bus._present_cause()) for write in writes]}
+        named = [write._members(self._bus._present_cause()) for write in writes]
+        members: _Members = {"op": "batch", "writes": named}
         if durable:
             members["durable"] = True
-        self._note("batch", members, "revision", durable)
+        self._note(members, "revision", durable)
 
     def get(self, key: str) -> None:
         """Reads the value of a key."""
-        self._note("get", {"key": key}, "value", True)
+        self._note({"op": "get", "key": key}, "value", True)
 
-    def _note(self, op: str, members: _Members, part: str, needs_answer: bool) -> None:
+    def _note(self, members: _Members, part: str, needs_answer: bool) -> None:
         if self._answers:
-            number = next(self._bus._numbers)
-            self._lines.append(self._bus._line({"op": op, "id": number, **members}))
+            members["id"] = number = next(self._bus._numbers)
+            self._lines.append(self._bus._line(members))
             self._parts.append((number, part))
         elif needs_answer:
-            raise BadValue(f"this {op} needs an answer", hint="bus.pipeline() without answers=False")
+            raise BadValue(
+                f"this {members['op']} needs an answer", hint="bus.pipeline() without answers=False"
+            )
         else:
-            self._lines.append(self._bus._line({"op": op, **members}))
+            self._lines.append(self._bus._line(members))
 
     async def _send(self) -> List[Any]:
         lines, self._lines = self._lines, []
@@ -2302,7 +2302,7 @@ class Bus:
         self, writes: Iterable[Write], *, durable: bool = False, timeout: Optional[float] = None
     ) -> int:
         """Makes all writes as one revision, or none. An error's `write` is the position of the faulty one."""
-        members: _Members = {"writes": [write._named(self._present_cause()) for write in writes]}
+        members: _Members = {"writes": [write._members(self._present_cause()) for write in writes]}
         if durable:
             members["durable"] = True
         return _integer((await self._request("batch", members, timeout)).members, "revision")
@@ -2518,7 +2518,7 @@ class Bus:
 
     async def explain(self, write: Write, *, timeout: Optional[float] = None) -> Explanation:
         """What a write would do, without making it."""
-        members = {"write": write._named(self._present_cause())}
+        members = {"write": write._members(self._present_cause())}
         return Explanation._of((await self._request("explain", members, timeout)).members)
 
     # The rest
@@ -2531,7 +2531,7 @@ class Bus:
     async def will(self, write: Optional[Write], *, timeout: Optional[float] = None) -> None:
         """Gives the broker a write that it makes if this connection ends without goodbye. None takes it
         back. The bus sets it again on each new connection."""
-        members = {"write": write._named(self._present_cause())} if write else {}
+        members = {"write": write._members(self._present_cause())} if write else {}
         await self._request("will", members, timeout)
         self._will = dataclasses.replace(write, cause=None) if write else None
 
@@ -2841,7 +2841,7 @@ class Bus:
         for feed in list(self._feeds.values()):
             self._ask_feed(feed)
         if self._will:
-            self._ask("will", {"write": self._will._named(None)}, self._complaint("will"))
+            self._ask("will", {"write": self._will._members(None)}, self._complaint("will"))
         for announced in self._announced:
             self._announce_again(announced)
         for serving in list(self._servings.values()):
