@@ -97,7 +97,7 @@ class Peer:
     @staticmethod
     async def connect(path: str) -> Peer:
         peer = Peer()
-        await plugboard._dial(path, None, peer.wire)
+        await plugboard._dial(path, None, peer.wire, SECONDS)
         return peer
 
     async def line(self) -> Optional[bytes]:
