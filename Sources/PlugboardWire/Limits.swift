@@ -4,14 +4,16 @@
 
 /// The limits of the protocol. The broker announces most of them in its greeting.
 public enum Limits {
-    /// Bytes of one line, without its line feed.
-    public static let lineBytesMax = 1_048_576
+    /// Bytes of one line, without its line feed: the longest value and what is around it. So whatever a key
+    /// can have can also be published.
+    public static let lineBytesMax = valueBytesMax + envelopeBytesMax
+    /// What a line may have around the longest value. The fields of a write need about a third of it.
+    static let envelopeBytesMax = 4_096
     /// Bytes of a key or a pattern.
     public static let keyBytesMax = 256
     /// How deep arrays and objects nest within one value; `[` alone is 1.
     public static let depthMax = 64
-    /// Bytes of a kept value. Only the result of a patch can reach it, because a published value shares
-    /// its line with other fields.
+    /// Bytes of a value, as a request has it and as a patch or an add leaves it.
     public static let valueBytesMax = 1_048_576
     /// Digits of a number that is added, and of the sum, written without an exponent.
     public static let sumDigitsMax = 128

@@ -199,7 +199,7 @@ final class KeyCompletionTests: BrokerSuite {
             try session.complete("plugboard get odd:c", to: "odd:colon.x")
             try session.expect(#""with colon""#)
             session.type("plugboard limits --js\t\n")
-            try session.expect(#"{"line":1048576"#)
+            try session.expect(#"{"line":1052672"#)
             session.type("plugboard completions fi\t\n")
             try session.expect("function __plugboard_complete")
             session.type("plugboard batch word\t\n")

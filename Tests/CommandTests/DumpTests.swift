@@ -6,17 +6,6 @@ import Testing
 
 @Suite("dump and load", .someAtATime)
 final class DumpTests: BrokerSuite {
-    /// A second broker, in a folder of its own.
-    private final class Copy: FolderSuite {
-        let broker: Run
-
-        init() throws {
-            let folder = try TemporaryFolder()
-            broker = try startBroker(in: folder)
-            super.init(in: folder)
-        }
-    }
-
     @Test("a dump has the order, the batches and the values byte for byte, and load makes them again")
     func roundTrip() throws {
         _ = try run("publish", "z", #"{"n": 1.50,"ü":"\u00fc"}"#, "--name", "me")
@@ -33,7 +22,7 @@ final class DumpTests: BrokerSuite {
         #expect(dump.lines[1].hasPrefix(#"{"key":"a","revision":2,"value":2,"#))
         #expect(dump.lines[1].hasSuffix(#","x-batch":2}"#) && dump.lines[2].hasSuffix(#","x-batch":2}"#))
         #expect(dump.lines[3] == #"{"key":"c","revision":3,"value":null,"by":"me","cause":2}"#)
-        let copy = try Copy()
+        let copy = try BrokerSuite()
         let loaded = try copy.run("load", "-", input: dump.output)
         #expect(loaded.output == "wrote 4 values in 3 writes, revision 3\n")
         #expect(loaded.end == .exited(0))
@@ -52,7 +41,7 @@ final class DumpTests: BrokerSuite {
         #expect(dump.lines.first?.hasSuffix(#","while":"connected"}"#) == true)
         let left = try #require(dump.lines.last?.firstMatch(of: /,"ttl":([0-9]+)}$/).flatMap { Int($0.1) })
         #expect((3_000_000...3_600_000).contains(left))
-        let copy = try Copy()
+        let copy = try BrokerSuite()
         let loaded = try copy.run("load", "-", input: dump.output)
         #expect(
             loaded.output == "wrote 1 value in 1 write, left out 1 that ended with a connection, revision 1\n"
@@ -76,7 +65,7 @@ final class DumpTests: BrokerSuite {
     @Test("publish --from reads a dump")
     func plainImport() throws {
         let file = try batchFile()
-        let copy = try Copy()
+        let copy = try BrokerSuite()
         #expect(try copy.run("publish", "--from", file).output == "published 2 values, revision 2\n")
         #expect(try copy.run("get", "b").output == "\"b\"\n")
     }

@@ -23,7 +23,7 @@ final class ReplayFileTests: BrokerSuite {
             (#"{"ms":1,"event":"update","key":"a","revision":1}"#, "\"value\" is missing"),
             (#"{"recording":1}"#, "another recording begins here"),
             (#"{"recording":2}"#, "a recording of kind 2"),
-            ("\"" + String(repeating: "x", count: RecordingReader.lineBytesMax) + "\"", "longer than"),
+            ("\"" + String(repeating: "x", count: FileLines.lineBytesMax) + "\"", "longer than"),
         ]
         for (line, message) in faults {
             let finished = try replay(recording(good, "", "# a note", line, good))
@@ -164,7 +164,9 @@ final class ReplayFileTests: BrokerSuite {
         #expect(three == ["1 update a 1", "1 emit e 1", "1 emit f 1"])
     }
 
-    @Test("a batch too long for a line is played in parts, with a note; a value too long is refused")
+    @Test(
+        "a batch too long for a line is played in parts, with a note; the longest value is played, one byte more is refused"
+    )
     func large() throws {
         let long = "\"\(String(repeating: "x", count: 600_000))\""
         let finished = try replay(recording(update("a", long, 1), update("b", long, 1)))
@@ -172,11 +174,16 @@ final class ReplayFileTests: BrokerSuite {
         #expect(finished.output == "played 0 values and 2 events, revision 2\n")
         #expect(finished.messages == "1 batches were too large and played in parts\n")
         let most = "\"\(String(repeating: "x", count: Limits.valueBytesMax - 2))\""
-        let refused = try replay(recording(update("c", "1", 1), update("d", most, 2), update("e", "1", 3)))
+        let played = try replay(recording(update("d", most, 1, more: ",\"cause\":1"), update("e", "1", 2)))
+        #expect(played.end == .exited(0))
+        #expect(try run("get", "d").output == most + "\n")
+        let refused = try replay(
+            recording(update("c", "1", 1), update("f", "[\(most)]", 2), update("g", "1", 3))
+        )
         #expect(refused.end == .exited(1))
-        #expect(refused.messages.contains("session.ndjson:3: too_long"))
+        #expect(refused.messages.contains("session.ndjson:3: limit: "))
         #expect(refused.messages.contains("1 of 3 events were refused"))
-        #expect(try run("keys").lines == ["a", "b", "c", "e"])
+        #expect(try run("keys").lines == ["a", "b", "c", "d", "e", "g"])
     }
 
     @Test("standard input is played as it arrives, before the next line is there")

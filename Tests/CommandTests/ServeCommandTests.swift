@@ -77,7 +77,7 @@ final class ServeCommandTests: BrokerSuite {
         let raw = try serve("r", ["--raw"], "printf", #"\377"#)
         #expect(try run("call", "b", "1").messages.contains("bad_answer: the command's output is not JSON"))
         #expect(
-            try run("call", "b", "2").messages.contains("failed: the command wrote more than 1048576 bytes")
+            try run("call", "b", "2").messages.contains("failed: the command wrote more than 1052672 bytes")
         )
         #expect(
             try run("call", "r").messages.contains("bad_answer: the command's output is no text in UTF-8")

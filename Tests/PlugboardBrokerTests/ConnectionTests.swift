@@ -117,12 +117,9 @@ struct ConnectionTests {
     func lineLimit() throws {
         let broker = try TestBroker()
         let client = try broker.client()
-        let frame = #"{"op":"publish","key":"k","value":""}"#
         func line(_ count: Int) -> String {
-            frame.replacingOccurrences(
-                of: "\"\"",
-                with: "\"\(String(repeating: "x", count: count - frame.count))\""
-            )
+            let frame = #"{"op":"publish","key":"k","value":1,"x-a":""#
+            return frame + String(repeating: "x", count: count - frame.count - 2) + "\"}"
         }
         try client.send(line(Limits.lineBytesMax) + "\r\nsync")
         #expect(try client.line() == #"{"ok":"sync","revision":1}"#)

@@ -155,7 +155,7 @@ struct LifetimeTests {
     func manyWills() throws {
         let broker = try TestBroker()
         let reader = try observer(broker)
-        let size = Limits.lineBytesMax - 100
+        let size = Limits.valueBytesMax - 2
         do {
             var clients: [TestClient] = []
             for index in 0..<50 {

@@ -38,13 +38,18 @@ struct RequestTests {
         #expect(try await bus.get("total", as: JSON.self)?.text == text)
     }
 
-    @Test("a request close to the longest line is sent, one far above it is refused at once")
+    @Test(
+        "the longest value is sent, the broker refuses a longer one, and one above the longest line is refused at once"
+    )
     func longestLine() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
-        let envelope = ObjectText(try Write.publish("k", JSON("\"\""))).adding("id", 1_000_000).line.count
-        let room = Limits.lineBytesMax - envelope
+        let room = Limits.valueBytesMax - 2
         try await bus.publish("k", String(repeating: "x", count: room))
+        let longer = await #expect(throws: BusError.self) {
+            try await bus.publish("k", String(repeating: "x", count: room + 1))
+        }
+        #expect(longer?.code == .limit)
         let tooLong = String(repeating: "x", count: Limits.lineBytesMax)
         let error = await #expect(throws: BusError.self) { try await bus.publish("k", tooLong) }
         #expect(error?.code == .tooLong)

@@ -16,7 +16,7 @@ struct InputLine: Equatable, Sendable {
 
 /// The lines of one source, once, from front to back.
 struct InputLines: AsyncSequence, Sendable {
-    /// The longest line, as on the bus.
+    /// The longest line: as long as a value of the bus.
     static let lineBytesMax = 1_048_576
     private static let aheadMax = 64
 

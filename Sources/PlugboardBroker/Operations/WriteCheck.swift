@@ -101,8 +101,6 @@ enum WriteCheck {
         guard count > Limits.valueBytesMax else {
             return try checkQuota(request, line, observable, count: count, session, keyspace, access)
         }
-        let message =
-            "the new value would have \(count) bytes, a value has at most \(Limits.valueBytesMax)"
-        throw Refusal(.limit, message, at: request.value.start)
+        throw Refusal(valueOf: count, at: request.value.start)
     }
 }

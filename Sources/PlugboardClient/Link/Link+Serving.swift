@@ -144,15 +144,15 @@ extension Link {
     /// The server here that would get a call of a key.
     func server(of key: String) -> CallServer? { state.withLock { $0.server(of: key) } }
 
-    /// Sends an answer, unless the call's connection has ended. If the answer is too long for a line,
+    /// Sends an answer, unless the call's connection has ended. If the answer is too long for a value,
     /// sends an error, so that the caller needn't wait for the time-out.
     private func answer(_ call: Call, _ result: Result<JSON, CallError>) {
-        let request = ObjectText(op: "return").adding("call", string: call.id)
-            .adding("value", json: (try? result.get())?.bytes)
-            .adding("error", json: result.error?.json.bytes)
-        if case .success = result, request.bytes.count + 64 > Limits.lineBytesMax {
-            return answer(call, .failure(CallError(.limit, "the answer is longer than a line may be")))
+        let value = (try? result.get())?.bytes
+        if let value, value.count > Limits.valueBytesMax {
+            return answer(call, .failure(CallError(.limit, "the answer is longer than a value may be")))
         }
+        let request = ObjectText(op: "return").adding("call", string: call.id).adding("value", json: value)
+            .adding("error", json: result.error?.json.bytes)
         change { state in
             guard case .joined = state.phase, state.greeting == call.greeting else { return }
             appendInternal(request, &state) { [weak self] result in

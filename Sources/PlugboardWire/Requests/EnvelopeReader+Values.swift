@@ -16,6 +16,7 @@ extension EnvelopeReader {
             let start = line.position
             try line.skipValue()
             request.value = ByteRange(start, line.position)
+            if let refusal = Refusal(ofValue: request.value) { complain(refusal) }
         case .key:
             request.key = try decodeText(.key, &line)
         case .operation:
@@ -183,6 +184,21 @@ extension EnvelopeReader {
         } else {
             complain(Refusal(.wrongType, "\"sub\" takes a string or an integer within ±(2^53−1)", at: start))
         }
+    }
+}
+
+extension Refusal {
+    /// The refusal of a value that is too long; nil if it isn't.
+    @inline(__always)
+    init?(ofValue value: ByteRange) {
+        guard value.count > Limits.valueBytesMax else { return nil }
+        self.init(valueOf: value.count, at: value.start)
+    }
+
+    /// The refusal of a value of `count` bytes.
+    public init(valueOf count: Int, at place: Int) {
+        let message = "a value has at most \(Limits.valueBytesMax) bytes, and this one would have \(count)"
+        self.init(.limit, message, at: place)
     }
 }
 

@@ -39,7 +39,8 @@ public struct RequestDecoder: ~Copyable {
     public mutating func decodePlain(_ line: Span<UInt8>, into request: inout Request) -> Bool {
         reader.reset()
         request = Request()
-        return request.readPlain(line)
+        // A longer line may have a value that is too long, so it isn't plain.
+        return line.count <= Limits.valueBytesMax && request.readPlain(line)
     }
 
     /// Decodes a line that isn't plain.

@@ -116,7 +116,7 @@ extension EnvelopeReader {
         request.fields = request.fields.with(.key).with(.value)
     }
 
-    /// Throws unless `value` is JSON.
+    /// Throws unless `value` is JSON that isn't too long.
     func checkValue(_ value: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         do throws(JSONFailure) {
             try JSONScanner.validate(value.bytes(of: line))
@@ -128,6 +128,7 @@ extension EnvelopeReader {
             }
             throw refusal
         }
+        if let refusal = Refusal(ofValue: value) { throw refusal }
     }
 
     private mutating func decodeWordPatterns(_ words: inout Words, _ request: inout Request) throws(Refusal) {

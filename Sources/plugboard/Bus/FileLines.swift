@@ -6,11 +6,14 @@ import PlugboardWire
 
 /// Reads lines of a file or of standard input.
 struct FileLines: ~Copyable {
+    /// The longest line: the longest value, and what `dump`, `record` and `get` print around it.
+    static let lineBytesMax = Limits.valueBytesMax + 8_192
+
     /// A line of the file.
     struct Line {
         /// From 1, counting every line.
         let number: Int
-        /// The bytes without the line feed; nil if the line is longer than the bus allows.
+        /// The bytes without the line feed; nil if the line is longer than `lineBytesMax`.
         let bytes: [UInt8]?
         /// False for a last line without a line feed.
         let isEnded: Bool
@@ -19,6 +22,14 @@ struct FileLines: ~Copyable {
         var isIgnored: Bool {
             guard let bytes else { return false }
             return RequestDecoder.isIgnored(bytes.span)
+        }
+
+        /// The object in the line. Throws if there is none.
+        func object() throws(JSONFault) -> JSONObject {
+            guard let bytes else {
+                throw JSONFault(offset: 0, message: "longer than \(FileLines.lineBytesMax) bytes")
+            }
+            return try JSONObject(parsing: bytes[...])
         }
     }
 
@@ -29,15 +40,13 @@ struct FileLines: ~Copyable {
     /// How many bytes were read.
     private(set) var bytesRead = 0
     private let file: InputFile
-    private let lineBytesMax: Int
     private var number = 0
     private var chunk = [UInt8](repeating: 0, count: 64 * 1024)
     private var pending: ArraySlice<UInt8> = []
     private var isEnded = false
 
     /// Opens a file; `-` is standard input.
-    init(path: String, lineBytesMax: Int = Limits.lineBytesMax) throws {
-        self.lineBytesMax = lineBytesMax
+    init(path: String) throws {
         file = path == "-" ? try StandardInput.open() : try InputFile(path: path)
         name = path == "-" ? "standard input" : path
         bytesTotal = file.bytes
@@ -83,7 +92,7 @@ struct FileLines: ~Copyable {
     }
 
     private func append(_ part: ArraySlice<UInt8>, to line: inout [UInt8], _ isOverlong: inout Bool) {
-        if line.count + part.count > lineBytesMax { isOverlong = true }
+        if line.count + part.count > Self.lineBytesMax { isOverlong = true }
         if isOverlong { line = [] } else { line += part }
     }
 

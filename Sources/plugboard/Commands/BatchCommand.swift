@@ -71,7 +71,7 @@ private struct BatchFile {
     {
         let bytes = line.bytes ?? []
         do throws(JSONFault) {
-            let object = try JSONObject(parsing: bytes[...])
+            let object = try line.object()
             guard let cause, !object.members.isEmpty, object["cause"] == nil else { return bytes[...] }
             let open = bytes.reversed().drop { $0 != UInt8(ascii: "}") }.dropFirst().reversed()
             return open + Array(",\"cause\":\(cause)}".utf8)[...]

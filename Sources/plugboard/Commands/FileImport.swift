@@ -64,13 +64,7 @@ struct FileImport: ~Copyable {
 
     /// The request for a line, without its line feed.
     private static func request(_ line: FileLines.Line, _ cause: UInt64?) throws(JSONFault) -> [UInt8] {
-        guard let bytes = line.bytes else {
-            throw JSONFault(
-                offset: 0,
-                message: "longer than \(Limits.lineBytesMax) bytes, the limit of a line"
-            )
-        }
-        let object = try JSONObject(parsing: bytes[...])
+        let object = try line.object()
         var key: JSONValue?
         var value: JSONValue?
         var ttl: JSONValue?

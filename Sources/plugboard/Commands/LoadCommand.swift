@@ -18,7 +18,9 @@ extension Command {
         options: [.dryRun, .bound] + CommandOption.writing,
         details: """
             Writes each value in the order of the file. What was one batch is one again: all of it is \
-            written, or nothing. Other keys keep their values. ttl, in milliseconds, begins anew.
+            written, or nothing. A batch that is too long for one line of the bus is written in parts, each \
+            all or nothing, and a message says so. Other keys keep their values. ttl, in milliseconds, \
+            begins anew.
 
             A value with "while" ended with the connection of its writer, who isn't here. It is left out, \
             unless --bound is given.

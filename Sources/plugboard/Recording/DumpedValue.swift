@@ -20,13 +20,7 @@ struct DumpedValue {
     let request: [UInt8]
 
     init(_ line: FileLines.Line) throws(JSONFault) {
-        guard let bytes = line.bytes else {
-            throw JSONFault(
-                offset: 0,
-                message: "longer than \(Limits.lineBytesMax) bytes, the limit of a line"
-            )
-        }
-        let object = try JSONObject(parsing: bytes[...])
+        let object = try line.object()
         let names = object.members.map(\.name)
         guard Set(names).count == names.count else {
             throw JSONFault(offset: 0, message: "a name stands twice")

@@ -1,5 +1,5 @@
 // The work of `load`: sends the broker what the lines of a file hold; see `FileSender`. A batch is sent in
-// the place of its last line.
+// the place of its last line; if it is too long for one line of the bus, in parts.
 
 import PlugboardPosix
 import PlugboardWire
@@ -12,7 +12,7 @@ struct FileLoad: ~Copyable {
     private let present: Set<String>?
     private var sender: FileSender
     private var batch = LoadBatch()
-    /// The lines of each batch that was sent, by its last line.
+    /// The lines of each request, by its number, but for a request for the line in whose place it was sent.
     private var sentBatches: [Int: [Int]] = [:]
     private var counts = LoadCounts()
 
@@ -79,17 +79,22 @@ struct FileLoad: ~Copyable {
         let kept = zip(values, numbers).filter { takesBound || !$0.0.isBound }
         counts.bound += values.count - kept.count
         guard !kept.isEmpty else { return }
-        let request = LoadBatch.request(kept.map(\.0))
-        guard request.count <= Limits.lineBytesMax else {
-            return refuse(
-                numbers,
-                "\(numbers[0]): the batch is more than fits a line of \(Limits.lineBytesMax) bytes"
+        let parts = BatchParts.ranges(kept.map(\.0.request.count))
+        if parts.count > 1 {
+            counts.parted += 1
+            sender.report(
+                "\(numbers[0]): the batch is too long for one line, and so is written in \(parts.count) parts"
             )
         }
-        counts.add(kept.map(\.0), present)
+        for part in parts { send(kept[part].map(\.0)[...], kept[part].map(\.1)) }
+    }
+
+    /// Sends values that fit one line, and are written together.
+    private mutating func send(_ values: ArraySlice<DumpedValue>, _ numbers: [Int]) {
+        counts.add(values, present)
         guard present == nil else { return }
-        sender.add(request)
-        if kept.count > 1 { sentBatches[sender.lines] = kept.map(\.1) }
+        let request = sender.add(LoadBatch.request(values))
+        if numbers != [sender.lines] { sentBatches[request] = numbers }
     }
 
     /// Refuses the batch that is not complete, if there is one.
@@ -105,7 +110,7 @@ struct FileLoad: ~Copyable {
 
     private mutating func noteRefusals() {
         for refusal in sender.takeRefusals() {
-            let numbers = sentBatches[refusal.line] ?? [refusal.line]
+            let numbers = sentBatches[refusal.request] ?? [refusal.line]
             let place = numbers.indices.contains(refusal.write) ? numbers[refusal.write] : refusal.line
             counts.takeBack(numbers.count)
             refuse(numbers, "\(place): \(refusal.message)")

@@ -1,7 +1,7 @@
 // Sends the broker a line for each line of a file, a blank one if there is nothing to write. So the line
-// numbers in the broker's errors are those of the file. Requests have no id, so the broker reports only
-// mistakes; a `sync` at the end shows that it has handled everything. Used by `publish --from` and by `load`,
-// which own one each.
+// numbers in the broker's errors are those of the file, but for the lines whose requests are several.
+// Requests have no id, so the broker reports only mistakes; a `sync` at the end shows that it has handled
+// everything. Used by `publish --from` and by `load`, which own one each.
 
 import PlugboardPosix
 import PlugboardWire
@@ -14,6 +14,8 @@ struct FileSender: ~Copyable {
 
     /// A request that the broker refused.
     struct Refused {
+        /// Which line of the broker's it was, as `add` said.
+        let request: Int
         /// The number of its line in the file.
         let line: Int
         /// Which write of a batch it was; 0 in other requests.
@@ -29,6 +31,11 @@ struct FileSender: ~Copyable {
     private var outgoing: [UInt8] = []
     private var refusals: [Refused] = []
     private var reports = 0
+    /// The number of lines that the broker gets, up to the present one.
+    private var requests = 1
+    private var hasRequest = false
+    /// The requests that aren't the first of their line in the file.
+    private var furtherRequests: [Int] = []
     /// The number of the last line that was read.
     private(set) var lines = 0
 
@@ -49,11 +56,24 @@ struct FileSender: ~Copyable {
         return line
     }
 
-    /// Adds the request of the present line.
-    mutating func add(_ request: [UInt8]) { outgoing += request }
+    /// Adds a request of the present line, and returns its number.
+    @discardableResult
+    mutating func add(_ request: [UInt8]) -> Int {
+        if hasRequest {
+            endLine()
+            furtherRequests.append(requests)
+        }
+        hasRequest = true
+        outgoing += request
+        return requests
+    }
 
     /// The present line is done with, with a request or without.
-    mutating func endLine() { outgoing.append(0x0A) }
+    mutating func endLine() {
+        outgoing.append(0x0A)
+        requests += 1
+        hasRequest = false
+    }
 
     /// Takes what the broker has refused by now.
     mutating func takeRefusals() -> [Refused] {
@@ -102,7 +122,8 @@ struct FileSender: ~Copyable {
     private mutating func note(_ line: BrokerLine) {
         guard let refusal = line.refusal else { return }
         let number = Int(clamping: line["line"]?.integer ?? 0) - firstLine
+        let place = number - furtherRequests.count { $0 <= number }
         let write = Int(clamping: line["write"]?.integer ?? 0)
-        refusals.append(Refused(line: number, write: write, message: refusal.message))
+        refusals.append(Refused(request: number, line: place, write: write, message: refusal.message))
     }
 }

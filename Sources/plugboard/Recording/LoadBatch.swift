@@ -43,8 +43,8 @@ struct LoadBatch {
     }
 
     /// The request that writes values.
-    static func request(_ values: [DumpedValue]) -> [UInt8] {
-        if values.count == 1 { return values[0].request }
+    static func request(_ values: ArraySlice<DumpedValue>) -> [UInt8] {
+        if values.count == 1, let only = values.first { return only.request }
         return ObjectText(op: "batch").adding("writes", json: ObjectText.array(values.map(\.request))).bytes
     }
 }
@@ -59,10 +59,12 @@ struct LoadCounts {
     /// Values that were left out because they ended with a connection.
     var bound = 0
     var refused = 0
+    /// Batches that are too long for one line.
+    var parted = 0
 
     var all: Int { values + bound + refused }
 
-    mutating func add(_ added: [DumpedValue], _ present: Set<String>?) {
+    mutating func add(_ added: ArraySlice<DumpedValue>, _ present: Set<String>?) {
         values += added.count
         writes += 1
         timed += added.count(where: \.hasTime)
@@ -80,7 +82,7 @@ struct LoadCounts {
             let counts = ObjectText().adding("values", values).adding("writes", writes)
                 .adding("bound", bound).adding("refused", refused)
             let rest = isDry ? counts.adding("replaced", replaced) : counts.adding("revision", revision)
-            return String(decoding: rest.bytes, as: UTF8.self)
+            return String(decoding: rest.adding("parted", parted > 0 ? parted : nil).bytes, as: UTF8.self)
         }
         let left = bound == 0 ? "" : ", left out \(bound) that ended with a connection"
         let amount = "\(Plural.values(UInt64(values))) in \(writes) \(writes == 1 ? "write" : "writes")"

@@ -51,8 +51,8 @@ enum RecordedLine {
     /// The longest time that a line may name: a year.
     static let millisecondsMax = 31_536_000_000.0
 
-    init(parsing bytes: [UInt8], number: Int) throws(JSONFault) {
-        let object = try JSONObject(parsing: bytes[...])
+    init(_ line: FileLines.Line) throws(JSONFault) {
+        let object = try line.object()
         if let version = object["recording"] {
             self = try Self.header(version)
             return
@@ -64,7 +64,7 @@ enum RecordedLine {
         } else if name == "gap" {
             self = .gap
         } else if let kind = RecordedEvent.Kind(rawValue: name) {
-            self = .event(try Self.event(kind, object, milliseconds, number))
+            self = .event(try Self.event(kind, object, milliseconds, line.number))
         } else {
             self = .aside
         }

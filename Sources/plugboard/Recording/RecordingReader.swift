@@ -5,8 +5,6 @@ import PlugboardWire
 
 /// Reads a recording from front to back.
 struct RecordingReader: ~Copyable {
-    /// The longest line: a value and the other members.
-    static let lineBytesMax = Limits.valueBytesMax + 8_192
     /// The limit for lines that belong together. More lines than fit a batch become several
     /// batches.
     private static let togetherBytesMax = 4 * Limits.lineBytesMax
@@ -46,7 +44,7 @@ struct RecordingReader: ~Copyable {
     /// Opens a file; `-` is standard input. `check` says why an event can't be played.
     init(path: String, check: @escaping (RecordedEvent) -> String? = { _ in nil }) throws {
         self.check = check
-        lines = try FileLines(path: path, lineBytesMax: Self.lineBytesMax)
+        lines = try FileLines(path: path)
     }
 
     /// The file's size is known.
@@ -125,12 +123,8 @@ struct RecordingReader: ~Copyable {
 
     /// The content of a line; nil if it is wrong, or the file ends within it.
     private mutating func parsed(_ line: FileLines.Line, _ isFirst: Bool) -> RecordedLine? {
-        guard let bytes = line.bytes else {
-            fail(line, "longer than \(Self.lineBytesMax) bytes")
-            return nil
-        }
         do throws(JSONFault) {
-            return try RecordedLine(parsing: bytes, number: line.number)
+            return try RecordedLine(line)
         } catch {
             fail(line, (isFirst ? "no recording: " : "") + error.message, isCut: !line.isEnded && !isFirst)
             return nil

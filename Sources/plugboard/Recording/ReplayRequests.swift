@@ -18,20 +18,13 @@ struct ReplayRequests: Sendable {
     /// The requests that play these events, which happened at once. `cause` gives the revision
     /// that stands for a recorded one.
     func requests(_ events: [RecordedEvent], cause: (UInt64) -> UInt64?) -> [ReplayRequest] {
-        guard events.count > 1 else { return events.map { single($0, cause) } }
-        var requests: [ReplayRequest] = []
-        var part: [RecordedEvent] = []
-        var writes: [UInt8] = []
-        for event in events {
-            let write = Array(write(event, cause).line.dropLast())
-            if !part.isEmpty, writes.count + write.count + Self.envelopeBytes > Limits.lineBytesMax {
-                requests.append(batch(part, writes))
-                (part, writes) = ([], [])
-            }
-            writes += part.isEmpty ? write : [UInt8(ascii: ",")] + write
-            part.append(event)
+        let writes = events.map { write($0, cause) }
+        return BatchParts.ranges(writes.map(\.bytes.count)).map { part in
+            let list = part.count > 1 ? ObjectText.array(writes[part].map(\.bytes)) : nil
+            let request = list.map { ObjectText(op: "batch").adding("writes", json: $0) }
+            let line = (request ?? writes[part.lowerBound]).adding("id", events[part.lowerBound].number).line
+            return ReplayRequest(events: Array(events[part]), line: line)
         }
-        return requests + [part.count == 1 ? single(part[0], cause) : batch(part, writes)]
     }
 
     /// Why an event can't be played; nil if it can.
@@ -40,19 +33,6 @@ struct ReplayRequests: Sendable {
         let key = prefix + event.key
         let fault = Key.fault(Array(key.utf8).span)
         return fault.map { "\"\(key)\" is not a key: \($0.rawValue)" }
-    }
-
-    /// The bytes of a batch's line without its writes.
-    private static let envelopeBytes = 64
-
-    private func single(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ReplayRequest {
-        ReplayRequest(events: [event], line: write(event, cause).adding("id", event.number).line)
-    }
-
-    private func batch(_ events: [RecordedEvent], _ writes: [UInt8]) -> ReplayRequest {
-        let list = [UInt8(ascii: "[")] + writes + [UInt8(ascii: "]")]
-        let request = ObjectText(op: "batch").adding("id", events[0].number).adding("writes", json: list)
-        return ReplayRequest(events: events, line: request.line)
     }
 
     private func write(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ObjectText {

@@ -18,7 +18,6 @@ struct CommandServer {
     private static let waitingMax = 256
     private static let messageCharactersMax = 1_000
     /// What a request's `id` takes.
-    private static let idBytes = 16
 
     private let key: String
     private let program: CommandProgram
@@ -155,11 +154,10 @@ struct CommandServer {
             tell(call, "the output is \(error.message), at byte \(error.offset)")
             return try fail(call, "bad_answer", "the command's output is \(error.message)")
         }
-        let reply = Self.reply(call).adding("value", json: value)
-        guard reply.bytes.count < Limits.lineBytesMax - Self.idBytes else {
-            return try fail(call, "too_long", "the answer is more than fits a line")
+        guard value.count <= Limits.valueBytesMax else {
+            return try fail(call, "too_long", "the answer is longer than a value may be")
         }
-        try send(call, reply)
+        try send(call, Self.reply(call).adding("value", json: value))
     }
 
     private func fail(_ call: Call, _ code: String, _ message: String) throws {

@@ -78,10 +78,9 @@ struct RequestRulesTests {
 
     @Test("a line of the greatest length passes, and a longer one doesn't")
     func lengths() {
-        let frame = #"{"op":"publish","id":1,"key":"a","value":""}"#
-        let most = 1_048_576
-        let text = String(repeating: "x", count: most - frame.utf8.count)
-        let line = #"{"op":"publish","id":1,"key":"a","value":"\#(text)"}"#
+        let frame = #"{"op":"publish","id":1,"key":"a","value":1,"x-a":""}"#
+        let text = String(repeating: "x", count: 1_052_672 - frame.utf8.count)
+        let line = #"{"op":"publish","id":1,"key":"a","value":1,"x-a":"\#(text)"}"#
         #expect(writing.check(Array(line.utf8)) == .passes(id: 1))
         #expect(refusal(writing, line.dropLast(2) + "x\"}")?.contains("too_long") == true)
     }

@@ -1,6 +1,8 @@
 // How much the server takes from a browser, and how long it waits. Whoever can reach the port can try to
 // send more. Each limit has a test at it and one past it.
 
+import PlugboardWire
+
 /// The limits of the page's server.
 enum WebLimits {
     /// The bytes of a request's first line and headers, with the empty line at their end.
@@ -8,7 +10,7 @@ enum WebLimits {
     /// The headers of a request.
     static let headersMax = 64
     /// The bytes of a body: one line of the protocol, perhaps with its line feed.
-    static let bodyBytesMax = 1_048_577
+    static let bodyBytesMax = Limits.lineBytesMax + 1
     /// Open connections. One more takes the place of the one that has sent no request for the longest time.
     static let connectionsMax = 64
     /// Open streams of events. Each has a connection to the broker.

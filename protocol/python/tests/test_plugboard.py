@@ -501,18 +501,17 @@ class LimitTests(BrokerTestCase):
             await soon(work)
         return caught.exception.code
 
-    async def test_a_line_may_be_as_long_as_the_limit_and_no_longer(self) -> None:
-        empty = len(plugboard._encode({"op": "publish", "id": 10, "key": "k", "value": ""}))
+    async def test_a_value_may_be_as_long_as_the_limit_and_no_longer(self) -> None:
+        limits = self.client.greeting.limits
         async with self.client.subscribe("k", old=True) as subscription:
-            for _ in range(9 - next(self.client._numbers)):
-                next(self.client._numbers)
-            longest = "x" * (plugboard.LINE_BYTES_MAX - empty)
+            longest = "x" * (limits["value"] - 2)
             await self.client.publish("k", longest)
             await self.client.publish("k", longest[:-1])
             first, second = [await soon(subscription.updates().__anext__()) for _ in range(2)]
             self.assertEqual((first.value, second.value, second.old), (longest, longest[:-1], longest))
-            self.assertGreater(len(second.line), 2 * plugboard.LINE_BYTES_MAX - 1000)
-        self.assertEqual(await self.refusal(self.client.publish("k", longest + "xx")), "too_long")
+            self.assertGreater(len(second.line), 2 * limits["value"] - 1000)
+        self.assertEqual(await self.refusal(self.client.publish("k", longest + "x")), "limit")
+        self.assertEqual(await self.refusal(self.client.publish("k", "x" * limits["line"])), "too_long")
         self.assertEqual(await self.client.get("k"), longest[:-1])
 
     async def test_limits_of_the_broker_are_typed_errors(self) -> None:
@@ -861,7 +860,7 @@ class PipelineTests(BrokerTestCase):
 
     async def test_what_cannot_be_sent_is_refused_where_it_stands(self) -> None:
         pipe = self.client.pipeline()
-        for value, code in ((object(), "bad_value"), ("x" * 1_048_576, "too_long"), (Raw("1 2"), "bad_json")):
+        for value, code in ((object(), "bad_value"), ("x" * 1_060_000, "too_long"), (Raw("1 2"), "bad_json")):
             with self.assertRaises(plugboard.BadValue) as caught:
                 pipe.publish("k", value)
             self.assertEqual(caught.exception.code, code)
