@@ -20,6 +20,17 @@ struct ConnectionTests {
         #expect(path == folder.path + "/bus.sock")
     }
 
+    @Test("where too many clients wait to be accepted, connecting fails when a request would")
+    func fullQueue() async throws {
+        let folder = try TemporaryFolder()
+        let full = try FullQueue(path: folder.socket)
+        var options = Bus.Options.quick
+        options.requestTimeout = .milliseconds(100)
+        let expected = BusError.noBroker(path: folder.socket, reason: "too many clients wait to be accepted")
+        await #expect(throws: expected) { try await Bus.connect(path: folder.socket, options: options) }
+        withExtendedLifetime(full) {}
+    }
+
     @Test("a path that is too long for a socket is refused with that reason")
     func longPath() async throws {
         let path = "/tmp/" + String(repeating: "x", count: 200)

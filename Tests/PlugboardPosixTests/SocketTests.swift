@@ -201,6 +201,51 @@ struct SocketTests {
         #expect(FileStatus(path: folder("elsewhere")).kind == .missing)
     }
 
+    private func looksAfter(_ server: ServerSocket, _ report: (String) -> Void = { _ in }) -> Bool {
+        guard let fresh = server.check(report) else { return false }
+        server.replace(by: fresh)
+        return true
+    }
+
+    @Test("a server makes its files again when they were removed, and a second server finds them taken")
+    func server() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.socket
+        let server = try #require(try ServerSocket(path: path, listener: nil, inheritance: nil))
+        #expect(!looksAfter(server))
+        for (file, isNew) in [(path, true), (path + ".lock", false)] {
+            let number = server.raw
+            SystemCalls.remove(file)
+            #expect(looksAfter(server) == isNew)
+            #expect(server.raw == number)
+            #expect(TemporaryFolder.mode(file) == 0o600)
+            #expect(try ServerSocket(path: path, listener: nil, inheritance: nil) == nil)
+        }
+        try server.setOpen(true)
+        SystemCalls.remove(path)
+        #expect(looksAfter(server))
+        #expect(TemporaryFolder.mode(path) == 0o666)
+        server.remove()
+        #expect(!folder.exists("s"))
+    }
+
+    @Test("a server leaves what others have put in the place of its socket, and says so once")
+    func replacedServer() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.socket
+        let server = try #require(try ServerSocket(path: path, listener: nil, inheritance: nil))
+        SystemCalls.remove(path)
+        let other = try UnixSocket.listen(path: path)
+        var told: [String] = []
+        for _ in 0..<2 { #expect(!looksAfter(server) { told.append($0) }) }
+        #expect(told.count == 1)
+        #expect(told.first?.contains("something else listens at \(path)") == true)
+        server.remove()
+        #expect(folder.exists("s"))
+        #expect(throws: SocketTaken.self) { _ = try UnixSocket.listen(path: path) }
+        withExtendedLifetime(other.raw) {}
+    }
+
     @Test("a vanished peer is an end, never a signal")
     func vanishedPeer() throws {
         let pair = try UnixSocket.pair()

@@ -21,8 +21,8 @@ final class BrokerConnection {
     private var socket: LineSocket
     private let users: TrustedUsers
     private let timeout: Double
-    /// When the greeting must have come: connecting counts.
-    private var opening: TimeLimit
+    /// How long connecting took, which counts in the wait for the first line.
+    private var connecting = 0.0
     private let poller = PollPoller()
     private var isEnded = false
 
@@ -35,13 +35,18 @@ final class BrokerConnection {
         self.path = path
         self.users = users
         self.timeout = timeout
-        opening = TimeLimit(seconds: timeout)
+        let start = MonotonicClock.nanoseconds()
         do {
             socket = LineSocket(try UnixSocket.connect(path: path, trusting: users, seconds: timeout))
         } catch {
             throw NoBroker.error(path: path, error)
         }
+        connecting = Self.seconds(since: start)
         try poller.add(socket.fd, token: 0, interest: .read)
+    }
+
+    private static func seconds(since start: UInt64) -> Double {
+        Double(MonotonicClock.nanoseconds() - start) / 1e9
     }
 
     /// Closes the connection to a broker that is gone. Other watched descriptors stay watched.
@@ -52,7 +57,7 @@ final class BrokerConnection {
 
     /// Connects again after `leave`. Nothing from the old connection stays.
     func connectAgain() throws {
-        opening = TimeLimit(seconds: timeout)
+        let start = MonotonicClock.nanoseconds()
         do {
             socket = LineSocket(try UnixSocket.connect(path: path, trusting: users, seconds: timeout))
         } catch {
@@ -60,7 +65,7 @@ final class BrokerConnection {
             isLost = error is SystemError
             throw NoBroker.error(path: path, error)
         }
-        (isLost, isEnded) = (false, false)
+        (isLost, isEnded, connecting) = (false, false, Self.seconds(since: start))
         try poller.add(socket.fd, token: 0, interest: .read)
     }
 
@@ -88,7 +93,8 @@ final class BrokerConnection {
 
     /// Waits for the next line. Throws if none comes by the deadline, or if the broker goes away.
     func nextLine() throws -> BrokerLine {
-        let deadline = greeting == nil ? opening : TimeLimit(seconds: timeout)
+        let deadline = TimeLimit(seconds: timeout - connecting)
+        connecting = 0
         while true {
             if let line = try takeLine() { return line }
             if isEnded { throw gone(nil) }
