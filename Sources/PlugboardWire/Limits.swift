@@ -139,6 +139,7 @@ public enum ProtocolVersion {
     public static let features =
         ([
             "cause", "delivery", "diff", "durable", "emits", "every", "field", "fields", "if", "initial",
-            "live", "old", "origin", "phase", "shorthand", "since", "ttl", "values", "where", "while",
+            "live", "old", "only", "origin", "phase", "shorthand", "since", "ttl", "values", "where",
+            "while",
         ] + Operation.features).sorted()
 }

@@ -36,7 +36,7 @@ struct CallTests {
         let call = try start("cart.add", #"{"sku":"B1"}"#, "--name", "till", "--cause", "7")
         #expect(
             try event()
-                == #"{"event":"call","call":"1","key":"cart.add","value":{"sku":"B1"},"by":"till","cause":7}"#
+                == #"{"event":"call","call":"1","key":"cart.add","revision":0,"value":{"sku":"B1"},"by":"till","cause":7,"timeout":5000}"#
         )
         try server.send(Array("return 1 { \"items\": 1.0 }\n".utf8))
         let finished = try call.finished()
@@ -48,7 +48,10 @@ struct CallTests {
     @Test("needs no value, and prints the reply with --json")
     func reply() throws {
         let call = try start("cart.clear", "--json")
-        #expect(try event() == ##"{"event":"call","call":"1","key":"cart.clear","by":"#2"}"##)
+        #expect(
+            try event()
+                == ##"{"event":"call","call":"1","key":"cart.clear","revision":0,"by":"#2","timeout":5000}"##
+        )
         try server.send(Array("return 1 null\n".utf8))
         let finished = try call.finished()
         #expect(

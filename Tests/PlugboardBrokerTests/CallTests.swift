@@ -111,7 +111,7 @@ struct CallTests {
         #expect(
             hub.read(server) == [
                 ##"{"event":"update","sub":1,"key":"k","revision":1,"value":1,"by":"#2"}"##,
-                ##"{"event":"call","call":"1","key":"a","by":"#2"}"##,
+                ##"{"event":"call","call":"1","key":"a","revision":1,"by":"#2","timeout":5000}"##,
             ]
         )
     }

@@ -56,6 +56,22 @@ struct HeldCallTests {
         #expect(!hub.hasDuties(up) && !hub.hasDuties(other))
     }
 
+    @Test("its revision and the time that is left are those of when it is sent")
+    func sentLater() {
+        tell("running", pid: 1200)
+        #expect(call(timeout: 10_000).isEmpty)
+        hub.send("publish meanwhile 1", from: other)
+        let revision = hub.revision
+        hub.expireAll(after: 4_000)
+        let asked = hub.read(serve(from: 1200)).filter { $0.contains(#""event":"call""#) }
+        let number = other + 1
+        #expect(
+            asked == [
+                ##"{"event":"call","call":"1","key":"lamp.set","revision":\##(revision),"by":"#\##(number)","timeout":6000}"##
+            ]
+        )
+    }
+
     @Test("through a restart: the old process's service ends, the new one is asked, in order")
     func restart() {
         tell("running", pid: 1200)

@@ -169,6 +169,28 @@ struct RightsTests {
         #expect(ask("why open.effect", from: owner).contains("hidden"))
     }
 
+    @Test("who called is not shown where the called key may not be seen")
+    func calledKeys() {
+        hub.send("serve hidden\nserve open.a", from: owner)
+        hub.send("call hidden", from: owner)
+        let revision = hub.revision
+        hub.send(#"{"op":"publish","key":"open.effect","value":1,"cause":\#(revision)}"#, from: owner)
+        let chain = ask("why open.effect", from: guest)
+        #expect(!chain.contains("hidden") && chain.hasSuffix(#""truncated":true}"#))
+        #expect(ask("why hidden", from: guest).contains("not_found"))
+        #expect(
+            ask("why open.effect", from: owner).contains(
+                #""key":"hidden","revision":\#(revision),"op":"call""#
+            )
+        )
+        hub.send("call open.a", from: owner)
+        let next = hub.revision
+        hub.send(#"{"op":"publish","key":"open.effect","value":2,"cause":\#(next)}"#, from: owner)
+        #expect(
+            ask("why open.effect", from: guest).contains(#""key":"open.a","revision":\#(next),"op":"call""#)
+        )
+    }
+
     @Test("a trace tells of writes that may be seen")
     func traces() {
         hub.send("trace **", from: guest)

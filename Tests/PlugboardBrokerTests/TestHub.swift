@@ -50,6 +50,9 @@ final class TestHub {
         hub.supervision.sessionOf = { $0 >= 1_000 ? $0 / 100 * 100 : 1 }
     }
 
+    /// The revision of the bus.
+    var revision: UInt64 { hub.revision }
+
     /// The name of the life of the revision counter.
     var epoch: String { hub.keyspace.epoch }
 

@@ -87,6 +87,104 @@ struct WhyTests {
         #expect(why("cart.add", test, till) == "cart.add:emit scanned:publish")
     }
 
+    @Test("a call is a step: behind what its server wrote stands who called, and why")
+    func calls() {
+        let test = BareHub()
+        let (cart, mallory) = (test.client(), test.client())
+        test.send("serve cart.*", from: cart)
+        test.send("hello mallory", from: mallory)
+        test.send("publish seen 1", from: mallory)
+        test.send(#"{"op":"call","key":"cart.add","value":"brick","cause":1}"#, from: mallory)
+        #expect(
+            test.lines(of: cart) == [
+                #"{"event":"call","call":"1","key":"cart.add","revision":1,"value":"brick","by":"mallory","cause":1,"timeout":5000}"#
+            ]
+        )
+        test.send(#"{"op":"publish","key":"items","value":1,"cause":1}"#, from: cart)
+        #expect(why("items", test, cart) == "items:publish cart.add:call seen:publish")
+        let steps = test.send("why items", from: cart).first ?? ""
+        #expect(steps.contains(#"{"key":"cart.add","revision":1,"op":"call","by":"mallory","when":""#))
+        #expect(why("cart.add", test, cart) == "cart.add:call seen:publish")
+        // A value of the called key is what it was.
+        test.send("publish cart.add 7", from: mallory)
+        test.send("call cart.add", from: mallory)
+        #expect(why("cart.add", test, cart) == "cart.add:publish")
+        #expect(test.brokenInvariant() == nil)
+    }
+
+    @Test("of what has the same revision, the chain follows the call that the writer serves")
+    func callAmongOthers() {
+        let test = BareHub()
+        let (cart, lamp, caller) = (test.client(), test.client(), test.client())
+        test.send("serve cart.*", from: cart)
+        test.send("subscribe lamp.bell", from: cart)
+        test.send("serve lamp.*", from: lamp)
+        test.send("hello lamp", from: lamp)
+        test.send("subscribe **", from: caller)
+        test.send("publish base 1", from: caller)
+        for line in ["call cart.add", "call lamp.set", "emit noise 1", "emit lamp.bell 1", "emit noise 2"] {
+            test.send(line, from: caller)
+        }
+        test.send(#"{"op":"publish","key":"lit","value":1,"cause":1}"#, from: lamp)
+        test.send(#"{"op":"publish","key":"items","value":1,"cause":1}"#, from: cart)
+        #expect(why("lit", test, caller) == "lit:publish lamp.set:call")
+        // It observes the emit, too, and that came later.
+        #expect(why("items", test, caller) == "items:publish lamp.bell:emit")
+        // A call is known to its server alone, and a write to who made it.
+        let other = test.client()
+        test.send("publish mine 1", from: other)
+        let revision = test.hub.revision
+        test.send("call cart.add", from: other)
+        test.send(#"{"op":"publish","key":"next","value":1,"cause":\#(revision)}"#, from: other)
+        #expect(why("next", test, caller) == "next:publish mine:publish")
+        // The program that a server runs, or the server after a restart, has its name.
+        let child = test.client()
+        test.send("hello lamp", from: child)
+        test.send(#"{"op":"publish","key":"dimmed","value":1,"cause":1}"#, from: child)
+        #expect(why("dimmed", test, caller) == "dimmed:publish lamp.set:call")
+    }
+
+    @Test("a call that no server got is no step, and neither calls nor their steps are writes")
+    func callsWithoutServer() {
+        let test = BareHub()
+        let (server, caller) = (test.client(), test.client())
+        test.send("call k", from: caller)
+        #expect(why("k", test, caller).contains("not_found"))
+        test.send("publish k 1", from: caller)
+        test.send("delete k", from: caller)
+        test.send("serve k", from: server)
+        test.send("call k", from: caller)
+        #expect(test.hub.revision == 2)
+        #expect(test.send("keys", from: caller) == [#"{"ok":"keys","keys":[],"more":false}"#])
+        let stats = test.send("get $broker.stats", from: caller).first ?? ""
+        #expect(stats.contains(#""totals":{"lines":"#) && stats.contains(#""writes":2,"#), "\(stats)")
+        // Who comes back is told of the delete, and not of the call.
+        let missed = test.send(#"{"op":"subscribe","key":"k","since":1}"#, from: caller)
+        #expect(missed.filter { $0.contains(#""event":"delete","sub":1,"key":"k","revision":2"#) }.count == 1)
+        #expect(missed.count == 3, "\(missed)")
+    }
+
+    @Test("two that call each other for ever are a loop of causes")
+    func loopOfCalls() {
+        let test = BareHub()
+        let (left, right) = (test.client(), test.client())
+        test.send("serve left", from: left)
+        test.send("serve right", from: right)
+        var revision: UInt64 = 0
+        for _ in 0...Int(Warnings.returnsMin) {
+            for (from, to) in [(left, "right"), (right, "left")] {
+                test.send(
+                    #"{"op":"publish","key":"\#(to).asked","value":1,"cause":\#(revision)}"#,
+                    from: from
+                )
+                revision = test.hub.revision
+                test.send(#"{"op":"call","key":"\#(to)","cause":\#(revision)}"#, from: from)
+            }
+        }
+        let warnings = test.send("get $broker.warnings", from: left).first ?? ""
+        #expect(warnings.contains(#""kind":"loop""#), "\(warnings)")
+    }
+
     @Test("a chain as long as the limit is whole, one longer says that there is more")
     func limit() {
         let test = BareHub()

@@ -65,6 +65,7 @@ struct Calls: ~Copyable {
         id: Span<UInt8>,
         key: Span<UInt8>,
         timeout: UInt32,
+        cause: WriteCause = .none,
         at start: UInt64,
         from caller: SessionHandle,
         to server: SessionHandle,
@@ -77,6 +78,7 @@ struct Calls: ~Copyable {
             id: id,
             key: key,
             timeout: timeout,
+            cause: cause,
             at: start,
             from: caller,
             line,
@@ -131,9 +133,9 @@ struct Calls: ~Copyable {
 
     // MARK: Held calls
 
-    /// Keeps the event of a call until a plugin serves its key.
-    mutating func hold(_ call: PendingCall, _ event: Span<UInt8>, for plugin: SupervisedPlugin) {
-        held.add(call.number, Array(event), for: plugin)
+    /// Keeps the value of a call until a plugin serves its key.
+    mutating func hold(_ call: PendingCall, _ value: Span<UInt8>, for plugin: SupervisedPlugin) {
+        held.add(call, Array(value), for: plugin)
     }
 
     /// A call no longer waits for a plugin. Returns the plugin, if it waited for one.

@@ -3,13 +3,15 @@
 
 import PlugboardWire
 
-/// The events of held calls, by the calls' numbers.
+/// The values of held calls, by the calls' numbers.
 struct HeldCalls {
     /// How many bytes held calls may have.
     static let bytesMax = 16_777_216
 
     private struct Held {
-        let event: [UInt8]
+        /// Empty if the call has none.
+        let value: [UInt8]
+        let bytes: Int
         let plugin: SupervisedPlugin
     }
 
@@ -24,18 +26,19 @@ struct HeldCalls {
     /// The plugin for which a call waits.
     func plugin(of number: UInt64) -> SupervisedPlugin? { held[number]?.plugin }
 
-    func event(of number: UInt64) -> [UInt8]? { held[number]?.event }
+    func value(of number: UInt64) -> [UInt8]? { held[number]?.value }
 
-    mutating func add(_ number: UInt64, _ event: [UInt8], for plugin: SupervisedPlugin) {
-        held[number] = Held(event: event, plugin: plugin)
-        bytes += event.count
+    mutating func add(_ call: PendingCall, _ value: [UInt8], for plugin: SupervisedPlugin) {
+        let count = call.key.count + value.count
+        held[call.number] = Held(value: value, bytes: count, plugin: plugin)
+        bytes += count
         plugin.heldCalls += 1
     }
 
     /// Removes a call if it is held, and returns the plugin for which it waited.
     mutating func remove(_ number: UInt64) -> SupervisedPlugin? {
         guard let call = held.removeValue(forKey: number) else { return nil }
-        bytes -= call.event.count
+        bytes -= call.bytes
         call.plugin.heldCalls -= 1
         return call.plugin
     }
@@ -52,7 +55,7 @@ extension HeldCalls {
         var size = 0
         var counts: [ObjectIdentifier: (plugin: SupervisedPlugin, count: Int)] = [:]
         for (number, call) in held {
-            size += call.event.count
+            size += call.bytes
             counts[ObjectIdentifier(call.plugin), default: (call.plugin, 0)].count += 1
             let server = calls.find(number)?.server
             try Self.always.hold("a held call is under way", server != nil, of: "call \(number)")

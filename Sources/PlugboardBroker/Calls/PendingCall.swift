@@ -15,6 +15,10 @@ final class PendingCall {
     let line: UInt64
     /// How many milliseconds it waits.
     let timeout: UInt32
+    /// How many milliseconds of that are left when it is sent to its server, at least 1.
+    private(set) var timeLeft: UInt64
+    /// What made the caller call, if it said so.
+    let cause: WriteCause
     /// The `id`, then the key.
     private let text: [UInt8]
     private let idCount: Int
@@ -34,6 +38,7 @@ final class PendingCall {
         id: Span<UInt8>,
         key: Span<UInt8>,
         timeout: UInt32,
+        cause: WriteCause,
         at start: UInt64,
         from caller: SessionHandle,
         _ line: UInt64,
@@ -44,6 +49,8 @@ final class PendingCall {
         self.line = line
         self.server = server
         self.timeout = timeout
+        timeLeft = UInt64(timeout)
+        self.cause = cause
         self.start = start
         idCount = id.count
         var text: [UInt8] = []
@@ -56,6 +63,12 @@ final class PendingCall {
     /// The caller's `id` as it was written; empty if there was none.
     var id: ArraySlice<UInt8> { text[..<idCount] }
     var key: ArraySlice<UInt8> { text[idCount...] }
+
+    /// It has waited for its server until now.
+    func noteHeld(until now: UInt64) {
+        let passed = (now - min(now, start)) / 1_000_000
+        timeLeft = UInt64(timeout) - min(UInt64(timeout) - 1, passed)
+    }
 }
 
 extension PendingCall {

@@ -34,7 +34,7 @@ extension Hub {
     mutating func end(_ call: PendingCall, _ outcome: CallOutcome) {
         let now = deadlines.now
         calls.noteEnd(of: call, isAnswer: outcome == .answered, at: now)
-        if insight.isTracing { CallTrace.note(call, outcome, at: now, &insight, &keyspace, &sessions) }
+        if insight.isTracingCalls { CallTrace.note(call, outcome, at: now, &insight, &keyspace, &sessions) }
         if let deadline = call.deadline { deadlines.cancel(deadline) }
         if let plugin = calls.letGo(call) {
             supervision.weigh(plugin, at: revision, &sessions, &delivery, &deadlines)

@@ -195,7 +195,7 @@ struct Hub: ~Copyable {
         case .why:
             endExpired(asked.key)
             let limit = requests.decoder.options.limit
-            try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, isSelective)
+            try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, calls, isSelective)
         case .explain: try explain(asked)
         case .trace: try trace(asked)
         case .hello: try rename(asked)

@@ -16,6 +16,7 @@ enum CallTrace {
     ) {
         var text = ByteBuffer()
         append(call.caller, &keyspace, &sessions, to: &text)
+        call.cause.append(to: &text)
         text.append(#","call":""#)
         text.append(decimal: call.number)
         text.append("\"")
@@ -30,16 +31,16 @@ enum CallTrace {
 
     /// Notes a call of a key that nobody serves.
     static func note(
-        unserved key: Span<UInt8>,
-        by session: SessionHandle,
+        unserved asked: AskedRequest,
         _ insight: inout Insight,
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable
     ) {
         var text = ByteBuffer()
-        append(session, &keyspace, &sessions, to: &text)
+        append(asked.session, &keyspace, &sessions, to: &text)
+        asked.request.cause.append(to: &text)
         CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)
-        insight.trace(callOf: key, text.bytes, revision: keyspace.revision, sessions)
+        insight.trace(callOf: asked.key, text.bytes, revision: keyspace.revision, sessions)
     }
 
     private static func append(

@@ -72,18 +72,22 @@ struct Insight: ~Copyable {
     /// What it costs to ask a tracer whether it wants a write, now and when it is told.
     private static let stepsPerTracer = 4
 
+    /// Whether writes are traced.
     @inline(__always) var isTracing: Bool { tracing.isOn }
 
-    /// Whether writes were noted in this turn, or may be.
-    var hasTraces: Bool { tracing.isOn || !tracing.isEmpty }
+    var isTracingCalls: Bool { tracing.isOnForCalls }
+
+    /// Whether writes or calls were noted in this turn, or may be.
+    var hasTraces: Bool { tracing.isOnForCalls || !tracing.isEmpty }
 
     mutating func addTracer(
         _ subscription: SubscriptionHandle,
         of session: SessionHandle,
         _ patterns: [[UInt8]],
-        _ limit: TraceLimit?
+        _ limit: TraceLimit?,
+        onlyCalls: Bool
     ) {
-        tracing.add(subscription, of: session, patterns, limit)
+        tracing.add(subscription, of: session, patterns, limit, onlyCalls: onlyCalls)
     }
 
     /// Returns the deadline of its rest, for the caller to cancel.
@@ -102,7 +106,7 @@ struct Insight: ~Copyable {
         by author: Span<UInt8>,
         _ sessions: borrowing SessionTable
     ) -> Bool {
-        findTracers(of: key, sessions)
+        findTracers(of: key, isCall: false, sessions)
         guard tracing.takes(revision: write.revision) else { return false }
         tracing.begin(write, key, by: author)
         return true
@@ -116,7 +120,7 @@ struct Insight: ~Copyable {
         revision: UInt64,
         _ sessions: borrowing SessionTable
     ) {
-        findTracers(of: key, sessions)
+        findTracers(of: key, isCall: true, sessions)
         guard tracing.takes(revision: revision) else { return }
         tracing.append(callOf: key, text, revision: revision)
     }
@@ -141,9 +145,13 @@ struct Insight: ~Copyable {
         steps &+= UInt64(visits * Self.stepsPerTracer)
     }
 
-    /// Finds the tracers that want a key.
-    private mutating func findTracers(of key: Span<UInt8>, _ sessions: borrowing SessionTable) {
-        let visits = tracing.find(key, sessions)
+    /// Finds the tracers that want a write or a call of a key.
+    private mutating func findTracers(
+        of key: Span<UInt8>,
+        isCall: Bool,
+        _ sessions: borrowing SessionTable
+    ) {
+        let visits = tracing.find(key, isCall: isCall, sessions)
         steps &+= UInt64(visits * Self.stepsPerTracer)
     }
 

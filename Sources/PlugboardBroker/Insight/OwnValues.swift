@@ -33,7 +33,7 @@ struct Rates {
         to value: inout ByteBuffer
     ) {
         var counts = counted
-        counts.writes = keyspace.history.count
+        counts.writes = keyspace.history.count - keyspace.history.callCount
         var (clients, subscriptions, slow) = (0, 0, 0)
         for slot in 0..<sessions.slotCount {
             guard let session = sessions.inSlot(slot) else { continue }

@@ -16,6 +16,8 @@ struct Tracer {
     var lastSearch: UInt64 = 0
     /// How many events it gets in a time; nil if all.
     var limit: TraceLimit?
+    /// It isn't told of writes.
+    var onlyCalls = false
     /// Writes that were dropped for it, as it was not told yet.
     var gap: Gap?
     /// Its number is in `withGap`, perhaps for an earlier tracer with this number.

@@ -1,6 +1,6 @@
 // Notes what happened to each write and each call of a turn, for tracers. The notes are kept as text until
 // the end of the turn, when it is known how long each observer waited. Owned by `Insight`. What always holds:
-// while nobody traces, or all tracers rest, `isOn` is false, and a write costs only that test.
+// while nobody traces writes, or all who do rest, `isOn` is false, and a write costs only that test.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -37,11 +37,11 @@ struct Tracing: ~Copyable {
         fileprivate var isCall = false
     }
 
-    /// How many tracers have a limit, and how many of these rest.
+    /// How many tracers have a limit.
     private var limitedCount = 0
-    private var restingCount = 0
-    /// Whether any tracer doesn't rest.
-    private(set) var isOn = false
+    /// How many tracers don't rest, and how many of these want writes.
+    private var awakeCount = 0
+    private var awakeForWritesCount = 0
     /// The tracers by their numbers, and the free numbers.
     private var slots: [Tracer] = []
     private var freeSlots: [Int] = []
@@ -70,11 +70,13 @@ struct Tracing: ~Copyable {
         _ subscription: SubscriptionHandle,
         of session: SessionHandle,
         _ patterns: [[UInt8]],
-        _ limit: TraceLimit?
+        _ limit: TraceLimit?,
+        onlyCalls: Bool
     ) {
         let number = freeSlots.popLast() ?? slots.count
         if number == slots.count { slots.append(Tracer(subscription: .none, session: .none, patterns: [])) }
         var tracer = Tracer(subscription: subscription, session: session, patterns: patterns, limit: limit)
+        tracer.onlyCalls = onlyCalls
         for pattern in patterns {
             let (node, index) = tree.insert(pattern.span, number)
             tracer.standing.append(TracerPlace(node: node, index: index))
@@ -83,7 +85,18 @@ struct Tracing: ~Copyable {
         slots[number] = tracer
         numbers[subscription] = number
         if limit != nil { limitedCount += 1 }
-        isOn = true
+        countAwake(tracer, 1)
+    }
+
+    /// Whether anybody wants to know of writes now.
+    @inline(__always) var isOn: Bool { awakeForWritesCount > 0 }
+
+    /// Whether anybody wants to know of calls now.
+    var isOnForCalls: Bool { awakeCount > 0 }
+
+    private mutating func countAwake(_ tracer: Tracer, _ difference: Int) {
+        awakeCount += difference
+        if !tracer.onlyCalls { awakeForWritesCount += difference }
     }
 
     /// Returns the deadline of its rest, for the caller to cancel.
@@ -94,8 +107,7 @@ struct Tracing: ~Copyable {
         slots[number] = Tracer(subscription: .none, session: .none, patterns: [], isListed: tracer.isListed)
         freeSlots.append(number)
         if tracer.limit != nil { limitedCount -= 1 }
-        if tracer.isResting { restingCount -= 1 }
-        isOn = numbers.count > restingCount
+        if !tracer.isResting { countAwake(tracer, -1) }
         if numbers.isEmpty { removeAll() }
         return tracer.limit?.ticket
     }
@@ -108,9 +120,8 @@ struct Tracing: ~Copyable {
     /// Ends a tracer's rest.
     mutating func wake(_ subscription: SubscriptionHandle) {
         guard let number = numbers[subscription] else { return }
-        if slots[number].isResting { restingCount -= 1 }
+        if slots[number].isResting { countAwake(slots[number], 1) }
         slots[number].limit?.wake(after: records.count)
-        isOn = true
     }
 
     /// The patterns of a tracer.
@@ -130,15 +141,16 @@ struct Tracing: ~Copyable {
     /// The numbers of tracers with a limit.
     var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0].limit != nil } }
 
-    /// Finds the tracers that want a key and may see it, each once. Returns the cost in visits.
-    mutating func find(_ key: Span<UInt8>, _ sessions: borrowing SessionTable) -> Int {
+    /// Finds the tracers that want a write or a call of a key and may see it, each once. Returns the cost in
+    /// visits.
+    mutating func find(_ key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) -> Int {
         found.removeAll()
         searches += 1
         let visits = tree.match(key, into: &found)
         var count = 0
         for place in found.indices {
             let number = found[place]
-            guard slots[number].lastSearch != searches,
+            guard slots[number].lastSearch != searches, isCall || !slots[number].onlyCalls,
                 sessions[slots[number].session].authorize(.subscribe, key)
             else { continue }
             slots[number].lastSearch = searches
@@ -155,7 +167,7 @@ struct Tracing: ~Copyable {
         var text = ByteBuffer()
         swap(&text, &self.text)
         defer { swap(&text, &self.text) }
-        return find(records[place].key.bytes(of: text.bytes), sessions)
+        return find(records[place].key.bytes(of: text.bytes), isCall: records[place].isCall, sessions)
     }
 
     /// Whether to note a write to the key that was just searched for: a tracer wants it, and there is room.
@@ -176,8 +188,7 @@ struct Tracing: ~Copyable {
     private mutating func countEvent(ofTracer index: Int) {
         guard slots[index].limit != nil else { return }
         slots[index].limit?.take(records.count, at: source.nanoseconds())
-        if slots[index].isResting { restingCount += 1 }
-        isOn = numbers.count > restingCount
+        if slots[index].isResting { countAwake(slots[index], -1) }
     }
 
     /// The end of a tracer's rest, if that has just begun.
@@ -348,9 +359,10 @@ extension Tracing {
         _ living: borrowing Living,
         _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
-        try Self.always.agree("it counts who rests", restingCount, tracers.count { $0.isResting })
-        let isAwaited = tracers.contains { !$0.isResting }
-        try Self.always.agree("it is on while somebody traces and doesn't rest", isOn, isAwaited)
+        let awake = tracers.filter { !$0.isResting }
+        try Self.always.agree("it counts who doesn't rest", awakeCount, awake.count)
+        let forWrites = awake.count { !$0.onlyCalls }
+        try Self.always.agree("it counts who wants writes", awakeForWritesCount, forWrites)
         for tracer in tracers {
             let isThere = living.subscriptions.contains(tracer.subscription)
             try Self.always.hold("who traces is there", isThere)

@@ -44,9 +44,8 @@ struct CarriedValues {
         for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
             let entry = keyspace.history[number]
             let observable = entry.observable
-            // An emit changes nothing, and has the revision of the write before it. The next broker writes
-            // its own keys anew.
-            guard entry.operation != .emit, !keyspace[observable].isReserved else { continue }
+            // The next broker writes its own keys anew.
+            guard entry.isChange, !keyspace[observable].isReserved else { continue }
             if keyspace[observable].hasValue {
                 guard keyspace[observable].revision == entry.revision else { continue }
                 try body(commit(observable, keyspace, deadlines), entry.milliseconds)

@@ -1,6 +1,6 @@
-// A ring of the last writes: which key, by whom, when, and why. An entry holds only handles. What they name
-// is kept until the ring has passed the entry. Whole generations keep it, so that a write counts no
-// references. Owned by the keyspace.
+// A ring of the last writes, emits and calls: which key, by whom, when, and why. An entry holds only handles.
+// What they name is kept until the ring has passed the entry. Whole generations keep it, so that a write
+// counts no references. Owned by the keyspace.
 
 import PlugboardMemory
 import PlugboardJournal
@@ -13,7 +13,7 @@ struct History: ~Copyable {
     /// How many writes are remembered.
     static let writesMax = 65_536
 
-    /// One write, or one emit that somebody received.
+    /// One write, or one emit or call that somebody received.
     struct Entry: BitwiseCopyable {
         let observable: ObservableHandle
         let author: AuthorHandle
@@ -26,6 +26,8 @@ struct History: ~Copyable {
         var operation: Operation {
             Operation(rawValue: UInt8(truncatingIfNeeded: note & Self.operationMask)) ?? .publish
         }
+        /// Whether it changed the bus. An emit and a call have the revision of the write before them.
+        var isChange: Bool { operation != .emit && operation != .call }
         /// Why the broker made the write; nil if a client made it.
         fileprivate(set) var reason: EventReason? {
             get { EventReason(rawValue: UInt8(truncatingIfNeeded: note & 0xFF) >> Self.operationBits) }
@@ -62,6 +64,8 @@ struct History: ~Copyable {
     private var entries = List<Entry>(reserving: Int32(writesMax))
     /// How many entries there have been; the number of the next one.
     private(set) var count: UInt64 = 0
+    /// How many of them were calls.
+    private(set) var callCount: UInt64 = 0
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
     private let source: TimeSource
@@ -117,6 +121,9 @@ struct History: ~Copyable {
         }
         count &+= 1
     }
+
+    /// Notes that the newest entry is a call.
+    mutating func noteCall() { callCount &+= 1 }
 
     /// Takes in a write of an earlier broker, with its time in milliseconds since 1970. End the turn before
     /// this broker's own writes follow.

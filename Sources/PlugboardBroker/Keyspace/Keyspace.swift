@@ -289,6 +289,14 @@ struct Keyspace: ~Copyable {
         history.append(operation, observable, author, revision: revision, cause: cause, &authors)
     }
 
+    /// Remembers a call that is sent to its server.
+    mutating func note(callOf key: Span<UInt8>, by author: AuthorHandle, _ cause: WriteCause) {
+        let observable = findOrInsert(key)
+        note(.call, observable, author, cause)
+        history.noteCall()
+        if !self[observable].hasValue { keepForHistory(observable) }
+    }
+
     /// Counts an emit, whether or not anybody observes it.
     mutating func note(emitTo key: Span<UInt8>) { emits.note(key, at: revision) }
 

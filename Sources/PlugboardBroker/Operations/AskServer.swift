@@ -27,20 +27,17 @@ enum AskServer {
             {
                 try checkHeld(asked, by: reporter, calls, sessions)
                 let call = begin(asked, timeout, to: reporter, &calls, &sessions, &deadlines)
-                hold(call, asked, for: plugin, &calls, &keyspace, &sessions, &delivery, &insight, deadlines)
+                hold(call, asked, for: plugin, &calls, &keyspace, &sessions, &insight, deadlines)
                 return supervision.weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
             }
-            if insight.isTracing {
-                CallTrace.note(unserved: asked.key, by: session, &insight, &keyspace, &sessions)
+            if insight.isTracingCalls {
+                CallTrace.note(unserved: asked, &insight, &keyspace, &sessions)
             }
             throw .noProvider(asked.request, asked.line)
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
         let call = begin(asked, timeout, to: service.session, &calls, &sessions, &deadlines)
-        var event = delivery.takeLine()
-        append(call, asked, &keyspace, &sessions, to: &event)
-        ask(service, call, &calls, &keyspace, &sessions, &insight, deadlines)
-        delivery.send(event, to: service.session, at: keyspace.revision, &sessions)
+        ask(service, call, value(of: asked), &calls, &keyspace, &sessions, &delivery, &insight, deadlines)
     }
 
     /// Makes a call.
@@ -57,6 +54,7 @@ enum AskServer {
             id: asked.id,
             key: asked.key,
             timeout: timeout,
+            cause: asked.request.cause,
             at: now,
             from: asked.session,
             to: server,
@@ -69,38 +67,43 @@ enum AskServer {
         return call
     }
 
-    /// Appends the event of a call.
-    private static func append(
-        _ call: PendingCall,
-        _ asked: AskedRequest,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        to event: inout ByteBuffer
-    ) {
-        let author = sessions[call.caller].author(&keyspace)
-        CallEncoder.appendEvent(
-            call: call.number,
-            key: call.key.span,
-            value: asked.request.has(.value) ? asked.request.value.bytes(of: asked.line) : nil,
-            by: keyspace.authors[author].by,
-            cause: asked.request.cause,
-            to: &event
-        )
+    /// The value of a call; empty if it has none.
+    @_lifetime(copy asked)
+    private static func value(of asked: AskedRequest) -> Span<UInt8> {
+        asked.request.has(.value) ? asked.request.value.bytes(of: asked.line) : Span()
     }
 
-    /// A call is sent to the client of a service.
+    /// Sends a call to the client of a service. The call is remembered like a write that somebody got.
     private static func ask(
         _ service: Service,
         _ call: PendingCall,
+        _ value: Span<UInt8>,
         _ calls: inout Calls,
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
         _ insight: inout Insight,
         _ deadlines: borrowing Deadlines
     ) {
+        let author = sessions[call.caller].author(&keyspace)
+        var event = delivery.takeLine()
+        CallEncoder.appendEvent(
+            call: call.number,
+            key: call.key.span,
+            revision: keyspace.revision,
+            value: value,
+            by: keyspace.authors[author].by,
+            cause: call.cause,
+            timeout: call.timeLeft,
+            to: &event
+        )
+        keyspace.note(callOf: call.key.span, by: author, call.cause)
+        if call.cause.isNamed { insight.noteReturns(&keyspace) }
         calls.noteSent(call, by: service)
-        guard insight.isTracing else { return }
-        CallTrace.note(call, .asked, at: deadlines.now, &insight, &keyspace, &sessions)
+        if insight.isTracingCalls {
+            CallTrace.note(call, .asked, at: deadlines.now, &insight, &keyspace, &sessions)
+        }
+        delivery.send(event, to: service.session, at: keyspace.revision, &sessions)
     }
 
     // MARK: Held calls
@@ -125,15 +128,11 @@ enum AskServer {
         _ calls: inout Calls,
         _ keyspace: inout Keyspace,
         _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
         _ insight: inout Insight,
         _ deadlines: borrowing Deadlines
     ) {
-        var event = delivery.takeLine()
-        append(call, asked, &keyspace, &sessions, to: &event)
-        calls.hold(call, event.bytes, for: plugin)
-        delivery.giveBack(event)
-        guard insight.isTracing else { return }
+        calls.hold(call, value(of: asked), for: plugin)
+        guard insight.isTracingCalls else { return }
         CallTrace.note(call, .held, at: deadlines.now, &insight, &keyspace, &sessions)
     }
 
@@ -149,18 +148,16 @@ enum AskServer {
     ) {
         for number in calls.held.numbers {
             guard let call = calls.find(number), let service = calls.server(of: call.key.span),
-                let event = calls.held.event(of: number)
+                let value = calls.held.value(of: number)
             else { continue }
             if let plugin = calls.letGo(call) {
                 supervision.weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
             }
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
-            ask(service, call, &calls, &keyspace, &sessions, &insight, deadlines)
+            call.noteHeld(until: deadlines.now)
             Duties.noteEnd(for: reporter, &sessions, &delivery)
-            var line = delivery.takeLine()
-            line.append(event.span)
-            delivery.send(line, to: service.session, at: keyspace.revision, &sessions)
+            ask(service, call, value.span, &calls, &keyspace, &sessions, &delivery, &insight, deadlines)
         }
     }
 }

@@ -71,7 +71,7 @@ struct Resumption: ~Escapable {
         var missed: [History.Entry] = []
         for number in keyspace.history.first(after: options.since)..<keyspace.history.count {
             let entry = keyspace.history[number]
-            guard entry.operation != .emit, isWanted(keyspace[entry.observable].key, session) else {
+            guard entry.isChange, isWanted(keyspace[entry.observable].key, session) else {
                 continue
             }
             missed.append(entry)

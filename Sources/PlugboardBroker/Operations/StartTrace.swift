@@ -24,7 +24,8 @@ enum StartTrace {
         sessions[session].subscriptions.insert(subscription, &matching)
         matching[subscription].role = .traces
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
-        insight.addTracer(subscription, of: session, patterns, limit(asked.request, options))
+        let limit = limit(asked.request, options)
+        insight.addTracer(subscription, of: session, patterns, limit, onlyCalls: options.onlyCalls)
         NewSubscription.reply(subscription, asked, at: keyspace.revision, &matching, &sessions, &delivery)
         return subscription
     }

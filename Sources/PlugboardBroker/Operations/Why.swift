@@ -13,6 +13,7 @@ enum Why {
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
+        _ calls: borrowing Calls,
         _ isSelective: Bool
     ) throws(Refusal) {
         let session = asked.session
@@ -31,7 +32,15 @@ enum Why {
         reply.append(asked.key)
         reply.append(#"","chain":["#)
         var chain = CauseChain(for: session, isSelective: isSelective)
-        let end = chain.append(of: observable, limit: limit, &keyspace, &matching, sessions, to: &reply)
+        let end = chain.append(
+            of: observable,
+            limit: limit,
+            &keyspace,
+            &matching,
+            sessions,
+            calls,
+            to: &reply
+        )
         reply.append("]")
         reply.append(end.member)
         reply.append("}\n")
@@ -57,6 +66,7 @@ private struct CauseChain {
         _ keyspace: inout Keyspace,
         _ matching: inout Matching,
         _ sessions: borrowing SessionTable,
+        _ calls: borrowing Calls,
         to buffer: inout ByteBuffer
     ) -> ChainEnd {
         guard var current = newestEntry(of: observable, keyspace) else {
@@ -66,7 +76,7 @@ private struct CauseChain {
         }
         appendStep(current, keyspace, to: &buffer)
         for _ in 1..<max(1, limit) {
-            guard let cause = cause(of: current, &keyspace, &matching, sessions) else {
+            guard let cause = cause(of: current, &keyspace, &matching, sessions, calls) else {
                 return end(at: current, keyspace)
             }
             guard isSeen(cause, keyspace, sessions) else { return .truncated }
@@ -74,7 +84,7 @@ private struct CauseChain {
             appendStep(cause, keyspace, to: &buffer)
             current = cause
         }
-        guard let cause = cause(of: current, &keyspace, &matching, sessions) else {
+        guard let cause = cause(of: current, &keyspace, &matching, sessions, calls) else {
             return end(at: current, keyspace)
         }
         return isSeen(cause, keyspace, sessions) ? .more : .truncated
@@ -88,7 +98,7 @@ private struct CauseChain {
         sessions[session].authorize(.subscribe, keyspace[keyspace.history[number].observable].key)
     }
 
-    /// The entry of the write that made the key's value, or of its last delete or emit.
+    /// The entry of the write that made the key's value, or of its last delete, emit or call.
     private func newestEntry(of observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> UInt64? {
         guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
         guard
@@ -101,8 +111,7 @@ private struct CauseChain {
         }
         // `shared` looks at 64 entries of a revision, but a batch may be longer.
         var number = last
-        while keyspace.history[number].observable != observable || keyspace.history[number].operation == .emit
-        {
+        while keyspace.history[number].observable != observable || !keyspace.history[number].isChange {
             guard number > keyspace.history.oldest,
                 keyspace.history[number - 1].revision == keyspace[observable].revision
             else {
@@ -114,22 +123,46 @@ private struct CauseChain {
     }
 
     /// The entry that caused another. Of several entries with that revision, this is the last one that the
-    /// writer observes, as far as that is still known.
+    /// writer observes, or serves if it is a call, as far as that is still known.
     private mutating func cause(
         of number: UInt64,
         _ keyspace: inout Keyspace,
         _ matching: inout Matching,
-        _ sessions: borrowing SessionTable
+        _ sessions: borrowing SessionTable,
+        _ calls: borrowing Calls
     ) -> UInt64? {
         guard let last = keyspace.history.cause(of: number) else { return nil }
         let candidates = keyspace.history.shared(with: last)
         if candidates.count == 1 { return last }
         let author = keyspace.history[number].author
+        // It knows the revisions of its own writes as well, by the replies.
+        var own: UInt64?
         for candidate in candidates {
-            let observable = keyspace.history[candidate].observable
-            if isObserved(observable, by: author, &keyspace, &matching, sessions) { return candidate }
+            let entry = keyspace.history[candidate]
+            let isKnown =
+                entry.operation == .call
+                ? isServed(entry.observable, by: author, keyspace, sessions, calls)
+                : isObserved(entry.observable, by: author, &keyspace, &matching, sessions)
+            if isKnown { return candidate }
+            let isOwn = keyspace.authors[entry.author].client == keyspace.authors[author].client
+            if own == nil, isOwn, entry.operation != .call { own = candidate }
         }
-        return last
+        return own ?? last
+    }
+
+    private func isServed(
+        _ observable: ObservableHandle,
+        by author: AuthorHandle,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        _ calls: borrowing Calls
+    ) -> Bool {
+        guard let service = calls.server(of: keyspace[observable].key),
+            let server = sessions[service.session].standing.author
+        else { return false }
+        // A server that was started again, and the command that `serve` runs, are other clients.
+        return keyspace.authors[author].client == keyspace.authors[server].client
+            || keyspace.authors[author].name.isEqual(to: keyspace.authors[server].name)
     }
 
     private mutating func isObserved(

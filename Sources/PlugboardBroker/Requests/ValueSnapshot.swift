@@ -103,7 +103,7 @@ final class ValueSnapshot {
     private func noteWrites(_ keyspace: inout Keyspace) {
         for number in seen..<keyspace.history.count {
             let entry = keyspace.history[number]
-            guard entry.operation != .emit else { continue }
+            guard entry.isChange else { continue }
             let observable = entry.observable
             if let place = backlog.keys.find(observable) { backlog.takeBack(place, &keyspace) }
             if keyspace.contains(observable), search.isWanted(observable, keyspace) {

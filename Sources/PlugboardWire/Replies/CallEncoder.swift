@@ -5,26 +5,33 @@ import PlugboardMemory
 
 /// Writes the lines of calls.
 public enum CallEncoder {
-    /// The event for the server. `by` is what `EventEncoder.appendAuthor` wrote.
+    /// The event for the server. `revision` is the bus's, and the server's writes name it as their cause.
+    /// `value` is empty if there is none. `by` is what `EventEncoder.appendAuthor` wrote. `timeout` is how
+    /// many milliseconds the caller still waits.
     public static func appendEvent(
         call: UInt64,
         key: Span<UInt8>,
-        value: Span<UInt8>?,
+        revision: UInt64,
+        value: Span<UInt8>,
         by: Span<UInt8>,
         cause: WriteCause,
+        timeout: UInt64,
         to buffer: inout ByteBuffer
     ) {
         buffer.append(#"{"event":"call","call":""#)
         buffer.append(decimal: call)
         buffer.append(#"","key":""#)
         buffer.append(key)
-        buffer.append("\"")
-        if let value {
+        buffer.append(#"","revision":"#)
+        buffer.append(decimal: revision)
+        if !value.isEmpty {
             buffer.append(#","value":"#)
             buffer.append(value)
         }
         buffer.append(by)
         cause.append(to: &buffer)
+        buffer.append(#","timeout":"#)
+        buffer.append(decimal: timeout)
         buffer.append("}\n")
     }
 

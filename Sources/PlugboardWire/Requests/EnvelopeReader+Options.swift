@@ -23,6 +23,7 @@ extension EnvelopeReader {
         case .condition: try decodeCondition(&line)
         case .fields: try decodeFields(&line)
         case .delivery: try decodeDelivery(&line)
+        case .only: options.onlyCalls = try decodeWord(of: .only, among: ["calls"], &line) != nil
         case .keys: try decodePatterns(&line)
         default: try decodeNumericOption(field, &line)
         }

@@ -85,6 +85,7 @@ extension Field {
                 "origin",
                 "who wrote it first, if you pass it on: at most \(Limits.originBytesMax) bytes"
             )
+        case .only: FieldRow("only", "\"calls\": tell nothing of writes")
         }
     }
 }

@@ -220,9 +220,9 @@ extension Operation {
                 "who is told, when",
                 listed: "trace PATTERN",
                 feature: "trace",
-                summary: "reports for each write what every observer gets of it",
+                summary: "reports for each write what every observer gets of it, and calls",
                 example: #"{"op":"trace","key":"cart.**"}"#,
-                takes: .sub.with(.key).with(.keys).with(.limit).with(.every),
+                takes: .sub.with(.key).with(.keys).with(.limit).with(.every).with(.only),
                 hasRules: true,
                 fields: [
                     .key: FieldHelp.pattern, .sub: FieldHelp.newSub,

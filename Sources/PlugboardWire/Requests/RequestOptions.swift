@@ -27,6 +27,8 @@ public struct RequestOptions: Sendable {
     public var differences = false
     /// `ack`.
     public var acknowledges = false
+    /// `only`: a trace tells nothing of writes.
+    public var onlyCalls = false
     /// 0 to 9.
     public var phase: UInt8 = 5
     /// The milliseconds in `every`; 0 if it wasn't given.
