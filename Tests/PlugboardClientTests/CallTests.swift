@@ -100,7 +100,7 @@ struct CallTests {
         serving.dispose()
     }
 
-    @Test("what a handler writes has the caller's cause, all the way back")
+    @Test("what a handler writes has the call as its cause, all the way back")
     func cause() async throws {
         let broker = try await TestBroker()
         let (cart, till) = (try await broker.connect("cart"), try await broker.connect("till"))
@@ -114,10 +114,14 @@ struct CallTests {
         let scanned = try await till.publish("scanned", 1)
         try await eventually("the cart") { try broker.ask("get cart.items").contains("brick") }
         #expect(try await till.entry("cart.items")?.cause == scanned)
+        let chain = try JSON(broker.ask("why cart.items"))["chain"]?.elements ?? []
+        #expect(chain.map { $0["key"]?.string } == ["cart.items", "cart.add", "scanned"])
+        #expect(chain.map { $0["op"]?.string } == ["publish", "call", "publish"])
+        let before = try await till.publish("unrelated", 1)
         let called: Int = try await till.call("cart.add", Order(sku: "block"), cause: nil)
         let entry = try #require(try await till.entry("cart.items"))
         #expect(entry.revision == called)
-        #expect(entry.cause == nil)
+        #expect(entry.cause == before)
         observation.dispose()
         serving.dispose()
     }

@@ -930,7 +930,7 @@ class Observers:
 
 @dataclass
 class Step:
-    """One write in a chain of causes. A value from before the broker's memory has no `op` and `when`."""
+    """A write, an emit or a call in a chain of causes. What the broker has forgotten has no `op` and `when`."""
 
     key: str
     revision: int
@@ -1015,6 +1015,8 @@ class Call:
     cause: Optional[int]
     has_value: bool
     id: str = field(repr=False)
+    revision: Optional[int] = None
+    """The bus's revision when the call was sent, which writes in the handler name as their cause."""
 
 
 # What a program sends
@@ -3051,6 +3053,7 @@ class Bus:
             cause=_integer_or_none(members, "cause"),
             has_value="value" in members,
             id=_text(members, "call"),
+            revision=_integer_or_none(members, "revision"),
         )
         serving = self._server(call.key)
         if not serving:
@@ -3067,7 +3070,9 @@ class Bus:
         return min(fitting, key=lambda serving: _rank(serving.pattern)) if fitting else None
 
     async def _answer(self, wire: Optional[_Wire], serving: Serving, call: Call) -> None:
-        _cause.set(None if call.cause is None else _Cause(self.greeting.epoch, call.cause))
+        # An older broker doesn't say at which revision it sent the call.
+        revision = call.cause if call.revision is None else call.revision
+        _cause.set(None if revision is None else _Cause(self.greeting.epoch, revision))
         try:
             answer: _Members = {"value": await serving._answer(call)}
         except asyncio.CancelledError:

@@ -12,11 +12,17 @@ public struct Call: Sendable, Equatable {
     public let value: JSON?
     /// The caller: a client's name, or `#` and its number.
     public let by: String?
+    /// The bus's revision when the call was sent. Writes in the handler name it as their cause. Nil if the
+    /// broker is too old to say so.
+    public let revision: Int?
     /// The revision that made the caller call, if it named one.
     public let cause: Int?
     /// The number of the call for its answer, and the connection on which that number is valid.
     let id: String
     let greeting: Greeting?
+
+    /// The revision that a write caused by this call names.
+    var asCause: Int? { revision ?? cause }
 
     /// The value as a type of yours.
     /// - Throws: `BusError.undecodable` with the key and the reason.
@@ -28,6 +34,7 @@ public struct Call: Sendable, Equatable {
         key = bytes.text(line.key) ?? ""
         value = line.value.isEmpty ? nil : JSON(copying: line.value.bytes(of: bytes))
         by = bytes.text(line.by)
+        revision = bytes.integer(line.revision)
         cause = bytes.integer(line.cause)
         id = bytes.text(line.call) ?? ""
         self.greeting = greeting

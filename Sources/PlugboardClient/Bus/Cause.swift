@@ -4,8 +4,8 @@
 
 /// The cause that writes name by default. `why` follows it from a value to its origin.
 ///
-/// While a callback of `Bus.subscribe` or an observer of a ``RemoteObservable`` runs, every write without
-/// a `cause` of its own names the event's revision. That holds for writes that are awaited, pipelined, in
+/// While a callback of `Bus.subscribe`, a handler of `Bus.serve` or an observer of a ``RemoteObservable`` runs,
+/// every write without a `cause` of its own names the revision of the event or the call. That holds for writes that are awaited, pipelined, in
 /// a batch or through a remote observable, and in a `Task { }` that is begun there. It doesn't hold in a
 /// detached task, or on another queue or thread.
 ///

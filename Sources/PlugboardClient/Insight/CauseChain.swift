@@ -3,11 +3,11 @@
 
 /// A chain of causes.
 public struct CauseChain: Sendable, Equatable {
-    /// One write. The next step is the write that it named as its cause.
+    /// A write, or a call. The next step is the one that it named as its cause.
     public struct Step: Sendable, Equatable {
         public let key: String
         public let revision: Int
-        /// `publish`, `patch`, `delete` or `emit`; nil if the broker no longer knows.
+        /// `publish`, `patch`, `add`, `delete`, `emit` or `call`; nil if the broker no longer knows.
         public let operation: String?
         /// The writer: a client's name, or `#` and its number.
         public let by: String

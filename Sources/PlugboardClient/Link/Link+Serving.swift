@@ -21,7 +21,7 @@ final class CallServer: Sendable {
 
     func answer(_ call: Call) async -> Result<JSON, CallError> {
         do {
-            return .success(try await Cause.$current.withValue(call.cause) { try await answer(call) })
+            return .success(try await Cause.$current.withValue(call.asCause) { try await answer(call) })
         } catch {
             return .failure(CallError(error))
         }

@@ -369,15 +369,22 @@ class CauseTests(BrokerTestCase):
             break
         self.assertEqual((await self.cause("inner"), await self.cause("outer")), (2, 1))
 
-    async def test_a_handler_names_the_cause_of_its_call(self) -> None:
+    async def test_a_handler_names_its_call_as_the_cause(self) -> None:
         async def handle(call: Call) -> None:
+            self.revision = call.revision
             await self.client.publish("handled", call.value)
 
         await self.client.serve("do", handle)
-        await self.client.call("do", 1, cause=77)
-        self.assertEqual(await self.cause("handled"), 77)
-        await self.client.call("do", 2)
-        self.assertIsNone(await self.cause("handled"))
+        caller = await self.bus("mallory")
+        for cause in (None, 1):
+            before = await caller.publish("before", 1)
+            await caller.call("do", 1, cause=cause)
+            self.assertEqual((self.revision, await self.cause("handled")), (before, before))
+            steps = (await caller.why("handled")).steps
+            self.assertEqual([(step.key, step.op, step.by) for step in steps[:2]], [
+                ("handled", "publish", "price-indicator"), ("do", "call", "mallory"),
+            ])
+            self.assertEqual([step.key for step in steps[2:]], [] if cause is None else ["before"])
 
 
 class CallTests(BrokerTestCase):
@@ -1017,8 +1024,9 @@ class BlockingTests(BrokerTestCase):
             bus.publish("handled", call.value)
             return 2 * int(call.value)
 
+        revision = bus.publish("before", 1)
         self.assertEqual(bus.call("twice", 21, cause=7), 42)
-        self.assertEqual(bus.entry("handled").cause, 7)
+        self.assertEqual(bus.entry("handled").cause, revision)
         bus.unserve("twice")
         with self.assertRaises(plugboard.Refused):
             bus.call("twice", 21)
