@@ -141,6 +141,44 @@ final class EventRunTests: BrokerSuite {
         #expect(finished.messages.hasSuffix("plugboard subscribe: 1 of 3 commands failed\n"))
     }
 
+    @Test("with --limit a command that takes longer is ended and has failed, and the next has its turn")
+    func limit() throws {
+        let options = ["--count", "2", "--limit", "0.2", "--jobs", "1"]
+        let runner = try watch("k.*", options, "exec sleep 1000")
+        for value in 1...2 { _ = try run("publish", "k.\(value)", "\(value)") }
+        let finished = try runner.finished()
+        #expect(finished.end == .exited(1))
+        #expect(finished.messages.contains("k.1: the command took more than 200 ms and was ended\n"))
+        #expect(finished.messages.hasSuffix("plugboard subscribe: 2 of 2 commands failed\n"))
+        let patient = try watch("j.*", ["--count", "1", "--limit", "3000"], "cat")
+        _ = try run("publish", "j.1", "7")
+        #expect(try patient.finished().output == "7\n")
+    }
+
+    @Test("a run with a limit is asked to end and then killed; one without is told of after a minute, once")
+    func runTimes() {
+        func steps(_ limit: Double?) -> [(Double, RunTime.Step)] {
+            var time = RunTime(limit: limit, start: 1_000_000_000)
+            var steps: [(Double, RunTime.Step)] = []
+            while let due = time.due {
+                #expect(time.take(at: due - 1) == nil)
+                guard let step = time.take(at: due) else { break }
+                steps.append((Double(due) / 1e9 - 1, step))
+            }
+            #expect(time.take(at: .max) == nil)
+            #expect(time.isOver == (limit != nil))
+            return steps
+        }
+        for (limit, expected) in [
+            (nil, [(60, .tell)]), (5, [(5, .end), (6, .kill)]), (0, [(0, .end), (1, .kill)]),
+            (600.5, [(600.5, .end), (601.5, .kill)]),
+        ] as [(Double?, [(Double, RunTime.Step)])] {
+            let steps = steps(limit)
+            #expect(steps.map(\.0) == expected.map(\.0) && steps.map(\.1) == expected.map(\.1))
+        }
+        #expect(!RunTime(limit: 5, start: 0).isOver && !RunTime(limit: nil, start: 0).isOver)
+    }
+
     @Test("Ctrl-C waits for the commands that run; twice Ctrl-C kills them")
     func stops() throws {
         let script = #"touch begun; while [ ! -e go ]; do sleep 0.01; done; touch done"#
@@ -195,6 +233,8 @@ final class EventRunTests: BrokerSuite {
                 "--all needs --delivery all"
             ),
             (["a", "--all"], 64, "--all is for --exec"), (["a", "--jobs", "2"], 64, "--jobs is for --exec"),
+            (["a", "--limit", "2"], 64, "--limit is for --exec"),
+            (["a", "--exec", "--limit", "0", "--", "true"], 64, "--limit"),
             (["a", "--exec", "--json", "--", "true"], 64, "--json doesn't go with --exec"),
             (["a", "--exec", "--diff", "--", "true"], 64, "--diff doesn't go with --exec"),
             (["a", "--exec", "--", "no-such-program"], 1, "no-such-program can't be started"),

@@ -128,11 +128,11 @@ final class BrokerConnection {
         poller.remove(fd)
     }
 
-    /// Waits until a watched descriptor is ready, and throws `Interrupted`. It reads nothing from the broker,
-    /// which keeps back what this program has no room for.
-    func waitForWatched() throws {
+    /// Waits until a watched descriptor is ready, and throws `Interrupted`, or until the time (negative: for
+    /// ever) passes. It reads nothing from the broker, which keeps back what this program has no room for.
+    func waitForWatched(milliseconds: Int32) throws {
         poller.remove(socket.fd)
-        let waited = Result { try fill(milliseconds: -1) }
+        let waited = Result { try fill(milliseconds: milliseconds) }
         if !isLost { try poller.add(socket.fd, token: 0, interest: .read) }
         _ = try waited.get()
     }

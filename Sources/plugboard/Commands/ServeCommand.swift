@@ -24,15 +24,17 @@ extension Command {
         command: TrailingCommand("the program that answers a call, with its arguments"),
         details: """
             Runs COMMAND for each call. The value of the call is on its standard input; if there is none, \
-            nothing. PLUGBOARD_KEY and PLUGBOARD_BY say what was called, and by whom. PLUGBOARD_CAUSE is \
-            the cause that the caller named, which plugboard publish passes on.
+            nothing. PLUGBOARD_KEY and PLUGBOARD_BY say what was called, and by whom. PLUGBOARD_CAUSE stands \
+            for the call: plugboard publish names it as its cause, so why shows who called.
 
             What it writes to standard output is the answer: JSON, or with --raw a text, without the line \
             feed at its end. Nothing is null. A status other than 0 makes the answer an error with the \
             code "failed", and the output its message. Standard error goes where that of plugboard goes.
 
             Without --jobs, one call is answered after the other. More than 256 calls that wait get the \
-            error "busy". When COMMAND ends, whatever it left running in its process group ends, too.
+            error "busy". When a caller has waited as long as its --timeout says, it gets an error, and the \
+            command of its call is ended, or isn't begun. So one that hangs doesn't hold up the calls of \
+            others for long. When COMMAND ends, whatever it left running in its process group ends, too.
 
             When the broker goes, the command waits for it and serves again. Ctrl-C answers the calls that \
             have begun, and ends. Twice Ctrl-C kills their commands.

@@ -19,7 +19,7 @@ extension Command {
             CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
         options: [.json] + CommandOption.forms + [.noInitial, .old, .noValues] + CommandOption.asking
-            + [.count, .duration, .executing, .everyEvent, .jobs] + CommandOption.observing,
+            + [.count, .duration, .executing, .everyEvent, .jobs, .runLimit] + CommandOption.observing,
         command: TrailingCommand("the program to run for each event, with its arguments", with: .executing),
         details: """
             Runs until Ctrl-C. On a terminal each event is a readable line. When piped, or with --json, it \
@@ -39,8 +39,9 @@ extension Command {
             PLUGBOARD_REVISION and PLUGBOARD_BY describe the event, and plugboard publish and the other \
             commands that write take their cause from PLUGBOARD_CAUSE. For one key, one command runs at a \
             time. If it falls behind, the newest event is next, and with --all each one. If a command \
-            fails, that is reported, and the status is 1 at the end. Ctrl-C waits for those that run, \
-            twice Ctrl-C doesn't.
+            fails, that is reported, and the status is 1 at the end. One that takes longer than --limit is \
+            ended, and has failed; without --limit, one that takes a minute is reported. Ctrl-C waits for \
+            those that run, twice Ctrl-C doesn't.
 
             With --where, a leave shows that a value no longer matches. If several changes of a key were \
             folded into one line, as with --every, the line says how many.
@@ -80,8 +81,11 @@ extension Command {
     /// Refuses options that have no meaning together.
     private static func checkForms(_ invocation: Invocation, _ form: ValueForm) throws(CommandError) {
         let isRun = invocation.has(.executing)
-        for option in [CommandOption.everyEvent, .jobs] where invocation.has(option) && !isRun {
+        for option in [CommandOption.everyEvent, .jobs, .runLimit] where invocation.has(option) && !isRun {
             throw .usage("--\(option.name) is for --\(CommandOption.executing.name)")
+        }
+        if invocation.seconds(.runLimit) == 0 {
+            throw .usage("--\(CommandOption.runLimit.name) is more than 0 seconds")
         }
         if invocation.has(.everyEvent), invocation.text(.delivery) == "latest" {
             throw .usage("--\(CommandOption.everyEvent.name) needs --\(CommandOption.delivery.name) all")

@@ -10,12 +10,16 @@ struct RunResult: Sendable {
     let output: [UInt8]
     /// Whether it was killed because it wrote too much.
     let isOverlong: Bool
+    /// The seconds of its limit, if that was over before it ended.
+    var passedLimit: Double?
 
-    var isGood: Bool { end == .exited(0) && !isOverlong }
+    var isGood: Bool { end == .exited(0) && !isOverlong && passedLimit == nil }
 
     /// What is wrong, for a person.
     var text: String {
-        isOverlong ? "the command wrote more than \(CommandRun.outputBytesMax) bytes" : "the command \(end)"
+        if isOverlong { return "the command wrote more than \(CommandRun.outputBytesMax) bytes" }
+        guard let passedLimit else { return "the command \(end)" }
+        return "the command took more than \(Amount.duration(microseconds: passedLimit * 1e6)) and was ended"
     }
 }
 
@@ -63,6 +67,11 @@ final class CommandRun {
         for fd in [inputFD, outputFD].compactMap(\.self) { forget(fd) }
         (inputFD, outputFD) = (nil, nil)
         return RunResult(end: end, output: output, isOverlong: isOverlong)
+    }
+
+    /// Asks it, and everything that it started, to end.
+    func end() {
+        child.signalGroup(SIGTERM)
     }
 
     /// Kills it and everything that it started.

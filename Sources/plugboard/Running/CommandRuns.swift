@@ -62,11 +62,14 @@ struct CommandProgram {
 struct CommandRuns<Task> {
     let jobs: Int
     private let connection: BrokerConnection
-    private var running: [(task: Task, run: CommandRun)] = []
+    private var running: [(task: Task, run: CommandRun, time: RunTime)] = []
+    /// Says something about the command of a task.
+    private let tell: (Task, String) -> Void
 
-    init(jobs: Int, _ connection: BrokerConnection) {
+    init(jobs: Int, _ connection: BrokerConnection, tell: @escaping (Task, String) -> Void) {
         self.jobs = jobs
         self.connection = connection
+        self.tell = tell
     }
 
     var isEmpty: Bool { running.isEmpty }
@@ -74,36 +77,59 @@ struct CommandRuns<Task> {
     /// What commands run for.
     var tasks: [Task] { running.map(\.task) }
 
-    /// Starts a command. Throws `SystemError` if that fails.
-    mutating func begin(_ task: Task, _ start: ChildStart, input: [UInt8]) throws {
+    /// How long to wait for anything else, in milliseconds, until a command's time is over; -1 if for ever.
+    func milliseconds(atMost most: Int32 = -1) -> Int32 {
+        let now = MonotonicClock.nanoseconds()
+        let waits = running.compactMap(\.time.due).map { due in
+            Int32(clamping: (due - min(now, due) + 999_999) / 1_000_000)
+        }
+        return (waits + (most < 0 ? [] : [most])).min() ?? -1
+    }
+
+    /// Starts a command. After `limit` seconds, it is ended. Throws `SystemError` if it can't be started.
+    mutating func begin(_ task: Task, _ start: ChildStart, input: [UInt8], limit: Double?) throws {
         let run = try CommandRun(start, input: input)
         run.move { _ in }
         if let fd = run.inputFD { try connection.watch(fd, for: .write) }
         if let fd = run.outputFD { try connection.watch(fd) }
-        running.append((task, run))
+        running.append((task, run, RunTime(limit: limit, start: MonotonicClock.nanoseconds())))
     }
 
-    /// Moves bytes, and takes those that have ended, in the order of their starts.
+    /// Moves bytes, and takes those that have ended, in the order of their starts. Ends those whose time is
+    /// over.
     mutating func collect() -> [(task: Task, result: RunResult)] {
         var ended: [(Task, RunResult)] = []
-        var left: [(Task, CommandRun)] = []
-        for (task, run) in running {
+        var left: [(Task, CommandRun, RunTime)] = []
+        for (task, run, time) in running {
             run.move(connection.unwatch)
-            if let result = run.result(connection.unwatch) {
+            if var result = run.result(connection.unwatch) {
+                if time.isOver { result.passedLimit = time.limit }
                 ended.append((task, result))
             } else {
-                left.append((task, run))
+                left.append((task, run, passed(time, run, task)))
             }
         }
         running = left
         return ended
     }
 
+    /// Does what is due for a command that still runs.
+    private func passed(_ time: RunTime, _ run: CommandRun, _ task: Task) -> RunTime {
+        var time = time
+        switch time.take(at: MonotonicClock.nanoseconds()) {
+        case .tell: tell(task, "the command still runs, after \(Int(RunTime.longSeconds)) seconds")
+        case .end: run.end()
+        case .kill: run.kill()
+        case nil: break
+        }
+        return time
+    }
+
     /// Waits until all have ended, when the broker is gone. Ends early if the person doesn't want to wait.
     mutating func finish(_ signals: inout RunSignals) throws {
         while !isEmpty {
             do {
-                try connection.waitForWatched()
+                try connection.waitForWatched(milliseconds: milliseconds())
             } catch is Interrupted {
                 if signals.take() { return }
             }
@@ -113,7 +139,7 @@ struct CommandRuns<Task> {
 
     /// Kills all.
     func kill() {
-        for (_, run) in running { run.kill() }
+        for (_, run, _) in running { run.kill() }
     }
 }
 

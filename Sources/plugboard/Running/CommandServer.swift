@@ -10,6 +10,8 @@ struct CommandServer {
     private struct Call {
         let line: BrokerLine
         let name: String
+        /// Until when its caller waits; nil if an older broker doesn't say so.
+        let limit: TimeLimit?
         /// How often the broker had come back when it came. An answer is for the same connection.
         let era: Int
     }
@@ -48,7 +50,9 @@ struct CommandServer {
         isRaw = invocation.has(.raw)
         tellsReady = invocation.has(.ready)
         signals = try RunSignals(connection)
-        runs = CommandRuns(jobs: Int(clamping: invocation.integer(.jobs) ?? 1), connection)
+        runs = CommandRuns(jobs: Int(clamping: invocation.integer(.jobs) ?? 1), connection) {
+            Self.tell($0, $1, console)
+        }
         observation = Observation(connection, comesBack: !invocation.has(.noReconnect)) { [eras] in
             if case .back = $0 { eras.count += 1 }
             console.say($0.text)
@@ -74,7 +78,7 @@ struct CommandServer {
     private mutating func serve() throws {
         while !signals.isStopping || !runs.isEmpty {
             do {
-                if let line = try observation.nextLine(milliseconds: -1) { try take(line) }
+                if let line = try observation.nextLine(milliseconds: runs.milliseconds()) { try take(line) }
             } catch is Interrupted {
                 try interrupted()
             }
@@ -109,7 +113,9 @@ struct CommandServer {
     private mutating func take(_ line: BrokerLine) throws {
         if let refusal = line.refusal { return console.say(refusal.message) }
         guard line.kind == .event("call"), let name = line["call"]?.string else { return }
-        let call = Call(line: line, name: name, era: eras.count)
+        let limit = line["timeout"]?.integer.map { TimeLimit(seconds: Double($0) / 1_000) }
+        let call = Call(line: line, name: name, limit: limit, era: eras.count)
+        if waiting.count >= Self.waitingMax { waiting.removeAll { $0.limit?.isOver == true } }
         if signals.isStopping { return try fail(call, "stopping", "the server ends") }
         guard waiting.count < Self.waitingMax else {
             return try fail(call, "busy", "\(Self.waitingMax) calls are waiting already")
@@ -120,12 +126,14 @@ struct CommandServer {
     /// Starts commands as long as there is room.
     private mutating func begin() throws {
         while runs.hasRoom, let call = waiting.popFirst() {
-            guard call.era == eras.count else { continue }
+            // Otherwise its caller has got an error already.
+            guard call.era == eras.count, call.limit?.isOver != true else { continue }
             do {
                 try runs.begin(
                     call,
                     program.start(for: call.line, "call", cause: cause(call)),
-                    input: input(call)
+                    input: input(call),
+                    limit: call.limit.map { Double($0.milliseconds ?? 0) / 1_000 }
                 )
             } catch let error as SystemError {
                 tell(call, "\(error)")
@@ -134,7 +142,10 @@ struct CommandServer {
         }
     }
 
-    private func cause(_ call: Call) -> UInt64? { call.line["cause"]?.integer }
+    /// What the command's writes name as their cause: the call. An older broker doesn't say its revision.
+    private func cause(_ call: Call) -> UInt64? {
+        call.line["revision"]?.integer ?? call.line["cause"]?.integer
+    }
 
     private func input(_ call: Call) -> [UInt8] {
         call.line["value"].map { CommandText.input($0, isRaw: isRaw) } ?? []
@@ -174,7 +185,9 @@ struct CommandServer {
         ObjectText(op: "return").adding("call", string: call.name)
     }
 
-    private func tell(_ call: Call, _ text: String) {
-        console.say("\(call.line["key"]?.string ?? key): \(text)")
+    private func tell(_ call: Call, _ text: String) { Self.tell(call, text, console) }
+
+    private static func tell(_ call: Call, _ text: String, _ console: CommandConsole) {
+        console.say("\(call.line["key"]?.string ?? "?"): \(text)")
     }
 }

@@ -7,6 +7,12 @@ import PlugboardWire
 
 extension CommandOption {
     static let executing = CommandOption(flag: "exec", "run the program after -- for each event")
+    static let runLimit = CommandOption(
+        "limit",
+        "SECONDS",
+        "with --exec: end a command that takes longer",
+        .seconds
+    )
     static let everyEvent = CommandOption(
         flag: "all",
         "with --exec: a command for each event, also when it falls behind"
@@ -31,6 +37,8 @@ struct EventRuns {
     private let isRaw: Bool
     private let pointer: String?
     private let takesAll: Bool
+    /// How many seconds a command may take.
+    private let limit: Double?
     private let deadline: TimeLimit?
     private var signals: RunSignals
     private var runs: CommandRuns<Event>
@@ -57,10 +65,11 @@ struct EventRuns {
         isRaw = invocation.has(.raw)
         pointer = invocation.text(.field)
         takesAll = invocation.has(.everyEvent)
+        limit = invocation.seconds(.runLimit)
         deadline = invocation.seconds(.duration).map { TimeLimit(seconds: $0) }
         signals = try RunSignals(observation.connection)
         let jobs = invocation.integer(.jobs).map { Int(clamping: $0) } ?? Self.jobsDefault
-        runs = CommandRuns(jobs: jobs, observation.connection)
+        runs = CommandRuns(jobs: jobs, observation.connection) { console.say("\($0.key): \($1)") }
         left = invocation.integer(.count) ?? .max
     }
 
@@ -101,9 +110,9 @@ struct EventRuns {
     private mutating func listen() throws {
         guard !isOver, waiting.count < Self.waitingMax else {
             if runs.isEmpty { return }
-            return try observation.connection.waitForWatched()
+            return try observation.connection.waitForWatched(milliseconds: runs.milliseconds())
         }
-        let milliseconds = deadline.map { $0.milliseconds ?? 0 } ?? -1
+        let milliseconds = runs.milliseconds(atMost: deadline.map { $0.milliseconds ?? 0 } ?? -1)
         if let line = try observation.nextLine(milliseconds: milliseconds) { take(line) }
     }
 
@@ -129,7 +138,7 @@ struct EventRuns {
             busy.insert(event.key)
             do {
                 let start = program.start(for: event.line, event.name, cause: event.line["revision"]?.integer)
-                try runs.begin(event, start, input: input(event))
+                try runs.begin(event, start, input: input(event), limit: limit)
             } catch let error as SystemError {
                 (finished, failed) = (finished + 1, failed + 1)
                 console.say("\(event.key): \(error)")
