@@ -47,6 +47,30 @@ final class ChromeTraceTests: BrokerSuite {
         #expect(ends.allSatisfy { $0["bp"]?.string == "e" })
     }
 
+    @Test("a call is a slice of its caller, with an arrow to what its server wrote")
+    func calls() throws {
+        let trace = try ChromeTrace(path: folder("t.json"))
+        let lines = [
+            #"{"event":"update","sub":1,"key":"a","revision":7,"value":1,"by":"x"}"#,
+            #"{"event":"trace","sub":2,"key":"add","revision":7,"op":"call","by":"m","cause":7,"call":"1","server":{"client":3,"name":"s"},"outcome":"asked"}"#,
+            #"{"event":"update","sub":1,"key":"b","revision":8,"value":1,"by":"s","cause":7}"#,
+            #"{"event":"trace","sub":2,"key":"add","revision":8,"op":"call","by":"m","cause":7,"call":"1","server":{"client":3,"name":"s"},"outcome":"answered","microseconds":9}"#,
+        ]
+        for (number, line) in lines.enumerated() {
+            try trace.take(
+                try #require(BrokerLine(Array(line.utf8)[...])),
+                nanoseconds: UInt64(number) * 1_000_000
+            )
+        }
+        try trace.finish()
+        let all = try events("t.json")
+        let slices = all.filter { $0["ph"]?.string == "X" }
+        #expect(slices.map { $0["name"]?.string } == ["a", "add", "b"])
+        #expect(slices.map { $0["cat"]?.string } == ["update", "call", "update"])
+        let starts = all.filter { $0["ph"]?.string == "s" }
+        #expect(starts.map(time) == [time(slices[0]), time(slices[1])])
+    }
+
     @Test("slices of a lane don't overlap, and only the last causes are remembered")
     func bounds() throws {
         let trace = try ChromeTrace(path: folder("t.json"), causesMax: 100)

@@ -51,6 +51,30 @@ final class RecordTests: BrokerSuite {
         #expect(header["started"]?.string?.wholeMatch(of: /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ/) != nil)
     }
 
+    @Test("a call is there with who called, before what its server wrote, and is not played again")
+    func calls() throws {
+        let command = [Products.plugboard, "publish", "cart.items", "-"]
+        let server = try Run(["serve", "cart.add", "--ready", "--name", "cart", "--"] + command, in: folder)
+        try eventually("it serves") { server.output == "ready\n" }
+        _ = try run("publish", "other", "1")
+        let recorder = try record("cart.**")
+        _ = try run("publish", "other", "2")
+        #expect(try run("call", "cart.add", "[1]", "--name", "mallory").end == .exited(0))
+        #expect(try run("call", "cart.clear").end == .exited(1))
+        recorder.signal(SIGINT)
+        let finished = try recorder.finished()
+        #expect(finished.messages == "recorded 0 values and 4 events in" + finished.messages.dropFirst(34))
+        let lines = try finished.lines.dropFirst(2).map { try JSONObject(parsing: Array($0.utf8)[...]) }
+        #expect(lines.map { $0["key"]?.string } == ["cart.add", "cart.items", "cart.add", "cart.clear"])
+        #expect(lines.map { $0["outcome"]?.string } == ["asked", nil, "answered", "failed"])
+        #expect(lines[0]["op"]?.string == "call" && lines[0]["by"]?.string == "mallory")
+        #expect(lines[0]["revision"]?.integer == 2 && lines[1]["cause"]?.integer == 2)
+        let file = try folder.write("session.ndjson", finished.output)
+        #expect(try run("replay", file, "--to", "copy").output == "played 0 values and 1 event, revision 4\n")
+        server.signal(SIGTERM)
+        _ = try server.finished()
+    }
+
     @Test("times are milliseconds since the start, and a batch has one time")
     func times() throws {
         let recorder = try record("**")

@@ -7,6 +7,27 @@ import Testing
 
 @Suite("replay", .someAtATime)
 final class ReplayTests: BrokerSuite {
+    @Test("what a call led to has the call's own cause, because calls aren't played")
+    func calls() throws {
+        let call =
+            #""key":"s.do","op":"call","by":"m","call":"1","outcome":"asked","server":{"client":3,"name":"s"}"#
+        let lines = [
+            #"{"recording":1,"patterns":["**"]}"#,
+            #"{"ms":1,"event":"update","sub":1,"key":"a","revision":11,"value":1,"by":"x"}"#,
+            #"{"ms":2,"event":"trace","sub":2,"revision":11,\#(call)}"#,
+            #"{"ms":3,"event":"update","sub":1,"key":"b","revision":12,"value":1,"by":"s","cause":11}"#,
+            #"{"ms":4,"event":"update","sub":1,"key":"c","revision":13,"value":1,"by":"t","cause":11}"#,
+            #"{"ms":5,"event":"trace","sub":2,"revision":13,"cause":12,\#(call)}"#,
+            #"{"ms":6,"event":"update","sub":1,"key":"d","revision":14,"value":1,"by":"s","cause":13}"#,
+        ]
+        let file = try folder.write("session.ndjson", lines.map { $0 + "\n" }.joined())
+        #expect(try run("replay", file).output == "played 0 values and 4 events, revision 4\n")
+        let causes = try ["b", "c", "d"].map { key in
+            try JSONObject(parsing: Array(try run("get", key, "--json").output.utf8)[...])["cause"]?.integer
+        }
+        #expect(causes == [nil, 1, 2])
+    }
+
     @Test("a session that was recorded and is played gives the same events, batches and state")
     func roundTrip() throws {
         _ = try run("publish", "kept", #"{"n": 1.50, "ü":"\u00fc"}"#)

@@ -14,6 +14,8 @@ struct StandingRequest {
         case present
         /// A request for events from now on, such as a trace.
         case trace
+        /// The same beside a subscription, which shows the gaps.
+        case besides
     }
 
     /// Its name on the present connection.
@@ -46,7 +48,7 @@ struct StandingRequest {
         switch kind {
         case .subscription(let hasInitial): hasInitial
         case .present: true
-        case .plain, .trace: false
+        case .plain, .trace, .besides: false
         }
     }
 
@@ -60,14 +62,20 @@ struct StandingRequest {
         let revision = reply["revision"]?.integer ?? 0
         place.begin(epoch: epoch, revision: revision, isResumed: isResumed, hasSnapshot: hasSnapshot)
         known?.begin(isResumed: isResumed)
-        if case .present = kind { return nil }
+        switch kind {
+        case .present, .besides: return nil
+        case .plain, .subscription, .trace: break
+        }
         return isFirst || isResumed ? nil : gap(since, sinceEpoch, revision, epoch)
     }
 
     /// The lines to show for an event: none if it came before the break already. If it ends the catching up,
     /// the keys that are gone come first.
     mutating func take(_ line: BrokerLine, _ event: String) -> [BrokerLine] {
-        if case .trace = kind { return [line] }
+        switch kind {
+        case .trace, .besides: return [line]
+        case .plain, .subscription, .present: break
+        }
         let revision = line["revision"]?.integer ?? 0
         let key = line["key"]?.string
         guard isNews(event, key, revision), known?.isNews(event, key: key) != false else { return [] }

@@ -24,7 +24,8 @@ extension Command {
             Writes JSON lines to standard output until Ctrl-C or SIGTERM, each as soon as it arrives. The \
             first line says what is recorded, {"recording":1,"patterns":[…],…}. The others are the \
             broker's own lines, each with the milliseconds since the start as ms in front: the current \
-            values at the start ("initial":true), "synced", then every update, delete and emit.
+            values at the start ("initial":true), "synced", then every update, delete and emit. For each \
+            call of the keys there are the lines of trace: when its server is asked, and when it is over.
 
             If events come faster than record can write them, updates of a key are folded into the last \
             one, which says so ("skipped"). So the state at the end is right. The file has everything that \
@@ -37,8 +38,8 @@ extension Command {
             status is 69.
 
             With --chrome nothing goes to standard output. The trace has a lane for each writer, a slice \
-            for each event at the time at which it came, and arrows from causes to effects. Open it in \
-            ui.perfetto.dev or chrome://tracing. It can't be replayed.
+            for each event and each call at the time at which it came, and arrows from causes to effects. \
+            Open it in ui.perfetto.dev or chrome://tracing. It can't be replayed.
             """,
         examples: [
             "record 'cart.**' screen > session.ndjson", "record '**' --chrome session.json",
@@ -61,6 +62,11 @@ extension Command {
         let observation = try Observation(invocation, console)
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let reply = try observation.ask(standing)
+        if observation.connection.greeting?["features"]?.strings?.contains("only") == true {
+            let calls = ObjectText(op: "trace").adding("keys", strings: invocation.arguments)
+                .adding("only", string: "calls")
+            try observation.ask(StandingRequest(calls, .besides))
+        }
         if !invocation.has(.chrome) { try observation.connection.watchOutput() }
         try observation.connection.watch(signals.raw)
         var recorder = Recorder(

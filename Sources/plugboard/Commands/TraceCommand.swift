@@ -68,10 +68,9 @@ enum TraceText {
 
     private static func tree(_ line: BrokerLine, _ time: String, _ paint: Paint) -> [String] {
         let key = paint.bold(Printable.text(line["key"]?.string ?? ""))
-        let cause = line["cause"].map { ", because of \($0.text)" } ?? ""
         let writer = WriterText.of(line["by"], line["origin"])
-        let place = paint.dim("revision \(line["revision"]?.text ?? "?")\(cause)")
-        let head = "\(paint.dim(time))  \(key)  \(line["op"]?.string ?? "") by \(writer)  \(place)"
+        let head =
+            "\(paint.dim(time))  \(key)  \(line["op"]?.string ?? "") by \(writer)  \(place(of: line, paint))"
         var observers = (line["observers"]?.array ?? []).compactMap(\.object).map { text(of: $0, paint) }
         if line["more"]?.bool == true { observers.append("and more") }
         if observers.isEmpty { observers = [paint.yellow("nobody observes it")] }
@@ -79,6 +78,12 @@ enum TraceText {
             (index == observers.count - 1 ? "└ " : "├ ") + text
         }
         return [head] + branches.map { "  " + $0 }
+    }
+
+    /// `revision 7, because of 3`.
+    private static func place(of line: BrokerLine, _ paint: Paint) -> String {
+        let cause = line["cause"].map { ", because of \($0.text)" } ?? ""
+        return paint.dim("revision \(line["revision"]?.text ?? "?")\(cause)")
     }
 
     /// `cart.add  call 7 by #3  answered by cart (client 1) after 120 µs`.
@@ -99,7 +104,9 @@ enum TraceText {
             outcome == "failed"
             ? paint.red(outcome + error)
             : outcome == "answered" ? paint.green(outcome) : paint.yellow(outcome)
-        return "\(paint.dim(time))  \(key)  call\(number) by \(caller)  \(shown)\(server ?? "")\(after ?? "")"
+        // What the server writes names the revision at which it was asked.
+        let rest = outcome == "asked" ? "  \(place(of: line, paint))" : after ?? ""
+        return "\(paint.dim(time))  \(key)  call\(number) by \(caller)  \(shown)\(server ?? "")\(rest)"
     }
 
     private static func text(of observer: JSONObject, _ paint: Paint) -> String {

@@ -1,6 +1,6 @@
 // A session in the Trace Event Format, which Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) open: a
-// lane for each writer, a short slice for each event, and an arrow from each cause to its effects. The file
-// is an array whose end may be missing, so it can be opened however the recording ended.
+// lane for each writer, a short slice for each event and each call, and an arrow from each cause to its
+// effects. The file is an array whose end may be missing, so it can be opened however the recording ended.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -14,6 +14,12 @@ final class ChromeTrace {
     static let sliceNanoseconds: UInt64 = 5_000
     private static let bufferBytesMax = 64 * 1_024
 
+    /// What a write names as its cause: a write, or a call of a server.
+    private struct Cause: Hashable {
+        let revision: UInt64
+        var server: String?
+    }
+
     /// Where a write stands in the trace.
     private struct Place {
         let lane: Int
@@ -26,9 +32,9 @@ final class ChromeTrace {
     private var hasEvent = false
     /// The lane of each writer, and when its last slice ends.
     private var lanes: [String: (number: Int, end: UInt64)] = [:]
-    private var causes: [UInt64: Place] = [:]
-    /// The remembered revisions, the oldest first.
-    private var remembered: [UInt64] = []
+    private var causes: [Cause: Place] = [:]
+    /// What is remembered, the oldest first.
+    private var remembered: [Cause] = []
     private var oldest = 0
     private var arrows = 0
     private let causesMax: Int
@@ -46,11 +52,14 @@ final class ChromeTrace {
 
     /// Writes an event of the bus that came at that time.
     func take(_ line: BrokerLine, nanoseconds: UInt64) throws {
-        guard case .event(let kind) = line.kind, let key = line["key"]?.string else { return }
+        guard case .event(let name) = line.kind, let key = line["key"]?.string else { return }
+        let isCall = name == "trace"
+        if isCall, line["outcome"]?.string != "asked" { return }
+        let kind = isCall ? "call" : name
         let writer = line["by"]?.string ?? "?"
         let place = place(of: writer, at: nanoseconds)
         let revision = line["revision"]?.integer
-        let details = ["revision", "cause", "value", "skipped"].reduce(ObjectText()) {
+        let details = ["revision", "cause", "value", "skipped", "call", "server"].reduce(ObjectText()) {
             $0.adding($1, json: line[$1]?.bytes)
         }
         add(
@@ -58,9 +67,15 @@ final class ChromeTrace {
                 .adding("cat", string: line["initial"]?.bool == true ? "value" : kind)
                 .adding("args", json: details.bytes)
         )
-        if let cause = line["cause"]?.integer, let start = causes[cause] { addArrow(from: start, to: place) }
-        // An emit has the revision of the write before it.
-        if let revision, kind != "emit" { remember(revision, place) }
+        if let cause = line["cause"]?.integer,
+            let start = causes[Cause(revision: cause, server: writer)] ?? causes[Cause(revision: cause)]
+        {
+            addArrow(from: start, to: place)
+        }
+        // An emit has the revision of the write before it, and so has a call.
+        if let revision, kind != "emit" {
+            remember(Cause(revision: revision, server: line["server"]?.object?["name"]?.string), place)
+        }
         if pending.count >= Self.bufferBytesMax { try flush() }
     }
 
@@ -111,11 +126,12 @@ final class ChromeTrace {
             .adding("tid", place.lane).adding("ts", json: Self.microseconds(place.nanoseconds).utf8)
     }
 
-    private func remember(_ revision: UInt64, _ place: Place) {
-        // The writes of a batch have one revision: the arrow begins at the first.
-        guard causes[revision] == nil else { return }
-        causes[revision] = place
-        remembered.append(revision)
+    private func remember(_ cause: Cause, _ place: Place) {
+        // The writes of a batch have one revision: the arrow begins at the first. Of calls, it is the last.
+        let isKnown = causes[cause] != nil
+        if !isKnown || cause.server != nil { causes[cause] = place }
+        guard !isKnown else { return }
+        remembered.append(cause)
         guard remembered.count - oldest > causesMax else { return }
         causes[remembered[oldest]] = nil
         oldest += 1

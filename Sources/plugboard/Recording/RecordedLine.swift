@@ -24,7 +24,7 @@ struct RecordedEvent: Sendable {
     let revision: UInt64
     /// The writer, as JSON.
     let by: ArraySlice<UInt8>?
-    let cause: UInt64?
+    var cause: UInt64?
     /// Whether it belongs to the state at the start.
     let isInitial: Bool
     /// How many earlier changes were folded into it.
@@ -36,6 +36,13 @@ struct RecordedEvent: Sendable {
     var isReserved: Bool { Key.isReserved(Array(key.utf8).span) }
 }
 
+/// What the writes of a server name as their cause when it was called.
+struct RecordedCall: Hashable {
+    let revision: UInt64
+    /// The server, as JSON.
+    let server: ArraySlice<UInt8>
+}
+
 /// A line of a recording.
 enum RecordedLine {
     /// The first one.
@@ -45,6 +52,8 @@ enum RecordedLine {
     case gap
     /// A `lagged`: how many events were dropped here.
     case missing(UInt64)
+    /// A call that its server got. It isn't played: what it led to is in the recording.
+    case call(RecordedCall, cause: UInt64?)
     /// Nothing to play: the end of the snapshot, or something of a later version.
     case aside
 
@@ -63,6 +72,8 @@ enum RecordedLine {
             self = .missing(object["dropped"]?.integer ?? 0)
         } else if name == "gap" {
             self = .gap
+        } else if name == "trace", let call = Self.call(object) {
+            self = .call(call, cause: object["cause"]?.integer)
         } else if let kind = RecordedEvent.Kind(rawValue: name) {
             self = .event(try Self.event(kind, object, milliseconds, line.number))
         } else {
@@ -92,6 +103,14 @@ enum RecordedLine {
             )
         }
         return .header
+    }
+
+    /// The call in a trace that says that its server is asked.
+    private static func call(_ object: JSONObject) -> RecordedCall? {
+        guard object["outcome"]?.string == "asked", let revision = object["revision"]?.integer,
+            let server = object["server"]?.object?["name"]?.bytes
+        else { return nil }
+        return RecordedCall(revision: revision, server: server)
     }
 
     private static func milliseconds(_ object: JSONObject) throws(JSONFault) -> Double {

@@ -12,6 +12,8 @@ struct RecordingReader: ~Copyable {
     private static let graceMilliseconds: Int32 = 20
     /// How long a batch that comes in pieces may take.
     private static let togetherMilliseconds = 1.0
+    /// How many calls are remembered at least.
+    private static let callsMax = 32_768
 
     /// Waits for the file; false if the time (negative: for ever) passes first.
     typealias Wait = (_ fd: Int32, _ milliseconds: Int32) throws -> Bool
@@ -34,6 +36,9 @@ struct RecordingReader: ~Copyable {
     private let check: (RecordedEvent) -> String?
     private var lines: FileLines
     private var gaps = 0
+    /// The causes of calls, whose effects name the calls: of the last ones, and of those before.
+    private var calls: [RecordedCall: UInt64?] = [:]
+    private var olderCalls: [RecordedCall: UInt64?] = [:]
     private var held: RecordedEvent?
     /// A fault to throw after everything before it has been returned.
     private var fault: RecordingFault?
@@ -97,7 +102,10 @@ struct RecordingReader: ~Copyable {
             case .event(let event):
                 guard let reason = check(event) else { return taken(event) }
                 fail(line, reason)
-            case .gap: gaps += 1
+            case .gap:
+                gaps += 1
+                (calls, olderCalls) = ([:], [:])
+            case .call(let call, let cause): note(call, cause)
             case .missing(let count): lack(count)
             case .aside, nil: break
             }
@@ -110,11 +118,25 @@ struct RecordingReader: ~Copyable {
     private mutating func taken(_ event: RecordedEvent) -> RecordedEvent {
         var event = event
         event.gapsBefore = gaps
+        // A call isn't played, so what it led to has the call's own cause.
+        if let revision = event.cause, let writer = event.by,
+            let cause = cause(of: RecordedCall(revision: revision, server: writer))
+        {
+            event.cause = cause
+        }
         events += 1
         lack(event.skipped)
         milliseconds = max(milliseconds, event.milliseconds)
         return event
     }
+
+    private mutating func note(_ call: RecordedCall, _ cause: UInt64?) {
+        if calls.count >= Self.callsMax { (calls, olderCalls) = ([:], calls) }
+        calls[call] = .some(cause)
+    }
+
+    /// The cause of a call, which may be nil; nil if there was no such call.
+    private func cause(of call: RecordedCall) -> UInt64?? { calls[call] ?? olderCalls[call] }
 
     /// Adds to the sum without an overflow, because a file can have any numbers.
     private mutating func lack(_ count: UInt64) {
