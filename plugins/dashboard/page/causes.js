@@ -1,4 +1,4 @@
-// The view of causes: each write is a row, the newest on top, and each client a lane. Thin lines go from a
+// The view of causes: each write or call is a row, the newest on top, and each client a lane. Thin lines go from a
 // writer to those that were told, with the microseconds that took. Where that made one of them write, the
 // line goes on along its lane up to the effect. On a busy bus the broker sends samples, so that watching
 // costs nothing.
@@ -18,6 +18,9 @@ const aimMilliseconds = 1200;
 /** So many of those that were told are named in a row. */
 const chipsMax = 3;
 export const rowHeight = 44;
+
+/** What became of it for one that was told, or of a call. */
+const outcomeText = ({ outcome, code }) => shown(code ? `${outcome}: ${code}` : outcome);
 
 export class CausesView {
   constructor(bus, frame) {
@@ -95,9 +98,26 @@ export class CausesView {
     if (event?.event === "refused") this.note.textContent = shown(event.message);
     if (event?.event !== "trace") return;
     if (event.rests) this.tellSamples();
+    if (event.op === "call") return this.takeCall(event);
     const own = this.bus.link.greeting?.client;
     const observers = event.observers.filter((observer) => observer.client !== own);
     this.add({ ...event, observers, at: Date.now() });
+    this.drawSoon();
+  }
+
+  /** The server of a call stands in its row as one that was told. The row is renewed when the call is over. */
+  takeCall(event) {
+    const { server, outcome, code, microseconds: took } = event;
+    const observers = server ? [{ ...server, outcome, code, microseconds: took }] : [];
+    const known = event.call && this.rows.find((row) => row.call === event.call);
+    if (!known) {
+      this.add({ ...event, observers, at: Date.now() });
+    } else {
+      // What its server writes names the revision at which it was asked.
+      const revision = known.outcome === "held" ? event.revision : known.revision;
+      Object.assign(known, { observers, outcome, code, revision });
+      if (server) this.lane(server.name);
+    }
     this.drawSoon();
   }
 
@@ -113,6 +133,7 @@ export class CausesView {
     if (row.cause !== undefined) {
       const candidates = this.rows.filter((other) => other.revision === row.cause);
       row.origin = candidates.find((other) => other.key === row.causeKey)
+        ?? candidates.find((other) => other.op === "call" && other.observers.some((told) => told.name === row.by))
         ?? candidates.find((other) => other.observers.some((told) => told.name === row.by))
         ?? candidates[0] ?? null;
       row.origin?.effects.push(row);
@@ -199,9 +220,11 @@ export class CausesView {
     const names = told.slice(0, chipsMax).map((observer) =>
       el("span", { class: "chip", data: { outcome: observer.outcome }, style: { "--own": colour(observer.name) } },
         el("b", {}, shown(observer.name)),
-        observer.microseconds === undefined ? observer.outcome : microseconds(observer.microseconds)));
+        row.op === "call" && row.outcome !== "answered" || observer.microseconds === undefined
+          ? outcomeText(observer) : microseconds(observer.microseconds)));
     if (told.length > chipsMax) names.push(el("span", { class: "chip" }, `+${told.length - chipsMax}`));
-    if (told.length === 0 && !row.isOld) names.push(el("span", { class: "chip nobody" }, "nobody"));
+    if (told.length === 0 && !row.isOld) names.push(el("span", { class: "chip nobody" },
+      row.op === "call" ? shown(row.code ?? row.outcome) : "nobody"));
     return el("li", { data: { number: row.number, key: row.key } },
       el("button", { class: "write", onclick: () => this.select(row.number) },
         el("time", {}, new Date(row.at).toTimeString().slice(0, 8), el("small", {}, `r ${row.revision}`)),
@@ -252,7 +275,7 @@ export class CausesView {
     const why = el("section", { class: "card why" }, el("h3", {}, "Why"));
     const told = row.observers.map((observer) =>
       el("div", { class: "observer" }, clientName(observer.name),
-        el("span", { class: "mark-outcome", data: { outcome: observer.outcome } }, observer.outcome),
+        el("span", { class: "mark-outcome", data: { outcome: observer.outcome } }, outcomeText(observer)),
         el("span", { class: "took" },
           observer.microseconds === undefined ? "" : microseconds(observer.microseconds))));
     put(
@@ -264,7 +287,7 @@ export class CausesView {
       el("div", { class: "meta" }, clientName(row.by), el("span", {}, `revision ${row.revision}`),
         el("span", {}, row.op)),
       why,
-      el("section", { class: "card" }, el("h3", {}, "Told"),
+      el("section", { class: "card" }, el("h3", {}, row.op === "call" ? "Asked" : "Told"),
         ...(told.length ? told : [el("p", { class: "empty" }, row.isOld ? "Not seen by this page." : "Nobody.")])),
       el("section", { class: "card" }, el("h3", {}, "Value now"), value),
     );
@@ -276,7 +299,8 @@ export class CausesView {
       }
       value.append(pretty(member(reply.text, "value")));
     } catch (error) {
-      value.append(el("p", { class: "empty" }, row.op === "emit" ? "An emit keeps no value." : shown(error.message)));
+      value.append(el("p", { class: "empty" }, row.op === "emit" ? "An emit keeps no value."
+        : row.op === "call" ? "A call keeps no value." : shown(error.message)));
     }
   }
 

@@ -82,6 +82,7 @@ function dot(row, x, y) {
   const group = svg("g", { class: "dot", data: { number: row.number, op: row.op },
     style: { "--own": colour(row.by) } });
   if (row.op === "emit") group.append(svg("path", { d: `M${x} ${y - 8}l8 8l-8 8l-8 -8z` }));
+  else if (row.op === "call") group.append(svg("rect", { x: x - 6, y: y - 6, width: 12, height: 12 }));
   else group.append(svg("circle", { cx: x, cy: y, r: row.op === "delete" ? 5.5 : 6.5 }));
   return group;
 }
