@@ -84,6 +84,10 @@ final class PluginCommandTests: ShopSuite {
         #expect(restarted.output == "rock is running, pid \(new)\n")
         #expect(!Processes.isAlive(old))
         #expect(try row("rock").prefix(4) == ["rock", "running", "\(new)", "1"])
+        let why = try plugboard("why", "$broker.plugins.rock", in: shop.folder).lines
+        #expect(why.first?.contains("publish by up  ") == true && why.count == 2, "\(why)")
+        #expect(why.last?.hasPrefix("← plugins.restart") == true, "\(why)")
+        #expect(why.last?.contains("call by ada  ") == true, "\(why)")
         try eventually("it is told") { up.messages.contains("rock   | restart, as ada asked\n") }
         try eventually("it is told") { up.messages.contains("rock   | didn't stop; killed\n") }
         try end(up)

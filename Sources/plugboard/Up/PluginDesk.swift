@@ -22,6 +22,8 @@ struct PluginRequest: Equatable {
     var after: UInt64?
     /// The caller's name.
     let by: String
+    /// The revision of the call, which what it leads to names as its cause.
+    var revision: UInt64?
 }
 
 /// The news from the bus.
@@ -55,6 +57,10 @@ final class PluginDesk {
     private var waiting: [(call: String, plugin: String)] = []
     /// The last published state of each plugin, by its name.
     private var published: [String: [UInt8]] = [:]
+    /// The revision of the call that is carried out now.
+    var cause: UInt64?
+    /// Why plugins are stopping: the revisions of calls, by the plugins' names.
+    private var causes: [String: UInt64] = [:]
     private var faults: Set<String> = []
     /// The pause before the next attempt.
     private var pauseSeconds = PluginDesk.pauseSeconds.first
@@ -84,7 +90,7 @@ final class PluginDesk {
         guard let link = try? connect() else { return false }
         self.link = link
         waiting = []
-        published = [:]
+        (published, causes) = ([:], [:])
         introduce()
         return true
     }
@@ -130,15 +136,23 @@ final class PluginDesk {
     /// Publishes the state of a plugin, and answers calls that waited for it.
     func tell(_ process: SupervisedProcess) {
         let report = PluginStatus.json(of: process)
+        let cause = cause ?? causes[process.name]
         if published[process.name] != report {
             published[process.name] = report
             let request = ObjectText(op: "publish").adding("key", string: PluginKey.state(of: process.name))
-                .adding("value", json: report[...]).adding("while", string: "connected")
+                .adding("value", json: report[...]).adding("while", string: "connected").adding(
+                    "cause",
+                    cause
+                )
             // By the time of the answer, the broker knows the process in it.
             let pid = process.isHeld ? process.pid.map(UInt64.init) : nil
             link.send(request.adding("id", pid).line)
         }
-        if case .stopping = process.state { return }
+        if case .stopping = process.state {
+            causes[process.name] = cause
+            return
+        }
+        causes[process.name] = nil
         for (call, plugin) in waiting where plugin == process.name { answer(call, report) }
         waiting.removeAll { $0.plugin == process.name }
     }
@@ -146,7 +160,9 @@ final class PluginDesk {
     /// Deletes the key of a plugin that no longer exists. So the broker forgets its name and limits.
     func withdraw(_ process: SupervisedProcess) {
         guard published.removeValue(forKey: process.name) != nil else { return }
-        link.send(ObjectText(op: "delete").adding("key", string: PluginKey.state(of: process.name)).line)
+        let cause = cause ?? causes.removeValue(forKey: process.name)
+        let key = PluginKey.state(of: process.name)
+        link.send(ObjectText(op: "delete").adding("key", string: key).adding("cause", cause).line)
     }
 
     /// Answers a call. If the plugin is stopping, the answer waits until it has stopped, or runs again.
@@ -181,7 +197,8 @@ final class PluginDesk {
             action: action,
             plugin: line["value"]?.string ?? details?["plugin"]?.string,
             after: details.map { $0["after"]?.integer ?? 0 },
-            by: line["by"]?.string ?? "?"
+            by: line["by"]?.string ?? "?",
+            revision: line["revision"]?.integer
         )
     }
 }

@@ -13,7 +13,11 @@ extension Supervisor {
         for pid in news.known { plugin(of: pid)?.release() }
         for (pid, message) in news.refused { giveUp(pid, message) }
         for (name, isWanted) in news.demands { try want(name, isWanted) }
-        for request in news.requests { try serve(request, desk) }
+        defer { desk.cause = nil }
+        for request in news.requests {
+            desk.cause = request.revision
+            try serve(request, desk)
+        }
     }
 
     /// Starts a plugin that is now wanted, and stops one that is no longer wanted.
