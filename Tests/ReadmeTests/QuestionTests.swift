@@ -58,6 +58,20 @@ struct QuestionTests {
         }
     }
 
+    @Test("who called the program that wrote is found, for the command of the page")
+    func called() async throws {
+        let call = try #require(try Readme.blocks(below: "Who called?").first { $0.language == "sh" })
+        try await replay("Who called?") {
+            let before = try await Self.command(["get", "cart.items", "--long"], in: scratch)
+            let answer = try await Self.shell(call.lines[0], in: scratch)
+            #expect(answer.contains(#""sku":"brick-2""#), "\(before)")
+            let pieces = try #require(answer.firstMatch(of: /"quantity":(\d+)/)?.1)
+            try await Self.until("the total follows", "get", "cart.summary", in: scratch) {
+                $0.contains("\"items\":\(pieces),")
+            }
+        }
+    }
+
     @Test("two programs that answer each other for ever are found")
     func loop() async throws {
         let heater = try await Self.answer(
@@ -102,7 +116,7 @@ struct QuestionTests {
 
     /// Causes a problem and then does what a block of the section shows, for each of them.
     private func replay(_ heading: String, _ makeTrouble: () async throws -> Void) async throws {
-        let blocks = try Readme.blocks(below: heading)
+        let blocks = try Readme.blocks(below: heading).filter { $0.language != "sh" }
         #expect(blocks.map(\.language) == ["plugboard", "console"])
         for block in blocks {
             try await makeTrouble()

@@ -39,7 +39,7 @@ enum Readme {
     /// The fenced blocks after a heading of the questions.
     static func blocks(below heading: String) throws -> [Block] {
         let lines = try text(of: questions).components(separatedBy: "\n")
-        guard let start = lines.firstIndex(of: "## \(heading)") else {
+        guard let start = lines.firstIndex(where: { $0 == "## \(heading)" || $0 == "### \(heading)" }) else {
             throw Missing("the heading \(heading)")
         }
         let end = lines[(start + 1)...].firstIndex { $0.hasPrefix("##") } ?? lines.endIndex
