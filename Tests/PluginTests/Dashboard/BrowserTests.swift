@@ -117,8 +117,28 @@ struct BrowserTests {
             #expect(
                 try tab.run("return document.querySelectorAll('.lanes .cause.lit').length").integer ?? 0 >= 2
             )
+            try call(tab, writer)
             try graph(tab, writer)
         }
+    }
+
+    /// A call is a row with its caller and its server, and what stands below it goes on.
+    private func call(_ tab: Tab, _ customer: LinePeer) throws {
+        try customer.send("call cart.add {\"sku\":\"brick-2\"}\n")
+        let row =
+            "[...document.querySelectorAll('.writes li[data-key=\"cart.add\"]')]"
+            + ".find((li) => li.querySelector('.op[data-op=call]'))"
+        try tab.wait(
+            "the call was answered",
+            for: "\(row)?.querySelector('.told .chip[data-outcome=answered] b')?.textContent === 'cart'"
+        )
+        try tab.run("\(row).querySelector('button').click()")
+        try tab.wait(
+            "its chain is there",
+            for: "document.querySelector('.why .chain li .op')?.textContent === 'call'"
+        )
+        let caller = try tab.run("return \(row).querySelector('.write-by').textContent")
+        #expect(caller.string?.contains("customer") == true)
     }
 
     private func graph(_ tab: Tab, _ customer: LinePeer) throws {
