@@ -63,7 +63,7 @@ final class RecordTests: BrokerSuite {
         #expect(try run("call", "cart.clear").end == .exited(1))
         recorder.signal(SIGINT)
         let finished = try recorder.finished()
-        #expect(finished.messages == "recorded 0 values and 4 events in" + finished.messages.dropFirst(34))
+        #expect(finished.messages.hasPrefix("recorded 0 values and 4 events in "))
         let lines = try finished.lines.dropFirst(2).map { try JSONObject(parsing: Array($0.utf8)[...]) }
         #expect(lines.map { $0["key"]?.string } == ["cart.add", "cart.items", "cart.add", "cart.clear"])
         #expect(lines.map { $0["outcome"]?.string } == ["asked", nil, "answered", "failed"])

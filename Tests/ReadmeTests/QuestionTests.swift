@@ -64,7 +64,7 @@ struct QuestionTests {
         try await replay("Who called?") {
             let before = try await Self.command(["get", "cart.items", "--long"], in: scratch)
             let answer = try await Self.shell(call.lines[0], in: scratch)
-            #expect(answer.contains(#""sku":"brick-2""#), "\(before)")
+            #expect(answer.contains(#""sku":"brick-2""#), "\(answer)")
             let pieces = try #require(answer.firstMatch(of: /"quantity":(\d+)/)?.1)
             try await Self.until("the total follows", "get", "cart.summary", in: scratch) {
                 $0.contains("\"items\":\(pieces),")
