@@ -25,4 +25,6 @@ public final class DiskStore: FileStore {
     public func remove(_ name: String) throws { try folder.remove(name) }
     public func syncNames() throws { try folder.syncNames() }
     public func freeBytes() -> Int? { folder.freeBytes() }
+    public var hasStamps: Bool { true }
+    public func stamp(_ name: String) -> FileStamp? { folder.stamp(name) }
 }

@@ -8,6 +8,7 @@ enum FileHeader {
         _ segment: UInt64,
         epoch: String,
         boot: String,
+        mark: String? = nil,
         revision: UInt64,
         previous: UInt32,
         keys: Int? = nil
@@ -17,5 +18,6 @@ enum FileHeader {
         return
             #"{"event":"\#(name)","version":\#(JournalVersion.number),"segment":\#(segment),"epoch":"\#(epoch)""#
             + #","revision":\#(revision)\#(count),"previous":"\#(String(previous, radix: 16))","boot":"\#(boot)""#
+            + (mark.map { #","mark":"\#($0)""# } ?? "")
     }
 }

@@ -25,9 +25,15 @@ public protocol FileStore: AnyObject, Sendable {
     func syncNames() throws
     /// The bytes that are free and not reserved; nil if unknown.
     func freeBytes() -> Int?
+    /// Whether `stamp` can tell a file from a copy of it.
+    var hasStamps: Bool { get }
+    /// What a file has and no copy of it; nil if there is no such file.
+    func stamp(_ name: String) -> FileStamp?
 }
 
 extension FileStore {
+    public var hasStamps: Bool { false }
+    public func stamp(_ name: String) -> FileStamp? { nil }
     public func freeBytes() -> Int? { nil }
 }
 

@@ -28,7 +28,9 @@ public enum Journal {
         } else if isShort(store, recovered) {
             makeRoom(store, options, &recovered)
         }
-        let epoch = recovered.mayLack ? newEpoch() : recovered.epoch ?? newEpoch()
+        if options.isGoingOn || recovered.isRepaired { recovered.mayBeCopy = false }
+        let isNew = recovered.mayLack || recovered.mayBeCopy
+        let epoch = isNew ? newEpoch() : recovered.epoch ?? newEpoch()
         let writer = try JournalWriter(
             store,
             worker: worker,

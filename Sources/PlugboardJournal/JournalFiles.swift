@@ -14,6 +14,8 @@ struct JournalFiles {
     private(set) var torn: [String] = []
     /// Ordered; the last one counts. There can be several after a backup of the folder was restored.
     private(set) var signposts: [Signpost] = []
+    /// The marks of the folder; see `FolderMark`.
+    private(set) var marks: [String] = []
     /// Whether an earlier broker couldn't bring to disk what it had written.
     private(set) var hasFailed = false
 
@@ -29,6 +31,8 @@ struct JournalFiles {
                 signposts.append(signpost)
             } else if name.hasPrefix(Self.tornStart) {
                 torn.append(name)
+            } else if name.hasPrefix(Self.markStart) {
+                marks.append(name)
             } else if name == Self.failed {
                 hasFailed = true
             }
@@ -74,6 +78,10 @@ struct JournalFiles {
         "\(tornStart)\(padded(segment))-\(offset)\(end)"
     }
 
+    /// An empty file that shows whether the folder is what a broker left, or a copy. The broker that made it
+    /// began with this segment.
+    static func mark(_ segment: UInt64) -> String { markStart + padded(segment) }
+
     static func signpost(_ signpost: Signpost) -> String {
         let name = (signpost.isClosed ? closedStart : newestStart) + padded(signpost.segment)
         guard let boot = signpost.boot else { return name }
@@ -100,6 +108,7 @@ struct JournalFiles {
     private static let tornStart = "torn-"
     private static let newestStart = "newest-"
     private static let closedStart = "closed-"
+    private static let markStart = "mark-"
     private static let end = ".jsonl"
     private static let unfinishedEnd = ".unfinished"
     private static let digits = 10

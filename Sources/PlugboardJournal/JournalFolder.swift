@@ -8,6 +8,8 @@ import PlugboardPosix
 public final class JournalFolder: Sendable {
     public let path: String
     public let store: any FileStore
+    /// Whether the lock was inherited from the program before.
+    public let isInherited: Bool
     private let lock: Descriptor
     private let folder: DataFolder
 
@@ -16,7 +18,7 @@ public final class JournalFolder: Sendable {
     public convenience init(path: String) throws {
         let folder = try DataFolder(path: path)
         guard let lock = try folder.lock(Self.lockName) else { throw JournalError.inUse(folder: path) }
-        self.init(folder, lock)
+        self.init(folder, lock, isInherited: false)
     }
 
     /// Uses a lock that this process inherited from the broker before it. Without one, takes the lock.
@@ -25,7 +27,7 @@ public final class JournalFolder: Sendable {
             try self.init(path: path)
             return
         }
-        self.init(try DataFolder(path: path), lock)
+        self.init(try DataFolder(path: path), lock, isInherited: true)
     }
 
     /// The lock's descriptor, for system calls. This object keeps owning it.
@@ -38,9 +40,10 @@ public final class JournalFolder: Sendable {
         folder.keepLock(Self.lockName, lock)
     }
 
-    private init(_ folder: DataFolder, _ lock: consuming Descriptor) {
+    private init(_ folder: DataFolder, _ lock: consuming Descriptor, isInherited: Bool) {
         path = folder.path
         self.folder = folder
+        self.isInherited = isInherited
         self.lock = lock
         store = DiskStore(folder)
     }

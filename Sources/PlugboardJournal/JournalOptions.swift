@@ -16,6 +16,8 @@ public struct JournalOptions: Sendable {
     public var sync: SyncMode
     /// Bytes of ended segments to keep as history.
     public var historyBytes: Int
+    /// Whether the program before had this journal's lock until now, so that it is no copy.
+    public var isGoingOn = false
     /// A segment ends after this many bytes. Only tests set it.
     public var segmentBytes: Int
     /// A snapshot is made when ended segments have more bytes. Only tests set it.

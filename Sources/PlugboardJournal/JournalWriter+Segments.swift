@@ -6,7 +6,15 @@ import PlugboardWire
 
 extension JournalWriter {
     func header(revision: UInt64, previous: UInt32) -> String {
-        FileHeader.text(.segment, segment, epoch: epoch, boot: boot, revision: revision, previous: previous)
+        FileHeader.text(
+            .segment,
+            segment,
+            epoch: epoch,
+            boot: boot,
+            mark: mark?.text(ofSegment: segment, in: store),
+            revision: revision,
+            previous: previous
+        )
     }
 
     func beginSegment(_ records: inout RecordBuffer) throws {

@@ -26,6 +26,10 @@ public final class JournalWriter {
     var segment: UInt64
     /// The signpost that exists.
     var signpost: Signpost?
+    /// Shows that the folder isn't a copy; nil if it can't.
+    let mark: FolderMark?
+    /// The marks of earlier brokers, which count until the first line of this one is written.
+    private let marksBefore: [String]
     /// When the segment began, in nanoseconds of `time`.
     var segmentBegan: UInt64
     /// Bytes that were written to the segment.
@@ -103,6 +107,7 @@ public final class JournalWriter {
         self.epoch = epoch
         self.boot = boot
         segment = recovered.lastSegment + 1
+        (mark, marksBefore) = (FolderMark(makingFor: segment, in: store), recovered.marks)
         signpost = recovered.signpost
         segmentBegan = time.nanoseconds()
         segmentEnd = options.segmentBytes
@@ -127,8 +132,13 @@ public final class JournalWriter {
         records.beginFile(header(revision: revision, previous: chain))
         try flush(&records, revision: revision)
         // Syncs what a killed broker before this one hadn't synced.
+        if mark != nil, records.isEmpty { removeMarksBefore() }
         if wantsSyncAtOnce, options.sync == .interval { beginSync() }
         if segment > 1 { compactIfWorthwhile(nil) }
+    }
+
+    private func removeMarksBefore() {
+        for name in marksBefore where name != JournalFiles.mark(segment) { try? store.remove(name) }
     }
 
     // MARK: Writing

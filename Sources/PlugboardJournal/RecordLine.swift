@@ -59,6 +59,8 @@ public struct RecordLine: Sendable {
     public internal(set) var bytes: UInt64 = 0
     public internal(set) var epoch = ByteRange.none
     public internal(set) var boot = ByteRange.none
+    /// In `segment`: shows that the folder isn't a copy.
+    public internal(set) var mark = ByteRange.none
     /// In `segment` and `snapshot`: the checksum of the record before.
     public internal(set) var previous: UInt32?
 
@@ -155,7 +157,7 @@ public struct RecordLine: Sendable {
         case NameWord("events").word: events = place
         case NameWord("while").word: isWhileConnected = true
         case NameWord("key").word, NameWord("epoch").word, NameWord("boot").word,
-            NameWord("reason").word, NameWord("previous").word:
+            NameWord("mark").word, NameWord("reason").word, NameWord("previous").word:
             return takeText(name, place, line)
         default:
             guard let number = Self.number(place.bytes(of: line)) else { return !Self.isNumeric(name) }
@@ -171,6 +173,7 @@ public struct RecordLine: Sendable {
         case NameWord("key").word: key = range
         case NameWord("epoch").word: epoch = range
         case NameWord("boot").word: boot = range
+        case NameWord("mark").word: mark = range
         case NameWord("previous").word:
             previous = UInt32(String(text), radix: 16)
             return previous != nil

@@ -20,6 +20,11 @@ public struct Recovered: Sendable {
     /// Whether writes that clients heard of may be lost, because the machine stopped before they were on
     /// disk. Then the broker begins a new epoch.
     public internal(set) var mayLack = false
+    /// Whether the folder may be an older copy of what its last broker left. Then the broker begins a new
+    /// epoch, too.
+    public internal(set) var mayBeCopy = false
+    /// The marks in the folder.
+    var marks: [String] = []
     /// The number of the last segment or snapshot; 0 if there is none.
     var lastSegment: UInt64 = 0
     var signpost: Signpost?
@@ -84,6 +89,7 @@ struct Recovery: ~Copyable {
         self.boot = boot
         try files.checkNewest()
         found.signpost = files.signposts.last
+        found.marks = files.marks
         if isCutting { try removeUnfinished() }
         if let number = files.snapshots.last { try readSnapshot(number, take) }
         try readSegments(isCutting, take)
@@ -105,6 +111,8 @@ struct Recovery: ~Copyable {
         found.epoch = header.epoch
         found.boot = header.boot
         found.chain = header.previous
+        // The segments after it can show that it is none.
+        found.mayBeCopy = store.hasStamps
         var keys: UInt64 = 0
         var isWhole = false
         while var record = try Self.record(&reader) {
@@ -204,9 +212,14 @@ struct Recovery: ~Copyable {
             }
             found.epoch = String(record.epoch.bytes(of: line))
             found.boot = String(record.boot.bytes(of: line))
+            found.mayBeCopy = isCopy(mark: String(record.mark.bytes(of: line)), of: number)
             found.revision = record.revision
             return nil
         }
+    }
+
+    private func isCopy(mark: String, of segment: UInt64) -> Bool {
+        store.hasStamps && !FolderMark.isTrue(mark, ofSegment: segment, in: store)
     }
 
     private mutating func finish(_ number: UInt64, _ reader: borrowing LogReader) {

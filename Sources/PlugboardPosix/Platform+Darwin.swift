@@ -24,6 +24,8 @@
         prepareStream(accept(listener, nil, nil))
     }
 
+    func changeTime(_ status: stat) -> timespec { status.st_ctimespec }
+
     func socketAddressHeader(_ address: inout sockaddr_un) {
         address.sun_family = sa_family_t(AF_UNIX)
         address.sun_len = UInt8(MemoryLayout<sockaddr_un>.size)

@@ -31,6 +31,8 @@
         address.sun_family = sa_family_t(AF_UNIX)
     }
 
+    func changeTime(_ status: stat) -> timespec { status.st_ctim }
+
     enum PlatformProgramPath {
         static func current() -> String? { ProgramPath.resolved("/proc/self/exe") }
     }

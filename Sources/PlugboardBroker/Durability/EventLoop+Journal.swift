@@ -14,6 +14,8 @@ extension EventLoop {
         let wakeup = try Wakeup()
         try listen(to: wakeup)
         let worker = try BackgroundWorker(folder.store, wakeup: wakeup)
+        var options = options
+        options.isGoingOn = folder.isInherited
         try open(folder.store, worker: worker, options, boot: SystemBoot.identity(), readsAhead: true)
     }
 
@@ -60,6 +62,8 @@ extension EventLoop {
             report("the journal was repaired: revisions begin a new epoch")
         } else if recovered.mayLack {
             report("the machine had stopped before all was on disk: revisions begin a new epoch")
+        } else if recovered.mayBeCopy {
+            report("the journal may be an older copy that was put back: revisions begin a new epoch")
         }
     }
 

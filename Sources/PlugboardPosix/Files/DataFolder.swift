@@ -60,6 +60,9 @@ public final class DataFolder: Sendable {
         guard PathCalls.removeFile(file(name)) == 0 else { throw SystemError.last("remove", file(name)) }
     }
 
+    /// What tells a file from a copy of it; nil if there is no file.
+    public func stamp(_ name: String) -> FileStamp? { FileStamp(path: file(name)) }
+
     /// Returns when the names in the folder are on disk.
     public func syncNames() throws {
         guard retrying({ fsync(descriptor.raw) }) == 0 else { throw SystemError.last("fsync", path) }

@@ -82,6 +82,22 @@ public struct FileIdentity: Equatable, Sendable {
     }
 }
 
+/// What a file has and no copy of it: its number in its file system, and when it was last written, renamed or
+/// linked, which nobody can set. A file that was put back from a copy has another.
+public struct FileStamp: Equatable, Sendable {
+    public let node: UInt64
+    /// In nanoseconds since 1970.
+    public let changed: Int64
+
+    /// Doesn't follow symbolic links; nil if nothing is there.
+    public init?(path: String) {
+        guard let status = PathCalls.linkStatus(path) else { return nil }
+        node = UInt64(status.st_ino)
+        let time = changeTime(status)
+        changed = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
 /// Folders and what is in them.
 public enum Folder {
     /// The names in a folder but `.` and `..`, in byte order. Throws `SystemError`.

@@ -8,9 +8,9 @@ extension Command {
     static let journal = Command(
         name: "journal",
         group: .about,
-        summary: "check, show or repair what a broker has kept",
+        summary: "check, show or repair what a broker has kept, or give it a new epoch",
         parameters: [
-            CommandParameter("check|repair|show", "what to do"),
+            CommandParameter("check|new-epoch|repair|show", "what to do"),
             CommandParameter("PATTERN", "show: only keys that match", .any),
         ],
         options: [.json, .state, .socket],
@@ -21,24 +21,35 @@ extension Command {
             a journal of all lines that it can still read, and keeps the old files under names that begin \
             with damaged-. No other program may use the journal meanwhile.
 
+            After the folder was put back from a backup, revisions are given a second time, so clients must \
+            not go on with those that they know. The next broker finds out that the files were copied, and \
+            begins a new epoch. It can't find out that a whole file system was set back to a snapshot, or \
+            that a single file was overwritten in its place. After that, run new-epoch before the broker \
+            starts.
+
             The journal is lines of JSON in a folder. Segment files have one record for each commit. A \
             snapshot replaces all segments up to its number.
             """,
-        examples: ["journal check", "journal show 'cart.*'", "journal repair --state /var/lib/shop"],
+        examples: [
+            "journal check", "journal show 'cart.*'", "journal repair --state /var/lib/shop",
+            "journal new-epoch",
+        ],
         run: run
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let task = invocation.arguments[0]
-        guard ["check", "repair", "show"].contains(task) else {
+        let tasks = ["check", "new-epoch", "repair", "show"]
+        guard tasks.contains(task) else {
             throw CommandError.usage(
-                "a journal is checked, shown or repaired: there is no \"\(task)\"",
-                hint: Suggestion.hint(for: task, among: ["check", "repair", "show"])
+                "a journal is checked, shown or repaired, or gets a new epoch: there is no \"\(task)\"",
+                hint: Suggestion.hint(for: task, among: tasks)
             )
         }
         let folder = try place(invocation)
         switch task {
         case "check": try JournalCheck(folder: folder, console: console).run()
+        case "new-epoch": try beginEpoch(folder, console)
         case "show": try JournalListing(invocation, console).run(folder)
         default: try repair(folder, console)
         }
@@ -55,6 +66,14 @@ extension Command {
             throw CommandError(.refused, "there is no journal in \(folder)")
         }
         return folder
+    }
+
+    private static func beginEpoch(_ path: String, _ console: CommandConsole) throws {
+        let folder = try JournalFolder(path: path)
+        let found = try Journal.check(folder.store, boot: SystemBoot.identity()) { _, _ in }
+        guard found.epoch != nil else { return try console.output.line("nothing was written yet") }
+        try Journal.removeMarks(folder.store)
+        try console.output.line("the next broker begins a new epoch, after revision \(found.revision)")
     }
 
     private static func repair(_ path: String, _ console: CommandConsole) throws {
@@ -96,6 +115,9 @@ private struct JournalCheck {
             )
         } else if !found.isClosed {
             try console.output.line("the broker is running, or was killed: nothing that it told is missing")
+        }
+        if found.mayBeCopy {
+            try console.output.line("it may be a copy that was put back: the next broker begins a new epoch")
         }
     }
 }
