@@ -5,4 +5,4 @@ import PlugboardPosix
 
 StandardStream.occupy()
 Signals.ignoreFailedWrites()
-exit(BenchProgram.run(Array(CommandLine.arguments.dropFirst())))
+exit(BenchProgram.run(Array(Arguments.all().dropFirst())))

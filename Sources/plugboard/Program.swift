@@ -12,7 +12,7 @@ enum Program {
     /// How a person calls this program: by its name if the shell finds it, and otherwise by the
     /// path that it was called with, as short as the current folder allows.
     static let spelling: String = {
-        guard let word = CommandLine.arguments.first, word.contains("/") else { return name }
+        guard let word = Arguments.all().first, word.contains("/") else { return name }
         let here = Folder.current() + "/"
         return ShellWord.quoted(word.hasPrefix(here) ? String(word.dropFirst(here.count)) : word)
     }()

@@ -2,4 +2,4 @@
 
 import PlugboardPosix
 
-exit(Program.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+exit(Program.run(Array(Arguments.all().dropFirst())).rawValue)

@@ -5,7 +5,7 @@ enum BridgeLimits {
     static let transactionKeysMax = 128
     /// Bytes of values and keys in one transaction. etcd takes 1.5 MiB; a single larger write goes alone.
     static let transactionBytesMax = 1_000_000
-    /// Bytes of one batch to the bus, whose lines may have 1 MiB.
+    /// Bytes of one batch to the bus, whose lines may have somewhat more than 1 MiB.
     static let batchBytesMax = 900_000
     /// Writes in one batch to the bus, which takes 1,024.
     static let batchWritesMax = 1_000

@@ -3,6 +3,7 @@
 // password is never on the command line, where everybody could read it.
 
 import PlugboardClient
+import PlugboardMemory
 import PlugboardPosix
 
 enum BridgeOptions {
@@ -111,6 +112,8 @@ struct BridgeMistake: Error, CustomStringConvertible {
 
 /// The command line, the environment and the file, in this order.
 struct OptionSource {
+    private static let fileBytesMax = 1_048_576
+
     private let arguments: [String: String]
     private let environment: [String: String]
     private let file: [String: String]
@@ -125,8 +128,17 @@ struct OptionSource {
             ("proxy", BridgeOptions.proxy),
         ]
         var given: [String: String] = [:]
-        for (name, option) in options { given[name] = arguments.text(option) }
-        try self.init(given, ProcessInfo.processInfo.environment)
+        var environment: [String: String] = [:]
+        environment[Self.variable("password")] = SocketPath.variable(Self.variable("password"))
+        for (name, option) in options {
+            let variable = Self.variable(name)
+            given[name] = arguments.text(option)
+            environment[variable] = SocketPath.variable(variable)
+            guard option.isPath || SystemText.isUTF8(environment[variable] ?? "") else {
+                throw BridgeMistake(description: "\(variable) is not UTF-8")
+            }
+        }
+        try self.init(given, environment)
     }
 
     init(_ arguments: [String: String], _ environment: [String: String]) throws {
@@ -180,15 +192,23 @@ struct OptionSource {
         "PLUGBOARD_BRIDGE_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
 
+    private static func contents(_ path: String) throws -> String {
+        let bytes = try InputFile.contents(path: path, limit: fileBytesMax)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw BridgeMistake(description: "\(path) is not UTF-8")
+        }
+        return text
+    }
+
     private static func firstLine(_ path: String) throws -> String {
-        let text = try String(contentsOfFile: path, encoding: .utf8)
-        return text.split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+        try contents(path).split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init)
+            ?? ""
     }
 
     /// The lines `name = value` of a file. Empty lines, and those that begin with `#`, don't count.
     private static func read(_ path: String) throws -> [String: String] {
         var values: [String: String] = [:]
-        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let lines = try contents(path).split(separator: "\n")
         for line in lines.map(trimmed)
         where !line.isEmpty && !line.hasPrefix("#") {
             guard let sign = line.firstIndex(of: "=") else {

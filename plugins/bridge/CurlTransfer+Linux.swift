@@ -10,6 +10,7 @@
 
 #if os(Linux)
     import Glibc
+    import PlugboardMemory
     import Synchronization
 
     /// The functions of libcurl.
@@ -157,7 +158,7 @@
 
         /// Sets an option to a text, which libcurl copies.
         private func set(_ option: Int32, _ text: String) {
-            _ = unsafe text.withCString { unsafe library.setPointer(easy, option, $0) }
+            _ = unsafe library.setPointer(easy, option, SystemText.cString(text))
         }
 
         private func setCallbacks(_ reception: UnsafeMutableRawPointer) {

@@ -1,6 +1,7 @@
 // A plugin's command line. It is read and checked before anything else happens. A mistake in it ends the
 // process with status 64. An option wins over the environment.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -30,7 +31,7 @@ public struct PluginArguments: Sendable {
         _ summary: String,
         options: [PluginOption] = []
     ) -> PluginArguments {
-        let words = Array(CommandLine.arguments.dropFirst())
+        let words = Array(Arguments.all().dropFirst())
         do throws(PluginUsageError) {
             let arguments = try PluginArguments(parsing: words, name: name, options: options)
             guard arguments.words.has(.help) else { return arguments }
@@ -74,6 +75,9 @@ public struct PluginArguments: Sendable {
             throw PluginUsageError(message: "\(peer == nil ? TrustedUsers.variable : "--peer"): \(error)")
         }
         let named = environment("PLUGBOARD_NAME").flatMap { $0.isEmpty ? nil : $0 }
+        if let named, !SystemText.isUTF8(named) {
+            throw PluginUsageError(message: "PLUGBOARD_NAME is not UTF-8: $'\(SystemText.shown(named))'")
+        }
         self.name = self.words.text(Self.ownName) ?? named ?? name
     }
 

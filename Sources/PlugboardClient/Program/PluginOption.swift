@@ -11,6 +11,9 @@ import PlugboardWire
 public struct PluginOption: Sendable {
     let option: CommandOption
 
+    /// Whether the value is a file's name, which may have bytes that aren't UTF-8.
+    public var isPath: Bool { option.isPath }
+
     /// An option without a value.
     public static func flag(_ name: String, _ help: String) -> PluginOption {
         PluginOption(option: CommandOption(flag: name, help))

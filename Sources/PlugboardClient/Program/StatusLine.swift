@@ -1,6 +1,7 @@
 // The status of a plugin and the lines above it. `Console` owns it, under its lock. The last line of a
 // terminal is always the whole status or empty.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -16,14 +17,14 @@ struct StatusLine: Sendable {
     /// Prints a line, above the status if there is one.
     func print(_ text: String, to stream: StandardStream) {
         if status != nil { write(Self.erasure, to: output) }
-        write(Printable.text(text) + "\n", to: stream)
+        write(Printable.text(SystemText.shown(text)) + "\n", to: stream)
         if let status { write(status, to: output) }
     }
 
     mutating func showStatus(_ text: String) {
         guard output.isTerminal else { return print(text, to: output) }
         let room = max(1, (output.columns ?? 80) - 1)
-        let shown = String(Printable.text(text).prefix(room))
+        let shown = String(Printable.text(SystemText.shown(text)).prefix(room))
         write(Self.erasure + shown, to: output)
         status = shown
     }

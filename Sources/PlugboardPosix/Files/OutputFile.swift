@@ -1,5 +1,7 @@
 // Small files written whole.
 
+import PlugboardMemory
+
 /// Files that this program makes.
 public enum OutputFile {
     /// Creates a file with that content, or replaces what is there. Throws `SystemError`.
@@ -20,7 +22,7 @@ public enum OutputFile {
         let fd = PathCalls.openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode)
         guard fd >= 0 else { throw SystemError.last("write", path) }
         defer { DescriptorCalls.close(fd) }
-        switch StandardStream(fd: fd).write(Array(text.utf8)) {
+        switch StandardStream(fd: fd).write(SystemText.bytes(text)) {
         case .all: return
         case .readerGone: throw SystemError(code: EPIPE, operation: "write", subject: path)
         case .failed(let code): throw SystemError(code: code, operation: "write", subject: path)

@@ -4,6 +4,8 @@
 // Why its pointers are safe: the structures are `posix_spawn`'s own, prepared by its calls before
 // use and destroyed once, and each call gets the address of one for its own length.
 
+import PlugboardMemory
+
 #if canImport(Darwin)
     @safe
     struct SpawnActions {
@@ -35,7 +37,10 @@
                 try unsafe check(posix_spawn_file_actions_adddup2(&raw, passing, 3), "descriptor")
             }
             if let folder {
-                try unsafe check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
+                try unsafe check(
+                    posix_spawn_file_actions_addchdir_np(&raw, SystemText.cString(folder)),
+                    folder
+                )
             }
         }
 

@@ -3,6 +3,8 @@
 // Why its pointers are safe: the structures are `posix_spawn`'s own, prepared by its calls before
 // use and destroyed once, and each call gets the address of one for its own length.
 
+import PlugboardMemory
+
 #if os(Linux)
     /// What the child does with its descriptors and its folder before the program starts.
     @safe
@@ -37,7 +39,10 @@
             let rest: Int32 = passing == nil ? 3 : 4
             try unsafe check(posix_spawn_file_actions_addclosefrom_np(&raw, rest), "descriptors")
             if let folder {
-                try unsafe check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
+                try unsafe check(
+                    posix_spawn_file_actions_addchdir_np(&raw, SystemText.cString(folder)),
+                    folder
+                )
             }
         }
 

@@ -3,6 +3,8 @@
 // Why its pointers are safe: each is to a local variable, or to texts that stay until the call
 // returns; the list of them ends with nil, as the calls expect.
 
+import PlugboardMemory
+
 /// `posix_spawn` and `waitid`, for one child each.
 enum SpawnCalls {
     /// Starts a program, and returns the number of its process.
@@ -14,7 +16,14 @@ enum SpawnCalls {
         var pid: pid_t = 0
         let code = unsafe withList([start.program] + start.arguments) { argv in
             unsafe withList(start.environment) { envp in
-                unsafe posix_spawn(&pid, start.program, &actions.raw, &attributes.raw, argv, envp)
+                unsafe posix_spawn(
+                    &pid,
+                    SystemText.cString(start.program),
+                    &actions.raw,
+                    &attributes.raw,
+                    argv,
+                    envp
+                )
             }
         }
         guard code == 0 else { throw SystemError(code: code, operation: "start", subject: start.program) }
@@ -23,7 +32,7 @@ enum SpawnCalls {
 
     /// Runs a program in place of this one. Returns only if that failed, with `errno`.
     static func execute(_ program: String, _ arguments: [String]) {
-        _ = unsafe withList([program] + arguments) { unsafe execv(program, $0) }
+        _ = unsafe withList([program] + arguments) { unsafe execv(SystemText.cString(program), $0) }
     }
 
     /// How a child ended, which isn't reaped; nil while it runs.
@@ -45,7 +54,7 @@ enum SpawnCalls {
         _ texts: [String],
         _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
     ) -> Int32 {
-        var pointers = unsafe texts.map { unsafe strdup($0) }
+        var pointers = unsafe texts.map { unsafe strdup(SystemText.cString($0)) }
         unsafe pointers.append(nil)
         defer { unsafe pointers.forEach { unsafe free($0) } }
         return unsafe body(pointers)

@@ -1,6 +1,8 @@
 // A path as the kernel wants it: bytes in a `sockaddr_un`, checked for length
 // before anything is opened.
 
+import PlugboardMemory
+
 /// The address of a Unix socket.
 struct SocketAddress {
     /// The longest path in bytes: `sun_path` less its final NUL (unix(7)).
@@ -10,7 +12,7 @@ struct SocketAddress {
 
     /// Throws `SocketPathError.tooLong` for a path that can't be an address.
     init(path: String) throws(SocketPathError) {
-        let bytes = Array(path.utf8)
+        let bytes = SystemText.bytes(path)
         guard bytes.count <= Self.pathBytesMax else {
             throw .tooLong(path: path, bytes: bytes.count, limit: Self.pathBytesMax)
         }
@@ -20,12 +22,12 @@ struct SocketAddress {
     /// Whether a descriptor is a socket that listens at `path`.
     static func isListening(_ fd: Int32, at path: String) -> Bool {
         guard let isListening = option(SO_ACCEPTCONN, of: fd), isListening != 0 else { return false }
-        return SocketCalls.ownAddress(fd, sockaddr_un()).map(SocketCalls.path) == Array(path.utf8)
+        return SocketCalls.ownAddress(fd, sockaddr_un()).map(SocketCalls.path) == SystemText.bytes(path)
     }
 
     /// Whether a descriptor is a socket whose other end listened at `path`.
     static func isConnected(_ fd: Int32, to path: String) -> Bool {
-        SocketCalls.peerAddress(fd, sockaddr_un()).map(SocketCalls.path) == Array(path.utf8)
+        SocketCalls.peerAddress(fd, sockaddr_un()).map(SocketCalls.path) == SystemText.bytes(path)
     }
 
     /// The path at which a descriptor listens; nil if it isn't a stream socket that listens at a
@@ -38,7 +40,7 @@ struct SocketAddress {
             address.sun_family == sa_family_t(AF_UNIX)
         else { return nil }
         let bytes = SocketCalls.path(address)
-        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        return bytes.isEmpty ? nil : SystemText.text(bytes)
     }
 
     private static func option(_ name: Int32, of fd: Int32) -> Int32? {

@@ -51,6 +51,9 @@ public struct CommandOption: Sendable {
         "also accept this user's broker, beside your own and root's; by default PLUGBOARD_PEER"
     )
 
+    /// Whether the value is a file's name, which may have any bytes.
+    public var isPath: Bool { ["PATH", "DIR", "FILE", "PROGRAM", "unix:PATH"].contains(placeholder) }
+
     public var takesValue: Bool {
         if case .flag = kind { false } else { true }
     }
@@ -112,6 +115,9 @@ public struct CommandParameter: Sendable {
         case .several: "\(name)…"
         }
     }
+
+    /// Whether it is a file's name, which may have any bytes.
+    public var isPath: Bool { ["FILE", "PROGRAM"].contains(name) }
 
     public var isRequired: Bool { count == .one || count == .several }
 

@@ -1,6 +1,9 @@
 // Parses a program's words by its declaration. `--name VALUE` and `--name=VALUE` are the same. `--` ends
 // the options, or begins the words of another program. `-` and negative numbers are arguments, because they
-// are a file's name and a value.
+// are a file's name and a value. Only files' names and another program's words may have bytes that aren't
+// UTF-8.
+
+import PlugboardMemory
 
 /// A parsed command line. Each option's value was checked, and the arguments were counted.
 public struct Invocation: Sendable {
@@ -36,6 +39,7 @@ public struct Invocation: Sendable {
         }
         guard !has(.help) else { return }
         try count()
+        try checkArguments()
         if takesCommand, command.isEmpty { throw .missing("-- \(syntax.command?.parameter.name ?? "")") }
     }
 
@@ -75,6 +79,7 @@ public struct Invocation: Sendable {
     ) throws(CommandMistake) -> (CommandOption, String) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let spelling = word == "-h" ? "--help" : String(parts[0])
+        guard SystemText.isUTF8(spelling) else { throw .notUTF8(spelling) }
         guard let option = options.first(where: { "--" + $0.name == spelling }) else {
             let near = Suggestion.hint(for: spelling, among: options.map { "--" + $0.name })
             throw .unknownOption(spelling, hint: near)
@@ -86,6 +91,7 @@ public struct Invocation: Sendable {
         guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
             throw .value("--\(option.name) needs a value: \(option.usage)")
         }
+        guard option.isPath || SystemText.isUTF8(value) else { throw .notUTF8(value) }
         if let fault = option.fault(of: value) {
             throw .value("--\(option.name) \(fault); it was \"\(value)\"", hint: near(value, option))
         }
@@ -107,6 +113,17 @@ public struct Invocation: Sendable {
     }
 }
 
+extension Invocation {
+    /// Throws if an argument that is no file's name has bytes that aren't UTF-8.
+    private func checkArguments() throws(CommandMistake) {
+        for (index, argument) in arguments.enumerated() where !SystemText.isUTF8(argument) {
+            let parameter =
+                syntax.parameters.indices.contains(index) ? syntax.parameters[index] : syntax.parameters.last
+            if parameter?.isPath != true { throw .notUTF8(argument) }
+        }
+    }
+}
+
 /// What is wrong with a command line.
 public enum CommandMistake: Error, Equatable {
     case unknownOption(String, hint: String?)
@@ -115,6 +132,11 @@ public enum CommandMistake: Error, Equatable {
     case superfluous(String)
     /// What is wrong with an option or its value.
     case value(String, hint: String? = nil)
+
+    /// A word that must be a text has bytes that aren't UTF-8.
+    static func notUTF8(_ word: String) -> CommandMistake {
+        .value("an argument is not UTF-8: $'\(SystemText.shown(word))'")
+    }
 }
 
 extension CommandSyntax {

@@ -1,5 +1,6 @@
 // The first steps of every command: find the broker, read its greeting, send a name.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -13,7 +14,7 @@ extension BrokerConnection {
             timeout: timeout ?? invocation.seconds(.timeout) ?? BrokerConnection.timeoutSeconds
         )
         try connection.expectGreeting()
-        if let name = name(invocation) {
+        if let name = try name(invocation) {
             let reply = try connection.request(ObjectText(op: "hello").adding("name", string: name))
             if let refusal = reply.refusal { throw refusal }
         }
@@ -77,11 +78,15 @@ extension BrokerConnection {
         }
     }
 
-    private static func name(_ invocation: Invocation) -> String? {
+    private static func name(_ invocation: Invocation) throws(CommandError) -> String? {
         if let name = invocation.text(.clientName) { return name }
         guard invocation.syntax.options.contains(where: { $0.name == CommandOption.clientName.name }) else {
             return nil
         }
-        return SocketPath.variable("PLUGBOARD_NAME").flatMap { $0.isEmpty ? nil : $0 }
+        guard let name = SocketPath.variable("PLUGBOARD_NAME"), !name.isEmpty else { return nil }
+        guard SystemText.isUTF8(name) else {
+            throw .usage("PLUGBOARD_NAME is not UTF-8: \(ShellWord.quoted(name))")
+        }
+        return name
     }
 }

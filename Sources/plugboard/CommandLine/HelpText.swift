@@ -1,5 +1,6 @@
 // The overview of the commands. It is made from their table, so that no text is written twice.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The texts of `plugboard help`.
@@ -44,11 +45,13 @@ enum HelpText {
 enum ShellWord {
     /// The word in quotes if the shell would change it otherwise.
     static func quoted(_ word: String) -> String {
-        let isPlain = !word.isEmpty && word.utf8.allSatisfy(isSafe)
-        return isPlain
-            ? word
-            : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-                + "'"
+        if !word.isEmpty, word.utf8.allSatisfy(isSafe) { return word }
+        guard SystemText.isUTF8(word) else {
+            let escaped = word.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+            return "$'\(SystemText.shown(escaped))'"
+        }
+        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+            + "'"
     }
 
     private static func isSafe(_ byte: UInt8) -> Bool {

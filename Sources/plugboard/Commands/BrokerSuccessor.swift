@@ -72,7 +72,7 @@ final class BrokerSuccessor: Sendable {
             let descriptors = try broker.descriptors()
             let variables = inherited.merging(broker.variables) { own, _ in own }
             Handover.leave(descriptors, variables: variables)
-            let arguments = Array(CommandLine.arguments.dropFirst())
+            let arguments = Array(Arguments.all().dropFirst())
             let failure = ProgramImage.replace(by: program, arguments: arguments)
             Handover.withdraw(descriptors, variables: variables)
             console.say("it goes on as it was: \(failure)")

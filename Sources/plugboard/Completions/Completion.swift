@@ -91,8 +91,8 @@ enum Completion: Equatable {
 
     private static func values(of option: CommandOption, prefix: String) -> Completion {
         if case .choice(let words) = option.kind { return .words(words.map { Candidate(word: prefix + $0) }) }
+        if option.isPath { return .files }
         switch option.placeholder {
-        case "PATH", "DIR", "FILE": return .files
         case "KEY", "PATTERN": return prefix.isEmpty ? .keys : .words([])
         default: return .words([])
         }
@@ -117,9 +117,9 @@ enum Completion: Equatable {
         guard let last = command.parameters.last else { return .words([]) }
         guard place < command.parameters.count || last.repeats else { return .words([]) }
         let parameter = place < command.parameters.count ? command.parameters[place] : last
+        if parameter.isPath { return .files }
         switch parameter.name {
         case "KEY", "PATTERN": return .keys
-        case "FILE": return .files
         case "WRITE":
             return .words(["publish", "emit", "patch", "add", "delete"].map { Candidate(word: $0) })
         case "COMMAND" where command.name == "help" || command.name == "man": return .words(commands)

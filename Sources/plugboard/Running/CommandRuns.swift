@@ -35,7 +35,7 @@ struct CommandProgram {
             .merging(invocation.text(.clientName).map { ["PLUGBOARD_NAME": $0] } ?? [:]) { _, new in new }
         let names = Self.eventVariables + own.keys
         environment =
-            Environment.all().filter { entry in !names.contains { entry.hasPrefix("\($0)=") } }
+            Environment.all().filter { entry in !names.contains { entry.utf8.starts(with: "\($0)=".utf8) } }
             + own.map { "\($0.key)=\($0.value)" }
         self.isAnswer = isAnswer
     }

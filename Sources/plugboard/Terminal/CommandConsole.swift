@@ -1,6 +1,7 @@
 // The two streams of a command: results go to standard output, messages for a person to standard
 // error.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -11,15 +12,15 @@ struct CommandConsole: Sendable {
 
     /// Prints a message for a person. If nobody reads standard error, the command goes on.
     func say(_ text: String) {
-        try? messages.line(Printable.text(text))
+        try? messages.line(Printable.text(SystemText.shown(text)))
     }
 
     /// Prints why a command failed.
     func report(_ error: CommandError, in command: String) {
         guard error != .told else { return }
         let paint = messages.paint
-        write("\(paint.bold("\(command):")) \(Printable.lines(error.message))")
-        for hint in error.hints { write("  \(Printable.text(hint))") }
+        write("\(paint.bold("\(command):")) \(Printable.lines(SystemText.shown(error.message)))")
+        for hint in error.hints { write("  \(Printable.text(SystemText.shown(hint)))") }
     }
 
     private func write(_ line: String) {
