@@ -10,6 +10,8 @@ public enum JSONSameness: Sendable {
     case meaning
     /// Numbers are equal only if they are spelled alike.
     case spelling
+    /// The same, and of a name that occurs twice all members count, in their order.
+    case members
 }
 
 /// The bytes of the two values that are compared.
@@ -173,7 +175,9 @@ public struct JSONComparer: ~Copyable {
         _ texts: JSONPair,
         _ sameness: JSONSameness
     ) -> Bool {
-        guard pair(leftNode, rightNode, texts).isComplete else { return false }
+        let pairing = pair(leftNode, rightNode, texts)
+        guard pairing.isComplete else { return false }
+        if sameness == .members, pairing.hasRepeats { return areMembersEqual(leftNode, rightNode, texts) }
         var name = leftNode + 1
         for _ in 0..<left.childCount(leftNode) {
             let partner = left.partner(name)
@@ -182,5 +186,34 @@ public struct JSONComparer: ~Copyable {
             name = left.next(name + 1)
         }
         return true
+    }
+
+    /// Whether two objects have the same members, each as often and those of one name in the same order.
+    mutating func areMembersEqual(_ leftNode: Int, _ rightNode: Int, _ texts: JSONPair) -> Bool {
+        guard left.childCount(leftNode) == right.childCount(rightNode) else { return false }
+        let leftMembers = Self.members(leftNode, left, texts.left)
+        let rightMembers = Self.members(rightNode, right, texts.right)
+        for (one, other) in zip(leftMembers, rightMembers) {
+            guard one.name == other.name, areEqual(one.node + 1, other.node + 1, texts, .members) else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// The members of an object by their names, and those of one name in their order.
+    private static func members(_ node: Int, _ outline: borrowing JSONOutline, _ text: Span<UInt8>)
+        -> [(name: [UInt8], node: Int)]
+    {
+        var members: [(name: [UInt8], node: Int)] = []
+        var name = node + 1
+        for _ in 0..<outline.childCount(node) {
+            members.append((JSONText.characters(outline.characters(name, of: text)), name))
+            name = outline.next(name + 1)
+        }
+        members.sort { one, other in
+            one.name == other.name ? one.node < other.node : one.name.lexicographicallyPrecedes(other.name)
+        }
+        return members
     }
 }

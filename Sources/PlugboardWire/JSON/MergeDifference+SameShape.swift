@@ -54,7 +54,7 @@ private struct SameShapeWalk: ~Escapable {
                 guard count < names.count else { return nil }
                 let name = try scanner.readName()
                 for other in 0..<count where names[other].bytes(of: new).isEqual(to: name.bytes(of: new)) {
-                    return false
+                    return nil
                 }
                 names[count] = name
                 count += 1

@@ -20,7 +20,7 @@ public enum MergeDifference {
     /// No patch is exact if
     /// - one of the values is not an object,
     /// - a member becomes null, or a new object has a member that is null,
-    /// - a name occurs twice in an object that changed,
+    /// - a name occurs twice in an object of which more than the spelling changed,
     /// - one of the values has more than `nodesMax` names and values in it: finding the patch would take long.
     public static func append(
         from old: Span<UInt8>,
@@ -53,8 +53,11 @@ extension JSONComparer {
         to buffer: inout ByteBuffer,
         end: Int
     ) -> Bool {
-        guard !pair(leftObject, rightObject, texts).hasRepeats else { return false }
         let start = buffer.count
+        guard !pair(leftObject, rightObject, texts).hasRepeats else {
+            buffer.append("{}")
+            return areMembersEqual(leftObject, rightObject, texts)
+        }
         var name = rightObject + 1
         for _ in 0..<right.childCount(rightObject) {
             guard appendMember(name, texts, start, &buffer, end) else { return false }
@@ -89,7 +92,7 @@ extension JSONComparer {
                 if buffer.count == inner + 2 { buffer.truncate(to: before) }
                 return true
             }
-            if areEqual(partner, value, texts, .spelling) { return true }
+            if areEqual(partner, value, texts, .members) { return true }
         }
         guard buffer.count + bytes.count <= end, canBeMerged(value, texts.right) else { return false }
         Self.appendName(right.bytes(name, of: texts.right), start, &buffer)
