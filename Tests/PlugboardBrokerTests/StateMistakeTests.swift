@@ -79,7 +79,9 @@ struct StateMistakeTests {
 
     @Test(
         "a client that has stopped reading and leaves in several turns breaks nothing meanwhile",
-        arguments: [#""sub":"x""#, #""delivery":"all""#, #""every":1000"#, #""where":{"":{">":0}}"#, #""old":true"#]
+        arguments: [
+            #""sub":"x""#, #""delivery":"all""#, #""every":1000"#, #""where":{"":{">":0}}"#, #""old":true"#,
+        ]
     )
     func leavingInPart(options: String) {
         let hub = TestHub()

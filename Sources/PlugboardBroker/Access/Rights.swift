@@ -72,6 +72,8 @@ final class Clearance {
     var waiting = WaitingBytes()
     /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?
+    /// What was owed to its subscriptions of keys that it may not see now.
+    var withheld: [SubscriptionHandle: Backlog] = [:]
     /// Whether the client is the supervisor's. It publishes the states of plugins, and no policy applies to
     /// it.
     let isSupervisor: Bool
@@ -92,6 +94,13 @@ final class Clearance {
 
     func permitSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         rights?.permitSome(action, pattern) ?? true && plugin?.rights?.permitSome(action, pattern) ?? true
+    }
+
+    /// Withholds a key that a subscription was owed. Its reference to the key goes on.
+    func withhold(_ owed: OwedKey, from subscription: SubscriptionHandle) {
+        let backlog = withheld[subscription] ?? Backlog()
+        withheld[subscription] = backlog
+        backlog.keys.append(owed)
     }
 
     /// The text of a refusal: what forbids an action on a key, and a hint.

@@ -47,7 +47,10 @@ extension Session {
 
     private var waitingBytes: Int {
         guard isOpen else { return 0 }
-        let calls = (duties?.made.count ?? 0) * Self.callBytes
+        var calls = (duties?.made.count ?? 0) * Self.callBytes
+        if let clearance {
+            for backlog in clearance.withheld.values { calls += backlog.keys.count * OwedKey.countedBytes }
+        }
         guard let catchup else { return calls }
         return calls + catchup.queuedBytes + catchup.deferred.count
             + catchup.owedCount * OwedKey.countedBytes

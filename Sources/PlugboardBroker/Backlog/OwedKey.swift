@@ -62,6 +62,16 @@ struct OwedKey: BitwiseCopyable {
 
     /// The observer missed a write of it.
     mutating func noteMissed() { knowledge = .unsure }
+
+    /// It was withheld, and may have been written meanwhile.
+    mutating func noteReleased(at newest: UInt64, isGated: Bool) {
+        if newest > revision {
+            if !isInitial { countSkipped() }
+            revision = newest
+        }
+        noteMissed()
+        (event, self.isGated, wasSent, isWritten) = (0, isGated, false, false)
+    }
 }
 
 /// What is kept of some owed keys.

@@ -126,14 +126,15 @@ struct OwedKeys: ~Copyable {
         return place
     }
 
-    /// Adds keys that aren't owed yet, from before the observer came, in the order of their revisions. They
-    /// follow others of the same revision.
+    /// Adds keys that aren't owed yet and were written when nothing was owed of them, in the order of their
+    /// revisions. They follow others of the same revision.
     mutating func insert(_ older: [OwedKey]) {
         var behind = last
-        for owed in older.reversed() {
+        for var owed in older.reversed() {
             while behind >= 0, self[behind].revision > owed.revision {
                 behind = entries[Int(behind)].previous
             }
+            if behind >= 0 { owed.event = self[behind].event }
             append(owed)
             move(last, behind: behind)
         }

@@ -72,8 +72,7 @@ extension Hub {
         return dismissed
     }
 
-    /// A client has taken a name, and rules may be about that name. It still gets what it is owed now: it was
-    /// allowed to see that, and it asked for the change itself.
+    /// A client has taken a name, and rules may be about that name.
     mutating func noteName(_ name: Span<UInt8>, of session: SessionHandle) {
         guard let clearance = sessions[session].clearance else { return }
         clearance.name = String(name)
@@ -85,7 +84,10 @@ extension Hub {
     @discardableResult
     private mutating func renewRights(of session: SessionHandle) -> Bool {
         let seesLess = Renewal.renew(session, &access, &matching, requests, sessions, at: revision)
-        if seesLess != nil { endForbidden(of: session) }
+        if seesLess != nil {
+            endForbidden(of: session)
+            adjustOwed(to: session)
+        }
         return seesLess ?? false
     }
 
@@ -149,6 +151,7 @@ extension Hub {
         if seesLess, isObserver, sessions[session].hasUnread {
             delivery.setAside(session, .revoked, &sessions)
         }
+        adjustOwed(to: session)
     }
 }
 
@@ -256,6 +259,9 @@ extension Hub {
         }
         writeOff(subscription)
         let session = matching[subscription].session
+        if let withheld = sessions[session].clearance?.withheld.removeValue(forKey: subscription) {
+            requests.abandon(withheld)
+        }
         matching.detach(subscription, of: sessions[session].peer.user, &keyspace)
         if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
         sessions[session].subscriptions.remove(subscription, &matching)

@@ -371,7 +371,6 @@ struct Hub: ~Copyable {
         try supervision.checkName(name, at: requests.decoder.options.name.start, sessions[session])
         sessions[session].rename(name, &keyspace)
         if sessions[session].clearance?.isSupervisor == true { supervision.supervisorName = String(name) }
-        noteName(name, of: session)
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.hello, id: asked.id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","client":"#)
@@ -380,5 +379,7 @@ struct Hub: ~Copyable {
         JSONText.append(name, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append("}\n")
         noteOwn(session)
+        // What it may see again comes after the reply.
+        noteName(name, of: session)
     }
 }

@@ -125,6 +125,14 @@ enum HubInvariants {
             guard let backlog = hub.matching[subscription].backlog else { continue }
             try backlog.checkInvariants(living, hub.keyspace, &owedBy)
             try whoIsOwedWaitsForSomething(subscription, backlog, hub)
+            try whatIsOwedMayBeSeen(subscription, backlog, hub)
+        }
+        for session in living.sessions {
+            for (subscription, withheld) in hub.sessions[session].clearance?.withheld ?? [:] {
+                let isThere = living.subscriptions.contains(subscription)
+                try Invariants(of: "Clearance").hold("what is withheld is withheld from somebody", isThere)
+                try withheld.keys.checkInvariants(living, hub.keyspace, isSorted: false, &owedBy)
+            }
         }
         try hub.phases.checkInvariants(living, hub.keyspace, hub.matching, hub.deadlines, &owedBy)
         try hub.requests.checkInvariants(living, hub.sessions, hub.keyspace, &owedBy)
@@ -139,6 +147,23 @@ enum HubInvariants {
             )
         }
         for session in living.sessions { try whoIsBehindHasAReason(session, hub) }
+    }
+
+    /// Nobody is owed a key that it may not see.
+    private static func whatIsOwedMayBeSeen(
+        _ subscription: SubscriptionHandle,
+        _ backlog: Backlog,
+        _ hub: borrowing Hub
+    ) throws(BrokenInvariant) {
+        let session = hub.matching[subscription].session
+        guard hub.sessions[session].isOpen, let clearance = hub.sessions[session].clearance else { return }
+        var next = backlog.keys.front
+        while let place = next {
+            next = backlog.keys.place(after: place)
+            let key = hub.keyspace[backlog.keys[place].observable].key
+            let isSeen = clearance.permit(.subscribe, key)
+            try Invariants(of: "Backlog").hold("what is owed may be seen", isSeen, of: String(key))
+        }
     }
 
     /// A subscription that is owed something, and isn't held back, is ready.

@@ -315,6 +315,12 @@ struct Keyspace: ~Copyable {
         history.lastEntry(of: observable, observables)
     }
 
+    /// The delete of a key without a value, if it is still remembered and nothing else came after it.
+    func lastDelete(of observable: ObservableHandle) -> History.Entry? {
+        guard let number = lastEntry(of: observable), history[number].operation == .delete else { return nil }
+        return history[number]
+    }
+
     /// Ends a turn. Removes keys that nothing needs any more, a few in each turn.
     mutating func endTurn() {
         history.endTurn(removingFrom: &observables, &authors)

@@ -13,6 +13,12 @@ struct RestlessClientsTests {
     /// A debug build of the command. In the long suite it is not the one beside the tests.
     private static let checked = SocketPath.variable("PLUGBOARD_DEBUG_BUILD") ?? Products.plugboard
 
+    private static let policy = """
+        {"rules": [{"allow": {"everything": ["**"]}},
+                   {"plugin": "ada", "deny": {"subscribe": ["k.1.**"]}},
+                   {"plugin": "bob", "deny": {"subscribe": ["k.2.**", "k.3.*"]}}]}
+        """
+
     @Test(
         "clients that join, leave, stop reading and reconnect at random break nothing in a debug build",
         .timeLimit(.minutes(5)),
@@ -20,9 +26,10 @@ struct RestlessClientsTests {
     )
     func restless(options: [String]) throws {
         let folder = try TemporaryFolder()
+        let policy = try folder.write("policy.json", Self.policy)
         let broker = try Run(
             program: Self.checked,
-            ["broker", "--ready", "--socket", folder.socket] + options,
+            ["broker", "--ready", "--socket", folder.socket, "--policy", policy] + options,
             in: folder
         )
         try eventually("the broker listens") { broker.output == "ready\n" }
@@ -35,9 +42,8 @@ struct RestlessClientsTests {
         while !limit.isOver, broker.isRunning {
             for place in clients.indices { clients[place].step(folder.socket, &random) }
             // One write at a time, so that the broker has as much to do as it can.
-            guard (try? writer.send("\(RestlessClient.write(&random))\n")) != nil,
-                (try? writer.text()) != nil
-            else { break }
+            let write = RestlessClient.write(&random)
+            guard (try? writer.send("\(write)\n")) != nil, (try? writer.text()) != nil else { break }
             writes += 1
         }
         clients = []
@@ -46,7 +52,8 @@ struct RestlessClientsTests {
         broker.signal(SIGTERM)
         let finished = try broker.finished()
         #expect(finished.end == .exited(0), "\(finished.messages.prefix(1_000))")
-        LongSuite.print("\(writes) writes to restless clients, \(options.first ?? "with a journal"): nothing broke")
+        let kind = options.first ?? "with a journal"
+        LongSuite.print("\(writes) writes to restless clients, \(kind): nothing broke")
     }
 }
 

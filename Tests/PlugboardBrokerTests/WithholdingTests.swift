@@ -1,0 +1,221 @@
+// What an observer gets of keys that it may not see for a while, because of the name that it has taken.
+
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("rights that come and go", .computing)
+struct WithholdingTests {
+    private let hub = TestHub()
+    private let (observer, writer): (Int, Int)
+
+    private static let policy = """
+        {"rules": [{"allow": {"everything": ["**"]}}, {"plugin": "ada", "deny": {"subscribe": ["b.**"]}},
+                   {"plugin": "eve", "deny": {"subscribe": ["a.**"]}}]}
+        """
+
+    init() throws {
+        try hub.follow(Self.policy)
+        (observer, writer) = (hub.client(), hub.client())
+    }
+
+    private func ask(_ line: String) { hub.send(line, from: observer) }
+    private func write(_ lines: String) { hub.send(lines, from: writer) }
+    /// What the observer is told about keys.
+    private func told() -> [String] { hub.read(observer).filter { $0.contains(#","key":"#) } }
+
+    /// Ways to wait.
+    enum Waiting: CaseIterable {
+        case pause, slow, every, phase, all, condition, difference, fields, old
+    }
+
+    /// Subscribes, and has something owed from the revision after the first on.
+    private func wait(_ waiting: Waiting) {
+        let options =
+            switch waiting {
+            case .every: #","every":1000"#
+            case .phase: #","phase":7"#
+            case .all: #","delivery":"all""#
+            case .condition: #","where":{"/n":{">":0}}"#
+            case .difference: #","diff":true"#
+            case .fields: #","fields":["/n"]"#
+            case .old: #","old":true"#
+            case .pause, .slow: ""
+            }
+        write(#"publish b.k {"n":1}"#)
+        ask(#"{"op":"subscribe","sub":"s","keys":["a.**","b.**"]\#(options)}"#)
+        switch waiting {
+        case .slow:
+            _ = hub.read(observer)
+            hub.stopReading(observer)
+        case .every: write(#"publish b.k {"n":1}"#)
+        case .phase: write(#"{"op":"subscribe","key":"b.k","phase":1,"ack":true,"initial":false}"#)
+        default: ask(#"{"op":"pause","sub":"s"}"#)
+        }
+        if waiting != .slow { _ = hub.read(observer) }
+    }
+
+    private func goOn(_ waiting: Waiting) {
+        switch waiting {
+        case .slow: break
+        case .every: hub.expireAll(after: 5_000)
+        case .phase: hub.expireAll(after: 5_000)
+        default: ask(#"{"op":"resume","sub":"s"}"#)
+        }
+    }
+
+    @Test(
+        "nothing is told that was written after the right was lost; what is allowed again is told as it is now",
+        arguments: Waiting.allCases
+    )
+    func lostAndFound(waiting: Waiting) {
+        wait(waiting)
+        write(#"publish b.k {"n":2}"#)
+        ask("hello ada")
+        write(#"publish b.k {"n":3}"#)
+        goOn(waiting)
+        #expect(told() == [])
+        ask("hello bob")
+        let lines = told()
+        #expect(lines.count == 1, "\(lines)")
+        #expect(lines.allSatisfy { $0.contains(#""revision":\#(waiting == .every ? 4 : 3),"#) }, "\(lines)")
+        #expect(lines.allSatisfy { $0.contains(#"{"n":3}"#) || $0.contains(#"{"/n":3}"#) }, "\(lines)")
+        write(#"publish b.k {"n":4}"#)
+        hub.expireAll(after: 20_000)
+        #expect(told().count == 1)
+    }
+
+    @Test(
+        "who may see a key again before it goes on waits on, and is told it once",
+        arguments: Waiting.allCases
+    )
+    func foundBefore(waiting: Waiting) {
+        wait(waiting)
+        write(#"publish b.k {"n":2}"#)
+        ask("hello ada\nhello bob")
+        goOn(waiting)
+        let lines = told()
+        #expect(lines.count == 1 && lines[0].contains("2}"), "\(lines)")
+    }
+
+    @Test(
+        "a key that was deleted meanwhile is told as gone, with whoever deleted it",
+        arguments: Waiting.allCases
+    )
+    func deleted(waiting: Waiting) {
+        wait(waiting)
+        write(#"publish b.k {"n":2}"#)
+        ask("hello ada")
+        write("delete b.k\nemit b.k 5")
+        goOn(waiting)
+        ask("hello bob")
+        let lines = told()
+        #expect(lines.count == 1, "\(lines)")
+        #expect(
+            lines.allSatisfy { $0.contains(#"{"event":"delete""#) && $0.contains(##""by":"#2""##) },
+            "\(lines)"
+        )
+    }
+
+    @Test("who waits behind a phase is told when the name allows it again, without another event")
+    func phase() {
+        ask(#"{"op":"subscribe","key":"b.*","phase":7,"initial":false}"#)
+        write(#"{"op":"subscribe","sub":"s","key":"b.*","phase":1,"ack":true,"initial":false}"#)
+        write("publish b.k 1")
+        ask("hello ada")
+        write(#"{"op":"ack","sub":"s","revision":1}"#)
+        #expect(told() == [])
+        ask("hello bob")
+        let lines = hub.read(observer)
+        #expect(lines.last?.contains(##""key":"b.k","revision":1,"value":1,"by":"#2""##) == true, "\(lines)")
+        #expect(lines.first?.hasPrefix(#"{"ok":"hello""#) == true, "\(lines)")
+    }
+
+    @Test("what may always be seen is told meanwhile, in the order of revisions also of what comes back")
+    func others() {
+        ask("subscribe a.** b.**\npause 1")
+        _ = hub.read(observer)
+        write("publish b.x 1\npublish a.x 2\npublish b.y 3\npublish a.y 4")
+        ask("hello ada")
+        write("publish a.z 5\npublish b.x 6\npublish a.x 7")
+        ask("hello bob\nresume 1")
+        let revisions = told().compactMap { $0.firstMatch(of: #/"revision":(\d+)/#).flatMap { Int($0.1) } }
+        #expect(revisions == [3, 4, 5, 6, 7])
+    }
+
+    @Test("keys that are withheld for ever keep nothing once the subscription ends")
+    func ended() {
+        let before = hub.keyCount
+        ask("subscribe b.**\npause 1")
+        for number in 0..<300 { write("publish b.\(number) 1") }
+        ask("hello ada")
+        for number in 0..<300 { write("delete b.\(number)") }
+        ask("unsubscribe 1")
+        hub.endTurn()
+        #expect(hub.keyCount == before)
+    }
+
+    @Test("a name that allows other keys moves what waits both ways")
+    func otherName() {
+        ask("subscribe a.** b.**\npause 1")
+        _ = hub.read(observer)
+        write("publish a.k 1\npublish b.k 2")
+        ask("hello ada\nhello eve\nresume 1")
+        #expect(told().map { $0.contains("b.k") } == [true])
+        ask("hello ada")
+        #expect(told().map { $0.contains("a.k") } == [true])
+    }
+
+    @Test("emits that wait are not told to who may not see their keys any more, then or later")
+    func emits() {
+        ask("subscribe a.** b.**\npause 1")
+        _ = hub.read(observer)
+        write("emit b.k 1\nemit a.k 2\nemit b.k 3")
+        ask("hello ada\nresume 1")
+        #expect(told().map { $0.contains("a.k") } == [true])
+        ask("hello bob")
+        #expect(told() == [])
+    }
+
+    @Test("whatever comes and goes, each line has the value and the revision of one write", arguments: 0..<40)
+    func random(seed: Int) {
+        var random = SeededRandom(seed)
+        let keys = ["a.k", "a.l", "b.k", "b.l"]
+        var values: [String: String] = [:]
+        var hidden = "none"
+        ask(#"{"op":"subscribe","sub":"s","keys":["a.**","b.**"],"phase":\#(seed % 2 == 0 ? 5 : 8)}"#)
+        ask(#"{"op":"subscribe","sub":"t","keys":["a.**","b.**"],"delivery":"all"}"#)
+        write(#"{"op":"subscribe","sub":"w","key":"**","phase":6,"ack":true,"initial":false}"#)
+        for step in 1...120 {
+            switch random.below(8) {
+            case 0:
+                check(hub.read(observer), values, hidden)
+                let name = ["ada", "bob", "eve"][random.below(3)]
+                hidden = ["ada": "b.", "eve": "a."][name] ?? "none"
+                ask("hello \(name)")
+            case 1: ask(#"{"op":"pause","sub":"\#(["s", "t"][random.below(2)])"}"#)
+            case 2: ask(#"{"op":"resume","sub":"\#(["s", "t"][random.below(2)])"}"#)
+            case 3: hub.expireAll(after: UInt64(step) * 700)
+            case 4: write(#"{"op":"ack","sub":"w","revision":\#(hub.revision)}"#)
+            case 5: hub.stopReading(observer)
+            default:
+                let key = keys[random.below(keys.count)]
+                write("publish \(key) \(step)")
+                values["\(key) \(hub.revision)"] = "\(step)"
+            }
+            if random.oneIn(2) { check(hub.read(observer), values, hidden) }
+        }
+    }
+
+    private func check(_ lines: [String], _ values: [String: String], _ hidden: String) {
+        for line in lines where line.hasPrefix(#"{"event":"update""#) {
+            guard let found = line.firstMatch(of: #/"key":"([^"]+)","revision":(\d+),"value":(\d+)/#) else {
+                Issue.record("\(line)")
+                continue
+            }
+            #expect(values["\(found.1) \(found.2)"] == String(found.3), "\(line)")
+            #expect(!found.1.hasPrefix(hidden), "\(line)")
+        }
+    }
+}
