@@ -27,4 +27,8 @@ public final class DiskStore: FileStore {
     public func freeBytes() -> Int? { folder.freeBytes() }
     public var hasStamps: Bool { true }
     public func stamp(_ name: String) -> FileStamp? { folder.stamp(name) }
+    public func holds(_ file: any AppendableFile, as name: String) -> Bool {
+        (file as? DataFile).map { folder.holds($0, as: name) } ?? true
+    }
+    public var place: String { folder.path }
 }

@@ -29,12 +29,19 @@ public protocol FileStore: AnyObject, Sendable {
     var hasStamps: Bool { get }
     /// What a file has and no copy of it; nil if there is no such file.
     func stamp(_ name: String) -> FileStamp?
+    /// Whether a file that was created is still the one under its name. Somebody may have removed it, or the
+    /// whole folder.
+    func holds(_ file: any AppendableFile, as name: String) -> Bool
+    /// Where the files are, for a person.
+    var place: String { get }
 }
 
 extension FileStore {
     public var hasStamps: Bool { false }
     public func stamp(_ name: String) -> FileStamp? { nil }
     public func freeBytes() -> Int? { nil }
+    public func holds(_ file: any AppendableFile, as name: String) -> Bool { true }
+    public var place: String { "its folder" }
 }
 
 /// A file for reading. Only one thread uses it.

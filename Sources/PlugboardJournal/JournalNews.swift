@@ -12,6 +12,11 @@ public enum JournalNews: Sendable {
     case compactionFailed(String)
     /// True: the disk is full and nothing is written. False: there is room again.
     case full(Bool)
+    /// Everything before this mark was written and synced, but the file is gone from its folder. `isNew` if it was
+    /// there before.
+    case gone(JournalMark, isNew: Bool)
+    /// The file is in its folder again.
+    case found
     /// History that a client asked for.
     case read(ReadPiece)
 }

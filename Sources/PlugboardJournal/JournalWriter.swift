@@ -78,6 +78,10 @@ public final class JournalWriter {
     /// Ended segments that may not be on disk yet.
     var ended: [(segment: UInt64, request: SyncRequest)] = []
     private var syncNumber: UInt64 = 0
+    /// Whether the file was gone from its folder when it was synced last.
+    public private(set) var isGone = false
+    /// Where the files are, for a person.
+    public var place: String { store.place }
     /// Whether a sync is under way.
     public private(set) var isSyncing = false
     private var isSyncWanted = false
@@ -321,10 +325,20 @@ public final class JournalWriter {
         pass(written)
     }
 
+    /// What was synced is kept if the file is still in its folder. A removed file goes with this process.
     private func pass(_ mark: JournalMark) {
         guard mark > synced else { return }
         synced = mark
-        news.append(.synced(mark))
+        let wasGone = isGone
+        news.append(hasFile() ? .synced(mark) : .gone(mark, isNew: !wasGone))
+    }
+
+    /// Whether the file is in its folder.
+    public func hasFile() -> Bool {
+        let wasGone = isGone
+        isGone = !store.holds(file, as: JournalFiles.segment(segment))
+        if wasGone, !isGone { news.append(.found) }
+        return !isGone
     }
 
     // MARK: What was done

@@ -64,6 +64,46 @@ struct JournalBrokerTests {
         }
     }
 
+    /// Ways to lose the journal's files.
+    enum Loss: CaseIterable { case folder, files, moved }
+
+    @Test("while the journal's files are gone, no durable write is said to be kept", arguments: Loss.allCases)
+    func gone(loss: Loss) throws {
+        try withBroker { broker in
+            let client = try broker.client()
+            let durable = #"{"op":"publish","id":1,"key":"a","value":1,"durable":true}"#
+            #expect(try client.ask(durable) == #"{"ok":"publish","id":1,"revision":1}"#)
+            let (state, files) = (folder + "/state", FileManager.default)
+            switch loss {
+            case .folder: try files.removeItem(atPath: state)
+            case .files:
+                for name in try files.contentsOfDirectory(atPath: state) {
+                    try files.removeItem(atPath: "\(state)/\(name)")
+                }
+            case .moved: try files.moveItem(atPath: state, toPath: state + ".away")
+            }
+            let first = try client.ask(durable)
+            #expect(first.contains(#""error":"storage","id":1,"message":"the write was made"#), "\(first)")
+            let second = try client.ask(durable)
+            #expect(
+                second.contains(#""error":"storage","id":1,"message":"nothing can be durable now"#),
+                "\(second)"
+            )
+            let warnings = try client.ask("get $broker.warnings")
+            #expect(warnings.contains("gone from \(state)"), "\(warnings)")
+            // Everything else goes on.
+            #expect(try client.ask("publish b 1").hasPrefix(#"{"ok":"publish""#))
+            guard loss == .moved else { return }
+            try files.moveItem(atPath: state + ".away", toPath: state)
+            try eventually("it is noticed") { try client.ask(durable).hasPrefix(#"{"ok":"publish""#) }
+        }
+        guard loss == .moved else { return }
+        try withBroker { broker in
+            let client = try broker.client()
+            #expect(try client.ask("get b").contains(#""value":1"#))
+        }
+    }
+
     @Test("a cause of 0 is kept as any other, and none stays none")
     func causes() throws {
         try withBroker { broker in

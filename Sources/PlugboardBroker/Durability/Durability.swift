@@ -102,12 +102,36 @@ struct Durability: ~Copyable {
                 hint: "leave \"durable\" out, or start the broker without --memory"
             )
         }
+        if let journal, journal.isGone, !journal.hasFile() {
+            throw Refusal(
+                .storage,
+                "nothing can be durable now: the journal's file is gone from \(journal.place)",
+                hint: Self.goneHint
+            )
+        }
         guard awaited < Limits.durablesMax else {
             throw Refusal(
                 .limit,
                 "at most \(Limits.durablesMax) durable writes of a client wait for the disk"
             )
         }
+    }
+
+    private static let goneHint =
+        "put it back, or save the values with plugboard dump and start the broker anew"
+
+    /// The answer to a durable write that was made, but is only in a file that is gone.
+    var goneRefusal: Refusal {
+        let place = journal?.place ?? "its folder"
+        let message = "the write was made, but ends with the broker: the journal's file is gone from "
+        return Refusal(.storage, message + place, hint: Self.goneHint)
+    }
+
+    /// What a person is told of that.
+    var goneWarning: String {
+        let place = journal?.place ?? "its folder"
+        return "the journal's file is gone from \(place): what is written ends with the broker, "
+            + "and durable writes are refused; \(Self.goneHint)"
     }
 
     /// Keeps a reply until the disk has everything that was recorded up to now.

@@ -7,9 +7,10 @@ import PlugboardWire
 /// Sends the replies that waited for the disk.
 enum DurableAnswers {
     /// Clients that have left get nothing. A client that is behind gets the answer after what it is owed by
-    /// `revision`.
+    /// `revision`. With a refusal, all of them get that.
     static func send(
         upTo mark: JournalMark,
+        _ refusal: Refusal? = nil,
         at revision: UInt64,
         _ durability: inout Durability,
         _ sessions: inout SessionTable,
@@ -27,7 +28,9 @@ enum DurableAnswers {
                 continue
             }
             var line = delivery.takeLine()
-            if sum.isEmpty {
+            if let refusal {
+                ReplyEncoder.appendRefusal(refusal, id: id.bytes, line: sessions[session].line, to: &line)
+            } else if sum.isEmpty {
                 ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &line)
             } else {
                 ReplyEncoder.appendAdded(id: id.bytes, revision: reply.revision, sum: sum.bytes, to: &line)

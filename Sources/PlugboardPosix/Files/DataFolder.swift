@@ -75,6 +75,11 @@ public final class DataFolder: Sendable {
         return free.overflow ? nil : Int(exactly: free.partialValue)
     }
 
+    /// Whether a file of the folder is still the one under its name.
+    public func holds(_ open: DataFile, as name: String) -> Bool {
+        FileIdentity(path: file(name)).map { $0 == FileIdentity(fd: open.raw) } ?? false
+    }
+
     /// Takes a lock file in the folder, or returns nil if another process holds it.
     public func lock(_ name: String) throws -> Descriptor? {
         try FileLock.acquire(file(name))
