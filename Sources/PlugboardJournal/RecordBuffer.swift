@@ -191,6 +191,7 @@ public struct RecordBuffer: ~Copyable {
         if commit.expires > 0 {
             lines.append(#","expires":"#)
             lines.append(decimal: commit.expires)
+            commit.end?.append(to: &lines)
         }
     }
 
@@ -236,6 +237,8 @@ public struct Commit: ~Copyable, ~Escapable {
     public var isWhileConnected: Bool
     /// When the value ends, in milliseconds since 1970; 0 if it doesn't.
     public var expires: UInt64
+    /// The same by a clock that nobody can set, if it ends.
+    public var end: EndSinceBoot?
 
     @inlinable
     @_lifetime(copy key, copy value, copy by)
@@ -247,8 +250,10 @@ public struct Commit: ~Copyable, ~Escapable {
         cause: WriteCause = .none,
         reason: EventReason? = nil,
         isWhileConnected: Bool = false,
-        expires: UInt64 = 0
+        expires: UInt64 = 0,
+        end: EndSinceBoot? = nil
     ) {
+        self.end = end
         self.isWhileConnected = isWhileConnected
         self.expires = expires
         self.key = key

@@ -50,6 +50,8 @@ public struct RecordLine: Sendable {
     public internal(set) var revision: UInt64 = 0
     public internal(set) var cause: WriteCause = .none
     public internal(set) var expires: UInt64 = 0
+    /// The same by a clock that nobody can set; see `end`.
+    var ends: UInt64 = 0
     /// When it was written, in milliseconds since 1970.
     public internal(set) var when: UInt64 = 0
     public internal(set) var version: UInt64 = 0
@@ -93,6 +95,12 @@ public struct RecordLine: Sendable {
             return nil
         }
         guard !isFirst, scanner.position == line.count - 1, isComplete else { return nil }
+    }
+
+    /// When the value ends, by a clock that nobody can set; nil if the record doesn't say so.
+    public func end(of line: Span<UInt8>) -> EndSinceBoot? {
+        guard ends > 0, let mark = UInt32(String(boot.bytes(of: line)), radix: 16) else { return nil }
+        return EndSinceBoot(boot: mark, milliseconds: ends)
     }
 
     /// Passes the place of each event of a batch to `body`. Each event is a record by itself. Returns
@@ -189,6 +197,7 @@ public struct RecordLine: Sendable {
         case NameWord("when").word: when = number
         case NameWord("cause").word: cause = WriteCause(number)
         case NameWord("expires").word: expires = number
+        case NameWord("ends").word: ends = number
         case NameWord("version").word: version = number
         case NameWord("segment").word: segment = number
         case NameWord("keys").word: keys = number
@@ -201,8 +210,8 @@ public struct RecordLine: Sendable {
     private static func isNumeric(_ name: UInt64) -> Bool {
         switch name {
         case NameWord("revision").word, NameWord("when").word, NameWord("cause").word,
-            NameWord("expires").word, NameWord("version").word, NameWord("segment").word,
-            NameWord("keys").word, NameWord("bytes").word, NameWord("user").word:
+            NameWord("expires").word, NameWord("ends").word, NameWord("version").word,
+            NameWord("segment").word, NameWord("keys").word, NameWord("bytes").word, NameWord("user").word:
             true
         default: false
         }

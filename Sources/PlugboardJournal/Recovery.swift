@@ -11,6 +11,8 @@ public struct Recovered: Sendable {
     /// The life of the revision counter; nil if there was no journal.
     public internal(set) var epoch: String?
     public internal(set) var revision: UInt64 = 0
+    /// When the last line was written, in milliseconds since 1970.
+    public internal(set) var when: UInt64 = 0
     /// Names the start of the machine during which the journal was last written.
     public internal(set) var boot = ""
     /// Whether the last broker ended in order.
@@ -119,7 +121,7 @@ struct Recovery: ~Copyable {
             record.isOfSnapshot = true
             guard !isWhole else { throw Self.damage(reader.place, "there is something after the end") }
             if record.kind == .synced {
-                isWhole = true
+                (isWhole, found.when) = (true, record.when)
             } else {
                 guard record.kind == .update else {
                     throw Self.damage(reader.place, "the record is no value")
@@ -237,6 +239,7 @@ struct Recovery: ~Copyable {
         _ take: RecordTaker
     ) throws {
         found.isClosed = record.kind == .closed
+        found.when = record.when
         switch record.kind {
         case .update, .delete: try take(record, line)
         case .batch:

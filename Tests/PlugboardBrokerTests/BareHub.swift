@@ -188,6 +188,12 @@ extension Hub {
     mutating func restore(_ record: RecordLine, _ line: Span<UInt8>, _ authors: inout RestoredAuthors) {
         authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
     }
+
+    /// All was restored; the last record was written at this time.
+    mutating func endRestoring(_ authors: consuming RestoredAuthors, lastRecord when: UInt64) {
+        authors.bindToTime(lastRecord: when, &keyspace, &deadlines)
+        authors.release(&keyspace)
+    }
 }
 
 extension Keyspace {

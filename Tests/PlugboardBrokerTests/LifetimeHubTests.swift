@@ -45,6 +45,7 @@ struct LifetimeHubTests {
         test.hub.keyspace.beginRestoring()
         let bytes = Array(line.utf8)
         if let record = RecordLine(bytes.span) { test.hub.restore(record, bytes.span, &authors) }
+        test.hub.endRestoring(authors, lastRecord: later)
         test.hub.endRestoring(snapshotRevision: 0)
         let due = test.hub.deadlines.next ?? .max
         #expect(due <= MonotonicClock.nanoseconds() + 4_100_000_000)

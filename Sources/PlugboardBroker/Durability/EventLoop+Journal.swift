@@ -29,6 +29,7 @@ extension EventLoop {
         newEpoch: () -> String = Journal.newEpoch
     ) throws {
         hub.keyspace.beginRestoring()
+        hub.deadlines.boot = boot
         var authors = RestoredAuthors()
         let time = time
         var records = RecordBuffer(clock: { time.millisecondsSince1970() })
@@ -44,6 +45,7 @@ extension EventLoop {
         ) { record, line in
             authors.restore(record, line, &hub.keyspace, &hub.access, &hub.durability, &hub.deadlines)
         }
+        authors.bindToTime(lastRecord: recovered.when, &hub.keyspace, &hub.deadlines)
         authors.release(&hub.keyspace)
         hub.keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
         try hub.durability.begin(writer, records)

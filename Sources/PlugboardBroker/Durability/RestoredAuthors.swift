@@ -8,6 +8,8 @@ import PlugboardWire
 /// The authors that a journal names. None of them is connected any more.
 struct RestoredAuthors: ~Copyable {
     private var known: [[UInt8]: AuthorHandle] = [:]
+    /// What ends values, by the places of their bonds.
+    private var ends: [Int: RestoredEnd] = [:]
     /// The author of the last record. Most records have the same author as the one before.
     private var last: AuthorHandle?
 
@@ -62,7 +64,7 @@ struct RestoredAuthors: ~Copyable {
         if record.isWhileConnected || record.expires > 0
             || keyspace.observables.marks(of: observable).bond != nil
         {
-            Self.restoreLifetime(of: observable, record, &keyspace, &deadlines)
+            restoreLifetime(of: observable, record, line, &keyspace, &deadlines)
         }
     }
 
@@ -97,10 +99,12 @@ struct RestoredAuthors: ~Copyable {
         if !record.isOfSnapshot { keyspace.restore(operation, observable, author, record) }
     }
 
-    /// Restores what ends a value. Its connection ended with the earlier broker; its time went on.
-    private static func restoreLifetime(
+    /// Restores what ends a value. Its connection ended with the earlier broker; its time went on. How much of it
+    /// is left is known when all was read.
+    private mutating func restoreLifetime(
         of observable: ObservableHandle,
         _ record: RecordLine,
+        _ line: Span<UInt8>,
         _ keyspace: inout Keyspace,
         _ deadlines: inout Deadlines
     ) {
@@ -112,14 +116,24 @@ struct RestoredAuthors: ~Copyable {
             return
         }
         guard record.expires > 0 else { return }
-        // If the clock was set back meanwhile, the value gets no more time than was left when it was written.
-        let now = max(deadlines.timeOfDay, record.when)
         let bond = keyspace.bind(observable, to: nil)
-        let time = Deadlines.time(
-            milliseconds: record.expires > now ? record.expires - now : 0,
-            after: deadlines.now
-        )
-        keyspace.note(deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)), ofBondAt: bond)
+        ends[bond] = RestoredEnd(record, line)
+    }
+
+    /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
+    /// record, in milliseconds since 1970.
+    mutating func bindToTime(
+        lastRecord when: UInt64,
+        _ keyspace: inout Keyspace,
+        _ deadlines: inout Deadlines
+    ) {
+        for (bond, end) in ends where keyspace.bound(at: bond, revision: end.revision) != nil {
+            let left = end.left(lastRecord: when, deadlines)
+            let time = Deadlines.time(milliseconds: left, after: deadlines.now)
+            let deadline = Deadline.expiry(bond: bond, revision: end.revision)
+            keyspace.note(deadlines.add(at: time, deadline), ofBondAt: bond)
+        }
+        ends = [:]
     }
 
     /// Gives up the references to authors. Each author stays as long as a value or the history names it.
@@ -137,5 +151,27 @@ struct RestoredAuthors: ~Copyable {
         presence.end()
         let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
         return keyspace.makeAuthor(name: characters.span, origin: origin, presence: presence)
+    }
+}
+
+/// When a value of an earlier broker ends.
+private struct RestoredEnd {
+    let revision: UInt64
+    /// When it was written, and when it ends, in milliseconds since 1970.
+    private let when: UInt64
+    private let expires: UInt64
+    private let end: EndSinceBoot?
+
+    init(_ record: RecordLine, _ line: Span<UInt8>) {
+        (revision, when, expires) = (record.revision, record.when, record.expires)
+        end = record.end(of: line)
+    }
+
+    /// How many milliseconds are left. If the machine was started anew, only the time of day can tell. Where that
+    /// was set back, at least the time up to the last record has passed.
+    func left(lastRecord: UInt64, _ deadlines: borrowing Deadlines) -> UInt64 {
+        if let left = end.flatMap({ deadlines.left(until: $0) }) { return left }
+        let now = max(deadlines.timeOfDay, lastRecord, when)
+        return expires > now ? expires - now : 0
     }
 }

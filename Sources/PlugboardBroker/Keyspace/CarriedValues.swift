@@ -34,8 +34,9 @@ struct CarriedValues {
         }
     }
 
-    /// Gives each remembered write to `body`, with its time in milliseconds since 1970. Of each key it gives
-    /// only the newest write, because the values of earlier ones are gone.
+    /// Gives each remembered write to `body`, with its time in milliseconds since 1970: those that a journal
+    /// would have. The values of overwritten ones are gone. In their place stands null, which the later write
+    /// replaces.
     func forEachRemembered(
         in keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
@@ -46,21 +47,26 @@ struct CarriedValues {
             let observable = entry.observable
             // The next broker writes its own keys anew.
             guard entry.isChange, !keyspace[observable].isReserved else { continue }
-            if keyspace[observable].hasValue {
-                guard keyspace[observable].revision == entry.revision else { continue }
+            let isPresent = keyspace[observable].hasValue && keyspace[observable].revision == entry.revision
+            if isPresent, entry.operation != .delete {
                 try body(commit(observable, keyspace, deadlines), entry.milliseconds)
-            } else if entry.operation == .delete, keyspace.lastEntry(of: observable) == number {
-                let commit = Commit(
-                    key: keyspace[observable].key,
-                    revision: entry.revision,
-                    value: Span(),
-                    by: keyspace.authors[entry.author].by,
-                    cause: entry.cause,
-                    reason: entry.reason
-                )
-                try body(commit, entry.milliseconds)
+            } else {
+                try body(past(entry, keyspace), entry.milliseconds)
             }
         }
+    }
+
+    /// A delete, or a write that was overwritten. Neither counts for a user.
+    @_lifetime(borrow keyspace)
+    private func past(_ entry: History.Entry, _ keyspace: borrowing Keyspace) -> Commit {
+        Commit(
+            key: keyspace.observables.all[entry.observable].key,
+            revision: entry.revision,
+            value: entry.operation == .delete ? Span() : StaticString("null").bytes,
+            by: keyspace.authors.by(entry.author),
+            cause: entry.cause,
+            reason: entry.reason
+        )
     }
 
     /// The write that made a key's value.
@@ -73,8 +79,10 @@ struct CarriedValues {
         var commit = Commit(observable, keyspace)
         if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
-            let end = bond.ticket.flatMap { deadlines.time(of: $0) }
-            commit.expires = end.map { wall + ($0 > now ? ($0 - now) / 1_000_000 : 0) } ?? 0
+            if let end = bond.ticket.flatMap({ deadlines.time(of: $0) }) {
+                let left = end > now ? (end - now) / 1_000_000 : 0
+                (commit.expires, commit.end) = (wall + left, deadlines.end(in: left))
+            }
         }
         return commit
     }

@@ -101,8 +101,9 @@ public final class Broker: Sendable {
             succession: succession,
             report: configuration.report
         )
+        loop.hub.deadlines.boot = SystemBoot.identity()
         if let folder { try loop.open(folder, configuration.journal) }
-        if let state = before.state, folder == nil { try loop.goOn(with: state) }
+        if let state = before.state, folder == nil { try loop.hub.goOn(with: state) }
         if let supervisor = configuration.supervisor { loop.hub.supervision.supervisor = supervisor }
         let policy = policy.get()
         if let policy, let policyInbox { try loop.follow(policy, inbox: policyInbox) }
@@ -119,7 +120,7 @@ public final class Broker: Sendable {
         try configuration.serving()
         try loop.run()
         guard succession.isWanted else { return }
-        let state = folder == nil ? try loop.carry() : nil
+        let state = folder == nil ? try loop.hub.carry(loop.time) : nil
         kept.set(
             Kept(
                 folder: folder,

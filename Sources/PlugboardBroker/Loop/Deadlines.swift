@@ -2,6 +2,7 @@
 // one moment in the order in which they were added; and their clock. Owned by the hub. A deadline names its
 // subject by a number or a handle, because some subjects may be gone when it falls due.
 
+import PlugboardJournal
 import PlugboardMemory
 import PlugboardPosix
 
@@ -56,6 +57,8 @@ struct Deadlines: ~Copyable {
     }
 
     private let clock: TimeSource
+    /// Names the machine's present start; empty if that isn't known.
+    var boot = ""
     private var heap = List<Entry>()
     private var slots = Slab<Slot>()
     private var lastOrder: UInt64 = 0
@@ -71,6 +74,12 @@ struct Deadlines: ~Copyable {
 
     /// The time of day, in milliseconds since 1970. It may be set back.
     var timeOfDay: UInt64 { clock.millisecondsSince1970() }
+
+    /// The end of a value that is left so many milliseconds, as the journal keeps it.
+    func end(in milliseconds: UInt64) -> EndSinceBoot? { EndSinceBoot(in: milliseconds, boot: boot, clock) }
+
+    /// How many milliseconds are left until such an end; nil if the machine was started anew since.
+    func left(until end: EndSinceBoot) -> UInt64? { end.left(boot: boot, clock) }
 
     var count: Int { heap.count }
 

@@ -357,7 +357,8 @@ extension Hub {
                 cause: cause,
                 reason: reason,
                 isWhileConnected: request?.has(.whileConnected) ?? false,
-                expires: expiry(request)
+                expires: expiry(request),
+                end: end(request)
             )
         )
     }
@@ -367,6 +368,13 @@ extension Hub {
     private func expiry(_ request: Request?) -> UInt64 {
         guard let request, request.has(.timeToLive) else { return 0 }
         return deadlines.timeOfDay + request.timeToLive
+    }
+
+    /// The same by a clock that nobody can set.
+    @inline(__always)
+    private func end(_ request: Request?) -> EndSinceBoot? {
+        guard let request, request.has(.timeToLive), durability.isKept else { return nil }
+        return deadlines.end(in: request.timeToLive)
     }
 
     /// Replies to a write: when it is on disk if it is durable, and otherwise now.

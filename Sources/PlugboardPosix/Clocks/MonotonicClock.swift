@@ -18,6 +18,8 @@ extension timespec {
         self.init()
         _ = unsafe clock_gettime(clock, &self)
     }
+
+    var milliseconds: UInt64 { UInt64(tv_sec) * 1_000 + UInt64(tv_nsec) / 1_000_000 }
 }
 
 /// A moment that waiting stops at.

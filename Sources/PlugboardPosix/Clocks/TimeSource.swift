@@ -32,6 +32,12 @@ public struct TimeSource: Sendable {
         if let simulated { return simulated.millisecondsSince1970 }
         return WallClock.millisecondsSince1970()
     }
+
+    /// Milliseconds since the machine started, asleep or awake. Nobody can set this clock.
+    public func millisecondsSinceBoot() -> UInt64 {
+        if let simulated { return simulated.nanoseconds / 1_000_000 }
+        return SystemBoot.milliseconds()
+    }
 }
 
 /// A time that moves on only on request.
@@ -39,6 +45,7 @@ public final class SimulatedTime: Sendable {
     /// 2026-01-01, a day like any other.
     private static let start: UInt64 = 1_767_225_600_000
     private let passed = Atomic<UInt64>(1_000_000_000)
+    private let setBack = Atomic<UInt64>(0)
 
     public init() {}
 
@@ -47,7 +54,14 @@ public final class SimulatedTime: Sendable {
         passed.wrappingAdd(nanoseconds, ordering: .relaxed)
     }
 
+    /// Sets the time of day, and nothing else.
+    public func setClock(back milliseconds: UInt64) {
+        setBack.wrappingAdd(milliseconds, ordering: .relaxed)
+    }
+
     var nanoseconds: UInt64 { passed.load(ordering: .relaxed) }
 
-    var millisecondsSince1970: UInt64 { Self.start + nanoseconds / 1_000_000 }
+    var millisecondsSince1970: UInt64 {
+        Self.start + nanoseconds / 1_000_000 - setBack.load(ordering: .relaxed)
+    }
 }

@@ -24,5 +24,8 @@
                 as: UTF8.self
             )
         }
+
+        /// Milliseconds since the system started, asleep or awake.
+        public static func milliseconds() -> UInt64 { timespec(of: CLOCK_BOOTTIME).milliseconds }
     }
 #endif

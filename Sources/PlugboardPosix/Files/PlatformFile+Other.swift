@@ -20,5 +20,8 @@
             guard unsafe sysctlbyname("kern.boottime", &time, &size, nil, 0) == 0 else { return "" }
             return "\(time.tv_sec).\(time.tv_usec)"
         }
+
+        /// Milliseconds since the system started, asleep or awake.
+        public static func milliseconds() -> UInt64 { timespec(of: CLOCK_MONOTONIC).milliseconds }
     }
 #endif

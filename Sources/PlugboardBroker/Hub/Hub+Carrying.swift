@@ -7,35 +7,36 @@ import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 
-extension EventLoop {
+extension Hub {
     /// Writes the state to files. Nothing may change it afterwards. Throws `SystemError`.
-    func carry() throws -> CarriedState {
+    func carry(_ time: TimeSource) throws -> CarriedState {
         let values = CarriedValues(time)
         // Newer values go with the remembered writes.
-        let since = hub.keyspace.history.completeSince
+        let since = keyspace.history.completeSince
         var count = 0
-        values.forEach(in: hub.keyspace, upTo: since, hub.deadlines) { _ in count += 1 }
+        values.forEach(in: keyspace, upTo: since, deadlines) { _ in count += 1 }
         return try CarriedState(
-            epoch: hub.keyspace.epoch,
+            epoch: keyspace.epoch,
             since: since,
-            revision: hub.revision,
+            revision: revision,
             keys: count,
             when: values.wall,
-            values: { add in try values.forEach(in: hub.keyspace, upTo: since, hub.deadlines, add) },
-            writes: { add in try values.forEachRemembered(in: hub.keyspace, hub.deadlines, add) }
+            values: { add in try values.forEach(in: keyspace, upTo: since, deadlines, add) },
+            writes: { add in try values.forEachRemembered(in: keyspace, deadlines, add) }
         )
     }
 
     /// Continues with the state of the broker before. Throws `JournalError` or `SystemError`.
     mutating func goOn(with state: CarriedState) throws {
-        hub.keyspace.beginRestoring()
+        keyspace.beginRestoring()
         var authors = RestoredAuthors()
         let recovered = try state.read { record, line in
-            authors.restore(record, line, &hub.keyspace, &hub.access, &hub.durability, &hub.deadlines)
+            authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
         }
-        authors.release(&hub.keyspace)
-        let epoch = recovered.epoch ?? hub.keyspace.epoch
-        hub.keyspace.resume(epoch, at: recovered.revision, isNew: recovered.epoch == nil)
-        hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
+        authors.bindToTime(lastRecord: recovered.when, &keyspace, &deadlines)
+        authors.release(&keyspace)
+        let epoch = recovered.epoch ?? keyspace.epoch
+        keyspace.resume(epoch, at: recovered.revision, isNew: recovered.epoch == nil)
+        endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
 }

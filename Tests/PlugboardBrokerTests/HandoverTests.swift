@@ -1,0 +1,193 @@
+// What a broker leaves to the next one: by its journal, or without one in two files without names. Both are the same,
+// and neither gives a value more time than it had.
+
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+@testable import PlugboardJournal
+
+/// A hub on a simulated disk.
+private final class KeptHub {
+    let bare = BareHub()
+    private let time: TimeSource
+
+    init(_ disk: SimulatedDisk, _ time: TimeSource, boot: String = "first") throws {
+        self.time = time
+        bare.hub = Hub(time: time)
+        bare.hub.deadlines.boot = boot
+        bare.hub.keyspace.beginRestoring()
+        var authors = RestoredAuthors()
+        var records = RecordBuffer(clock: { time.millisecondsSince1970() })
+        let (recovered, writer, epoch) = try Journal.open(
+            disk,
+            worker: ImmediateWorker(disk),
+            options: JournalOptions(),
+            boot: boot,
+            time: time,
+            newEpoch: { "0123456789abcdef" },
+            records: &records
+        ) { record, line in bare.hub.restore(record, line, &authors) }
+        bare.hub.endRestoring(authors, lastRecord: recovered.when)
+        bare.hub.keyspace.resume(epoch, at: recovered.revision)
+        try bare.hub.durability.begin(writer, records)
+        bare.hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
+    }
+
+    /// Ends a turn. Its writes are in the journal.
+    func endTurn() throws {
+        _ = try bare.hub.durability.write(revision: bare.hub.revision)
+        bare.endTurn()
+    }
+
+    func close() throws { try bare.hub.durability.close(revision: bare.hub.revision) }
+
+    /// The hub of the next broker in this process, by the files without names.
+    func successor(boot: String = "first") throws -> BareHub {
+        let next = BareHub()
+        next.hub = Hub(time: time)
+        next.hub.deadlines.boot = boot
+        try next.hub.goOn(with: try bare.hub.carry(time))
+        return next
+    }
+}
+
+@Suite("what a broker leaves to the next", .computing)
+struct HandoverTests {
+    private static let keys = (0..<8).map { "k.\($0)" }
+
+    /// All that a client can find out.
+    private func all(of bare: BareHub) -> [String] {
+        bare.endTurn()
+        let client = bare.client()
+        var lines = ["revision \(bare.hub.revision)"]
+        for key in Self.keys {
+            lines += bare.send("get \(key)", from: client)
+            lines += bare.send("why \(key)", from: client)
+        }
+        for since in 0...bare.hub.revision {
+            lines += bare.send(#"{"op":"subscribe","sub":"s","key":"**","since":\#(since)}"#, from: client)
+            lines += bare.send(#"{"op":"unsubscribe","sub":"s"}"#, from: client)
+            bare.endTurn()
+        }
+        return lines
+    }
+
+    /// One step of a random history.
+    private func step(_ kept: KeptHub, _ clients: inout [SessionHandle], _ random: inout SeededRandom) {
+        let key = Self.keys[random.below(Self.keys.count)]
+        let place = random.below(clients.count)
+        let cause = random.oneIn(3) ? #","cause":\#(random.below(Int(kept.bare.hub.revision) + 1))"# : ""
+        func publish(_ more: String) -> String {
+            #"{"op":"publish","key":"\#(key)","value":{"n":\#(random.below(9))}\#(more)\#(cause)}"#
+        }
+        let line =
+            switch random.below(11) {
+            case 0, 1: "delete \(key)"
+            case 2, 3: #"{"op":"emit","key":"\#(key)","value":1\#(cause)}"#
+            case 4: publish(#","while":"connected""#)
+            case 5: publish(#","ttl":\#(random.below(20) + 1)"#)
+            case 6: #"{"op":"patch","key":"\#(key)","value":{"m":\#(random.below(9))}}"#
+            case 7:
+                #"{"op":"batch","writes":[{"op":"publish","key":"k.0","value":1},{"op":"emit","key":"k.0","value":2},"#
+                    + #"{"op":"publish","key":"k.1","value":{"n":1}}]}"#
+            default: publish("")
+            }
+        kept.bare.send(line, from: clients[place])
+        if random.oneIn(12) {
+            kept.bare.forget(clients[place])
+            clients[place] = kept.bare.client()
+        }
+    }
+
+    @Test("a hand-over in memory leaves what the journal leaves, after any history", arguments: 0..<60)
+    func same(seed: Int) throws {
+        var random = SeededRandom(seed)
+        let (clock, disk) = (SimulatedTime(), SimulatedDisk())
+        let kept = try KeptHub(disk, TimeSource(clock))
+        let observer = kept.bare.client()
+        kept.bare.send("subscribe **", from: observer)
+        var clients = (0..<3).map { _ in kept.bare.client() }
+        kept.bare.send("hello till", from: clients[0])
+        for _ in 0..<60 {
+            step(kept, &clients, &random)
+            if random.oneIn(3) { try kept.endTurn() }
+            if random.oneIn(4) {
+                try kept.endTurn()
+                clock.advance(nanoseconds: UInt64(random.below(12)) * 1_000_000)
+                kept.bare.hub.expire(now: TimeSource(clock).nanoseconds())
+            }
+        }
+        try kept.endTurn()
+        kept.bare.hub.keyspace.close()
+        let next = try kept.successor()
+        try kept.close()
+        let later = try KeptHub(disk, TimeSource(clock))
+        let (one, other) = (all(of: next), all(of: later.bare))
+        #expect(one == other)
+        #expect(next.brokenInvariant() == nil)
+    }
+
+    @Test(
+        "a key that is gone stays known as gone, whatever was emitted to it since",
+        arguments: ["deleted", "expired", "bound"]
+    )
+    func gone(how: String) throws {
+        let (clock, disk) = (SimulatedTime(), SimulatedDisk())
+        let kept = try KeptHub(disk, TimeSource(clock))
+        let (observer, writer, other) = (kept.bare.client(), kept.bare.client(), kept.bare.client())
+        kept.bare.send("subscribe k.1", from: observer)
+        let bond = ["expired": #","ttl":5"#, "bound": #","while":"connected""#][how] ?? ""
+        kept.bare.send(#"{"op":"publish","key":"k.1","value":1\#(bond)}"#, from: writer)
+        switch how {
+        case "deleted": kept.bare.send("delete k.1", from: writer)
+        case "bound": kept.bare.forget(writer)
+        default:
+            clock.advance(nanoseconds: 6_000_000)
+            kept.bare.hub.expire(now: TimeSource(clock).nanoseconds())
+        }
+        kept.bare.send("emit k.1 1", from: other)
+        try kept.endTurn()
+        let next = try kept.successor()
+        let client = next.client()
+        let lines = next.send(#"{"op":"subscribe","key":"k.1","since":1}"#, from: client)
+        #expect(lines.count == 3 && lines[0].contains(#""resumed":true"#), "\(lines)")
+        #expect(lines.count == 3 && lines[1].contains(#""event":"delete","sub":1,"key":"k.1","revision":2"#))
+        #expect(next.send("why k.1", from: client).first?.contains(#""op":"delete""#) == true)
+    }
+
+    /// How much time a value with a ttl of 10 s has left after 4 s and a restart.
+    private func left(setBack: UInt64, boot: String, isCarried: Bool) throws -> UInt64? {
+        let (clock, disk) = (SimulatedTime(), SimulatedDisk())
+        let kept = try KeptHub(disk, TimeSource(clock))
+        kept.bare.send(#"{"op":"publish","key":"k","value":1,"ttl":10000}"#, from: kept.bare.client())
+        try kept.endTurn()
+        clock.advance(nanoseconds: 4_000_000_000)
+        if !isCarried { try kept.close() }
+        clock.setClock(back: setBack)
+        let next =
+            isCarried ? try kept.successor(boot: boot) : try KeptHub(disk, TimeSource(clock), boot: boot).bare
+        let now = TimeSource(clock).nanoseconds()
+        return next.hub.deadlines.next.map { ($0 - now) / 1_000_000 }
+    }
+
+    @Test(
+        "the time of a value goes on over a restart, also if the clock was set back",
+        arguments: [0, 5_000, 7_200_000, 31_536_000_000]
+    )
+    func timeGoesOn(setBack: UInt64) throws {
+        #expect(try left(setBack: setBack, boot: "first", isCarried: false) == 6_000)
+        #expect(try left(setBack: setBack, boot: "first", isCarried: true) == 6_000)
+    }
+
+    @Test(
+        "if the machine was started anew, at least the time up to the journal's last record has passed",
+        arguments: [0, 5_000, 7_200_000]
+    )
+    func anotherBoot(setBack: UInt64) throws {
+        #expect(try left(setBack: setBack, boot: "second", isCarried: false) == 6_000)
+    }
+}
