@@ -69,9 +69,6 @@ final class TestHub {
         hub.access.admits(PeerIdentity(process: 1, user: user), groups)
     }
 
-    /// The revision of the last write.
-    var revision: UInt64 { hub.revision }
-
     func isHeld(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isHeld }
 
     func isOpen(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isOpen }
