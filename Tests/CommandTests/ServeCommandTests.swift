@@ -293,6 +293,9 @@ final class ServeCommandTests: BrokerSuite {
         #expect(try run("call", "k").output == "1\n")
         Folder.remove(program)
         #expect(try run("call", "k").messages.contains("failed: start \(program): No such file"))
+        try folder.write("tool", "#!/bin/no-shell\n", mode: 0o700)
+        let told = "failed: start \(program) (its interpreter is \"/bin/no-shell\"): No such file"
+        #expect(try run("call", "k").messages.contains(told))
         try folder.script("tool", "echo 2")
         #expect(try run("call", "k").output == "2\n")
         try stop(server)

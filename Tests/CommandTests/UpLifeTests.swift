@@ -43,6 +43,52 @@ final class UpLifeTests: ShopSuite {
         try eventually("it is told") { up.output.contains("good   | fine") }
     }
 
+    @Test(
+        "of a script whose interpreter is missing, the interpreter is named",
+        arguments: [
+            ("#!/bin/sh\r\necho 1\r\n", #"is "/bin/sh\r", because its lines end with CR LF)"#),
+            ("#!/no/such/python3 -u\nprint(1)\n", #"(its interpreter is "/no/such/python3")"#),
+            ("#! /etc/passwd/x\n", #"(its interpreter is "/etc/passwd/x"): Not a directory"#),
+            ("#!/etc\n", #"(its interpreter is "/etc"): Permission denied"#),
+        ]
+    )
+    func missingInterpreter(script: String, told: String) throws {
+        try shop.folder.write("plugins/text/run", script, mode: 0o700)
+        try shop.folder.write("plugins/text/plugin.json", #"{"name":"text","run":"run"}"#)
+        let up = try shop.up()
+        try eventually("it is told") { up.output.contains(told) }
+    }
+
+    /// Whether a test may make a process the first one of its kind.
+    private static let hasNamespaces: Bool = {
+        let unshare = "/usr/bin/unshare"
+        guard FileStatus.isRunnable(path: unshare), let folder = try? TemporaryFolder() else { return false }
+        let run = try? Run(program: unshare, ["-rpf", "--mount-proc", "true"], in: folder)
+        return (try? run?.finished().end) == .exited(0)
+    }()
+
+    @Test(
+        "as process 1 of a container it reaps what others have left",
+        .enabled(if: hasNamespaces, "unshare -rpf doesn't work here")
+    )
+    func firstProcess() throws {
+        try shop.add(
+            "one",
+            """
+            for i in 1 2 3; do
+                left=$(sh -c 'setsid sleep 0.1 > /dev/null & echo $!')
+                while [ -e /proc/$left ]; do sleep 0.02; done
+                echo reaped $i
+            done
+            """
+        )
+        let words = ["-rpf", "--mount-proc", "--kill-child", Products.folder + "/plugboard", "up"]
+        let up = try Run(program: "/usr/bin/unshare", words, in: shop.folder)
+        try eventually("it is done") { up.messages.contains("is done") }
+        for number in 1...3 { #expect(up.output.contains("reaped \(number)\n")) }
+        up.signal(SIGKILL)
+    }
+
     @Test("a plugin that ends with status 0 is finished and not started again")
     func done() throws {
         try shop.add("once", "echo x >> runs")

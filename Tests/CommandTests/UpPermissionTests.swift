@@ -123,6 +123,40 @@ final class UpPermissionTests: ShopSuite {
         _ = up
     }
 
+    @Test(
+        "and which ends with the plugin's process, although another one still holds it",
+        .enabled(if: FileStatus.isRunnable(path: "/usr/bin/setsid")),
+        arguments: [
+            // What is bound to the connection, what serves, and what observes.
+            #"echo '{"op":"publish","id":1,"key":"lamp","value":1,"while":"connected"}' >&$PLUGBOARD_FD"#,
+            "echo 'serve lamp.set' >&$PLUGBOARD_FD", "echo 'subscribe lamp' >&$PLUGBOARD_FD",
+        ]
+    )
+    func outlived(_ line: String) throws {
+        let rights = #","publishes":["lamp","kept"],"serves":["lamp.set"],"subscribes":["lamp"]"#
+        try shop.add(
+            "one",
+            """
+            \(line)
+            head -2 <&$PLUGBOARD_FD
+            setsid sh -c 'echo $$ > pids; exec sleep 1000' &
+            until [ -e go ]; do sleep 0.02; done
+            echo 'publish kept 1' >&$PLUGBOARD_FD
+            """,
+            json: rights
+        )
+        let up = try shop.up("--memory")
+        let sleeper = try shop.pids("one", count: 1)[0]
+        defer { kill(sleeper, SIGKILL) }
+        try eventually("it is a client") { try clients("one").count == 1 }
+        try shop.folder.write("plugins/one/go", "")
+        try eventually("it is done") { up.messages.contains("is done") }
+        try eventually("it is no client any more") { try clients("one").isEmpty }
+        #expect(Processes.isAlive(sleeper))
+        #expect(try plugboard("get", "lamp", in: shop.folder).end == .exited(1))
+        #expect(try plugboard("get", "kept", in: shop.folder).output == "1\n")
+    }
+
     @Test("and when the broker is replaced, plugins go on as before: known, bound and serving")
     func begunAnew() throws {
         let tests = SocketPath.folder(of: #filePath)

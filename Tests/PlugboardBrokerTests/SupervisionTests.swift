@@ -58,6 +58,22 @@ struct SupervisionTests {
         #expect(!hub.greeting.contains(#""name":""#))
     }
 
+    @Test("those of a process that has ended are left behind by it, and no others")
+    func orphans() {
+        tell(Self.cart)
+        let leader = hub.client(process: 1200)
+        _ = hub.client(process: 1234)
+        _ = hub.client(process: 1300)
+        #expect(hub.orphans == [])
+        tell(#"{"name":"cart","state":"running","pid":1200}"#)
+        #expect(hub.orphans == [])
+        tell(#"{"name":"cart","state":"waiting"}"#)
+        #expect(hub.orphans == [leader])
+        tell(#"{"name":"cart","state":"running","pid":1300}"#)
+        tell(#"{"name":"cart","state":"stopped"}"#)
+        #expect(hub.orphans.count == 2)
+    }
+
     @Test("nobody else takes a plugin's name, or the supervisor's")
     func taken() {
         #expect(code("hello up", from: up) == "ok")

@@ -53,6 +53,11 @@ final class TestHub {
     /// The revision of the bus.
     var revision: UInt64 { hub.revision }
 
+    /// The clients whose processes have ended, in the order in which that was found out.
+    var orphans: [Int] {
+        hub.supervision.orphaned.all.compactMap { session in sessions.firstIndex { $0 == session } }
+    }
+
     /// The name of the life of the revision counter.
     var epoch: String { hub.keyspace.epoch }
 

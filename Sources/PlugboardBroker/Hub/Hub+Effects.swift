@@ -126,7 +126,9 @@ extension Hub {
     /// rights of the plugin's clients up to now.
     private mutating func apply(_ plugin: SupervisedPlugin, _ before: Rights?, to session: SessionHandle) {
         switch ReportedClient(sessions[session], plugin, supervision, keyspace) {
-        case .known: limit(session, before)
+        case .known:
+            limit(session, before)
+            supervision.noteOrphan(session, of: plugin, sessions[session].peer)
         case .found:
             Placement.bind(session, to: plugin, [], &keyspace, &sessions)
             if access.followsPolicy { renewRights(of: session) }

@@ -85,6 +85,15 @@ extension EventLoop {
         }
     }
 
+    /// Ends the connections of plugins' processes that have ended. Their lines that have come still count.
+    mutating func endOrphaned() {
+        for session in hub.supervision.orphaned.all {
+            guard let connection = connections.all().first(where: { $0.session == session }) else { continue }
+            network.end(connection.descriptor)
+        }
+        hub.supervision.forgetOrphans()
+    }
+
     /// Closes clients that are owed too much, or whose users are. Closing one may add others to the list.
     mutating func dismissSlow() {
         var index = 0

@@ -197,6 +197,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         goOnWithLeaving()
         goOnWithUnsettled()
         try tickJournal()
+        if !hub.supervision.orphaned.isEmpty { endOrphaned() }
         repeat {
             dismissSlow()
             try keepRecords()

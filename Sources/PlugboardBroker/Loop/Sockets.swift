@@ -24,6 +24,8 @@ protocol Sockets {
         gathering pieces: borrowing GatheredBytes,
         to descriptor: borrowing Descriptor
     ) -> Transfer
+    /// Ends a connection as if its peer had closed it.
+    func end(_ descriptor: borrowing Descriptor)
 }
 
 /// The sockets of the kernel.
@@ -59,5 +61,9 @@ struct KernelSockets: Sockets {
         to descriptor: borrowing Descriptor
     ) -> Transfer {
         descriptor.write(gathering: pieces)
+    }
+
+    func end(_ descriptor: borrowing Descriptor) {
+        UnixSocket.end(descriptor)
     }
 }

@@ -12,6 +12,8 @@ final class SupervisedPlugin {
     let name: String
     /// The process that leads the plugin's session; nil while it doesn't run.
     fileprivate(set) var process: Int32?
+    /// The process that led it before.
+    fileprivate var formerProcess: Int32?
     /// What its declaration allows, and its health; nil if the declaration limits nothing.
     private(set) var rights: Rights?
     fileprivate private(set) var may: ActionPatterns?
@@ -70,6 +72,8 @@ struct Supervision: ~Copyable {
     private(set) var onDemand: [SupervisedPlugin] = []
     /// The client that published the last report.
     var reporter: SessionHandle?
+    /// Clients whose processes have ended. The end of the turn ends their connections, which others may hold.
+    private(set) var orphaned = List<SessionHandle>()
 
     /// Whether a peer is the supervisor.
     func isSupervisor(_ peer: PeerIdentity) -> Bool {
@@ -140,6 +144,7 @@ struct Supervision: ~Copyable {
         takeDemand(report, plugin)
         let isSame = report.process == plugin.process && report.may == plugin.may
         guard isNew || !isSame else { return nil }
+        if plugin.process != report.process { plugin.formerProcess = plugin.process }
         plugin.process = report.process
         if isNew || report.may != plugin.may { plugin.allow(report.may) }
         if plugin.rights != nil { isLimiting = true }
@@ -148,6 +153,17 @@ struct Supervision: ~Copyable {
 }
 
 extension Supervision {
+    /// A client of a plugin may be left behind by its process: another process, which has left the plugin's
+    /// session, may still hold its connection.
+    mutating func noteOrphan(_ session: SessionHandle, of plugin: SupervisedPlugin, _ peer: PeerIdentity) {
+        guard let former = plugin.formerProcess, peer.process > 0, peer.process != plugin.process else {
+            return
+        }
+        if peer.process == former || sessionOf(peer.process) == nil { orphaned.append(session) }
+    }
+
+    mutating func forgetOrphans() { orphaned.removeAll() }
+
     /// Removes a plugin: its name is free, and no call waits for it. Its connected clients keep their limits.
     mutating func remove(_ plugin: SupervisedPlugin) {
         plugin.isExpected = false

@@ -8,6 +8,6 @@ public enum ProgramImage {
         // An ignored signal stays ignored across exec, and no program expects that of these.
         for number in Signals.ofWrites { signal(number, SIG_DFL) }
         SpawnCalls.execute(program, arguments)
-        return SystemError.last("run", program)
+        return SystemError.starting(program, "run", code: errno)
     }
 }

@@ -77,6 +77,12 @@ import PlugboardMemory
         guard code == 0 else { throw SystemError(code: code, operation: "posix_spawn", subject: subject) }
     }
 
+    extension SpawnCalls {
+        static func processNumber(_ information: siginfo_t) -> Int32 {
+            unsafe information.si_pid
+        }
+    }
+
     extension ChildEnd {
         init?(_ information: siginfo_t) {
             guard unsafe information.si_pid != 0 else { return nil }

@@ -80,6 +80,13 @@ import PlugboardMemory
         guard code == 0 else { throw SystemError(code: code, operation: "posix_spawn", subject: subject) }
     }
 
+    extension SpawnCalls {
+        /// Whom waitid's answer is about; 0 if it found nobody.
+        static func processNumber(_ information: siginfo_t) -> Int32 {
+            unsafe information._sifields._sigchld.si_pid
+        }
+    }
+
     extension ChildEnd {
         /// From waitid's answer; nil if it found nothing yet.
         init?(_ information: siginfo_t) {

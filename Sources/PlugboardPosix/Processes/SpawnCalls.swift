@@ -26,7 +26,7 @@ enum SpawnCalls {
                 )
             }
         }
-        guard code == 0 else { throw SystemError(code: code, operation: "start", subject: start.program) }
+        guard code == 0 else { throw SystemError.starting(start.program, "start", code: code) }
         return pid
     }
 
@@ -43,6 +43,14 @@ enum SpawnCalls {
         }
         // There is no child to wait for: it has ended, but it isn't known how.
         return result == 0 ? unsafe ChildEnd(information) : .exited(0)
+    }
+
+    /// A child that has ended and isn't reaped; nil if there is none.
+    static func endedChild() -> Int32? {
+        var information = unsafe siginfo_t()
+        let result = retrying { unsafe waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) }
+        let pid = unsafe processNumber(information)
+        return result == 0 && pid > 0 ? pid : nil
     }
 
     static func reap(_ pid: Int32) {

@@ -141,6 +141,11 @@ public enum UnixSocket {
         }
     }
 
+    /// Ends a connection as if its peer had closed it: what has come is still read, and then comes the end.
+    public static func end(_ descriptor: borrowing Descriptor) {
+        _ = shutdown(descriptor.raw, Int32(SHUT_RDWR))
+    }
+
     /// Removes the socket file at a path, if there is one.
     public static func remove(path: String) {
         PathCalls.removeFile(path)

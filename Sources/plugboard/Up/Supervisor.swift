@@ -289,6 +289,7 @@ final class Supervisor {
         while let number = signals.next() {
             if number == SIGCHLD {
                 for process in children { try checkEnd(process) }
+                Orphans.reap { pid in children.contains { $0.pid == pid } }
                 dismissLeaving()
             } else if number == SIGUSR2 || number == SIGHUP && !terminal.isGone {
                 passOn(number)

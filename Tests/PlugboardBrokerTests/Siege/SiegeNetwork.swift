@@ -77,6 +77,8 @@ final class SiegeNetwork: Sockets, Poller {
     }
 
     func groups(of descriptor: borrowing Descriptor) -> [UInt32] { [] }
+    /// No plugin is part of this.
+    func end(_ descriptor: borrowing Descriptor) {}
 
     func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
