@@ -244,7 +244,8 @@ class OperationTests(BrokerTestCase):
         await clerk.health("well", "x" * 1023 + "\u00e9", counts={"unsent": 3})
         second = (await self.till.entry(key)).value
         self.assertEqual(
-            second, {"state": "well", "since": first.value["since"], "message": "x" * 1023, "counts": {"unsent": 3}}
+            second,
+            {"state": "well", "since": first.value["since"], "message": "x" * 1023, "counts": {"unsent": 3}},
         )
         with self.assertRaises(ValueError):
             await clerk.health("fine")
@@ -381,9 +382,13 @@ class CauseTests(BrokerTestCase):
             await caller.call("do", 1, cause=cause)
             self.assertEqual((self.revision, await self.cause("handled")), (before, before))
             steps = (await caller.why("handled")).steps
-            self.assertEqual([(step.key, step.op, step.by) for step in steps[:2]], [
-                ("handled", "publish", "price-indicator"), ("do", "call", "mallory"),
-            ])
+            self.assertEqual(
+                [(step.key, step.op, step.by) for step in steps[:2]],
+                [
+                    ("handled", "publish", "price-indicator"),
+                    ("do", "call", "mallory"),
+                ],
+            )
             self.assertEqual([step.key for step in steps[2:]], [] if cause is None else ["before"])
 
 
@@ -867,6 +872,7 @@ class PipelineTests(BrokerTestCase):
 
     async def test_what_cannot_be_sent_is_refused_where_it_stands(self) -> None:
         pipe = self.client.pipeline()
+        overlong = "x" * self.client.greeting.limits["line"]
         for value, code in ((object(), "bad_value"), ("x" * 1_060_000, "too_long"), (Raw("1 2"), "bad_json")):
             with self.assertRaises(plugboard.BadValue) as caught:
                 pipe.publish("k", value)
