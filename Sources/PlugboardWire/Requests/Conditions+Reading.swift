@@ -50,10 +50,12 @@ extension Conditions {
             throw Self.noOperators(name, outline, text, offset)
         }
         var operatorName = value + 1
+        let before = list.count
         for _ in 0..<outline.childCount(value) {
             try readCondition(operatorName, of: part, outline, text, offset)
             operatorName = outline.next(operatorName + 1)
         }
+        if list.count == before { throw Self.noOperators(name, outline, text, offset) }
     }
 
     private mutating func readCondition(
@@ -64,10 +66,11 @@ extension Conditions {
         _ offset: Int
     ) throws(Refusal) {
         let place = offset + outline.start(name) + 1
+        let characters = JSONText.characters(outline.characters(name, of: text))
+        if Field.isExtension(characters.span) { return }
         guard list.count < Limits.conditionsMax else {
             throw Refusal(.limit, "\"where\" has at most \(Limits.conditionsMax) conditions", at: place)
         }
-        let characters = JSONText.characters(outline.characters(name, of: text))
         guard let `operator` = ConditionOperator(characters.span) else {
             let hint = ConditionOperator.hint(for: String(characters.span))
             let message = "\"where\" has no operator \(outline.excerpt(name, of: text))"

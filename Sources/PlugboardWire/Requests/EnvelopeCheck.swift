@@ -33,7 +33,7 @@ struct EnvelopeCheck {
         let operation = request.operation
         guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
         guard operation.isPlain else { return false }
-        if isWrite, !operation.isWrite || request.has(.id) || request.isDurable { return false }
+        if isWrite, !operation.isWrite || request.has(.id) || request.has(.durable) { return false }
         if operation == .patch, request.has(.field) { return false }
         return request.fields.subtracting(operation.allowed).isEmpty
             && operation.required.isSubset(of: request.fields)

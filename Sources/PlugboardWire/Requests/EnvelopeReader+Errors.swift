@@ -11,6 +11,7 @@ extension EnvelopeReader {
             return try refuseType(of: .error, "an object with \"code\" and \"message\"", &line)
         }
         let start = line.position
+        var check = begin(line)
         line.position += 1
         line.skipWhitespace()
         var goesOn = line.current == UInt8(ascii: "\"")
@@ -20,19 +21,22 @@ extension EnvelopeReader {
             throw line.syntax("a name in quotes")
         }
         while goesOn {
-            try decodeErrorMember(&line)
+            try decodeErrorMember(&line, &check)
             goesOn = try Self.skipComma(&line)
         }
+        forgetExtensions(since: check)
         if options.errorCode.isEmpty { complainOfError("\"error\" needs \"code\"", start) }
         if options.errorMessage.isEmpty { complainOfError("\"error\" needs \"message\"", start) }
     }
 
     private mutating func decodeErrorMember(
-        _ line: inout LineCursor
+        _ line: inout LineCursor,
+        _ check: inout EnvelopeCheck
     ) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "\"") else { throw line.syntax("a name in quotes") }
         let name = try line.decodeString()
         try line.skipColon()
+        countField(&check, at: name.start)
         let (code, message): (StaticString, StaticString) = ("code", "message")
         if name.bytes(of: line.bytes).isEqual(to: code) {
             if !options.errorCode.isEmpty { complainOfRepeat(code, name.start) }
@@ -41,8 +45,10 @@ extension EnvelopeReader {
             if !options.errorMessage.isEmpty { complainOfRepeat(message, name.start) }
             try decodeMessage(&line)
         } else {
-            let text = "\"error\" has no member \"\(excerpt(name.bytes(of: line.bytes)))\""
-            complain(Refusal(.unknownField, text, hint: "it takes code, message", at: name.start))
+            if !noteExtension(name, line.bytes, check) {
+                let text = "\"error\" has no member \"\(excerpt(name.bytes(of: line.bytes)))\""
+                complain(Refusal(.unknownField, text, hint: "it takes code, message", at: name.start))
+            }
             try line.skipValue()
         }
     }

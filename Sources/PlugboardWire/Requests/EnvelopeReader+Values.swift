@@ -22,7 +22,9 @@ extension EnvelopeReader {
         case .operation:
             try decodeOperation(&line, &check, &request)
         case .id:
-            request.id = try decodeID(&line)
+            let id = try decodeID(&line)
+            // `1x3` or `12` at the end of a line may have been meant as another `id`, so nobody is answered by it.
+            if Self.isAtMemberEnd(&line) { request.id = id }
         default:
             try decodeRareValue(of: field, &line, &check, &request)
         }

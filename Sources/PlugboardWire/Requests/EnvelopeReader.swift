@@ -87,16 +87,20 @@ struct EnvelopeReader: ~Copyable {
         return false
     }
 
+    /// Whether what follows is the end of a member. Moves past spaces.
+    @inline(__always)
+    static func isAtMemberEnd(_ line: inout LineCursor) -> Bool {
+        line.skipWhitespace()
+        return line.current == UInt8(ascii: ",") || line.current == UInt8(ascii: "}")
+    }
+
     /// Moves past the comma before the next member. Returns false at the closing brace.
     @inline(__always)
     static func skipComma(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
-        line.skipWhitespace()
-        let byte = line.current
-        guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") else {
-            throw line.syntax("a comma or }")
-        }
+        guard isAtMemberEnd(&line) else { throw line.syntax("a comma or }") }
+        let goesOn = line.current == UInt8(ascii: ",")
         line.position += 1
-        guard byte == UInt8(ascii: ",") else { return false }
+        guard goesOn else { return false }
         line.skipWhitespace()
         return true
     }
@@ -130,7 +134,7 @@ struct EnvelopeReader: ~Copyable {
             return try decodeField(field, named: name.start, &line, &check, into: &request)
         }
         countField(&check, at: name.start)
-        noteUnknown(name, line.bytes, &check)
+        if !noteExtension(name, line.bytes, check), check.unknown == nil { check.unknown = name }
         try line.skipValue()
     }
 
@@ -153,7 +157,7 @@ struct EnvelopeReader: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func countField(_ check: inout EnvelopeCheck, at place: Int) {
+    mutating func countField(_ check: inout EnvelopeCheck, at place: Int) {
         check.count &+= 1
         if check.count == Limits.fieldsMax + 1 { complainOfFields(place) }
     }
@@ -166,16 +170,11 @@ struct EnvelopeReader: ~Copyable {
         complain(Refusal(.duplicateField, "\"\(field.name.text)\" stands twice", at: place))
     }
 
-    private mutating func noteUnknown(
-        _ name: ByteRange,
-        _ line: Span<UInt8>,
-        _ check: inout EnvelopeCheck
-    ) {
+    /// Notes a name that begins with `x-`. Such members may stand in every object whose names are fixed. Returns
+    /// false for any other name.
+    mutating func noteExtension(_ name: ByteRange, _ line: Span<UInt8>, _ check: EnvelopeCheck) -> Bool {
         let bytes = name.bytes(of: line)
-        guard bytes.starts(with: StaticString("x-").bytes) else {
-            if check.unknown == nil { check.unknown = name }
-            return
-        }
+        guard Field.isExtension(bytes) else { return false }
         var isKnown = false
         for known in extensionNames[check.extensionsStart...] where known.bytes(of: line).isEqual(to: bytes) {
             isKnown = true
@@ -184,6 +183,15 @@ struct EnvelopeReader: ~Copyable {
             complain(Refusal(.duplicateField, "\"\(excerpt(bytes))\" stands twice", at: name.start))
         } else if extensionNames.count - check.extensionsStart < Limits.fieldsMax {
             extensionNames.append(name)
+        }
+        return true
+    }
+
+    /// Forgets the names that were noted in an object, at its end.
+    @inline(__always)
+    mutating func forgetExtensions(since check: EnvelopeCheck) {
+        if extensionNames.count > check.extensionsStart {
+            extensionNames.removeSubrange(check.extensionsStart...)
         }
     }
 
@@ -194,9 +202,7 @@ struct EnvelopeReader: ~Copyable {
         _ line: Span<UInt8>,
         _ request: Request
     ) {
-        if extensionNames.count > check.extensionsStart {
-            extensionNames.removeSubrange(check.extensionsStart...)
-        }
+        forgetExtensions(since: check)
         if complaint != nil || check.isFaultless(request) { return }
         judge(check, line, request)
     }

@@ -17,6 +17,9 @@ public enum Field: UInt8, CaseIterable, Sendable {
         self.init(rawValue: place)
     }
 
+    /// Whether a name begins with `x-`, so that the broker ignores the member.
+    static func isExtension(_ name: Span<UInt8>) -> Bool { name.starts(with: StaticString("x-").bytes) }
+
     private static let table = NameTable(allCases.map(\.name))
 }
 
