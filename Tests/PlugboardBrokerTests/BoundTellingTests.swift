@@ -78,17 +78,17 @@ struct BoundTellingTests {
         #expect(hub.read(observer).last?.hasSuffix(#","skipped":1,"ttl":3540000}"#) == true)
     }
 
-    @Test("a begun millisecond counts as one, and a time that no clock reaches is told as what there is")
+    @Test("a begun millisecond counts as one, and a time that no clock reaches is told as it is")
     func limits() {
-        #expect(Deadlines.milliseconds(from: 5, to: 5) == 0)
-        #expect(Deadlines.milliseconds(from: 5, to: 6) == 1)
-        #expect(Deadlines.milliseconds(from: 0, to: 1_000_000) == 1)
-        #expect(Deadlines.milliseconds(from: 0, to: 1_000_001) == 2)
-        #expect(Deadlines.milliseconds(from: 7, to: 6) == 0)
+        #expect(Deadlines.milliseconds(from: 5, until: 5) == 0)
+        #expect(Deadlines.milliseconds(from: 5, until: 6) == 1)
+        #expect(Deadlines.milliseconds(from: 0, until: 1_000_000) == 1)
+        #expect(Deadlines.milliseconds(from: 0, until: 1_000_001) == 2)
+        #expect(Deadlines.milliseconds(from: 7, until: 6) == 0)
         let writer = hub.client()
         hub.send(publish("a", "1", #","ttl":9007199254740991"#), from: writer)
         hub.send("get a", from: writer)
         let left = hub.read(writer).last?.firstMatch(of: /"ttl":([0-9]+)}$/).flatMap { UInt64($0.1) } ?? 0
-        #expect(left > 1_000_000_000_000 && left <= Limits.integerMax)
+        #expect(left == Limits.integerMax)
     }
 }

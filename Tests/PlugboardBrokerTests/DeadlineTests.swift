@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -120,9 +121,29 @@ struct DeadlineTests {
         #expect(Deadlines.milliseconds(from: 5, until: 5 + millisecond) == 1)
         #expect(Deadlines.milliseconds(from: 5, until: 6 + millisecond) == 2)
         #expect(Deadlines.milliseconds(from: 0, until: .max) == .max)
-        #expect(Deadlines.time(milliseconds: 3, after: 7) == 3_000_007)
-        #expect(Deadlines.time(milliseconds: 9_007_199_254_740_991, after: 7) == .max)
-        #expect(Deadlines.time(milliseconds: 1, after: .max - 1) == .max)
+    }
+
+    @Test("what is too far off for nanoseconds is kept to the millisecond, and never falls due")
+    func remote() {
+        let time = TimeSource(SimulatedTime())
+        let now = time.nanoseconds()
+        var deadlines = Deadlines(clock: time)
+        let last: UInt64 = (.max - now) / 1_000_000
+        for wait in [3, last, last + 1, Limits.integerMax] {
+            let ticket = deadlines.add(after: wait, .call(wait))
+            let later = [(now, wait, wait), (now + 1, wait, wait - 1), (now + 2_000_000, wait - 2, wait - 2)]
+            for (moment, up, down) in later {
+                #expect(deadlines.millisecondsLeft(of: ticket, at: moment, roundedUp: true) == up)
+                #expect(deadlines.millisecondsLeft(of: ticket, at: moment, roundedUp: false) == down)
+            }
+        }
+        let near = due(&deadlines, at: .max - 1)
+        #expect(near == [3, last])
+        #expect(deadlines.count == 2)
+        let cancelled = deadlines.add(after: Limits.integerMax, .call(1))
+        deadlines.cancel(cancelled)
+        #expect(deadlines.millisecondsLeft(of: cancelled, at: now, roundedUp: true) == nil)
+        #expect(throws: Never.self) { try deadlines.checkInvariants() }
     }
 
     @Test("a loop with a deadline sleeps until then, once, and reads nothing in between")

@@ -51,6 +51,56 @@ struct LifetimeHubTests {
         #expect(due <= MonotonicClock.nanoseconds() + 4_100_000_000)
     }
 
+    @Test("a time of any length is kept as it is, however it was given")
+    func longest() {
+        let hub = TestHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"**","initial":false}"#, from: observer)
+        _ = hub.read(observer)
+        let long = #","ttl":9007199254740991"#
+        hub.send(publish("a", long), from: writer)
+        hub.send(#"{"op":"batch","writes":[\#(publish("b", long + connected))]}"#, from: writer)
+        hub.send(#"{"op":"add","key":"c","value":1\#(long)}"#, from: writer)
+        hub.send(#"{"op":"will","write":\#(publish("d", long))}"#, from: writer)
+        _ = hub.read(writer)
+        hub.expireAll(after: 10)
+        hub.send("get a\nget b\nkeys c", from: writer)
+        let got = hub.read(writer)
+        #expect(got.count == 3 && got.allSatisfy { $0.contains(#""ttl":9007199254740981}"#) }, "\(got)")
+        hub.leave(writer)
+        let told = hub.read(observer).filter { $0.contains(#""event":"update""#) }
+        #expect(told.count == 4 && told.allSatisfy { $0.hasSuffix(#""ttl":9007199254740991}"#) }, "\(told)")
+        hub.send(publish("a"), from: observer)
+        #expect(hub.boundCount == 2 && hub.deadlineCount == 2)
+    }
+
+    @Test("a time of any length is handed over and restored as it is")
+    func longestRestored() {
+        let test = BareHub()
+        let client = test.client()
+        test.send(publish("a", #","ttl":9007199254740991"#), from: client)
+        var expires: [UInt64] = []
+        let now = WallClock.millisecondsSince1970()
+        CarriedValues(.system).forEach(in: test.hub.keyspace, test.hub.deadlines) {
+            expires.append($0.expires)
+        }
+        let end = now + 9_007_199_254_740_991
+        let isEnd = { (time: UInt64) in end - 3_600_000 < time && time < end + 3_600_000 }
+        #expect(expires.count == 1 && expires.allSatisfy(isEnd), "\(expires)")
+        let line =
+            #"{"event":"update","key":"k","revision":7,"value":1,"by":"a","#
+            + #""expires":\#(end),"when":\#(now)}"#
+        let bytes = Array(line.utf8)
+        let other = BareHub()
+        var authors = RestoredAuthors()
+        other.hub.keyspace.beginRestoring()
+        if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
+        other.hub.endRestoring(snapshotRevision: 0)
+        let reply = other.send("get k", from: other.client()).first
+        let left = reply?.firstMatch(of: #/"ttl":(\d+)/#).flatMap { UInt64($0.output.1) } ?? 0
+        #expect(isEnd(now + left), "\(left)")
+    }
+
     @Test("a write that is refused leaves the bond as it was")
     func refused() {
         let hub = TestHub()

@@ -51,6 +51,14 @@ struct LifetimeTests {
         let body = ObjectText(try .publish("k", 1, while: .connected, ttl: .microseconds(20_001)))
         let text = String(decoding: body.bytes, as: UTF8.self)
         #expect(text == #"{"op":"publish","key":"k","value":1,"while":"connected","ttl":21}"#)
+        let longest = Duration.milliseconds(9_007_199_254_740_991)
+        for (time, milliseconds) in [(longest, 9_007_199_254_740_991), (.seconds(Int64.max), Int.max)] {
+            let text = String(decoding: ObjectText(try .publish("k", 1, ttl: time)).bytes, as: UTF8.self)
+            #expect(text.hasSuffix(#""ttl":\#(milliseconds)}"#), "\(text)")
+        }
+        try await bus.publish("k", 1, ttl: longest)
+        let kept = try await bus.entry("k")?.ttl
+        #expect(kept.map { longest - .seconds(3_600) < $0 && $0 <= longest } == true)
         let error = await #expect(throws: BusError.self) { try await bus.publish("k", 1, ttl: .zero) }
         #expect(error?.code != nil)
         observation.dispose()

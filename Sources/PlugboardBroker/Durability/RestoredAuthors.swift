@@ -129,9 +129,8 @@ struct RestoredAuthors: ~Copyable {
     ) {
         for (bond, end) in ends where keyspace.bound(at: bond, revision: end.revision) != nil {
             let left = end.left(lastRecord: when, deadlines)
-            let time = Deadlines.time(milliseconds: left, after: deadlines.now)
-            let deadline = Deadline.expiry(bond: bond, revision: end.revision)
-            keyspace.note(deadlines.add(at: time, deadline), ofBondAt: bond)
+            let ticket = deadlines.add(after: left, .expiry(bond: bond, revision: end.revision))
+            keyspace.note(ticket, ofBondAt: bond)
         }
         ends = [:]
     }

@@ -57,8 +57,8 @@ extension Hub {
         let bond = keyspace.bind(observable, to: legacy)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
-        let time = Deadlines.time(milliseconds: request.timeToLive, after: deadlines.now)
-        let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: keyspace[observable].revision))
+        let end = Deadline.expiry(bond: bond, revision: keyspace[observable].revision)
+        let ticket = deadlines.add(after: request.timeToLive, end)
         keyspace.note(ticket, ofBondAt: bond)
     }
 

@@ -79,10 +79,10 @@ struct CarriedValues {
         var commit = Commit(observable, keyspace)
         if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
-            if let end = bond.ticket.flatMap({ deadlines.time(of: $0) }) {
-                let left = end > now ? (end - now) / 1_000_000 : 0
-                (commit.expires, commit.end) = (wall + left, deadlines.end(in: left))
+            let left = bond.ticket.flatMap {
+                deadlines.millisecondsLeft(of: $0, at: now, roundedUp: false)
             }
+            if let left { (commit.expires, commit.end) = (wall + left, deadlines.end(in: left)) }
         }
         return commit
     }

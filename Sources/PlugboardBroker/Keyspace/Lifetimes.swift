@@ -216,7 +216,12 @@ extension Deadlines {
     func appendEnd(of bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?, to buffer: inout ByteBuffer) {
         guard let bond else { return }
         // An expired value is still there until the next turn.
-        let left = bond.ticket.flatMap { time(of: $0) }.map { max(1, Self.milliseconds(from: now, to: $0)) }
-        EventEncoder.appendEnd(isWhileConnected: bond.isWhileConnected, milliseconds: left ?? 0, to: &buffer)
+        let left = bond.ticket.flatMap { millisecondsLeft(of: $0, at: now, roundedUp: true) }
+        let milliseconds = left.map { max(1, $0) } ?? 0
+        EventEncoder.appendEnd(
+            isWhileConnected: bond.isWhileConnected,
+            milliseconds: milliseconds,
+            to: &buffer
+        )
     }
 }

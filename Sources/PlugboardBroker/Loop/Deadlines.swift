@@ -56,11 +56,19 @@ struct Deadlines: ~Copyable {
         var place: Int32
     }
 
+    private struct Remote {
+        let start: UInt64
+        let milliseconds: UInt64
+    }
+
     private let clock: TimeSource
     /// Names the machine's present start; empty if that isn't known.
     var boot = ""
     private var heap = List<Entry>()
     private var slots = Slab<Slot>()
+    /// Deadlines beyond the last nanosecond that the clock can count. They never fall due, but say how far off
+    /// they are. Nearly always there are none.
+    private var remote: [Handle<Slot>: Remote] = [:]
     private var lastOrder: UInt64 = 0
     /// The time at which deadlines were handled last.
     private(set) var lastMoment: UInt64 = 0
@@ -97,14 +105,36 @@ struct Deadlines: ~Copyable {
         return DeadlineTicket(slot: slot)
     }
 
+    /// Adds a deadline so many milliseconds from now.
+    mutating func add(after milliseconds: UInt64, _ deadline: Deadline) -> DeadlineTicket {
+        let start = now
+        let (nanoseconds, isTooLong) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+        let (time, isTooLate) = start.addingReportingOverflow(nanoseconds)
+        guard isTooLong || isTooLate else { return add(at: time, deadline) }
+        let ticket = add(at: .max, deadline)
+        remote[ticket.slot] = Remote(start: start, milliseconds: milliseconds)
+        return ticket
+    }
+
     /// Cancels a deadline, unless it has fallen due or was cancelled already.
     mutating func cancel(_ ticket: DeadlineTicket) {
         if slots.contains(ticket.slot) { remove(at: Int(slots[ticket.slot].place)) }
     }
 
     /// The time of a deadline; nil if it has fallen due or was cancelled.
-    func time(of ticket: DeadlineTicket) -> UInt64? {
+    private func time(of ticket: DeadlineTicket) -> UInt64? {
         slots.contains(ticket.slot) ? heap[Int(slots[ticket.slot].place)].at : nil
+    }
+
+    /// How many milliseconds are left until a deadline at a moment, rounded up or down; nil if it has fallen due or
+    /// was cancelled.
+    func millisecondsLeft(of ticket: DeadlineTicket, at moment: UInt64, roundedUp: Bool) -> UInt64? {
+        guard let time = time(of: ticket) else { return nil }
+        if let remote = remote[ticket.slot] {
+            let past = Self.milliseconds(from: remote.start, to: moment, roundedUp: !roundedUp)
+            return remote.milliseconds - min(past, remote.milliseconds)
+        }
+        return Self.milliseconds(from: moment, to: time, roundedUp: roundedUp)
     }
 
     /// Whether what ends a value is a time, and that is over; with very many that end at once, the value may be
@@ -128,24 +158,17 @@ struct Deadlines: ~Copyable {
         return deadline
     }
 
-    /// The milliseconds until a moment, rounded up; 0 if it has come.
-    static func milliseconds(from start: UInt64, to end: UInt64) -> UInt64 {
+    /// The milliseconds between two moments; 0 if the second isn't later.
+    private static func milliseconds(from start: UInt64, to end: UInt64, roundedUp: Bool) -> UInt64 {
         guard end > start else { return 0 }
         let (whole, rest) = (end - start).quotientAndRemainder(dividingBy: 1_000_000)
-        return whole + (rest > 0 ? 1 : 0)
-    }
-
-    /// The moment `milliseconds` after `start`; `.max` if that is too large.
-    static func time(milliseconds: UInt64, after start: UInt64) -> UInt64 {
-        let (nanoseconds, isTooLong) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
-        let (time, isTooLate) = start.addingReportingOverflow(nanoseconds)
-        return isTooLong || isTooLate ? .max : time
+        return whole + (roundedUp && rest > 0 ? 1 : 0)
     }
 
     /// How long to wait for a moment, in milliseconds, rounded up. If the wait were too short, the loop would
     /// wait again and again.
     static func milliseconds(from now: UInt64, until time: UInt64) -> Int32 {
-        Int32(clamping: milliseconds(from: now, to: time))
+        Int32(clamping: milliseconds(from: now, to: time, roundedUp: true))
     }
 
     /// Gives back what was taken up by deadlines that are over. Looks at `visits` of their places; returns
@@ -156,7 +179,9 @@ struct Deadlines: ~Copyable {
     }
 
     private mutating func remove(at place: Int) {
-        _ = slots.remove(heap[place].slot)
+        let slot = heap[place].slot
+        _ = slots.remove(slot)
+        if !remote.isEmpty { remote[slot] = nil }
         guard let last = heap.popLast(), place < heap.count else { return }
         put(last, at: place)
         siftUp(from: place)
@@ -217,5 +242,7 @@ extension Deadlines {
             try Self.always.hold("none comes before what falls due sooner", isLater, of: "place \(place)")
         }
         try Self.always.agree("each slot has an entry", slots.count, heap.count)
+        let areThere = remote.keys.allSatisfy { time(of: DeadlineTicket(slot: $0)) == .max }
+        try Self.always.hold("what is too far off never falls due", areThere)
     }
 }

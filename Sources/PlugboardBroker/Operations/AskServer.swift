@@ -62,8 +62,7 @@ enum AskServer {
         )
         // A plugin that gets a call isn't idle.
         sessions[server].clearance?.plugin?.demand?.quietSince = now
-        let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
-        call.deadline = deadlines.add(at: time, .call(call.number))
+        call.deadline = deadlines.add(after: UInt64(timeout), .call(call.number))
         return call
     }
 

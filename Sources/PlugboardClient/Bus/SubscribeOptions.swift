@@ -139,8 +139,13 @@ extension ObjectText {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded up; 0 for a negative duration.
+    /// Whole milliseconds, rounded up; 0 for a negative duration, and more than the broker takes for one that is too
+    /// long.
     var milliseconds: Int {
-        Int(nanoseconds / 1_000_000) + (nanoseconds % 1_000_000 == 0 ? 0 : 1)
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let (whole, rest) = (attoseconds / 1_000_000_000).quotientAndRemainder(dividingBy: 1_000_000)
+        let (product, isTooLong) = Int(seconds).multipliedReportingOverflow(by: 1_000)
+        return isTooLong ? .max : max(product, product &+ Int(whole) &+ (rest == 0 ? 0 : 1))
     }
 }
