@@ -207,12 +207,12 @@ final class Backlog {
         return keys.foldPlainly(observable, at: place, revision: revision, event: event)
     }
 
-    /// Some observers didn't acknowledge a key that waited at its gate. Its line will name them.
-    func note(_ unacknowledged: HeldBytes, of observable: ObservableHandle, _ keyspace: inout Keyspace) {
-        guard let owed = place(of: observable, &keyspace), keys[owed].isGated,
-            keys.notes(at: owed).unacknowledged == nil
-        else { return }
-        keys.note(unacknowledged: unacknowledged, at: owed)
+    /// Some observers didn't acknowledge a key that waited at its gate. Its lines will name them.
+    func note(_ naming: inout LateNaming, of observable: ObservableHandle, _ keyspace: inout Keyspace) {
+        lines.note(&naming, of: observable)
+        guard let owed = place(of: observable, &keyspace), keys[owed].isGated else { return }
+        let before = keys.notes(at: owed).unacknowledged
+        keys.note(unacknowledged: naming.names(at: keys[owed].revision, after: before), at: owed)
     }
 
     /// Notes that a throttled subscription was told about a key. There is one deadline for each subscription

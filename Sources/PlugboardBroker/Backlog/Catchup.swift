@@ -21,6 +21,9 @@ final class Catchup {
     var queuedBytes = 0
     /// How many keys are owed to all its subscriptions.
     var owedCount = 0
+    /// The `id` of its goodbye, which is answered after everything that was asked before; empty if it has none. Nil
+    /// if it hasn't said goodbye, or was answered.
+    var goodbye: [UInt8]?
 
     init() {}
 
@@ -46,7 +49,7 @@ final class Catchup {
 
     var isEmpty: Bool {
         ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty
-            && replaying.isEmpty
+            && replaying.isEmpty && goodbye == nil
     }
 }
 

@@ -213,7 +213,7 @@ extension Hub {
         tail.revision = owed.revision
         var ending = ByteBuffer()
         deadlines.appendEnd(of: keyspace.bond(of: owed.observable), to: &ending)
-        if let names = notes.unacknowledged { ending.append(names.bytes.span) }
+        notes.unacknowledged?.append(to: &ending)
         tail.ending = ending.bytes
         let event: KeyEvent = keyspace[owed.observable].hasValue ? .update : .delete
         // A key of the snapshot that is gone by now has never existed for this observer.

@@ -61,6 +61,8 @@ struct LineQueue: ~Copyable {
     /// The bytes of long lines. Each is kept once for all queues that have it.
     private var shared: [HeldBytes] = []
     private var sharedBytes = 0
+    /// Who was late with a line's key, by the number of the line's event.
+    private var late: [UInt64: LateNames] = [:]
     /// What is missing after the last line.
     private(set) var gap: Gap?
 
@@ -90,6 +92,14 @@ struct LineQueue: ~Copyable {
         headers.append(header)
         shared.append(line)
         sharedBytes += header.count
+    }
+
+    /// Some observers didn't acknowledge a key that waited at its gate. Takes time with the number of lines.
+    mutating func note(_ naming: inout LateNaming, of observable: ObservableHandle) {
+        for place in first..<headers.count where headers[place].observable == observable {
+            let event = headers[place].event
+            late[event] = naming.names(at: headers[place].revision, after: late[event])
+        }
     }
 
     /// Adds an event to the gap. `before` is how many events of its revision come before it in the journal;
@@ -141,11 +151,14 @@ struct LineQueue: ~Copyable {
         } else {
             buffer.append(bytes.bytes[..<header.count])
         }
+        if late.isEmpty { return }
+        late[header.event]?.append(toLineAtEndOf: &buffer)
     }
 
     /// Takes the next line out. Returns how many bytes it counted.
     mutating func removeFront() -> Int {
         guard let header = frontHeader else { return 0 }
+        if !late.isEmpty { late[header.event] = nil }
         if header.isShared {
             sharedBytes -= shared.removeFirst().count
         } else {

@@ -78,6 +78,6 @@ struct OwedKey: BitwiseCopyable {
 struct OwedNotes {
     /// The value that the observer saw last, if its lines need it; or the whole line, if it was made already.
     var held: HeldBytes?
-    /// The encoded names of those who had not acknowledged in time.
-    var unacknowledged: HeldBytes?
+    /// Those who had not acknowledged in time.
+    var unacknowledged: LateNames?
 }

@@ -75,7 +75,7 @@ struct OwedKeys: ~Copyable {
     }
 
     /// Keeps who had not acknowledged a key in time.
-    mutating func note(unacknowledged names: HeldBytes?, at place: Place) {
+    mutating func note(unacknowledged names: LateNames?, at place: Place) {
         guard names != nil || notes.indices.contains(Int(place)) else { return }
         withNotes(at: place) { $0.unacknowledged = names }
     }

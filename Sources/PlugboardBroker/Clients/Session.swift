@@ -46,6 +46,8 @@ struct Session: ~Copyable {
     var isHeld = false
     /// One of its requests was put off, and the next one waits for it.
     var isBusy = false
+    /// It has closed its sending half, so it can neither answer calls nor acknowledge.
+    var isMute = false
     /// Its waiting bytes count in the share of clients without a quota (`Commons`).
     var hasShare = false
     /// Why it is being closed; nil while it is open. Nothing more is queued for a client that is being
@@ -123,6 +125,16 @@ struct Session: ~Copyable {
     }
 
     @inline(__always) var isOpen: Bool { farewell == nil }
+
+    /// It has said goodbye, and is sent the answers to what it asked before.
+    var isParting: Bool { farewell == .goodbye && catchup?.goodbye != nil }
+
+    /// Answers are still sent to it.
+    var takesAnswers: Bool { isOpen || isParting }
+
+    /// It waits for no answer: neither to a call nor to a durable write. A client that sends nothing more and
+    /// observes nothing needs its connection until then.
+    var isAnswered: Bool { duties == nil && awaitedWrites == 0 }
 
     /// What a write has to know about its writer.
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {

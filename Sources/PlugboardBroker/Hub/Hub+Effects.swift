@@ -164,7 +164,7 @@ extension Hub {
     mutating func noteAcknowledged(_ subscription: SubscriptionHandle, upTo revision: UInt64) {
         for entry in phases.takeAwaited(by: subscription, upTo: revision) {
             if let gate = phases.release(entry, by: subscription) {
-                advance(entry.observable, gate, unacknowledged: nil)
+                advance(entry.observable, gate, late: [])
             }
             keyspace[entry.observable].owedBy -= 1
             keyspace.removeIfUnneeded(entry.observable)
@@ -174,20 +174,20 @@ extension Hub {
     /// The time of a phase is up.
     mutating func expireGate(of observable: ObservableHandle) {
         guard let gate = phases.gate(of: observable) else { return }
+        let late = PhaseRelease.late(at: gate, of: observable, &keyspace, matching, &sessions, phases)
         // An observer that missed one acknowledgement doesn't hold back later writes that it isn't told of.
         phases.giveUp(observable, &keyspace)
-        let names = PhaseRelease.names(ofLateAt: gate, &keyspace, matching, &sessions)
-        advance(observable, gate, unacknowledged: names)
+        advance(observable, gate, late: late)
     }
 
     /// Lets a key through to later phases.
-    private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, unacknowledged: HeldBytes?) {
+    private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, late: [LateClient]) {
         // One more reference, so that the key stays when its gate is removed.
         keyspace[observable].owedBy += 1
         let free = PhaseRelease.advance(
             observable,
             gate,
-            unacknowledged: unacknowledged,
+            late: late,
             &keyspace,
             &matching,
             sessions,

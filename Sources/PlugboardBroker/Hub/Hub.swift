@@ -305,8 +305,9 @@ struct Hub: ~Copyable {
     }
 
     private mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
-        let subscription = try Acknowledge.check(asked, matching, sessions)
-        noteAcknowledged(subscription, upTo: requests.decoder.options.revision)
+        let options = requests.decoder.options
+        let subscription = try Acknowledge.check(asked, options, at: revision, matching, sessions)
+        noteAcknowledged(subscription, upTo: options.revision)
         if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 

@@ -7,7 +7,8 @@ import PlugboardWire
 
 /// Holds one key back from its later observers.
 struct Gate {
-    /// The newest revision that waits.
+    /// The oldest and the newest revision that wait.
+    var first: UInt64
     var revision: UInt64
     /// The phase that was told last. Later ones wait.
     var phase: UInt8
@@ -27,6 +28,8 @@ struct AckBarrier {
     let told: [SubscriptionHandle]
     /// Subscriptions of it that have to acknowledge an earlier write.
     let earlier: [Acknowledger]
+    /// The oldest write that they are told; nil if it is the only one.
+    var since: UInt64?
 
     /// All subscriptions that have to acknowledge.
     var subscriptions: [SubscriptionHandle] { told + earlier.map(\.subscription) }
@@ -80,7 +83,11 @@ extension AckBarrier {
         _ matching: borrowing Matching,
         _ sessions: borrowing SessionTable
     ) -> [SubscriptionHandle] {
-        observers.filter { matching[$0].acknowledges && sessions[matching[$0].session].isOpen }
+        observers.filter { subscription in
+            let session = matching[subscription].session
+            guard sessions[session].isOpen, !sessions[session].isMute else { return false }
+            return matching[subscription].acknowledges
+        }
     }
 
     /// Whether an observer is still owed something of a key. Without a filter it always is.
@@ -109,4 +116,6 @@ struct Acknowledger: BitwiseCopyable {
 struct Awaited: BitwiseCopyable {
     let observable: ObservableHandle
     let revision: UInt64
+    /// The oldest write of the key that it was told with this one.
+    let first: UInt64
 }

@@ -11,7 +11,7 @@ enum PhaseRelease {
     static func advance(
         _ observable: ObservableHandle,
         _ gate: Gate,
-        unacknowledged: HeldBytes?,
+        late: [LateClient],
         _ keyspace: inout Keyspace,
         _ matching: inout Matching,
         _ sessions: borrowing SessionTable,
@@ -30,39 +30,46 @@ enum PhaseRelease {
         phases.open(observable, &keyspace, &deadlines)
         let behind = observers.filter { matching[$0].phase > gate.phase }
         let free = behind.filter { matching[$0].phase <= next ?? .max }
-        if let unacknowledged {
-            for subscription in free {
-                matching[subscription].backlog?.note(unacknowledged, of: observable, &keyspace)
+        if !late.isEmpty {
+            var naming = LateNaming(late)
+            for subscription in behind {
+                matching[subscription].backlog?.note(&naming, of: observable, &keyspace)
             }
         }
         if let next, free.count < behind.count {
             let barrier = AckBarrier(
                 phase: next,
                 told: told.filter { matching[$0].phase == next },
-                earlier: earlier.filter { matching[$0.subscription].phase == next }
+                earlier: earlier.filter { matching[$0.subscription].phase == next },
+                since: gate.first
             )
             phases.close(observable, revision: gate.revision, barrier, &keyspace, &deadlines)
         }
         return free
     }
 
-    /// `,"unacked":[…]`: the names of late clients, each once.
-    static func names(
-        ofLateAt gate: Gate,
+    /// The clients that are late at a gate, each once.
+    static func late(
+        at gate: Gate,
+        of observable: ObservableHandle,
         _ keyspace: inout Keyspace,
         _ matching: borrowing Matching,
-        _ sessions: inout SessionTable
-    ) -> HeldBytes {
-        var text = ByteBuffer()
-        var named: Set<UInt64> = []
+        _ sessions: inout SessionTable,
+        _ phases: borrowing Phases
+    ) -> [LateClient] {
+        var found: [LateClient] = []
         for late in gate.waiting {
             let session = matching[late.subscription].session
-            guard named.insert(sessions[session].client).inserted else { continue }
-            text.append(named.count == 1 ? #","unacked":["# : ",")
+            let client = sessions[session].client
+            let first = phases.firstAwaited(observable, from: late.subscription)
+            if let known = found.firstIndex(where: { $0.client == client }) {
+                found[known].first = min(found[known].first, first)
+                continue
+            }
             let author = sessions[session].author(&keyspace)
-            text.append(keyspace.authors[author].name)
+            let name = Array(keyspace.authors[author].name)
+            found.append(LateClient(client: client, name: name, first: first))
         }
-        if !named.isEmpty { text.append("]") }
-        return HeldBytes(text.bytes)
+        return found
     }
 }

@@ -11,6 +11,8 @@ struct Phases: ~Copyable {
     private var gates: [ObservableHandle: Gate] = [:]
     /// The events that each subscription has to acknowledge, in the order in which it was told.
     private var awaited: [SubscriptionHandle: [Awaited]] = [:]
+    /// The newest revision that each subscription has acknowledged.
+    private var acknowledged: [SubscriptionHandle: UInt64] = [:]
 
     init() {}
 
@@ -36,6 +38,21 @@ struct Phases: ~Copyable {
         return Acknowledger(subscription: subscription, revision: last.revision)
     }
 
+    /// The subscriptions of a client that have something to acknowledge, the oldest first.
+    func awaited(from session: SessionHandle, _ matching: borrowing Matching) -> [SubscriptionHandle] {
+        var found: [SubscriptionHandle] = []
+        for subscription in awaited.keys where matching[subscription].session == session {
+            found.append(subscription)
+        }
+        return found.sorted { matching[$0].serial < matching[$1].serial }
+    }
+
+    /// The first revision that a subscription hasn't acknowledged, of those of a key that it was told.
+    func firstAwaited(_ observable: ObservableHandle, from subscription: SubscriptionHandle) -> UInt64 {
+        let told = awaited[subscription]?.first { $0.observable == observable }?.first ?? .max
+        return max(told, (acknowledged[subscription] ?? 0) + 1)
+    }
+
     /// How long observers of a phase may take before later phases are told anyway.
     static let acknowledgementNanoseconds: UInt64 = 1_000_000_000
 
@@ -48,9 +65,11 @@ struct Phases: ~Copyable {
         _ deadlines: inout Deadlines
     ) {
         // Further writes don't put off the end of the wait.
-        let end = gates[observable]?.end ?? deadlines.now + Self.acknowledgementNanoseconds
+        let before = gates[observable]
+        let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
         open(observable, &keyspace, &deadlines)
         close(observable, revision: revision, barrier, until: end, &keyspace, &deadlines)
+        if let before { gates[observable]?.first = before.first }
     }
 
     /// Waits until `end` at the latest. The key must have no gate.
@@ -62,12 +81,13 @@ struct Phases: ~Copyable {
         _ keyspace: inout Keyspace,
         _ deadlines: inout Deadlines
     ) {
-        for subscription in barrier.told {
-            awaited[subscription, default: []].append(Awaited(observable: observable, revision: revision))
-        }
+        let first = barrier.since ?? revision
+        let entry = Awaited(observable: observable, revision: revision, first: first)
+        for subscription in barrier.told { awaited[subscription, default: []].append(entry) }
         // The key stays as long as the gate.
         keyspace[observable].owedBy += Int32(barrier.told.count) + 1
         gates[observable] = Gate(
+            first: first,
             revision: revision,
             phase: barrier.phase,
             waiting: barrier.earlier
@@ -88,9 +108,10 @@ struct Phases: ~Copyable {
         keyspace[observable].owedBy -= 1
     }
 
-    /// A subscription has acknowledged a revision. Removes and returns what that covers. Call `release` for
+    /// A subscription has acknowledged a revision; `.max` if it never will again. Removes and returns what that covers. Call `release` for
     /// each of these.
     mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64) -> [Awaited] {
+        acknowledged[subscription] = revision == .max ? nil : max(revision, acknowledged[subscription] ?? 0)
         guard let all = awaited[subscription] else { return [] }
         let done = all.prefix { $0.revision <= revision }
         let rest = all.dropFirst(done.count)
@@ -130,6 +151,10 @@ extension Phases {
         _ deadlines: borrowing Deadlines,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
+        for subscription in acknowledged.keys {
+            let isThere = living.subscriptions.contains(subscription)
+            try Self.always.hold("who has acknowledged is there", isThere)
+        }
         for (subscription, told) in awaited {
             let acknowledges =
                 living.subscriptions.contains(subscription) && matching[subscription].acknowledges

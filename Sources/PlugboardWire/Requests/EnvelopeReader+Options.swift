@@ -40,7 +40,9 @@ extension EnvelopeReader {
         case .phase: options.phase = UInt8(try decodeNumber(.phase, 0...UInt64(Limits.phaseMax), &line))
         case .count: options.count = Int(try decodeNumber(.count, 1...UInt64(Limits.stepsMax), &line))
         case .client: options.client = try decodeNumber(.client, 1...Limits.integerMax, &line)
-        case .revision: options.revision = try decodeRevision(.revision, &line)
+        case .revision:
+            options.revisionStart = line.position
+            options.revision = try decodeRevision(.revision, &line)
         case .since: options.since = try decodeRevision(.since, &line)
         case .emits: options.emits = try decodeRevision(.emits, &line)
         default: try line.skipValue()

@@ -41,8 +41,9 @@ public struct RequestOptions: Sendable {
     public var count = 1
     /// The number of another client; 0 if it wasn't given.
     public var client: UInt64 = 0
-    /// The revision that `ack` acknowledges.
+    /// The revision that `ack` acknowledges, and its place.
     public var revision: UInt64 = 0
+    public var revisionStart = 0
     /// The revision up to which the observer knows everything.
     public var since: UInt64 = 0
     /// The revision from which on emits are counted.

@@ -41,6 +41,7 @@ extension EnvelopeReader {
             options.count = Int(try number(word, 1...UInt64(Limits.stepsMax), line, request.operation))
             request.fields = request.fields.with(.count)
         } else {
+            options.revisionStart = word.start
             options.revision = try number(word, 0...Limits.integerMax, line, request.operation)
             request.fields = request.fields.with(.revision)
         }
