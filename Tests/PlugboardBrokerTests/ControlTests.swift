@@ -210,6 +210,96 @@ struct PhaseTests {
         #expect(hub.read(price) == [#"{"ok":"ack","id":1,"revision":1}"#])
     }
 
+    @Test("with delivery all, each line names who had not acknowledged its revision")
+    func lateWithAll() {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        let logger = observer("logger", #","phase":9,"delivery":"all""#)
+        hub.send("publish a 1\npublish a 2\nemit a 0\npublish b 1\ndelete a", from: hub.client())
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: price)
+        hub.expireAll(after: 1_001)
+        #expect(
+            hub.read(logger) == [
+                ##"{"event":"update","sub":1,"key":"a","revision":1,"value":1,"by":"#3"}"##,
+                ##"{"event":"update","sub":1,"key":"a","revision":2,"value":2,"by":"#3","unacked":["price"]}"##,
+                ##"{"event":"emit","sub":1,"key":"a","revision":2,"value":0,"by":"#3"}"##,
+                ##"{"event":"update","sub":1,"key":"b","revision":3,"value":1,"by":"#3","unacked":["price"]}"##,
+                ##"{"event":"delete","sub":1,"key":"a","revision":4,"by":"#3","unacked":["price"]}"##,
+            ]
+        )
+        hub.send("publish a 5", from: hub.client())
+        hub.send(#"{"op":"ack","sub":1,"revision":5}"#, from: price)
+        #expect(hub.read(logger).map { $0.contains("unacked") } == [false])
+    }
+
+    @Test(
+        "all later phases learn who was late, also if a phase between has acknowledged",
+        arguments: ["latest", "all"]
+    )
+    func lateForAllPhases(delivery: String) {
+        let price = observer("price", #","phase":1,"ack":true,"delivery":"\#(delivery)""#)
+        let banner = observer("banner", #","phase":3,"ack":true,"delivery":"\#(delivery)""#)
+        let tax = observer("tax", #","phase":4,"ack":true,"delivery":"\#(delivery)""#)
+        let logger = observer("logger", #","phase":5,"delivery":"\#(delivery)""#)
+        hub.send("publish a 1", from: hub.client())
+        _ = hub.read(price)
+        hub.expireAll(after: 1_001)
+        #expect(hub.read(banner).map { unacked(in: $0) } == [#"["price"]"#])
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: banner)
+        #expect(hub.read(tax).map { unacked(in: $0) } == [#"["price"]"#])
+        #expect(hub.read(logger).isEmpty)
+        hub.expireAll(after: 2_100)
+        #expect(hub.read(logger).map { unacked(in: $0) } == [#"["price","tax"]"#])
+        // The next write is another matter.
+        hub.send("publish a 2", from: hub.client())
+        for observer in [price, banner, tax] {
+            #expect(hub.read(observer).last.map { unacked(in: $0) } == "")
+            hub.send(#"{"op":"ack","sub":1,"revision":2}"#, from: observer)
+        }
+        #expect(hub.read(logger).map { unacked(in: $0) } == [""])
+        #expect(hub.deadlineCount == 0)
+    }
+
+    @Test("a client is named once, and a line that is paused keeps its names")
+    func lateTwice() {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        hub.send(
+            #"{"op":"subscribe","key":"a","initial":false,"phase":1,"ack":true}"# + "\n"
+                + #"{"op":"subscribe","key":"a","initial":false,"phase":2,"ack":true}"#,
+            from: price
+        )
+        let logger = observer("logger", #","phase":9,"delivery":"all""#)
+        hub.send("pause 1", from: logger)
+        _ = hub.read(logger)
+        let writer = hub.client()
+        hub.send("publish a 1", from: writer)
+        for second in 1...3 { hub.expireAll(after: UInt64(second) * 1_100) }
+        hub.send("publish b 2", from: writer)
+        hub.expireAll(after: 5_000)
+        hub.send("resume 1", from: logger)
+        let names = hub.read(logger).dropFirst().map { unacked(in: $0) }
+        #expect(names == [#"["price"]"#, #"["price"]"#])
+    }
+
+    private func unacked(in line: String) -> String {
+        line.firstMatch(of: #/"unacked":(\[.*?\])/#).map { String($0.output.1) } ?? ""
+    }
+
+    @Test("a revision that is still to come can't be acknowledged", arguments: [2, 9_007_199_254_740_991])
+    func acknowledgedTooEarly(revision: Int) {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        let logger = observer("logger", "")
+        hub.send(#"{"op":"ack","id":1,"sub":1,"revision":1}"#, from: price)
+        let early = #"{"error":"conflict","id":1,"at":38,"revision":0,"#
+        #expect(hub.read(price).map { $0.hasPrefix(early) } == [true])
+        hub.send("publish a 1", from: hub.client())
+        hub.send("ack 1 \(revision)", from: price)
+        let late = #""at":6,"revision":1,"message":"revision \#(revision) is"#
+        #expect(hub.read(price).last?.contains(late) == true)
+        #expect(hub.read(logger).isEmpty)
+        hub.send("ack 1 1", from: price)
+        #expect(hub.read(logger).count == 1)
+    }
+
     @Test("what an acknowledgement lets pass folds nothing of the same client's others")
     func neighbours() {
         let price = observer("price", #","phase":1,"ack":true"#)
@@ -236,6 +326,21 @@ struct PhaseTests {
         }
         #expect(hub.deadlineCount == 0)
         #expect(hub.keyCount == 0)
+    }
+
+    @Test("an observer that can't send any more is waited for no longer, but told all the same")
+    func mute() {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        let logger = observer("logger", "")
+        let writer = hub.client()
+        hub.send("publish a 1\npublish b 1", from: writer)
+        #expect(hub.read(logger).isEmpty)
+        hub.endInput(price)
+        #expect(hub.read(logger).map { unacked(in: $0) } == ["", ""])
+        hub.send("publish a 2", from: writer)
+        #expect(hub.read(logger).map { unacked(in: $0) } == [""])
+        #expect(hub.read(price).count == 3)
+        #expect(hub.deadlineCount == 0)
     }
 
     @Test("one that leaves is not told what its own leaving sets free")

@@ -70,12 +70,12 @@ struct DisconnectTests {
     func own() {
         let (observer, client) = (hub.client(), hub.client())
         hub.send("subscribe **", from: observer)
-        hub.send("will publish gone 1", from: client)
+        hub.send("hello till\nwill publish gone 1", from: client)
         hub.send("disconnect 2", from: client)
         #expect(
             hub.read(client).suffix(2) == [
                 #"{"ok":"disconnect","client":2,"revision":1}"#,
-                #"{"event":"bye","reason":"disconnected","message":"a client has ended this connection"}"#,
+                #"{"event":"bye","reason":"disconnected","message":"client 2 \"till\" has ended this connection"}"#,
             ]
         )
         #expect(hub.read(observer).last?.contains(#""key":"gone""#) == true)

@@ -269,6 +269,12 @@ final class TestHub {
     /// The number of keys that are bound to a time or a connection.
     var boundCount: Int { hub.keyspace.boundCount }
 
+    /// Ends a client's sending half.
+    func endInput(_ client: Int) {
+        hub.endInput(of: sessions[client])
+        endTurn()
+    }
+
     /// Ends a client's connection.
     func leave(_ client: Int) {
         hub.forget(sessions[client])

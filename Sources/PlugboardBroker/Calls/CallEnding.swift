@@ -18,13 +18,16 @@ struct CallEnding {
         return [CallEnding(call: call, refusal: Refusal(.timeout, "\(what) within \(call.timeout) ms"))]
     }
 
-    /// The calls that a leaving client made, and those that it had to answer.
-    static func all(of session: borrowing Session) -> [CallEnding] {
+    /// The calls that a leaving client made.
+    static func made(by session: borrowing Session) -> [CallEnding] {
+        session.duties?.made.reversed().map { CallEnding(call: $0, refusal: nil) } ?? []
+    }
+
+    /// The calls that a client had to answer, and won't. Callers are told in the order of their calls.
+    static func unanswered(by session: borrowing Session) -> [CallEnding] {
         guard let duties = session.duties else { return [] }
-        // Callers are told in the order of their calls.
         let unanswered = duties.toAnswer.sorted { $0.number < $1.number }
-        return duties.made.reversed().map { CallEnding(call: $0, refusal: nil) }
-            + unanswered.map { CallEnding(call: $0, refusal: .providerGone) }
+        return unanswered.map { CallEnding(call: $0, refusal: .providerGone) }
     }
 
     /// The calls of a client, made or to be answered, that aren't permitted any more.

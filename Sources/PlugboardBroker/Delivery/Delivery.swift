@@ -89,7 +89,7 @@ struct Delivery: ~Copyable {
 
     /// Dismisses a client that is owed too much. The end of the turn closes it.
     mutating func setAside(_ session: SessionHandle, _ farewell: Farewell, _ sessions: inout SessionTable) {
-        guard sessions[session].isOpen else { return }
+        guard sessions[session].takesAnswers else { return }
         sessions[session].farewell = farewell
         dismissed.append(session)
     }
@@ -101,9 +101,12 @@ struct Delivery: ~Copyable {
         saying message: String,
         _ sessions: inout SessionTable
     ) {
-        if sessions[session].isOpen { messages[session] = message }
+        if sessions[session].takesAnswers { note(message, to: session) }
         setAside(session, farewell, &sessions)
     }
+
+    /// Keeps a message for a client's last line.
+    mutating func note(_ message: String, to session: SessionHandle) { messages[session] = message }
 
     /// The message for a session's last line, if it differs from that of the close reason.
     mutating func takeMessage(to session: SessionHandle) -> String? {
@@ -208,7 +211,7 @@ struct Delivery: ~Copyable {
         at revision: UInt64,
         _ sessions: inout SessionTable
     ) {
-        guard sessions[session].isOpen else { return }
+        guard sessions[session].takesAnswers else { return }
         touch(awaited: session, &sessions)
         if sessions[session].isBehind { return sessions[session].putOff(line.bytes, until: revision) }
         openOwn(of: session, &sessions)

@@ -10,8 +10,14 @@ import PlugboardWire
 extension Hub {
     /// Ends the services of a client, its calls, and the calls that it has to answer.
     mutating func leaveCalls(of session: SessionHandle) {
+        end(CallEnding.made(by: sessions[session]))
+        endServing(of: session)
+    }
+
+    /// Ends the services of a client, and the calls that it has to answer.
+    mutating func endServing(of session: SessionHandle) {
         Serve.endAll(of: session, &calls, &sessions, &delivery)
-        end(CallEnding.all(of: sessions[session]))
+        end(CallEnding.unanswered(by: sessions[session]))
     }
 
     /// Ends calls without an answer, and tells their callers. Ending one call may end another of them.
@@ -62,7 +68,7 @@ extension Hub {
             let hasUnread = sessions[session].hasUnread
             let seesLess = renewRights(of: session)
             // A client that is being closed may still have lines to read, but gets no others.
-            guard sessions[session].isOpen || hasUnread else { continue }
+            guard sessions[session].takesAnswers || hasUnread else { continue }
             if !access.admits(sessions[session].peer, clearance.groups) {
                 dismissed.append((session, .forbidden))
             } else if seesLess, hasUnread {

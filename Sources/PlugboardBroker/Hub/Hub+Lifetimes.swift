@@ -62,15 +62,37 @@ extension Hub {
         keyspace.note(ticket, ofBondAt: bond)
     }
 
-    /// Ends a connection at its client's request. Everything of it ends without the will. The loop closes it
-    /// when the last line was sent.
+    /// Ends a connection at its client's request. Everything of it ends at once, without the will. But the reply
+    /// waits for the answers to what it has asked. The loop closes the connection when the last line was sent.
     mutating func part(_ asked: AskedRequest) {
         let session = asked.session
         try? KeepWill.replace(by: nil, of: session, &keyspace, &sessions, access)
         sessions[session].farewell = .goodbye
-        leave(session)
-        replyDone(.goodbye, id: asked.id, to: session)
+        sessions[session].makeCatchup().goodbye = Array(asked.id)
+        if supervision.reporter == session { supervision.reporter = nil }
+        endServing(of: session)
+        leaveKeys(of: session)
+        answerGoodbye(of: session)
+    }
+
+    /// Answers a goodbye, unless other answers come first or this was done.
+    mutating func answerGoodbye(of session: SessionHandle) {
+        guard sessions[session].isAnswered, let catchup = sessions[session].catchup,
+            let id = catchup.goodbye.take()
+        else { return }
+        sessions[session].dropEmptyCatchup()
+        replyDone(.goodbye, id: id.span, to: session)
         appendBye(to: session)
+    }
+
+    /// A client will send nothing more, but may still wait for answers or observe keys. Nobody waits for it any more:
+    /// its services end, and it has acknowledged everything.
+    mutating func endInput(of session: SessionHandle) {
+        sessions[session].isMute = true
+        endServing(of: session)
+        for subscription in phases.awaited(from: session, matching) {
+            noteAcknowledged(subscription, upTo: .max)
+        }
     }
 
     /// Makes the disconnect actions of a client. A broker that stops doesn't make them, because the bus ends

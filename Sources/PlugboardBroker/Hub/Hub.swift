@@ -99,7 +99,15 @@ struct Hub: ~Copyable {
     mutating func leave(_ session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         // Events that its end sets free for others must not go to the client itself.
         if sessions[session].isOpen { sessions[session].farewell = .gone }
+        sessions[session].catchup?.goodbye = nil
         if sessions[session].duties != nil { leaveCalls(of: session) }
+        return leaveKeys(of: session, until: effortEnd)
+    }
+
+    /// Makes the disconnect actions of a session that isn't open any more, and ends its subscriptions. Returns false
+    /// if others should have their turn first.
+    @discardableResult
+    mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         if sessions[session].isBusy { requests.cancel(of: session) }
         sessions[session].isBusy = false
         sessions[session].catchup?.ready.removeAll()

@@ -81,9 +81,10 @@ final class Connection {
 
     /// Nothing is left to send to it or to read from it.
     func isFinished(_ session: borrowing Session) -> Bool {
-        guard session.outbox.isEmpty, !session.isHeld || outputEnded else { return false }
+        let isToBeAnswered = session.isHeld || session.isParting
+        guard session.outbox.isEmpty, !isToBeAnswered || outputEnded else { return false }
         if !session.isOpen || outputEnded { return !session.isOpen || inputEnded }
         return inputEnded && !isHeldBack && !isReleased && session.subscriptions.isEmpty
-            && session.duties == nil && session.awaitedWrites == 0
+            && session.isAnswered
     }
 }

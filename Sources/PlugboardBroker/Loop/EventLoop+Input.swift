@@ -265,6 +265,10 @@ extension EventLoop {
     /// No more bytes will come. Half a line isn't executed, and its client is told, if it still reads.
     private mutating func endInput(_ connection: Connection) {
         connection.inputEnded = true
+        // All lines were executed: while some have to wait, nothing is read.
+        if hub.sessions[connection.session].isOpen, !connection.outputEnded {
+            hub.endInput(of: connection.session)
+        }
         if connection.isHeldBack { return }
         if !connection.inbox.isEmpty, !connection.outputEnded { refuseUnended(connection) }
         connection.inbox.releaseMemory()

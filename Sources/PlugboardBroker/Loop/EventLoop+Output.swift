@@ -331,6 +331,7 @@ extension EventLoop {
 
     /// Decides what happens to a connection after it was served.
     private mutating func judge(_ connection: Connection) throws {
+        if hub.sessions[connection.session].farewell == .goodbye { hub.answerGoodbye(of: connection.session) }
         if connection.isHeldBack, !hub.sessions[connection.session].isHeld,
             !hub.sessions[connection.session].isBusy,
             hub.sessions[connection.session].outbox.count <= Self.unreadRepliesMax / 2

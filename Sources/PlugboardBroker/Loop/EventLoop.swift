@@ -405,7 +405,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         ready.removeAll()
         handledCount = 0
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
-        for connection in connections.all() where hub.sessions[connection.session].isOpen {
+        for connection in connections.all() where hub.sessions[connection.session].takesAnswers {
             dismiss(connection, succession.isWanted ? .restarting : .stopping, keepingUnread: true)
         }
         while connections.count > 0 {

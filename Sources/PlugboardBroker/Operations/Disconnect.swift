@@ -14,10 +14,11 @@ enum Disconnect {
         _ delivery: inout Delivery
     ) throws(Refusal) -> SessionHandle {
         let other = try target(client, by: asked.session, sessions)
+        let message = message(from: sessions[asked.session], keyspace)
         if other == asked.session {
+            delivery.note(message, to: other)
             sessions[other].farewell = .disconnected
-        } else if sessions[other].isOpen {
-            let message = message(from: sessions[asked.session], keyspace)
+        } else {
             delivery.setAside(other, .disconnected, saying: message, &sessions)
         }
         return other

@@ -80,6 +80,12 @@ final class Conversation {
         return copy
     }
 
+    /// The request after which nothing was asked.
+    var goodbye: Asked? {
+        guard let last = asked.last, case .goodbye = last.wish else { return nil }
+        return last
+    }
+
     /// Notes that the client may be gone from this moment on.
     func noteLeft(at moment: Int) {
         leftAt = min(leftAt ?? .max, moment)

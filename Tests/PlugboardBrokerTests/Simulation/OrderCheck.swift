@@ -130,8 +130,11 @@ struct OrderCheck {
 
     /// Checks a reply with a revision: everything that is owed up to that revision must come before it.
     private mutating func passBarrier(_ revision: UInt64, _ asked: Asked, _ reply: Told) {
-        // After a goodbye, a client doesn't get what it is owed.
-        if case .goodbye = asked.wish { return }
+        // After a goodbye, a client doesn't get what it is owed, but still the replies to what it asked before.
+        if let goodbye = conversation.goodbye, goodbye.begun < reply.time {
+            if asked.begun == goodbye.begun { checkAllIsAnswered(before: reply) }
+            return
+        }
         let isRested = asked.begun > terms.restedAt
         for sub in subscriptions.keys {
             guard let one = subscriptions[sub] else { continue }
@@ -148,6 +151,12 @@ struct OrderCheck {
                     complain("\(complaint) above the reply \(reply.text)")
                 }
             }
+        }
+    }
+
+    private mutating func checkAllIsAnswered(before goodbye: Told) {
+        for asked in conversation.asked.dropLast() where asked.reply?.time ?? .max > goodbye.time {
+            complain("answered before \(asked.wish): \(goodbye.text)")
         }
     }
 
