@@ -248,6 +248,7 @@ public final class JournalWriter {
     /// Throws `JournalError.failed`.
     public func wantSync(for waiting: Int = .max) throws {
         isAwaited = true
+        if isSynced(upTo: written) { return pass(written) }
         if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
             return try syncInPlace()
         }
@@ -325,12 +326,12 @@ public final class JournalWriter {
         pass(written)
     }
 
-    /// What was synced is kept if the file is still in its folder. A removed file goes with this process.
+    /// Replies may wait even if nothing was written since the last sync. What was synced is kept if the file is
+    /// still in its folder. A removed file goes with this process.
     private func pass(_ mark: JournalMark) {
-        guard mark > synced else { return }
-        synced = mark
+        synced = max(synced, mark)
         let wasGone = isGone
-        news.append(hasFile() ? .synced(mark) : .gone(mark, isNew: !wasGone))
+        news.append(hasFile() ? .synced(synced) : .gone(synced, isNew: !wasGone))
     }
 
     /// Whether the file is in its folder.
@@ -340,6 +341,9 @@ public final class JournalWriter {
         if wasGone, !isGone { news.append(.found) }
         return !isGone
     }
+
+    /// Whether everything before a mark is certainly on disk, with what earlier brokers left.
+    public func isSynced(upTo mark: JournalMark) -> Bool { mark <= synced && ended.isEmpty && !isSyncing && !isGone }
 
     // MARK: What was done
 

@@ -12,7 +12,7 @@ public struct RecordBuffer: ~Copyable {
     public private(set) var isKept = false
     /// The checksum of the last line.
     public private(set) var chain: UInt32 = 0
-    /// The number of commits that were added.
+    /// The number of commits that were added, and of revisions that were passed.
     public private(set) var commits: UInt64 = 0
     /// How many bytes of records have room in the file for certain.
     public var room = Int.max
@@ -112,7 +112,9 @@ public struct RecordBuffer: ~Copyable {
 
     /// Records that a revision was used by something that isn't kept, so that it is not used again.
     public mutating func append(passedRevision revision: UInt64) {
-        if isKept { append(own: #"{"event":"revision","revision":\#(revision)"#) }
+        guard isKept else { return }
+        commits &+= 1
+        append(own: #"{"event":"revision","revision":\#(revision)"#)
     }
 
     /// Begins a file. Its first line starts a new chain of checksums, and names the last one of the old

@@ -153,6 +153,16 @@ extension Hub {
         delivery.forgetServed(heard: delivery.heard.count, dirty: delivery.dirty.count)
     }
 
+    /// Does what the loop does for the journal: writes the records, syncs them if durable requests wait, and answers
+    /// these.
+    mutating func keepRecords() throws {
+        _ = try durability.write(revision: revision)
+        try durability.askForSync(at: { 0 })
+        for case .synced(let mark) in try durability.takeNews() {
+            DurableAnswers.send(upTo: mark, at: revision, &durability, &sessions, &delivery)
+        }
+    }
+
     mutating func openOwn(of session: SessionHandle) { delivery.openOwn(of: session, &sessions) }
 
     mutating func setAside(_ session: SessionHandle, _ farewell: Farewell) {

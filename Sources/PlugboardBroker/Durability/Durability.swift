@@ -134,6 +134,10 @@ struct Durability: ~Copyable {
             + "and durable writes are refused; \(Self.goneHint)"
     }
 
+    /// Whether everything that was recorded up to now is on disk, and no reply waits. A durable request that has
+    /// written nothing is then answered at once.
+    var isOnDisk: Bool { replies.isEmpty && journal?.isSynced(upTo: records.commits) == true }
+
     /// Keeps a reply until the disk has everything that was recorded up to now.
     mutating func awaitDisk(
         _ operation: Operation,
@@ -211,7 +215,7 @@ struct Durability: ~Copyable {
     mutating func askForSync(at now: () -> UInt64) throws {
         guard let journal else { return }
         if replies.isEmpty { return replies.noteAsked() }
-        guard replies.wantsSync, !journal.isSyncing, replies.hasGathered(at: now()) else { return }
+        guard mayAskForSync, !journal.isSyncing, replies.hasGathered(at: now()) else { return }
         replies.noteAsked()
         try journal.wantSync(for: replies.count)
     }
@@ -219,7 +223,7 @@ struct Durability: ~Copyable {
     /// Whether durable writes are being gathered. The loop must not wait then, because the shortest wait
     /// takes longer.
     var isGathering: Bool {
-        guard replies.wantsSync, let journal else { return false }
+        guard mayAskForSync, let journal else { return false }
         return !journal.isSyncing
     }
 

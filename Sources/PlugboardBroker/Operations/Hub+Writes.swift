@@ -380,7 +380,7 @@ extension Hub {
     /// Replies to a write: when it is on disk if it is durable, and otherwise now.
     private mutating func replyWritten(_ asked: AskedRequest) {
         let (request, session) = (asked.request, asked.session)
-        if request.isDurable {
+        if request.isDurable, !durability.isOnDisk {
             sessions[session].awaitedWrites += 1
             durability.awaitDisk(
                 request.operation,
