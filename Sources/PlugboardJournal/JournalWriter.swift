@@ -343,7 +343,9 @@ public final class JournalWriter {
     }
 
     /// Whether everything before a mark is certainly on disk, with what earlier brokers left.
-    public func isSynced(upTo mark: JournalMark) -> Bool { mark <= synced && ended.isEmpty && !isSyncing && !isGone }
+    public func isSynced(upTo mark: JournalMark) -> Bool {
+        mark <= synced && ended.isEmpty && !isSyncing && !isGone
+    }
 
     // MARK: What was done
 

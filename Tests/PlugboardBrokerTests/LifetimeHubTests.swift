@@ -95,6 +95,7 @@ struct LifetimeHubTests {
         var authors = RestoredAuthors()
         other.hub.keyspace.beginRestoring()
         if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
+        other.hub.endRestoring(authors, lastRecord: now)
         other.hub.endRestoring(snapshotRevision: 0)
         let reply = other.send("get k", from: other.client()).first
         let left = reply?.firstMatch(of: #/"ttl":(\d+)/#).flatMap { UInt64($0.output.1) } ?? 0

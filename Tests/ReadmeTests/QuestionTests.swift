@@ -62,7 +62,6 @@ struct QuestionTests {
     func called() async throws {
         let call = try #require(try Readme.blocks(below: "Who called?").first { $0.language == "sh" })
         try await replay("Who called?") {
-            let before = try await Self.command(["get", "cart.items", "--long"], in: scratch)
             let answer = try await Self.shell(call.lines[0], in: scratch)
             #expect(answer.contains(#""sku":"brick-2""#), "\(answer)")
             let pieces = try #require(answer.firstMatch(of: /"quantity":(\d+)/)?.1)
