@@ -117,7 +117,7 @@ final class BusStatusTests: BrokerSuite {
             #"health_count{plugin="well",count="sent"} 7"#,
             #"health_count{plugin="till 3",count="left"} 3"#,
         ] { #expect(metrics.contains("plugboard_plugin_\(line)\n"), "\(line)") }
-        #expect(!metrics.contains("game") && !metrics.contains("count=\"x\""))
+        #expect(!metrics.contains("plugin=\"game") && !metrics.contains("count=\"x\""))
         // They end with their programs.
         peers = []
         try eventually("nothing is wrong") { try run("status").end == .exited(0) }

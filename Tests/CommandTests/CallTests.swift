@@ -36,7 +36,7 @@ struct CallTests {
         let call = try start("cart.add", #"{"sku":"B1"}"#, "--name", "till", "--cause", "7")
         #expect(
             try event()
-                == #"{"event":"call","call":"1","key":"cart.add","revision":0,"value":{"sku":"B1"},"by":"till","cause":7,"timeout":5000}"#
+                == #"{"event":"call","call":"1","key":"cart.add","revision":0,"value":{"sku":"B1"},"by":"till","cause":7,"timeout":300000}"#
         )
         try server.send(Array("return 1 { \"items\": 1.0 }\n".utf8))
         let finished = try call.finished()
@@ -50,7 +50,7 @@ struct CallTests {
         let call = try start("cart.clear", "--json")
         #expect(
             try event()
-                == ##"{"event":"call","call":"1","key":"cart.clear","revision":0,"by":"#2","timeout":5000}"##
+                == ##"{"event":"call","call":"1","key":"cart.clear","revision":0,"by":"#2","timeout":300000}"##
         )
         try server.send(Array("return 1 null\n".utf8))
         let finished = try call.finished()

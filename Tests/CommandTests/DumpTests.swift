@@ -31,6 +31,16 @@ final class DumpTests: BrokerSuite {
         #expect(again.count { $0.hasSuffix(#","x-batch":2}"#) } == 2)
     }
 
+    @Test("a dump and load keep who wrote a value first")
+    func origins() throws {
+        let bridge = try LinePeer(path: folder.socket)
+        try bridge.send(#"{"op":"publish","id":1,"key":"far","value":1,"origin":"cart@hostB"}"# + "\n")
+        while try !bridge.text().contains(#""ok":"publish""#) {}
+        let copy = try BrokerSuite()
+        #expect(try copy.run("load", "-", input: run("dump").output).end == .exited(0))
+        #expect(try copy.run("get", "far", "--json").output.contains(#""origin":"cart@hostB""#))
+    }
+
     @Test("a dump tells what ends a value, and load begins its time anew and leaves out what was bound")
     func endsAreTold() throws {
         let till = try LinePeer(path: folder.socket)

@@ -38,7 +38,8 @@ final class OtherBytesTests: FolderSuite {
 
     @Test("in the names of files are kept")
     func files() throws {
-        _ = try startBroker(in: folder)
+        let broker = try startBroker(in: folder)
+        defer { withExtendedLifetime(broker) {} }
         let file = try folder.write("\(Self.name).ndjson", #"{"key":"a","value":1}"# + "\n")
         #expect(try run("load", file).output == "wrote 1 value in 1 write, revision 1\n")
         #expect(try run("publish", "--from", file).output == "published 1 value, revision 2\n")
@@ -85,7 +86,8 @@ final class OtherBytesTests: FolderSuite {
         #expect(shop.text("one", "other") == "636166e93dcc81f48fbfa9")
         up.signal(SIGTERM)
         _ = try up.finished()
-        _ = try startBroker(in: folder)
+        let broker = try startBroker(in: folder)
+        defer { withExtendedLifetime(broker) {} }
         let server = try Run(
             [
                 "serve", "s", "--raw", "--", "/bin/sh", "-c",
@@ -101,7 +103,8 @@ final class OtherBytesTests: FolderSuite {
 
     @Test("are refused by a plugin where it takes a text, and kept where it takes a path")
     func plugins() throws {
-        _ = try startBroker(in: folder)
+        let broker = try startBroker(in: folder)
+        defer { withExtendedLifetime(broker) {} }
         let logger = "\(Products.folder)/logger"
         let refused = try Run(program: logger, ["--name", Self.name], in: folder).finished()
         #expect(refused.end == .exited(64))

@@ -66,7 +66,7 @@ struct PluginsReadmeTests {
     }
 
     private func masked(_ line: String) -> String {
-        line.replacing(/"(revision|pid)":\d+/) { "\"\($0.1)\":N" }
+        line.replacing(/"(revision|pid|cause)":\d+/) { "\"\($0.1)\":N" }
             .replacing(/"since":"[-0-9T:.]+Z"/, with: "\"since\":T")
     }
 

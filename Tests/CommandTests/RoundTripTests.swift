@@ -101,7 +101,7 @@ final class RoundTripTests: BrokerSuite {
         try make("m", most)
         try make(Self.text(Limits.keyBytesMax, "k"), most)
         try send(
-            #"publish sum { "n": 9, "t": "\#(Self.text(most - 18))" }"#,
+            #"publish sum { "n": 9, "t": "\#(Self.text(most - 20))" }"#,
             #"{"op":"add","key":"sum","value":1,"field":"/n","ttl":\#(Limits.integerMax / 1_000)}"#
         )
         #expect(try copyByDump().messages.isEmpty)

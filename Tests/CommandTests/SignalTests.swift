@@ -87,21 +87,23 @@
             #expect(broker.isRunning)
             broker.signal(SIGTERM)
             #expect(try broker.finished().end == .exited(0))
-            _ = try startBroker(in: shop.folder)
+            let next = try startBroker(in: shop.folder)
             #expect(try plugboard("keys", "k*", in: shop.folder).lines.count == kept)
+            withExtendedLifetime(next) {}
         }
 
         @Test("a dump and a recording that may get no larger end with an error")
         func files() throws {
-            _ = try startBroker(in: shop.folder)
+            let broker = try startBroker(in: shop.folder)
             let value = "\"\(String(repeating: "x", count: 20_000))\""
             #expect(try plugboard("publish", "a", value, in: shop.folder).end == .exited(0))
             // What they print goes into a file.
-            for words in [["dump"], ["record"]] {
+            for words in [["dump"], ["record", "**"]] {
                 let finished = try limited(to: 1_024, words).finished()
                 #expect(finished.end == .exited(1), "\(words)")
                 #expect(finished.messages.contains("File too large"), "\(words)")
             }
+            withExtendedLifetime(broker) {}
         }
     }
 #endif

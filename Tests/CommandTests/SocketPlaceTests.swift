@@ -45,8 +45,9 @@
             }
             // What nobody has open any more is replaced.
             #expect(folder.exists("s"))
-            _ = try startBroker(in: folder)
+            let broker = try startBroker(in: folder)
             #expect(try run("publish", "a", "1").end == .exited(0))
+            withExtendedLifetime(broker) {}
         }
 
         @Test("systemd's socket that nobody has connected to is left alone, and its command is named")
@@ -72,7 +73,9 @@
             #expect(try run("broker", "--memory", "--socket", folder.socket).end != .exited(0))
             try eventually("the lock is there again") { folder.exists("s.lock") }
             #expect(try run("publish", "a", "1").end == .exited(0))
-            #expect(try run("broker", "--memory", "--socket", folder.socket).end == .exited(1))
+            // By the lock, or by the socket in the moment before the lock is held again.
+            let second = try run("broker", "--memory", "--socket", folder.socket).end
+            #expect([.exited(1), .exited(69)].contains(second))
             broker.signal(SIGTERM)
             #expect(try broker.finished().end == .exited(0))
             #expect(!folder.exists("s"))

@@ -94,7 +94,7 @@ struct DemandTests {
 
     @Test("a call of what it serves waits for it, and is answered by it")
     func calls() {
-        hub.send(#"{"op":"call","id":1,"key":"lamp.set","value":"on","timeout":60000}"#, from: other)
+        hub.send(#"{"op":"call","id":1,"key":"lamp.set","revision":2,"value":"on","timeout":60000}"#, from: other)
         #expect(hub.read(other).isEmpty)
         #expect(demands() == wanted)
         tell(#""state":"running","pid":1200"#)

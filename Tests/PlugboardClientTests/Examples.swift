@@ -3,6 +3,7 @@
 
 import Observation
 import PlugboardClient
+import Synchronization
 
 struct Review: Codable {
     var rating: Double
@@ -253,4 +254,17 @@ enum Examples {
             }
         }
     }
+
+    static func health(_ bus: Bus) {
+        bus.health(.degraded, "no answer from the till", counts: ["unsent": 3])
+        bus.health(.well)
+    }
+
+    nonisolated static let log = Mutex(ReopenedLog())
+
+    static func hangUp() {
+        Plugin.onHangUp { log.withLock { $0.reopen() } }
+    }
 }
+
+nonisolated struct ReopenedLog { mutating func reopen() {} }

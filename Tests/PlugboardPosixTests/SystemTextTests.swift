@@ -53,6 +53,7 @@ struct SystemTextTests {
     func files() throws {
         let folder = try TemporaryFolder()
         let name = SystemText.text([0x63, 0xE9, 0xFF])
+        try Folder.make("\(folder.path)/\(name)")
         try folder.write("\(name)/\(name)", "inside")
         #expect(try folder.names() == [name])
         #expect(folder.text("\(name)/\(name)") == "inside")

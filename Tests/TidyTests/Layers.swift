@@ -13,7 +13,7 @@ enum Layers {
 
     /// The modules that exist for raw memory and for calls of the C library, and how many of their
     /// files may say `unsafe`: no more than do. Each says at its top why it may.
-    static let unsafeFilesMax = ["Sources/PlugboardMemory": 6, "Sources/PlugboardPosix": 27]
+    static let unsafeFilesMax = ["Sources/PlugboardMemory": 6, "Sources/PlugboardPosix": 28]
 
     /// The other files that say `unsafe`.
     static let unsafeFiles: Set<String> = [

@@ -8,7 +8,7 @@ extension Command {
     static let journal = Command(
         name: "journal",
         group: .about,
-        summary: "check, show or repair what a broker has kept, or give it a new epoch",
+        summary: "check, show or repair what a broker kept; begin a new epoch",
         parameters: [
             CommandParameter("check|new-epoch|repair|show", "what to do"),
             CommandParameter("PATTERN", "show: only keys that match", .any),

@@ -20,7 +20,7 @@ extension Command {
             Writes each value in the order of the file. What was one batch is one again: all of it is \
             written, or nothing. A batch that is too long for one line of the bus is written in parts, each \
             all or nothing, and a message says so. Other keys keep their values. ttl, in milliseconds, \
-            begins anew.
+            begins anew. A value keeps its origin; what it was caused by, and by whom, is forgotten.
 
             A value with "while" ended with the connection of its writer, who isn't here. It is left out, \
             unless --bound is given.

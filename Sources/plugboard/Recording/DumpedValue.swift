@@ -39,7 +39,8 @@ struct DumpedValue {
         }
         request =
             ObjectText(op: "publish").adding("key", string: key).adding("value", json: value.bytes)
-            .adding("ttl", try Self.number(object, "ttl")).bytes
+            .adding("ttl", try Self.number(object, "ttl")).adding("origin", json: object["origin"]?.bytes)
+            .bytes
     }
 
     private static func number(_ object: JSONObject, _ name: String) throws(JSONFault) -> UInt64? {
