@@ -128,7 +128,8 @@ final class ServeCommandTests: BrokerSuite {
 
     @Test("why shows who called, for what the command wrote")
     func whoCalled() throws {
-        let server = try serve("add", ["--name", "cart"], Products.plugboard, "publish", "items", "-")
+        let script = #""$0" publish items - >/dev/null && echo 1"#
+        let server = try serve("add", ["--name", "cart"], "sh", "-c", script, Products.plugboard)
         _ = try run("publish", "other", "1")
         _ = try run("emit", "noise", "1")
         #expect(try run("call", "add", "[1]", "--name", "mallory").end == .exited(0))

@@ -3,13 +3,14 @@
 // Why their pointers are safe: Swift lends them for the length of one call, with room for what the call
 // writes, and no call keeps one.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// Calls that return whether they succeeded. `errno` says why one didn't.
 public enum SystemCalls {
     /// Returns the descriptor, or -1.
     public static func open(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
-        unsafe PlugboardPosix.open(path, flags, mode)
+        unsafe PlugboardPosix.open(SystemText.cString(path), flags, mode)
     }
 
     @discardableResult

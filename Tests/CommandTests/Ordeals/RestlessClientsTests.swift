@@ -21,7 +21,7 @@ struct RestlessClientsTests {
 
     @Test(
         "clients that join, leave, stop reading and reconnect at random break nothing in a debug build",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(20)),
         arguments: [["--memory"], []]
     )
     func restless(options: [String]) throws {
