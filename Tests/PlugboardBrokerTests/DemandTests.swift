@@ -101,7 +101,8 @@ struct DemandTests {
         let lamp = hub.client(process: 1200)
         hub.send("serve lamp.set", from: lamp)
         let asked = hub.read(lamp)
-        #expect(asked.count == 2 && asked[1].contains(#""key":"lamp.set","revision":2,"value":"on""#), "\(asked)")
+        let call = #""key":"lamp.set","revision":2,"value":"on""#
+        #expect(asked.count == 2 && asked[1].contains(call), "\(asked)")
         hub.send("return 1 \"done\"", from: lamp)
         let answer = #""id":1,"key":"lamp.set","value":"done","by":"lamp""#
         #expect(hub.read(other).first?.contains(answer) == true)
