@@ -57,6 +57,7 @@ struct ConnectionTests {
         client.halfClose()
         #expect(try client.line() == #"{"ok":"publish","revision":1}"#)
         #expect(try client.line().contains(#""value":1"#))
+        #expect(try client.line().hasPrefix(#"{"error":"bad_json""#))
         #expect(try client.lineOrEnd() == nil)
         #expect(try broker.client().ask("get a").contains(#""value":1"#))
     }
@@ -74,16 +75,16 @@ struct ConnectionTests {
         }
     }
 
-    @Test("after half a close a server that serves no more goes on until its last call is over")
+    @Test("after half a close a server can't answer its last call any more, and the caller learns it at once")
     func halfCloseWithCall() throws {
         let broker = try TestBroker()
         let (server, caller) = (try broker.client(), try broker.client())
         _ = try server.ask("serve a")
-        try caller.send(#"{"op":"call","key":"a","timeout":500}"#)
+        try caller.send(#"{"op":"call","key":"a","timeout":600000}"#)
         #expect(try server.line().contains(#""event":"call""#))
         _ = try server.ask("unserve a")
         server.halfClose()
-        #expect(try caller.line().hasPrefix(#"{"error":"timeout""#))
+        #expect(try caller.line().hasPrefix(#"{"error":"provider_gone""#))
         #expect(try server.lineOrEnd() == nil)
     }
 

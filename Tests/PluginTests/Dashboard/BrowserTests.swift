@@ -76,7 +76,7 @@ struct BrowserTests {
             try tab.run("location.hash = '#/causes'")
             try tab.wait(
                 "the write is there",
-                for: "document.querySelector('.write-key')?.textContent === '\(key)'"
+                for: "[...document.querySelectorAll('.write-key')].some(key => key.textContent === '\(key)')"
             )
             #expect(try tab.run("return document.querySelectorAll('img, body script').length").integer == 0)
             #expect(try tab.run("return window.hacked === undefined").text == "true")
