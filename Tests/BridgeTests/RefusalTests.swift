@@ -65,6 +65,7 @@ struct RefusalTests {
         ),
         (Array("s.v.large".utf8), text(1_200_000), "s.v.large", "1200000 bytes"),
         (Array("s.v.past".utf8), text(BridgeLimits.valueBytesMax + 1), "s.v.past", "1000001 bytes"),
+        (Array("s.v.deep".utf8), nested(Limits.depthMax + 1), "s.v.deep", "less nesting"),
         (Array("s.v.none".utf8), "", "s.v.none", "a value"),
         (Array("s.v.two".utf8), "1 2", "s.v.two", "nothing more"),
         (Array("s.v.half".utf8), #""\ud800""#, "s.v.half", "surrogate"),
