@@ -111,11 +111,12 @@
                 guard let line = try eve.nextLine(milliseconds: 10), line.kind == .event("call"),
                     let call = line["call"]?.string
                 else { return }
-                let error = #"{"code":"c\#u{202E}","message":"\#u{9B}31m\#u{7F}"}"#
+                let error = #"{"code":"hostile","message":"\#u{9B}31m\#u{7F}\#u{202E}"}"#
                 let answer = ObjectText(op: "return").adding("call", string: call)
                 try eve.send(answer.adding("error", json: Array(error.utf8)[...]).line)
             }
             expectHarmless(called, "call")
+            #expect(called.contains("hostile: "))
         }
 
         @Test("in files too, the output of plugins and the logs of up and the broker are text")

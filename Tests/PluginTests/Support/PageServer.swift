@@ -18,7 +18,7 @@ final class PageServer: Sendable {
     /// Whether its thread has ended.
     let hasEnded = Shared(false)
 
-    init(writes: Bool = false, patience: WebPatience = WebPatience()) throws {
+    init(writes: Bool = false, patience: WebPatience = .endless) throws {
         home = try TemporaryFolder()
         socket = home.socket
         broker = Mutex(try ServedBroker(Configuration(socketPath: home.socket)))
@@ -57,6 +57,17 @@ final class PageServer: Sendable {
 
     /// The answer to a file's request on a connection of its own: whether the server is well.
     func status() throws -> Int { try client().ask("GET", "/", [host]).status }
+}
+
+extension WebPatience {
+    /// For tests of other things: however slow the machine is, no limit of time ends a connection.
+    static let endless = WebPatience(
+        head: HangGuard.seconds,
+        body: HangGuard.seconds,
+        idle: HangGuard.seconds,
+        answer: HangGuard.seconds,
+        write: HangGuard.seconds
+    )
 }
 
 /// A page's stream, and the connection for its requests.
