@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -39,7 +40,7 @@ struct PresenceTests {
         let broker = try TestBroker()
         let (writer, reader) = (try broker.client(), try broker.client())
         _ = try writer.ask("publish a 1")
-        let tooLong = [UInt8](repeating: UInt8(ascii: "x"), count: 1_048_577) + [0x0A]
+        let tooLong = [UInt8](repeating: UInt8(ascii: "x"), count: Limits.lineBytesMax + 1) + [0x0A]
         for _ in 0...64 { try writer.send(bytes: tooLong) }
         for _ in 0...64 { _ = try writer.line() }
         #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"too_long""#))
