@@ -87,6 +87,9 @@ extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flag
 /* fallocate(2): reserves room after a file's end. */
 extern int fallocate(int fd, int mode, off_t offset, off_t length);
 
+/* sync_file_range(2): sends bytes of a file to the disk, and waits for them. */
+extern int sync_file_range(int fd, off_t offset, off_t count, unsigned int flags);
+
 /* posix_spawn's GNU additions: the child's folder, and no descriptors except its own. */
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);

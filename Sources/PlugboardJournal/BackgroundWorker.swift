@@ -1,5 +1,5 @@
-// The worker of a broker. The journal's writer owns it. Syncs, snapshots, reading and making the next
-// segment's file have a thread each, so a snapshot never delays the others. Each thread does its work in
+// The worker of a broker. The journal's writer owns it. Syncs, sending to the disk, snapshots, reading and making the
+// next segment's file have a thread each, so a snapshot never delays the others. Each thread does its work in
 // the order of the requests.
 
 import PlugboardPosix
@@ -13,6 +13,7 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     private let compactions: WorkQueue
     private let readings: WorkQueue
     private let preparations: WorkQueue
+    private let sendings: WorkQueue
     private let done = Mutex<[WorkDone]>([])
 
     /// Signals `wakeup` after each piece of work that the loop must hear of. Throws `SystemError`.
@@ -23,6 +24,7 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         compactions = try WorkQueue(isAwaited: false)
         readings = try WorkQueue(isAwaited: true)
         preparations = try WorkQueue(isAwaited: false)
+        sendings = try WorkQueue(isAwaited: false)
     }
 
     public func sync(_ requests: [SyncRequest], number: UInt64) {
@@ -39,10 +41,12 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         }
     }
 
-    public func prepare(bytes: Int, isLaidOut: Bool) {
-        preparations.add { [self] in
-            report(JournalWork.prepare(bytes: bytes, isLaidOut: isLaidOut, store))
-        }
+    public func prepare(bytes: Int) {
+        preparations.add { [self] in report(JournalWork.prepare(bytes: bytes, store)) }
+    }
+
+    public func send(_ pieces: [FilePiece], upTo end: Int) {
+        sendings.add { [self] in report(JournalWork.send(pieces, upTo: end)) }
     }
 
     public func compact(_ request: CompactionRequest) {
@@ -60,10 +64,6 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     public func letGo() {
         compactions.wait()
         syncs.wait()
-    }
-
-    public func rest() {
-        Pause.sleep(seconds: JournalLimits.restSeconds)
     }
 
     public func close(_ files: [any AppendableFile]) {
@@ -87,6 +87,7 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         compactions.finish()
         readings.finish()
         preparations.finish()
+        sendings.finish()
     }
 
     private func report(_ work: WorkDone) {

@@ -65,4 +65,11 @@ public protocol AppendableFile: AnyObject, Sendable {
     func releaseRoom() throws
     /// Returns when everything that was appended before is on disk.
     func sync() throws
+    /// Returns when the disk has these bytes, which were appended before. After a crash they may still be missing:
+    /// only `sync` makes sure of that.
+    func writeBack(from start: Int, count: Int) throws
+}
+
+extension AppendableFile {
+    public func writeBack(from start: Int, count: Int) throws {}
 }

@@ -23,7 +23,7 @@ public enum Journal {
         var recovered = try recover(store, boot: boot, readsAhead: readsAhead, take)
         if recovered.hasFailed {
             try writeAnew(store, options, &recovered)
-        } else if recovered.isOverdue(options) {
+        } else if recovered.isOverdue(options, free: store.freeBytes()) {
             try? compact(store, options, &recovered)
         } else if isShort(store, recovered) {
             makeRoom(store, options, &recovered)

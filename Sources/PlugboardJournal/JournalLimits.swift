@@ -7,37 +7,52 @@ public enum JournalLimits {
     public static let recordBytesMax = 16_777_216
     /// The highest number of a file: 2^53 − 1.
     public static let fileNumberMax: UInt64 = 9_007_199_254_740_991
-    /// A segment ends after this many bytes, or after 1/16 of the state if that is more, up to
-    /// `segmentBytesMax`. On a small disk it ends earlier, but not before `smallSegmentBytesMin`.
-    public static let segmentBytes = 786_432
-    static let segmentBytesMax = 268_435_456
+    /// The bytes after which a segment ends. The first is the shortest. If one fills within
+    /// `segmentFastNanoseconds`, the next is twice as long, and half as long if it takes longer than
+    /// `segmentSlowNanoseconds`. It is longer if the state is large: 1/`segmentsPerState` of it. On a small disk
+    /// it ends earlier, but not before `smallSegmentBytesMin`.
+    public static let segmentBytes = 262_144...16_777_216
+    static let segmentFastNanoseconds: UInt64 = 250_000_000
+    static let segmentSlowNanoseconds: UInt64 = 4_000_000_000
     static let segmentsPerState = 16
     static let smallSegmentBytesMin = 65_536
     /// A segment takes up at most 1/4 of the disk's free room.
     static let segmentsPerDisk = 4
     /// Bytes to keep reserved after the end of a segment. So the broker sees that the disk is full before
     /// it accepts a write.
-    static let reservedBytes = 524_288
-    /// The same, after a segment whose file was made ahead.
-    static let preparedRoomBytes = 262_144
+    static let reservedBytes = 262_144
+    /// The same, after a segment whose file was made ahead. After a long one it is 1/`preparedRoomPart` of it, so that
+    /// what a turn writes beyond its end finds room.
+    static let preparedRoomBytes = 131_072
+    static let preparedRoomPart = 32
     /// What the journal may take up, in bytes, besides the history, the largest record and twice the
     /// state (three times while a snapshot is made).
     public static let promisedBytes = 4_194_304
+    /// What it may take up besides, where the disk is large: so much as is written in `leewaySeconds`, within
+    /// these bounds, and at most 1/`leewaysPerDisk` of what is free. If that is no more than `promisedBytes`, it
+    /// is nothing.
+    public static let leewayBytes = 268_435_456...2_147_483_648
+    public static let leewaySeconds = 2
+    public static let leewaysPerDisk = 16
+    /// A segment has at most this part of it.
+    static let segmentsPerLeeway = 16
     /// The part of `promisedBytes` for file systems, which allocate whole blocks.
     static let roundingBytes = 262_144
     /// The part of `promisedBytes` for ended segments and the last snapshot. The rest is for a segment,
     /// the next segment and the room of both.
     public static let slackBytes = 1_638_400
-    /// While a large snapshot is made, this many bytes may be written before the loop rests. As the
-    /// snapshot goes on, more are allowed: at its end, 1/`pacedPart` of the state.
+    /// While a large snapshot is made, this many bytes and a quarter of the leeway may be written before clients are
+    /// slowed down. As the snapshot goes on, more are allowed: at its end, 1/`pacedPart` of the state.
     static let unpacedBytes = 524_288
     static let pacedPart = 4
-    /// For this many bytes the loop rests once, for `restSeconds`. As long as fewer than `slightExcessBytes`
-    /// too many were written, it rests at most `restsMax` times in a turn.
-    static let bytesPerRest = 1_024
-    static let restSeconds = 0.000_25
-    static let restsMax = 6
-    static let slightExcessBytes = 1_048_576
+    /// Where much waits, it is sent to the disk in pieces of at least this many bytes.
+    static let sentBytesMin = 8_388_608
+    /// If more waits for the disk, and more than it took in its last two seconds, clients are slowed down. They
+    /// are until it is less again by `reliefPart`.
+    public static let waitingBytesMin = 67_108_864
+    static let reliefPart = 0.25
+    /// A sync that takes so long is told, and again each time when it has taken twice as long.
+    static let lagToldNanoseconds: UInt64 = 2_000_000_000
     /// A large snapshot is read and written in pieces of this many bytes, so that its progress is even.
     static let snapshotPieceBytes = 131_072
     /// It is synced after each this many bytes.
@@ -68,9 +83,6 @@ public enum JournalLimits {
     public static let historyBytesDefault = 67_108_864
     /// How many bytes are laid out at a time for durable writes that the loop syncs itself.
     public static let laidOutBytes = 524_288
-    /// If the first half of a segment fills in less time, the next one is laid out completely. The
-    /// laid-out bytes are then overwritten before the system writes them to disk.
-    public static let fastHalfNanoseconds: UInt64 = 10_000_000
     /// Room is laid out only if it lasts for at least this many syncs.
     static let syncsPerLayingOutMin = 4
     /// On a quick disk, the loop itself waits for a sync if at most this many replies wait for it.
@@ -83,7 +95,7 @@ public enum JournalLimits {
     /// small one each time. A long history may have more.
     static let historySegmentsMax = 256
     static func segmentsKeptMax(historyBytes: Int) -> Int {
-        max(historySegmentsMax, historyBytes / (segmentBytes / 2))
+        max(historySegmentsMax, historyBytes / (segmentBytes.lowerBound / 2))
     }
     /// How many bytes beyond the history may stay while a client reads them.
     static let readingBytesMax = 268_435_456

@@ -15,6 +15,8 @@ public enum JournalNews: Sendable {
     /// Everything before this mark was written and synced, but the file is gone from its folder. `isNew` if it was
     /// there before.
     case gone(JournalMark, isNew: Bool)
+    /// A sync has taken so long by now, and so many bytes wait for the disk.
+    case behind(seconds: Int, bytes: Int)
     /// The file is in its folder again.
     case found
     /// History that a client asked for.

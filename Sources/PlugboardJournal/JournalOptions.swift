@@ -18,32 +18,43 @@ public struct JournalOptions: Sendable {
     public var historyBytes: Int
     /// Whether the program before had this journal's lock until now, so that it is no copy.
     public var isGoingOn = false
-    /// A segment ends after this many bytes. Only tests set it.
-    public var segmentBytes: Int
+    /// The shortest and the longest segment. Only tests set it.
+    public var segmentBytes: ClosedRange<Int>
+    /// What the journal may take up on a large disk besides. Only tests set it.
+    public var leewayBytes: ClosedRange<Int>
     /// A snapshot is made when ended segments have more bytes. Only tests set it.
     public var looseBytes: Int
+    /// So much may wait for the disk before clients are slowed down. Only tests set it.
+    public var waitingBytes = JournalLimits.waitingBytesMin
     /// Only tests set it.
     public var slackBytes: Int
     /// Only tests set it.
     public var laidOutBytes: Int
-    /// Only tests set it.
-    public var fastHalfNanoseconds: UInt64
 
     public init(
         sync: SyncMode = .interval,
         historyBytes: Int = JournalLimits.historyBytesDefault,
-        segmentBytes: Int = JournalLimits.segmentBytes,
+        segmentBytes: ClosedRange<Int> = JournalLimits.segmentBytes,
+        leewayBytes: ClosedRange<Int> = JournalLimits.leewayBytes,
         looseBytes: Int = JournalLimits.looseBytesMax,
         slackBytes: Int = JournalLimits.slackBytes,
-        laidOutBytes: Int = JournalLimits.laidOutBytes,
-        fastHalfNanoseconds: UInt64 = JournalLimits.fastHalfNanoseconds
+        laidOutBytes: Int = JournalLimits.laidOutBytes
     ) {
         self.sync = sync
         self.historyBytes = historyBytes
         self.segmentBytes = segmentBytes
+        self.leewayBytes = leewayBytes
         self.looseBytes = looseBytes
         self.slackBytes = slackBytes
         self.laidOutBytes = laidOutBytes
-        self.fastHalfNanoseconds = fastHalfNanoseconds
+    }
+
+    /// What the journal may take up beyond its tight bound, where so many bytes are free and so many are
+    /// written in a second.
+    func leeway(free: Int, bytesPerSecond: Int = 0) -> Int {
+        let wanted = bytesPerSecond * JournalLimits.leewaySeconds
+        let most = min(max(wanted, leewayBytes.lowerBound), leewayBytes.upperBound)
+        let leeway = min(most, free / JournalLimits.leewaysPerDisk)
+        return leeway > JournalLimits.promisedBytes ? leeway : 0
     }
 }

@@ -55,6 +55,8 @@ public enum WorkDone: Sendable {
     case compactionFailed(String)
     /// Segments with this many bytes were removed.
     case trimmed(bytes: Int)
+    /// The disk has these bytes, which end at this count of `DiskLag`.
+    case sent(Int, upTo: Int)
     /// The unused room of an ended segment was freed.
     case released
     case read(ReadPiece)
@@ -66,9 +68,10 @@ public enum WorkDone: Sendable {
 public protocol JournalWorker: AnyObject {
     /// Syncs files. `number` counts the requests.
     func sync(_ requests: [SyncRequest], number: UInt64)
-    /// Creates the file of the next segment as `JournalFiles.next`. Reserves `bytes` bytes, and
-    /// `preparedRoomBytes` more for the turn that goes beyond them. If `isLaidOut`, lays out the `bytes`.
-    func prepare(bytes: Int, isLaidOut: Bool)
+    /// Creates the file of the next segment as `JournalFiles.next`, and reserves `bytes` bytes.
+    func prepare(bytes: Int)
+    /// Sends bytes to the disk that were written before. They end at `end` of everything that was written.
+    func send(_ pieces: [FilePiece], upTo end: Int)
     /// Frees the unused room of an ended file. That may have to wait for the disk.
     func releaseRoom(of file: any AppendableFile)
     /// Makes a snapshot.
@@ -79,8 +82,6 @@ public protocol JournalWorker: AnyObject {
     func finishCompaction()
     /// Returns when all files that were passed to `close` are closed.
     func letGo()
-    /// Pauses the loop for a moment, so that the thread that makes a snapshot gets on.
-    func rest()
     /// Closes files that were removed. For large files the system needs time for that.
     func close(_ files: [any AppendableFile])
     /// Returns the results since the last call.
@@ -92,9 +93,9 @@ public protocol JournalWorker: AnyObject {
 extension JournalWorker {
     public func close(_ files: [any AppendableFile]) {}
     public func trim(_ request: TrimRequest) {}
+    public func send(_ pieces: [FilePiece], upTo end: Int) {}
     public func finishCompaction() {}
     public func letGo() {}
-    public func rest() {}
 }
 
 /// A worker that can also read without holding up the loop. With any other worker, the writer reads at
@@ -115,22 +116,15 @@ enum JournalWork {
         }
     }
 
-    static func prepare(bytes: Int, isLaidOut: Bool, _ store: any FileStore) -> WorkDone {
+    static func prepare(bytes: Int, _ store: any FileStore) -> WorkDone {
         do {
             let file = try store.createAnew(JournalFiles.next)
-            if (try? makeRoom(in: file, bytes, isLaidOut)) ?? false { return .prepared(file) }
+            if (try? file.reserve(bytes)) ?? false { return .prepared(file) }
             try store.remove(JournalFiles.next)
         } catch {
             // The segment's file will be made when it is needed.
         }
         return .prepared(nil)
-    }
-
-    private static func makeRoom(in file: any AppendableFile, _ bytes: Int, _ isLaidOut: Bool) throws -> Bool
-    {
-        guard try file.reserve(bytes + JournalLimits.preparedRoomBytes) else { return false }
-        if isLaidOut { try file.layOut(bytes) }
-        return true
     }
 
     static func trim(_ request: TrimRequest, _ store: any FileStore) -> WorkDone {
@@ -145,6 +139,16 @@ enum JournalWork {
         } catch {
             // The next snapshot removes what couldn't be removed now.
             return .trimmed(bytes: 0)
+        }
+    }
+
+    static func send(_ pieces: [FilePiece], upTo end: Int) -> WorkDone {
+        do {
+            for piece in pieces { try piece.file.writeBack(from: piece.start, count: piece.count) }
+            return .sent(pieces.reduce(0) { $0 + $1.count }, upTo: end)
+        } catch {
+            // The system tells such an error only once.
+            return .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "write back"))
         }
     }
 
@@ -181,8 +185,12 @@ public final class ImmediateWorker: JournalWorker {
         done.append(JournalWork.release(file))
     }
 
-    public func prepare(bytes: Int, isLaidOut: Bool) {
-        done.append(JournalWork.prepare(bytes: bytes, isLaidOut: isLaidOut, store))
+    public func prepare(bytes: Int) {
+        done.append(JournalWork.prepare(bytes: bytes, store))
+    }
+
+    public func send(_ pieces: [FilePiece], upTo end: Int) {
+        done.append(JournalWork.send(pieces, upTo: end))
     }
 
     public func compact(_ request: CompactionRequest) {

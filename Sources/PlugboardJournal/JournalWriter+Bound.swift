@@ -1,6 +1,6 @@
-// Keeps the journal within its promised size while a snapshot is made on another thread. The faster the
-// journal grows meanwhile, the longer the loop rests, so that the snapshot can finish. If the journal may
-// not grow at all, the loop waits for the snapshot.
+// Keeps the journal within its promised size while a snapshot is made on another thread. If the journal grows
+// faster than the snapshot gets on, clients that write are slowed down. If it may not grow at all, the loop waits
+// for the snapshot.
 
 /// Work on other threads that will free room.
 struct RoomWork {
@@ -11,15 +11,14 @@ struct RoomWork {
     /// Whether there are removed files that keep their room until they are closed.
     var isClosing = false
     var progress: CompactionProgress?
-    /// The bytes of all segments when the snapshot began, and their growth when it was last checked.
+    /// The bytes of all segments when the snapshot began.
     var begun = 0
-    var paced = 0
 }
 
 extension JournalWriter {
     /// The bytes that everything takes up, with reserved room and the snapshot that is being made.
     var taken: Int {
-        let next = if case .none = nextFile { 0 } else { preparedBytes + JournalLimits.preparedRoomBytes }
+        let next = if case .none = nextFile { 0 } else { preparedBytes }
         let rest = max(bytes, roomEnd ?? bytes) + roomWork.unreleased.reduce(next, +)
         return snapshotBytes + heldBytes + rest + (isCompacting ? liveThen.next : 0)
     }
@@ -28,7 +27,7 @@ extension JournalWriter {
     func promised(_ live: Int) -> Int {
         let most = isCompacting ? max(live, liveThen.last, liveThen.next) : live
         let history = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
-        return 3 * most + history + JournalLimits.promisedBytes - JournalLimits.roundingBytes
+        return 3 * most + history + JournalLimits.promisedBytes + leeway - JournalLimits.roundingBytes
     }
 
     /// Whether work is under way that will free room.
@@ -40,30 +39,16 @@ extension JournalWriter {
         awaitRoom()
     }
 
-    /// Rests if the journal has grown more than the snapshot's progress allows. It rests longer if more
-    /// was written since the last call. As long as it has grown only a little more than that, it doesn't rest
-    /// long in any turn, because clients wait: the snapshot may only be waiting for the disk. A small snapshot
-    /// is finished soon anyway.
-    func pace() {
+    /// How much faster the journal grew than the snapshot got on that is being made, as a part of what it may
+    /// grow meanwhile. A small snapshot is finished soon anyway.
+    var excessBesideSnapshot: Double {
         guard isCompacting, liveThen.next > JournalLimits.awaitedStateBytesMax,
             let progress = roomWork.progress
-        else { return }
-        let grown = heldBytes + bytes - roomWork.begun
-        var rests = (grown - roomWork.paced) / JournalLimits.bytesPerRest
-        guard rests > 0 else { return }
-        roomWork.paced = grown
-        let share = liveThen.next / JournalLimits.pacedPart
-        if excess(of: grown, progress, share) < JournalLimits.slightExcessBytes {
-            rests = min(rests, JournalLimits.restsMax)
-        }
-        while rests > 0, !progress.isOver, excess(of: grown, progress, share) > 0 {
-            worker.rest()
-            rests -= 1
-        }
-    }
-
-    private func excess(of grown: Int, _ progress: CompactionProgress, _ share: Int) -> Int {
-        grown - JournalLimits.unpacedBytes - progress.part(of: share)
+        else { return -1 }
+        let most = JournalLimits.unpacedBytes + leeway / 4
+        let allowed = progress.part(of: liveThen.next / JournalLimits.pacedPart)
+        let grown = heldBytes + bytes - roomWork.begun - allowed
+        return Double(grown - most) / Double(most)
     }
 
     /// Returns when all work that frees room is done.

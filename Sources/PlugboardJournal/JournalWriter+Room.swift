@@ -15,7 +15,7 @@ extension JournalWriter {
     /// promised bytes for writes during the snapshot. History doesn't count.
     func holdsTooMuch(_ live: Int?) -> Bool {
         guard !isCompacting, let live else { return false }
-        let spare = live + share(of: live) + options.slackBytes
+        let spare = live + share(of: live) + options.slackBytes + leeway / 2
         let kept = index.bytesKept(upTo: segment - 1, options.historyBytes)
         return snapshotBytes + heldBytes + bytes - spare > kept && isWorthRewriting(live)
     }
@@ -32,7 +32,7 @@ extension JournalWriter {
     /// Whether enough was written or deleted since the last snapshot. Then a snapshot rewrites at most
     /// one and a half times as much.
     private func isWorthRewriting(_ live: Int) -> Bool {
-        work(live) >= max(min(JournalLimits.workBytesMin, options.segmentBytes), share(of: live))
+        work(live) >= max(min(JournalLimits.workBytesMin, options.segmentBytes.lowerBound), share(of: live))
     }
 
     private func work(_ live: Int) -> Int { loose.bytes + bytes + max(0, liveThen.last - live) }
@@ -87,7 +87,8 @@ extension JournalWriter {
     /// writes are refused. Without room for a snapshot, the reserved room is left for writes that can't
     /// be refused.
     private func isReliefPossible(_ live: Int) -> Bool {
-        !isCompacting && !isReliefVain && work(live) >= min(JournalLimits.workBytesMin, options.segmentBytes)
+        !isCompacting && !isReliefVain
+            && work(live) >= min(JournalLimits.workBytesMin, options.segmentBytes.lowerBound)
             && gained >= live + JournalLimits.roomBytesMin
     }
 
@@ -95,8 +96,8 @@ extension JournalWriter {
     func endLongSegment(_ records: inout RecordBuffer) throws {
         let live = records.liveBytes
         guard records.isEmpty, bytes > segmentEnd || holdsTooMuch(live) else { return }
-        if try endSegment(&records) { compactIfWorthwhile(live) }
-        pace()
+        // On a large disk the end of the next turn is early enough, and the state can be given then.
+        if try endSegment(&records), leeway == 0 { compactIfWorthwhile(live) }
     }
 
     /// Ends the segment. If there is no room for the next one, frees the unused room of this one and
@@ -124,10 +125,11 @@ extension JournalWriter {
     }
 
     /// Makes a snapshot if the journal holds too much. Call it when nothing waits to be written: at the
-    /// start, because an earlier broker may have left too much, and after a snapshot, because much may
-    /// have been written meanwhile.
+    /// start, because an earlier broker may have left too much, when nothing is written any more, and on a small
+    /// disk after a snapshot, because much may have been written meanwhile.
     public func settle(_ records: inout RecordBuffer) throws {
         trimHistory()
+        if segment > 1 { compactIfWorthwhile(records.liveBytes) }
         guard records.isEmpty, holdsTooMuch(records.liveBytes) else { return }
         if try endSegment(&records) { beginCompaction(nil, records.liveBytes) }
     }

@@ -20,7 +20,7 @@ extension JournalWriter {
     func beginSegment(_ records: inout RecordBuffer) throws {
         guard let (next, room) = takeNextFile() ?? makeNextFile(live: records.liveBytes) else {
             // The old segment goes on growing. This is tried again later.
-            segmentEnd += options.segmentBytes
+            segmentEnd += options.segmentBytes.lowerBound
             return
         }
         if let roomEnd { roomWork.unreleased.append(max(0, roomEnd - bytes)) }
@@ -29,8 +29,10 @@ extension JournalWriter {
         index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
         heldBytes += bytes
+        if countsLag { noteUnsent() }
+        unsentStart = 0
+        noteSpeed()
         (file, isFileNew, bytes, laidOut) = (next, true, 0, (0, 0))
-        (segmentBegan, isAwaited) = (time.nanoseconds(), false)
         beginMeasuring(live: records.liveBytes)
         if roomEnd != nil { roomEnd = room }
         segmentBefore = SnapshotText.End(
@@ -65,12 +67,26 @@ extension JournalWriter {
         return nil
     }
 
+    /// Notes how fast the present segment was filled.
+    private func noteSpeed() {
+        let now = time.nanoseconds()
+        let taken = max(1, now - segmentBegan)
+        segmentBegan = now
+        bytesPerSecond = Int(min(Double(bytes) / Double(taken) * 1e9, 1e15))
+        if taken <= JournalLimits.segmentFastNanoseconds { segmentLength *= 2 }
+        if taken > JournalLimits.segmentSlowNanoseconds { segmentLength /= 2 }
+        let bounds = options.segmentBytes
+        segmentLength = min(max(segmentLength, bounds.lowerBound), bounds.upperBound)
+    }
+
     /// Chooses the length of a new segment. On a small disk it is short, so that a snapshot is made while
     /// there is room for it.
     func beginMeasuring(live: Int?) {
-        let part = (live ?? 0) / JournalLimits.segmentsPerState
-        var end = max(options.segmentBytes, min(JournalLimits.segmentBytesMax, part))
         let free = store.freeBytes() ?? .max
+        leeway = options.leeway(free: free, bytesPerSecond: bytesPerSecond)
+        let part = (live ?? 0) / JournalLimits.segmentsPerState
+        let most = max(options.segmentBytes.lowerBound, leeway / JournalLimits.segmentsPerLeeway)
+        var end = max(min(segmentLength, most), part)
         let isSmall = free / JournalLimits.segmentsPerDisk < 4 * end
         end = min(end, max(JournalLimits.smallSegmentBytesMin, free / JournalLimits.segmentsPerDisk))
         segmentEnd = end
@@ -80,23 +96,24 @@ extension JournalWriter {
     // MARK: The next file
 
     /// Asks the worker to make the next segment's file, because reserving its room may have to wait for
-    /// the disk. If segments fill fast and nobody waits for syncs, the room is laid out, too: the system
-    /// takes half as long to change bytes in its memory as to find memory for new ones. With syncs it
-    /// doesn't pay, because a sync would write the laid-out bytes, too.
+    /// the disk. A turn may go beyond its end.
     func prepare(live: Int?) {
         preparationStart = .max
         guard case .none = nextFile, !isFull, roomEnd != nil, leavesRoom(live) else { return }
-        let isFast = time.nanoseconds() - segmentBegan <= options.fastHalfNanoseconds
-        let isLaidOut = isFast && options.sync != .always && !isAwaited
         nextFile = .asked
-        preparedBytes = segmentEnd
-        worker.prepare(bytes: preparedBytes, isLaidOut: isLaidOut)
+        preparedBytes = bytesAhead
+        worker.prepare(bytes: preparedBytes)
     }
 
     /// Whether the promised size leaves room for the next segment.
     private func leavesRoom(_ live: Int?) -> Bool {
         guard let live else { return true }
-        return taken + segmentEnd + JournalLimits.preparedRoomBytes <= promised(live)
+        return taken + bytesAhead <= promised(live)
+    }
+
+    /// What to reserve for the next segment.
+    private var bytesAhead: Int {
+        segmentEnd + max(JournalLimits.preparedRoomBytes, segmentEnd / JournalLimits.preparedRoomPart)
     }
 
     /// Renames the file that was made ahead to the next segment.
@@ -105,7 +122,7 @@ extension JournalWriter {
         nextFile = .none
         let name = JournalFiles.segment(segment + 1)
         guard (try? store.rename(JournalFiles.next, to: name)) != nil else { return nil }
-        return (file, preparedBytes + JournalLimits.preparedRoomBytes)
+        return (file, preparedBytes)
     }
 
     /// Removes the file that was made ahead. If that fails, the next recovery does it.

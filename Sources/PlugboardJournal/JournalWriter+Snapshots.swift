@@ -22,7 +22,7 @@ extension JournalWriter {
 
     private func isCompactionWorthwhile(_ live: Int?) -> Bool {
         if isCompacting { return false }
-        let isMuch = loose.bytes > max(options.looseBytes, 2 * snapshotBytes)
+        let isMuch = loose.bytes > max(options.looseBytes, 2 * snapshotBytes, leeway / 2)
         return isMuch || loose.segments > JournalLimits.looseSegmentsMax || holdsTooMuch(live)
             || isShort(live)
     }
@@ -31,7 +31,7 @@ extension JournalWriter {
         isCompacting = true
         liveThen.next = live ?? snapshotBytes
         let progress = CompactionProgress(total: snapshotBytes + loose.bytes + liveThen.next)
-        (roomWork.progress, roomWork.begun, roomWork.paced) = (progress, heldBytes + bytes, 0)
+        (roomWork.progress, roomWork.begun) = (progress, heldBytes + bytes)
         let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
         var request = CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)
         request.progress = progress
@@ -42,6 +42,7 @@ extension JournalWriter {
     /// Closes ended segments that a snapshot on disk replaces. They need no sync any more, and the system
     /// may drop their unwritten bytes.
     func letGo(before segment: UInt64) {
+        unsent.removeAll { $0.segment < segment }
         let gone = ended.filter { $0.segment < segment }
         guard !gone.isEmpty else { return }
         ended.removeAll { $0.segment < segment }

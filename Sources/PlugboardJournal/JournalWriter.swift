@@ -10,7 +10,10 @@ extension JournalWriter {
     public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
 
     /// Whether `tick` must be called once a second.
-    public var wantsTick: Bool { isFull || (options.sync == .interval && written > asked) }
+    public var wantsTick: Bool {
+        let isSyncing = options.sync == .interval && (isSyncing || written > asked)
+        return isFull || isSyncing || revision != tickRevision
+    }
 }
 
 /// Appends records to a journal. Only one thread uses it.
@@ -32,6 +35,22 @@ public final class JournalWriter {
     private let marksBefore: [String]
     /// When the segment began, in nanoseconds of `time`.
     var segmentBegan: UInt64
+    /// How long the next segments are, unless the state or the disk demands otherwise.
+    var segmentLength: Int
+    /// How fast the last segment was filled.
+    var bytesPerSecond = 0
+    /// What the journal may take up beyond the tight bound.
+    var leeway = 0
+    /// How far the disk is behind. Only counted if the journal syncs once a second.
+    var lag: DiskLag
+    /// When the sync under way has taken so long, somebody is told.
+    private var lagTold = JournalLimits.lagToldNanoseconds
+    /// What no sync was asked for yet and wasn't sent to the disk: pieces of ended segments, and the present segment
+    /// from here on.
+    var unsent: [FilePiece] = []
+    var unsentStart = 0
+    /// How much clients may write while the disk or a snapshot is behind; nil if neither is.
+    public internal(set) var pressure: JournalPressure?
     /// Bytes that were written to the segment.
     var bytes = 0
     /// The segment ends after this many bytes.
@@ -44,8 +63,6 @@ public final class JournalWriter {
     var roomEnd: Int? = 0
     /// The end of the laid-out room; and the segment's bytes when that was last checked.
     var laidOut = (end: 0, seen: 0)
-    /// Whether a reply has waited for the disk in this segment.
-    var isAwaited = false
     var loose: (bytes: Int, segments: Int)
     /// Bytes of all ended segments in the folder.
     var heldBytes: Int
@@ -62,8 +79,9 @@ public final class JournalWriter {
     var roomWork = RoomWork()
     /// Whether an attempt to free room has failed since the last tick.
     var isReliefVain = false
-    /// The revision of the last commit.
+    /// The revision of the last commit, and the same at the last tick.
     var revision: UInt64
+    fileprivate var tickRevision: UInt64
     /// Set if a segment has just ended and the state hasn't changed since.
     var segmentBefore: SnapshotText.End?
     var index: SegmentIndex
@@ -114,14 +132,16 @@ public final class JournalWriter {
         (mark, marksBefore) = (FolderMark(makingFor: segment, in: store), recovered.marks)
         signpost = recovered.signpost
         segmentBegan = time.nanoseconds()
-        segmentEnd = options.segmentBytes
-        preparationStart = options.segmentBytes / 2
+        lag = DiskLag(least: options.waitingBytes)
+        segmentLength = options.segmentBytes.lowerBound
+        segmentEnd = segmentLength
+        preparationStart = segmentLength / 2
         loose = (recovered.looseBytes, recovered.looseSegments)
         heldBytes = try store.bytesOfSegments()
         snapshotBytes = recovered.snapshotBytes
         snapshotSegment = recovered.snapshot
         liveThen = (recovered.snapshotBytes, 0)
-        revision = recovered.revision
+        (revision, tickRevision) = (recovered.revision, recovered.revision)
         index = SegmentIndex(store, epoch: epoch)
         file = try store.create(JournalFiles.segment(segment))
         index.begin(segment, after: recovered.revision)
@@ -162,7 +182,7 @@ public final class JournalWriter {
             try beginSegment(&records)
         }
         try keepRoom(&records)
-        pace()
+        notePressure()
     }
 
     /// Makes room for a record of `needed` bytes, after writing what waits. Returns false if the disk is
@@ -185,8 +205,10 @@ public final class JournalWriter {
                 let count = try file.append(records.bytes)
                 records.removeFirst(count)
                 bytes += count
+                if countsLag { lag.noteWritten(count) }
             }
             written = records.commits
+            if bytes - unsentStart >= JournalLimits.sentBytesMin, lag.isSentAtOnce { sendToDisk() }
         } catch let error as SystemError where error.isNoRoom {
             roomEnd = roomEnd.map { _ in bytes }
         } catch let error as SystemError {
@@ -247,7 +269,6 @@ public final class JournalWriter {
     /// wait, the loop itself syncs: passing the work to another thread takes as long as such a sync.
     /// Throws `JournalError.failed`.
     public func wantSync(for waiting: Int = .max) throws {
-        isAwaited = true
         if isSynced(upTo: written) { return pass(written) }
         if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
             return try syncInPlace()
@@ -266,6 +287,7 @@ public final class JournalWriter {
     /// `JournalError.failed`.
     public func tick(_ records: inout RecordBuffer) throws {
         isReliefVain = false
+        lookAtDisk()
         if isFull {
             try write(&records)
             try keepRoom(&records, atLeast: refused)
@@ -275,7 +297,17 @@ public final class JournalWriter {
             }
         }
         if options.sync == .interval, !isSyncing, written > asked { beginSync() }
-        if !isCompacting, segment > 1 { compactIfWorthwhile(records.liveBytes) }
+        noteSlowSync()
+        // While much is written, the end of a segment asks for a snapshot, which can then be made of the state.
+        if revision == tickRevision { try settle(&records) }
+        tickRevision = revision
+    }
+
+    private func noteSlowSync() {
+        let taken = time.nanoseconds() - syncBegan
+        guard isSyncing, countsLag, taken >= lagTold else { return }
+        lagTold = 2 * taken
+        news.append(.behind(seconds: Int(taken / 1_000_000_000), bytes: lag.waiting))
     }
 
     private func beginSync() {
@@ -285,6 +317,8 @@ public final class JournalWriter {
         syncBegan = time.nanoseconds()
         syncNumber += 1
         syncing = (written, segment, bytes)
+        (unsent, unsentStart) = ([], bytes)
+        lag.noteSyncBegan()
         worker.sync(takeUnsynced(), number: syncNumber)
     }
 
@@ -302,16 +336,17 @@ public final class JournalWriter {
     private func syncInPlace() throws {
         let fresh = bytes - laidOut.seen
         laidOut.seen = bytes
-        let isWorthwhile = fresh * JournalLimits.syncsPerLayingOutMin <= options.laidOutBytes
+        let room = min(options.laidOutBytes, segmentEnd - bytes)
+        let isWorthwhile = fresh * JournalLimits.syncsPerLayingOutMin <= room
         let quickBefore = quickSyncs
-        guard isWorthwhile, laidOut.end - bytes < fresh, layOut() else { return try syncNow() }
+        guard isWorthwhile, laidOut.end - bytes < fresh, layOut(room) else { return try syncNow() }
         try syncNow()
         quickSyncs = quickBefore
     }
 
-    private func layOut() -> Bool {
-        guard (try? file.layOut(options.laidOutBytes)) != nil else { return false }
-        laidOut.end = bytes + options.laidOutBytes
+    private func layOut(_ room: Int) -> Bool {
+        guard (try? file.layOut(room)) != nil else { return false }
+        laidOut.end = bytes + room
         return true
     }
 
@@ -359,11 +394,13 @@ public final class JournalWriter {
             case .read(let piece): news.append(.read(piece))
             case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
             case .synced: noteSynced(&records)
+            case .sent(let count, let end): lag.noteSent(count, upTo: end, at: time.nanoseconds())
             case .syncFailed(let error): throw JournalError.failed(error)
             case .compactionFailed, .trimmed, .released: take(work)
             case .compacted:
                 take(work)
-                try settle(&records)
+                // On a large disk the end of the next segment is early enough.
+                if leeway == 0 { try settle(&records) }
             }
         }
         defer { news = [] }
@@ -372,6 +409,8 @@ public final class JournalWriter {
 
     private func noteSynced(_ records: inout RecordBuffer) {
         isSyncing = false
+        lag.noteSynced(at: time.nanoseconds())
+        lagTold = JournalLimits.lagToldNanoseconds
         noteSyncTime()
         pass(syncing.mark)
         if syncing.segment == segment {

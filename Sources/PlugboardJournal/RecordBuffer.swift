@@ -45,6 +45,9 @@ public struct RecordBuffer: ~Copyable {
     }
     @inlinable public var isEmpty: Bool { count == 0 }
     public var count: Int { lines.count }
+    /// How many bytes were ever added.
+    public var addedBytes: Int { removedBytes + lines.count }
+    private var removedBytes = 0
 
     /// Whether a commit with `bytes` bytes of values has room for certain, even in a batch.
     @inlinable
@@ -73,6 +76,7 @@ public struct RecordBuffer: ~Copyable {
     /// Removes bytes that were written to the file.
     public mutating func removeFirst(_ count: Int) {
         lines.removeFirst(count)
+        removedBytes += count
         if lines.isEmpty, lines.allocatedBytes > JournalLimits.readBytes { lines.releaseMemory() }
     }
 

@@ -49,9 +49,9 @@ public struct Recovered: Sendable {
     /// Whether `JournalRepair` made the journal and no broker has used it yet.
     public var isRepaired: Bool { snapshot > 0 && boot.isEmpty && looseSegments == 0 }
 
-    /// Whether ended segments are far beyond the limit for a snapshot.
-    func isOverdue(_ options: JournalOptions) -> Bool {
-        let bytes = max(options.looseBytes, 2 * snapshotBytes)
+    /// Whether ended segments are far beyond the limit for a snapshot. So many bytes are free.
+    func isOverdue(_ options: JournalOptions, free: Int?) -> Bool {
+        let bytes = max(options.looseBytes, 2 * snapshotBytes, options.leeway(free: free ?? 0) / 2)
         return looseBytes > JournalLimits.overdueFactor * bytes
             || looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
     }

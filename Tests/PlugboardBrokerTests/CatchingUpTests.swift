@@ -21,7 +21,8 @@ struct CatchingUpTests {
     private static let small = JournalOptions(
         sync: .never,
         historyBytes: 1 << 30,
-        segmentBytes: 4_000,
+        segmentBytes: 4_000...4_000,
+        leewayBytes: 0...0,
         looseBytes: 8_000
     )
 
@@ -142,7 +143,13 @@ struct CatchingUpTests {
 
     @Test("where the files are gone, everything is told anew")
     func tooLate() throws {
-        let options = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 4_000, looseBytes: 8_000)
+        let options = JournalOptions(
+            sync: .never,
+            historyBytes: 0,
+            segmentBytes: 4_000...4_000,
+            leewayBytes: 0...0,
+            looseBytes: 8_000
+        )
         try withBroker(options) { broker in
             let writer = try broker.client()
             for number in 1...800 { try writer.send("publish k.\(number % 3) \(number)") }
@@ -218,7 +225,7 @@ struct CatchingUpTests {
 
     @Test("a gap whose files are gone is told as one, and it goes on behind it")
     func gapLost() throws {
-        try withBroker(JournalOptions(sync: .never, segmentBytes: 100_000)) { broker in
+        try withBroker(JournalOptions(sync: .never, segmentBytes: 100_000...100_000)) { broker in
             let (client, writer) = (try broker.client(), try broker.client())
             _ = try client.ask(#"{"op":"subscribe","key":"k","delivery":"all","initial":false}"#)
             _ = try client.ask("pause 1")

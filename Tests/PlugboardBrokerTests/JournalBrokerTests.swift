@@ -285,7 +285,13 @@ struct JournalBrokerTests {
 
     @Test("what a snapshot has taken the place of is not known one by one")
     func resumeBehindSnapshot() throws {
-        let small = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 20_000, looseBytes: 50_000)
+        let small = JournalOptions(
+            sync: .never,
+            historyBytes: 0,
+            segmentBytes: 20_000...20_000,
+            leewayBytes: 0...0,
+            looseBytes: 50_000
+        )
         var first = ""
         try withBroker(small) { broker in
             let client = try broker.client()
@@ -341,7 +347,13 @@ struct JournalBrokerTests {
 
     @Test("segments are put together while the broker serves")
     func compaction() throws {
-        let small = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 20_000, looseBytes: 50_000)
+        let small = JournalOptions(
+            sync: .never,
+            historyBytes: 0,
+            segmentBytes: 20_000...20_000,
+            leewayBytes: 0...0,
+            looseBytes: 50_000
+        )
         try withBroker(small) { broker in
             let client = try broker.client()
             for number in 1...3_000 { _ = try client.ask("publish k.\(number % 50) \(number)") }

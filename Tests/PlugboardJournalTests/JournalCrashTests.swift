@@ -16,18 +16,14 @@ import Testing
         var syncs: Syncs
         /// Whether snapshots are made of the state instead of the files.
         var givesState = false
-        /// Whether the next segment is laid out ahead.
-        var prepares = false
 
         static let seldom = Manner(syncs: .seldom)
         static let always = Manner(syncs: .always)
         static let all =
             Syncs.allCases.flatMap { [Manner(syncs: $0), Manner(syncs: $0, givesState: true)] }
-            + [.preparing, Manner(syncs: .late, prepares: true)]
-        static let preparing = Manner(syncs: .seldom, prepares: true)
 
         var description: String {
-            "\(syncs)\(givesState ? ", state given" : "")\(prepares ? ", next segment laid out" : "")"
+            "\(syncs)\(givesState ? ", state given" : "")"
         }
 
         /// Makes files so small that there are many of them, with room laid out for a few turns at a
@@ -36,11 +32,10 @@ import Testing
             JournalOptions(
                 sync: syncs == .always ? .always : .never,
                 historyBytes: 600,
-                segmentBytes: 1_500,
+                segmentBytes: 1_500...1_500,
                 looseBytes: givesState ? 100_000 : 900,
                 slackBytes: 2_000,
-                laidOutBytes: 1_000,
-                fastHalfNanoseconds: prepares ? .max : 0
+                laidOutBytes: 1_000
             )
         }
     }
@@ -287,7 +282,7 @@ import Testing
         for kind in ["write", "sync", "rename", "sync names", "create", "remove", "list", "reserve"] {
             #expect(failed[kind, default: 0] > 0, "\(kind)")
         }
-        #expect((failed["lay out", default: 0] > 0) == (manner.syncs == .always || manner.prepares))
+        #expect((failed["lay out", default: 0] > 0) == (manner.syncs == .always))
         if torn { return }
         let kinds = ["write", "sync", "sync names", "rename"].map { "\($0) \(failed[$0, default: 0])" }
         LongSuite.print(

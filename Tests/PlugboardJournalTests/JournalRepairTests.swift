@@ -10,7 +10,7 @@ struct JournalRepairTests {
     private static let options = JournalOptions(
         sync: .never,
         historyBytes: 1_000_000,
-        segmentBytes: 300,
+        segmentBytes: 300...300,
         looseBytes: 1_000_000
     )
 

@@ -92,7 +92,8 @@ import Testing
     }
 
     @Test func `files that a snapshot has replaced are not brought to disk any more`() throws {
-        let options = JournalOptions(sync: .interval, historyBytes: 0, segmentBytes: 500, looseBytes: 900)
+        var options = JournalOptions.small
+        (options.sync, options.historyBytes) = (.interval, 0)
         let journal = try TestJournal(disk, options: options)
         for number in 1...100 {
             journal.publish("key", "\(number)")

@@ -7,9 +7,8 @@ import TestSupport
 final class LateWorker: JournalWorker {
     private let worker: ImmediateWorker
     private var work: [(ImmediateWorker) -> Void] = []
-    /// How often the loop waited for it: to the end, and for a moment.
+    /// How often the loop waited for it.
     private(set) var waits = 0
-    private(set) var rests = 0
     /// How many snapshots were asked for.
     private(set) var snapshots = 0
 
@@ -25,8 +24,8 @@ final class LateWorker: JournalWorker {
         work.append { $0.releaseRoom(of: file) }
     }
 
-    func prepare(bytes: Int, isLaidOut: Bool) {
-        work.append { $0.prepare(bytes: bytes, isLaidOut: isLaidOut) }
+    func prepare(bytes: Int) {
+        work.append { $0.prepare(bytes: bytes) }
     }
 
     func compact(_ request: CompactionRequest) {
@@ -45,8 +44,6 @@ final class LateWorker: JournalWorker {
         waits += 1
         finish()
     }
-
-    func rest() { rests += 1 }
 
     @discardableResult
     func doNext() -> Bool {

@@ -27,7 +27,7 @@ struct ListingTests {
     }
 
     @Test func `happens once for a snapshot, and not for files that come and go`() throws {
-        var options = JournalOptions(historyBytes: 20_000, segmentBytes: 2_000, looseBytes: 100_000)
+        var options = JournalOptions(historyBytes: 20_000, segmentBytes: 2_000...2_000, looseBytes: 100_000)
         options.slackBytes = 20_000
         let journal = try TestJournal(disk, options: options)
         _ = try fill(journal, segments: 40)

@@ -1,4 +1,4 @@
-// The file of the next segment, which is laid out if segments fill fast.
+// The file of the next segment, and how long it is.
 
 import PlugboardPosix
 import TestSupport
@@ -11,23 +11,23 @@ struct NextFileTests {
     private let disk = SimulatedDisk()
     private let time = SimulatedTime()
     private let next = "next.jsonl.unfinished"
-    private static let options = JournalOptions(segmentBytes: 2_000, looseBytes: 100_000)
+    private static let options = JournalOptions(segmentBytes: 2_000...2_000, looseBytes: 100_000)
 
     private func journal(_ options: JournalOptions = options) throws -> TestJournal {
         try TestJournal(disk, options: options, time: TimeSource(time))
     }
 
-    /// Writes until a segment ends. Half of it is full after this time.
+    /// Writes until a segment ends, this long after it began.
     private func fillSegment(
         _ journal: TestJournal,
         on disk: SimulatedDisk? = nil,
-        halfAfter nanoseconds: UInt64 = 0
+        after nanoseconds: UInt64 = 0
     ) throws {
         let disk = disk ?? self.disk
         let before = Self.segments(disk)
         time.advance(nanoseconds: nanoseconds)
-        for number in 0..<100 where Self.segments(disk) == before {
-            journal.publish("key.\(number % 5)", "\"\(String(repeating: "x", count: number))\"")
+        for number in 0..<10_000 where Self.segments(disk) == before {
+            journal.publish("key.\(number % 5)", "\"\(String(repeating: "x", count: number % 100))\"")
             try journal.endTurn()
         }
     }
@@ -37,62 +37,52 @@ struct NextFileTests {
         disk.files.keys.filter { $0.hasPrefix("segment-") }.sorted()
     }
 
-    private var isLaidOut: Bool { disk.kinds.contains("lay out") }
     /// The bytes of the present segment.
     private var text: String { disk.text(segments.last ?? "") }
 
-    @Test func `is laid out where a segment fills fast, and takes what follows`() throws {
+    @Test func `has its room before it is needed, and nothing is written to it until then`() throws {
         let journal = try journal()
         try fillSegment(journal)
         #expect(segments.count == 2)
-        #expect(text.utf8.count == 2_000 && text.hasSuffix("\n\n\n"))
+        #expect(!disk.kinds.contains("lay out") && !text.contains("\n\n"))
+        // The first file's room, and the second one's.
+        #expect(disk.kinds.count { $0 == "reserve" } == 2)
         try fillSegment(journal)
-        try fillSegment(journal)
-        #expect(disk.kinds.count { $0 == "lay out" } == 3)
-        for ended in segments.dropLast() { #expect(!disk.text(ended).contains("\n\n")) }
         try journal.close()
-        #expect(!text.contains("\n\n"))
         #expect(try TestJournal(disk.afterKill()).state == journal.state)
     }
 
-    @Test func `is not laid out where half a segment takes longer than the limit`() throws {
-        try fillSegment(try journal(), halfAfter: JournalLimits.fastHalfNanoseconds + 1)
-        #expect(!isLaidOut)
-    }
-
-    @Test func `is laid out where it takes just as long`() throws {
-        try fillSegment(try journal(), halfAfter: JournalLimits.fastHalfNanoseconds)
-        #expect(isLaidOut)
-    }
-
-    @Test func `is not laid out where somebody waits for the disk`() throws {
-        var always = Self.options
-        always.sync = .always
-        always.laidOutBytes = 0
-        try fillSegment(try TestJournal(disk, options: always, time: TimeSource(time)))
-        #expect(disk.kinds.contains("rename") && !isLaidOut)
-        let other = SimulatedDisk()
-        let durable = try TestJournal(other, options: Self.options, time: TimeSource(time))
-        durable.publish("key", "1")
-        try durable.endTurn()
-        try durable.sync()
-        for number in 0..<100 where other.files.count == 1 {
-            durable.publish("key.\(number)", "\"\(String(repeating: "x", count: 100))\"")
-            try durable.endTurn()
+    @Test func `is twice as long after one that filled fast, and half as long after a slow one`() throws {
+        disk.capacity = 1 << 40
+        let options = JournalOptions(historyBytes: 1_000_000, segmentBytes: 2_000...10_000)
+        let journal = try journal(options)
+        let fast = JournalLimits.segmentFastNanoseconds
+        let slow = JournalLimits.segmentSlowNanoseconds
+        var ends: [Int] = []
+        for nanoseconds in [0, fast, fast, fast, fast + 1, slow, slow + 1, slow + 1, slow + 1, slow + 1] {
+            let before = segments.last ?? ""
+            try fillSegment(journal, after: nanoseconds)
+            ends.append(disk.text(before).utf8.count / 1_000)
         }
-        #expect(other.files.count == 2)
-        #expect(!other.kinds.contains("lay out"))
+        // One that ended decides on the one after it.
+        #expect(ends == [2, 4, 8, 10, 10, 10, 10, 5, 2, 2])
+    }
+
+    @Test func `is short where the journal may not take up more than its tight bound`() throws {
+        let options = JournalOptions(historyBytes: 1_000_000, segmentBytes: 2_000...10_000)
+        let journal = try journal(options)
+        for _ in 0..<5 { try fillSegment(journal) }
+        for ended in segments.dropLast() { #expect(disk.text(ended).utf8.count < 2_300) }
     }
 
     @Test func `that finds no room is made when it is needed`() throws {
         let same = SimulatedDisk()
         try fillSegment(TestJournal(same, options: Self.options, time: TimeSource(time)), on: same)
-        disk.refusals[try #require(same.kinds.firstIndex(of: "lay out"))] = ENOSPC
+        disk.refusals[try #require(same.kinds.lastIndex(of: "reserve"))] = ENOSPC
         let journal = try journal()
         try fillSegment(journal)
         #expect(segments.count == 2)
         #expect(disk.files[next] == nil)
-        #expect(!text.contains("\n\n"))
         #expect(try TestJournal(disk.afterKill()).state == journal.state)
     }
 

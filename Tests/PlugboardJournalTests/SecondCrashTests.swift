@@ -27,7 +27,7 @@ extension JournalCrashTests {
     }
 
     /// The disks that a run gives to `atStop` are those that runs leave that stop at each of its operations.
-    @Test(arguments: [Manner.always, .preparing, Manner(syncs: .late, prepares: true)])
+    @Test(arguments: [Manner.always, .seldom, Manner(syncs: .late)])
     func `a machine that stops leaves what was kept of one that did not`(manner: Manner) {
         var (ends, random) = (0, SeededRandom(seed: 19))
         for (number, stop) in PlayedSessions.stopped(manner).enumerated() where number % 7 == 3 {

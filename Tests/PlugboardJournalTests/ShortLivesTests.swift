@@ -12,7 +12,7 @@ import Testing
     private final class LateWorker: JournalWorker {
         func sync(_ requests: [SyncRequest], number: UInt64) {}
         func releaseRoom(of file: any AppendableFile) {}
-        func prepare(bytes: Int, isLaidOut: Bool) {}
+        func prepare(bytes: Int) {}
         func compact(_ request: CompactionRequest) {}
         func takeDone() -> [WorkDone] { [] }
         func finish() {}
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `a snapshot is made at the start of a life, not only after its first second`() throws {
-        let options = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 500, looseBytes: 900)
+        let options = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 500...500, looseBytes: 900)
         let (disk, _) = try live(2, writes: 10, options: options)
         #expect(!disk.files.keys.contains { $0.hasPrefix("snapshot-") })
         _ = try TestJournal(disk, options: options)

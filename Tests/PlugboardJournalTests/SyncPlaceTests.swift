@@ -24,7 +24,7 @@ private final class SlowWorker: JournalWorker {
     }
 
     func releaseRoom(of file: any AppendableFile) { worker.releaseRoom(of: file) }
-    func prepare(bytes: Int, isLaidOut: Bool) { worker.prepare(bytes: bytes, isLaidOut: isLaidOut) }
+    func prepare(bytes: Int) { worker.prepare(bytes: bytes) }
     func compact(_ request: CompactionRequest) { worker.compact(request) }
 
     func takeDone() -> [WorkDone] { worker.takeDone() }

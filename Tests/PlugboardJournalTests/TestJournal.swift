@@ -197,9 +197,8 @@ extension JournalOptions {
     static let small = JournalOptions(
         sync: .never,
         historyBytes: 600,
-        segmentBytes: 500,
-        looseBytes: 900,
-        fastHalfNanoseconds: 0
+        segmentBytes: 500...500,
+        looseBytes: 900
     )
     static let plain = JournalOptions(sync: .never)
 }

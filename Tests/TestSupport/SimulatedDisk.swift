@@ -86,8 +86,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public var beforeWrite: ([UInt8]) -> Void = { _ in }
     /// Is called before each sync of a file, such as to let time pass.
     public var beforeSync: () -> Void = {}
-    /// Room for all files together, in bytes.
-    public var capacity = 1 << 60
+    /// Room for all files together, in bytes. As few as this hold the journal to its tight bound.
+    public var capacity = 1 << 26
     public var canReserve = true
     /// Bytes that were written, including laid-out room.
     public private(set) var writtenBytes = 0

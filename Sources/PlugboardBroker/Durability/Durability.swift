@@ -179,6 +179,14 @@ struct Durability: ~Copyable {
 
     // MARK: The journal
 
+    /// How much clients may write while the disk is behind; nil if it isn't.
+    @inline(__always) var pressure: JournalPressure? { journal?.pressure }
+    /// How many bytes of records were ever added.
+    @inline(__always) var recordedBytes: Int { records.addedBytes }
+
+    /// Finds out again whether the disk is behind.
+    func lookAtDisk() { journal?.lookAtDisk() }
+
     var hasJournal: Bool { journal != nil }
     /// Whether nothing waits to be written and the disk has not failed.
     @inline(__always) var isWritten: Bool { records.isEmpty && failure == nil }

@@ -128,6 +128,11 @@ extension EventLoop {
                 answerDurable(upTo: mark, hub.durability.goneRefusal)
             case .found: report("the journal's file is in its folder again")
             case .compactionFailed(let message): warn("no snapshot could be made: \(message)")
+            case .behind(let seconds, let bytes):
+                warn(
+                    "the disk under the journal is behind: its sync has taken \(seconds) s by now, and \(bytes) bytes wait; "
+                        + "if the machine stops, they may be lost"
+                )
             case .full(true): warn("the disk under the journal is full: writes are refused")
             case .full(false): report("there is room for the journal again")
             }

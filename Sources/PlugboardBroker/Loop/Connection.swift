@@ -43,6 +43,10 @@ final class Connection {
     var isHeavy = false
     /// The last read brought very many bytes.
     var isBulky = false
+    /// It has written more than its share while the disk is behind. It isn't read until others have caught up.
+    var isThrottled = false
+    /// What it has written beyond its share, in bytes, at a period of `EventLoop+Throttle`.
+    private var debt: (bytes: UInt32, period: UInt32) = (0, 0)
 
     /// `number` tells this connection from an earlier one in the same slot.
     init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, number: UInt64) {
@@ -68,15 +72,24 @@ final class Connection {
 
     /// The peer has hung up, but bytes from before are still to be read, and only other connections stand in
     /// the way.
-    var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !isReleased }
+    var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !isReleased && !isThrottled }
 
     /// What the system should report about it.
     func wantedInterest(_ session: borrowing Session) -> Interest {
         if isHungUp { return .known }
         var wanted: Interest = []
-        if !inputEnded, !isHeldBack, !isQueued, session.isOpen { wanted.insert(.read) }
+        if !inputEnded, !isHeldBack, !isQueued, !isThrottled, session.isOpen { wanted.insert(.read) }
         if isWaitingToWrite { wanted.insert(.write) }
         return wanted
+    }
+
+    /// Notes that it has written so many bytes. It may write `share` in each period. Returns whether it has written
+    /// more than that.
+    func owes(_ bytes: Int, share: Int, period: UInt32) -> Bool {
+        let paid = Int(period &- debt.period).multipliedReportingOverflow(by: share)
+        let left = paid.overflow ? 0 : max(0, Int(debt.bytes) - paid.partialValue)
+        debt = (UInt32(clamping: left + bytes), period)
+        return debt.bytes > share
     }
 
     /// Nothing is left to send to it or to read from it.

@@ -19,7 +19,7 @@ extension EventLoop {
 
     /// Reads once, and executes whole lines.
     mutating func receive(_ connection: Connection, upTo bytes: Int = readBytes) {
-        if connection.inputEnded || connection.isHeldBack || connection.isReleased {
+        if connection.inputEnded || connection.isHeldBack || connection.isReleased || connection.isThrottled {
             return
         }
         guard hub.sessions[connection.session].isOpen else { return endInput(connection) }
@@ -126,7 +126,13 @@ extension EventLoop {
     ) -> Int {
         let session = connection.session
         let before = hub.effort
-        defer { connection.isHeavy = hub.effort &- before > effort / 4 }
+        let recorded = hub.durability.recordedBytes
+        defer {
+            connection.isHeavy = hub.effort &- before > effort / 4
+            if let pressure = hub.durability.pressure {
+                throttle(connection, hub.durability.recordedBytes - recorded, pressure)
+            }
+        }
         var (start, search) = (0, searchFrom)
         // Noted here, because whether somebody else uses a field of an object is checked at each use.
         var number = connection.lines

@@ -48,6 +48,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private var input = ByteBuffer()
     /// Room for a list of the pieces of one write.
     private var gathering = GatheringRoom()
+    /// Connections that have written too much while the disk is behind. When they are looked at next.
+    var throttled = List<UInt64>()
+    var nextThrottle: UInt64 = 0
     /// Connections that may go on with lines they hold.
     var released = List<UInt64>(reserving: 64)
     /// Connections that have half a line and can be read. Clients that send whole lines come before them.
@@ -197,6 +200,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         goOnWithLeaving()
         goOnWithUnsettled()
         try tickJournal()
+        if !throttled.isEmpty { try goOnWithThrottled() }
         if !hub.supervision.orphaned.isEmpty { endOrphaned() }
         repeat {
             dismissSlow()
@@ -380,7 +384,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let socketCheck = server == nil ? .max : nextSocketCheck
-        let until = min(listenerRestsUntil ?? .max, tidyTime ?? .max, socketCheck, due)
+        let throttle = throttled.isEmpty ? .max : nextThrottle
+        let until = min(listenerRestsUntil ?? .max, tidyTime ?? .max, socketCheck, throttle, due)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }

@@ -235,6 +235,14 @@ public final class DataFile: Sendable {
         }
     }
 
+    /// Returns when the disk has these bytes, as far as the system can be asked for that. Only `sync` makes sure
+    /// that they, and the file's size, are there after a crash. Throws an error of the disk.
+    public func writeBack(from start: Int, count: Int) throws {
+        guard PlatformFile.writeBack(descriptor.raw, from: start, count) == 0 else {
+            throw SystemError.last("sync_file_range", path)
+        }
+    }
+
     /// Returns when all that was written is on disk.
     public func sync() throws {
         guard PlatformFile.sync(descriptor.raw) == 0 else { throw SystemError.last("fsync", path) }

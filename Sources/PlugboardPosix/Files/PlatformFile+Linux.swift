@@ -12,6 +12,14 @@
         }
 
         static func sync(_ fd: Int32) -> Int32 { retrying { fdatasync(fd) } }
+
+        /// -1 only for an error of the disk.
+        static func writeBack(_ fd: Int32, from offset: Int, _ bytes: Int) -> Int32 {
+            let waitBefore: UInt32 = 1, write: UInt32 = 2, waitAfter: UInt32 = 4
+            let all = waitBefore | write | waitAfter
+            let isDone = retrying { sync_file_range(fd, off_t(offset), off_t(bytes), all) } == 0
+            return isDone || [ENOSYS, EINVAL, ESPIPE].contains(errno) ? 0 : -1
+        }
     }
 
     /// Identifies one run of the system; empty if that isn't known.

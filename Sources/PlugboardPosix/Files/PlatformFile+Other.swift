@@ -8,6 +8,9 @@
         /// Nothing can be said.
         static func reserve(_ fd: Int32, from offset: Int, _ bytes: Int) -> Int32 { ENOTSUP }
 
+        /// Only a sync can be asked for.
+        static func writeBack(_ fd: Int32, from offset: Int, _ bytes: Int) -> Int32 { 0 }
+
         /// `fsync` alone leaves the bytes in the drive's memory there.
         static func sync(_ fd: Int32) -> Int32 { fcntl(fd, F_FULLFSYNC) == -1 ? fsync(fd) : 0 }
     }

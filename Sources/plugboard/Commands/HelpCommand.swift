@@ -1,5 +1,6 @@
 // `help` and `limits`: print the program's tables of commands and limits.
 
+import PlugboardJournal
 import PlugboardWire
 
 extension Command {
@@ -26,7 +27,13 @@ extension Command {
         group: .about,
         summary: "print the limits of the protocol",
         options: [.json],
-        details: "A broker of this version announces the same limits in its greeting.",
+        details: """
+            A broker of this version announces the same limits in its greeting.
+
+            A journal takes up at most three times what the bus holds, the history,
+            \(mebibytes(JournalLimits.promisedBytes)) and the largest record; on a disk with much free room also what is
+            written in \(JournalLimits.leewaySeconds) seconds: \(mebibytes(JournalLimits.leewayBytes.lowerBound)) to \(mebibytes(JournalLimits.leewayBytes.upperBound)), at most 1/\(JournalLimits.leewaysPerDisk) of what is free.
+            """,
         run: { invocation, console in
             let limits = Limits.announced
             if invocation.has(.json) {
@@ -39,4 +46,6 @@ extension Command {
             }
         }
     )
+
+    private static func mebibytes(_ bytes: Int) -> String { "\(bytes / 1_048_576) MiB" }
 }

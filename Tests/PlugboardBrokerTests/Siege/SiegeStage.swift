@@ -2,6 +2,7 @@
 // meter, in bytes, and in calls of the system. A turn's budget is a small part of the usual one, and so are the
 // attackers.
 
+import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
@@ -43,6 +44,11 @@ final class SiegeStage {
             (loop.effortMax, loop.servedMax) = (1 << 40, .max)
             loop.hub.requests.limitSlices(visits: 1 << 40)
         }
+    }
+
+    /// Keeps a journal on a disk that does what the worker says.
+    func keepJournal(on disk: SimulatedDisk, _ worker: any JournalWorker, _ options: JournalOptions) throws {
+        try loop.open(disk, worker: worker, options, boot: "boot")
     }
 
     // MARK: Attackers

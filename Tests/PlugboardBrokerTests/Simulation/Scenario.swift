@@ -29,7 +29,7 @@ struct Scenario {
         journal = JournalOptions(
             sync: chance.pick([.never, .interval, .always]),
             historyBytes: .max / 2,
-            segmentBytes: chance.pick([700, 1 << 20])
+            segmentBytes: chance.pick([700...700, 1 << 20...1 << 20])
         )
         wishes = isHeavy ? 30 : 18
         var all: [Habits] = []

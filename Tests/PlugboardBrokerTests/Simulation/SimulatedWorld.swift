@@ -290,8 +290,8 @@ final class SlowWorker: JournalWorker {
         work.append { $0.releaseRoom(of: file) }
     }
 
-    func prepare(bytes: Int, isLaidOut: Bool) {
-        work.append { $0.prepare(bytes: bytes, isLaidOut: isLaidOut) }
+    func prepare(bytes: Int) {
+        work.append { $0.prepare(bytes: bytes) }
     }
 
     func compact(_ request: CompactionRequest) {

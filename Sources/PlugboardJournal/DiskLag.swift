@@ -1,0 +1,131 @@
+// How far the disk is behind what was written, and how fast clients may write meanwhile. The writer owns it. Usually
+// a sync brings everything to disk, once a second. Only when very much waits, it is sent there before, too: then it
+// shows how much the disk takes.
+
+/// Bytes on their way to the disk. All counts begin with the broker.
+struct DiskLag {
+    /// What was written to files.
+    private(set) var written = 0
+    /// What was synced, and what is being synced.
+    private var synced = 0
+    private var syncing = 0
+    /// What the disk has of the bytes after `synced`; and of those before `syncing`.
+    private var sent = (all: 0, beforeSyncing: 0)
+    /// What the disk took in the present second, in the last one, and in the one before.
+    private var taken = (present: 0, last: 0, before: 0)
+    private var second: UInt64 = 0
+    /// So much may always wait.
+    private let least: Int
+
+    init(least: Int) {
+        self.least = least
+    }
+
+    /// What the disk has yet to take.
+    var waiting: Int { written - synced - sent.all }
+
+    /// As much may wait as the disk took in its last two seconds.
+    var waitingMax: Int {
+        max(least, taken.last + max(taken.before, taken.present))
+    }
+
+    /// Whether it doesn't wait for the next sync.
+    var isSentAtOnce: Bool { waiting > waitingMax / 4 * 3 }
+
+    mutating func noteWritten(_ bytes: Int) { written += bytes }
+
+    mutating func noteSyncBegan() {
+        syncing = written
+        sent.beforeSyncing = sent.all
+    }
+
+    mutating func noteSynced(at nanoseconds: UInt64) {
+        pass(to: nanoseconds)
+        taken.present += syncing - synced - sent.beforeSyncing
+        synced = syncing
+        sent = (sent.all - sent.beforeSyncing, 0)
+    }
+
+    /// Notes that the disk has these bytes, which end at `end` of everything that was written.
+    mutating func noteSent(_ bytes: Int, upTo end: Int, at nanoseconds: UInt64) {
+        pass(to: nanoseconds)
+        guard end > synced else { return }
+        taken.present += bytes
+        sent.all += bytes
+        if end <= syncing { sent.beforeSyncing += bytes }
+    }
+
+    /// Lets the seconds pass that have passed.
+    mutating func pass(to nanoseconds: UInt64) {
+        let now = nanoseconds / 1_000_000_000
+        switch now - min(now, second) {
+        case 0: return
+        case 1: taken = (0, taken.present, taken.last)
+        case 2: taken = (0, 0, taken.present)
+        default: taken = (0, 0, 0)
+        }
+        second = now
+    }
+}
+
+/// Bytes of a file that were written and can be sent to the disk.
+public struct FilePiece: Sendable {
+    let segment: UInt64
+    let file: any AppendableFile
+    let start: Int
+    let count: Int
+}
+
+extension JournalWriter {
+    /// Whether it is counted how far the disk is behind: where a sync waits for nobody.
+    var countsLag: Bool { options.sync == .interval }
+
+    /// Sends to the disk what was written since the last sync began or since the last time.
+    func sendToDisk() {
+        noteUnsent()
+        let pieces = unsent
+        unsent = []
+        worker.send(pieces, upTo: lag.written)
+    }
+
+    /// Notes what was written to the present file and not sent yet.
+    func noteUnsent() {
+        if bytes > unsentStart {
+            unsent.append(
+                FilePiece(segment: segment, file: file, start: unsentStart, count: bytes - unsentStart)
+            )
+        }
+        unsentStart = bytes
+    }
+
+    /// By how much more was written than should be, as a part of what may be; below 0 if it wasn't. The disk
+    /// may be behind, or the snapshot that is being made.
+    private var excess: Double {
+        let most = Double(lag.waitingMax)
+        return max((Double(lag.waiting) - most) / most, excessBesideSnapshot)
+    }
+
+    /// Decides whether clients that write have to be slowed down, and to how many bytes a second together. It is
+    /// less than the disk takes, so that it catches up.
+    func notePressure() {
+        let excess = excess
+        pressure =
+            excess <= (pressure == nil ? 0 : -JournalLimits.reliefPart)
+            ? nil
+            : JournalPressure(
+                bytesPerSecond: Int(Double(lag.waitingMax / 2) * max(0.05, 0.9 - max(0, excess)))
+            )
+    }
+
+    /// Looks again while nobody writes.
+    public func lookAtDisk() {
+        lag.pass(to: time.nanoseconds())
+        notePressure()
+    }
+}
+
+/// The disk, or a snapshot, is behind what clients write.
+public struct JournalPressure {
+    /// How much all clients together should write, so that it can catch up.
+    public let bytesPerSecond: Int
+}
