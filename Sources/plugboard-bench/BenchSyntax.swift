@@ -23,6 +23,10 @@ extension CommandOption {
         "instead of times, attack the broker in many ways, and measure how long two others wait"
     )
     static let small = CommandOption(flag: "small", "with --siege: small sizes, only to try it out")
+    static let memory = CommandOption(
+        flag: "memory",
+        "with --siege: brokers without a journal, not as they are started usually"
+    )
     static let chart = CommandOption(
         "chart",
         "FILE",
@@ -58,7 +62,8 @@ extension BenchProgram {
         call: "plugboard bench",
         summary: "measure a broker that it starts itself",
         options: [
-            .json, .peers, .growth, .allocations, .siege, .small, .chart, .into, .only, .batch, .runs,
+            .json, .peers, .growth, .allocations, .siege, .small, .memory, .chart, .into, .only, .batch,
+            .runs,
             .seconds,
         ],
         details: """
@@ -74,7 +79,8 @@ extension BenchProgram {
             the CPU beside the limit's.
 
             With --siege, each row is one misbehaving client, and the status is 1 if a row fails: if one \
-            that publishes or one that calls waits too long, or memory grows too much or isn't given back.
+            that publishes or one that calls waits too long, or memory grows too much or isn't given back. \
+            The brokers keep a journal, as they do when nothing else is said.
             """,
         examples: [
             "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",

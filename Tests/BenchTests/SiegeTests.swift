@@ -31,7 +31,7 @@ struct SiegeTests {
     @Test("names of rows are unique, and select rows as those of the bench do")
     func names() throws {
         let names = SiegeRows.all.map(\.name)
-        #expect(names.count == 16 && Set(names).count == names.count)
+        #expect(names.count == 18 && Set(names).count == names.count)
         #expect(try SiegeRow.chosen(nil).map(\.name) == names)
         #expect(try SiegeRow.chosen(["keys", "bytes"]).map(\.name) == ["keys", "bytes"])
         #expect(try SiegeRow.chosen(["leave"]).map(\.name) == ["leave-keys", "leave-subscriptions"])
@@ -41,8 +41,10 @@ struct SiegeTests {
 
     @Test("its options are parsed")
     func options() throws {
-        let words = try BenchProgram.parse(["--siege", "--small", "--only", "keys", "--runs=3", "--json"])
-        #expect(words.has(.siege) && words.has(.small) && words.text(.only) == "keys")
+        let words = try BenchProgram.parse([
+            "--siege", "--small", "--memory", "--only", "keys", "--runs=3", "--json",
+        ])
+        #expect(words.has(.siege) && words.has(.small) && words.has(.memory) && words.text(.only) == "keys")
     }
 
     @Test("the p99, a third of the longest wait and memory are judged")
@@ -84,6 +86,28 @@ struct SiegeTests {
         for waits in run.alone + run.attacked { #expect(waits.all.count > 1 && waits.p50 > 0) }
         #expect(run.memoryBefore > 0 && run.memoryMost >= run.memoryAfter)
         #expect(SiegeTable.json(of: [result]).hasPrefix(#"{"rows":[{"name":"who","#))
+    }
+
+    @Test("rows about the journal are left out without one", arguments: ["journal", "slow-disk"])
+    func withoutJournal(name: String) throws {
+        let rows = try SiegeRow.chosen([name])
+        let siege = Siege(
+            rows: rows,
+            scale: .small,
+            keeping: .nothing,
+            programs: Products.programs,
+            signals: nil
+        )
+        let result = try #require(try siege.run().first)
+        #expect(result.isSkipped && result.faults == [])
+    }
+
+    @Test("a disk whose syncs are slow is attacked", .enabled(if: Programs.find(SiegeBroker.tracer) != nil))
+    func slowDisk() throws {
+        let rows = try SiegeRow.chosen(["slow-disk"])
+        let siege = Siege(rows: rows, scale: .small, programs: Products.programs, signals: nil)
+        let result = try #require(try siege.run().first)
+        #expect(result.failure == nil && result.runs.count == 1)
     }
 
     @Test("an attack that fails is a fault of its row")

@@ -13,6 +13,8 @@ struct PlugboardDialect: Dialect {
     var isPlain = false
     /// The path of the broker's policy; nil if it has none.
     var policy: String?
+    /// The words of a command that runs the broker; empty if nothing does.
+    var runner: [String] = []
     var name: String { isPlain ? Self.plainName : "plugboard" }
     let server = "plugboard"
     let readsOncePerTurn = true
@@ -35,11 +37,9 @@ struct PlugboardDialect: Dialect {
         }
         let isKept = self.workload(workload).keeping != .nothing
         let keeping = isKept ? ["--state", folder + "/state"] : ["--memory"]
-        return ServerPlan(
-            program: programs.plugboard,
-            arguments: ["broker"] + keeping + (policy.map { ["--policy", $0] } ?? []) + ["--socket", path],
-            endpoint: .unix(path)
-        )
+        let arguments = ["broker"] + keeping + (policy.map { ["--policy", $0] } ?? []) + ["--socket", path]
+        let words = runner + [programs.plugboard] + arguments
+        return ServerPlan(program: words[0], arguments: Array(words.dropFirst()), endpoint: .unix(path))
     }
 
     func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws {

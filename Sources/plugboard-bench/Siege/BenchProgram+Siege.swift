@@ -11,6 +11,7 @@ extension BenchProgram {
             rows: try rows(invocation.text(.only)?.split(separator: ",").map(String.init)),
             runs: invocation.integer(.runs).map { Int($0) } ?? 1,
             scale: invocation.has(.small) ? .small : .full,
+            keeping: invocation.has(.memory) ? .nothing : .journal,
             programs: try ownPrograms(),
             signals: try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         )

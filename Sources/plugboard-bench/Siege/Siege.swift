@@ -32,6 +32,8 @@ struct Siege {
     var rows = SiegeRows.all
     var runs = 1
     var scale = SiegeScale.full
+    /// Whether the brokers keep a journal.
+    var keeping = Workload.Keeping.journal
     let programs: Programs
     /// If a signal comes, the siege and its processes end.
     let signals: Signals?
@@ -53,6 +55,16 @@ struct Siege {
             result.failure = "only root can be another user"
             return result
         }
+        if row.needsJournal, keeping == .nothing {
+            result.isSkipped = true
+            result.failure = "it is about the journal"
+            return result
+        }
+        if row.syncMilliseconds > 0, Programs.find(SiegeBroker.tracer) == nil {
+            result.isSkipped = true
+            result.failure = "it needs \(SiegeBroker.tracer), which makes syncs slow"
+            return result
+        }
         do {
             for _ in 0..<runs { result.runs.append(try run(row)) }
         } catch BenchError.interrupted {
@@ -64,7 +76,7 @@ struct Siege {
     }
 
     private func run(_ row: SiegeRow) throws -> SiegeRun {
-        let broker = try SiegeBroker(row, scale, programs)
+        let broker = try SiegeBroker(row, scale, programs, keeping)
         defer { withExtendedLifetime(broker) {} }
         let bystanders = try Bystanders(broker.server, broker.dialect)
         try watch(bystanders, TimeLimit(seconds: scale.attackSeconds)) { false }
@@ -77,7 +89,9 @@ struct Siege {
             sampled = MonotonicClock.nanoseconds()
             most = max(most, try broker.memoryBytes)
         }
-        let limit = TimeLimit(seconds: scale.rowSeconds)
+        let attackSeconds = row.lasts ? scale.attackSeconds * row.length : 0
+        let more = max(0, attackSeconds - scale.attackSeconds)
+        let limit = TimeLimit(seconds: scale.rowSeconds + more)
         var attacker = try AttackerProcess(row, scale, path: broker.path, programs)
         var isSetUp = false
         try watch(bystanders, TimeLimit(seconds: scale.setUpSeconds)) {
@@ -85,7 +99,7 @@ struct Siege {
             isSetUp = try attacker.isReady()
             return isSetUp
         }
-        try watch(bystanders, TimeLimit(seconds: row.lasts ? scale.attackSeconds : 0)) {
+        try watch(bystanders, TimeLimit(seconds: attackSeconds)) {
             try watchMemory()
             return false
         }

@@ -15,8 +15,8 @@ final class SiegeBroker {
     let path: String
 
     /// Starts a broker and publishes the row's keys.
-    init(_ row: SiegeRow, _ scale: SiegeScale, _ programs: Programs) throws {
-        let folder = try TemporaryFolder(named: "pb")
+    init(_ row: SiegeRow, _ scale: SiegeScale, _ programs: Programs, _ keeping: Workload.Keeping) throws {
+        let folder = try TemporaryFolder(named: "pb", isOnDisk: keeping != .nothing)
         path = folder.path + "/bus.sock"
         var dialect = PlugboardDialect(programs: programs)
         if row.isStranger {
@@ -24,13 +24,28 @@ final class SiegeBroker {
             try OutputFile.write(Self.policy, to: folder.path + "/policy.json")
             try folder.admitOthers()
         }
+        if row.syncMilliseconds > 0 { dialect.runner = Self.slowing(row.syncMilliseconds) }
         self.dialect = dialect
-        server = try MeasuredServer(dialect, for: Workload(row.name), programs, folder: folder)
+        let workload = Workload(name: row.name, keeping: keeping)
+        server = try MeasuredServer(dialect, for: workload, programs, folder: folder)
         let link = try server.connectWhenReady()
         try link.receive(lines: 1)
         if row.keys > 0 {
             try Attacker(path: path, scale: scale).publish(link, row.keys, SiegeRows.keyStart)
         }
+    }
+
+    /// The program that makes syncs slow.
+    static let tracer = "strace"
+
+    /// Runs a program whose syncs take so much longer. Nothing else of it is traced.
+    private static func slowing(_ milliseconds: Int) -> [String] {
+        let syncs = "fdatasync,fsync"
+        return [
+            Programs.path(tracer), "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e",
+            "trace=\(syncs)", "-e",
+            "inject=\(syncs):delay_enter=\(milliseconds * 1_000)", "--",
+        ]
     }
 
     /// A broker that is busy for minutes wouldn't hear anything else.

@@ -17,6 +17,12 @@ struct SiegeRow: Sendable {
     var isStranger = false
     /// Whether the attack goes on when it is set up. If not, the attacker is killed then.
     var lasts = true
+    /// So many times as long as others.
+    var length = 1.0
+    /// How long each sync of the disk takes besides, in milliseconds. The row is about the journal then.
+    var syncMilliseconds = 0
+    /// Whether it is about the journal, so that it needs one.
+    var needsJournal = false
     /// How many keys the bench publishes before anything is measured.
     var keys = 0
     /// What the attacker does until it is killed, or until the broker closes its connection.

@@ -4,7 +4,7 @@
 import PlugboardPosix
 
 enum SiegeRows {
-    static let all: [SiegeRow] = asking + observing + holding + leaving
+    static let all: [SiegeRow] = asking + observing + holding + leaving + keeping
 
     /// A user's default quota of waiting bytes.
     private static let owedBytes = 268_435_456
@@ -153,6 +153,34 @@ enum SiegeRows {
             while true { for byte in line { for link in links { try link.send([byte]) } } }
         },
     ]
+
+    /// Much that goes to disk.
+    private static let keeping: [SiegeRow] = [
+        SiegeRow(
+            name: "journal",
+            what: "a publisher at full rate for 30 s over 300,000 keys",
+            length: 10,
+            needsJournal: true,
+            keys: 300_000,
+            attack: publishAll
+        ),
+        SiegeRow(
+            name: "slow-disk",
+            what: "the same for 3 s, where each sync of the disk takes 300 ms",
+            syncMilliseconds: 300,
+            needsJournal: true,
+            keys: 300_000,
+            attack: publishAll
+        ),
+    ]
+
+    private static let publishAll: @Sendable (Attacker) throws -> Void = { attacker in
+        let value = "\"" + String(repeating: "x", count: 126) + "\""
+        let writes = attacker.lines(attacker.scale.count(300_000)) {
+            attacker.write("\(keyStart)\($0)", value)
+        }
+        try attacker.flood([attacker.connect()], writes)
+    }
 
     /// Much that ends at one moment.
     private static let leaving: [SiegeRow] = [
