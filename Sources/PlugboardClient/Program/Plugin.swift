@@ -68,8 +68,10 @@ public struct Plugin: Sendable {
         }
         let isStopping = bus.link.state.withLock { $0.isStopped } || Task.isCancelled
         // An error is no orderly end, so the broker should write the will. The last writes are made in a task
-        // of their own, because no request works in one that was cancelled.
-        await Task { _ = await bus.finish(saysGoodbye: failure == nil || isStopping) }.value
+        // of their own, because no request works in one that was cancelled. They have a second, and as much more as
+        // `PLUGBOARD_TIMEOUT` says that this machine needs.
+        let limit = Bus.Options.usualTimeout / 5
+        await Task { _ = await bus.finish(within: limit, saysGoodbye: failure == nil || isStopping) }.value
         if let failure, !isStopping { throw failure }
     }
 
