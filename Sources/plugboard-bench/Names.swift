@@ -4,7 +4,8 @@
 enum Names {
     /// The key with this number.
     static func key(_ number: Int, of workload: Workload) -> String {
-        switch workload.interest {
+        if workload.mixed != nil { return MixedTraffic.key(number) }
+        return switch workload.interest {
         case .keys: "bench.k" + padded(number, to: workload.keyDigits)
         case .patterns(_, let matching): tokens(matching: matching).joined(separator: ".")
         }

@@ -57,6 +57,8 @@ struct Workload: Sendable {
     var measure = Measure.rate
     /// The bytes of each value, which is JSON.
     var valueBytes = 128
+    /// Whether keys and values are those of real traffic; nil for keys and values of one length each.
+    var mixed: MixedTraffic.Spelling?
     /// Whether every other value is a byte shorter, so that no value differs from the one before only in digits.
     var changesLength = false
     var publishers = 1

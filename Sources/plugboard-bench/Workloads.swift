@@ -2,7 +2,8 @@
 // unique, because `--only` and the goals find rows by name.
 
 enum Workloads {
-    static let all: [Workload] = publishing + fanOut + matching + options + keeping + latency + resting
+    static let all: [Workload] =
+        publishing + fanOut + mixed + matching + options + keeping + latency + resting
 
     /// Nobody observes.
     static let publishing = [
@@ -28,6 +29,28 @@ enum Workloads {
         Workload(name: "1→10-batches-of-16", observers: 10, batch: 16),
         Workload(name: "8→1", publishers: 8, observers: 1, keys: 8, batch: 16),
     ]
+
+    /// Real traffic: 5,000 keys of unequal lengths in an order without a rule, and lines of unequal lengths and shapes.
+    /// The last of each has a journal, as a broker usually has.
+    static let mixed = [("mixed", MixedTraffic.Spelling.compact), ("mixed-spaced", .spaced)].flatMap {
+        name,
+        spelling in
+        [
+            ("", 0, 256, Workload.Keeping.nothing), ("-1→1", 1, 64, .nothing), ("-1→10", 10, 64, .nothing),
+            ("-journal", 0, 256, .journal),
+        ]
+        .map { suffix, observers, batch, keeping in
+            Workload(
+                name: name + suffix,
+                mixed: spelling,
+                observers: observers,
+                keys: 5_000,
+                isShuffled: true,
+                keeping: keeping,
+                batch: batch
+            )
+        }
+    }
 
     /// Many subscriptions, few of which match.
     static let matching = [

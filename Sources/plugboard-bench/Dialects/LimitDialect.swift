@@ -19,6 +19,7 @@ struct LimitDialect: Dialect {
 
     func supports(_ workload: Workload) -> Bool {
         workload.deliveriesPerObserver == 1 && workload.isForPeers && !workload.needsValues
+            && workload.mixed == nil
             && workload.isAcknowledged == (workload.keeping == .durable)
     }
 

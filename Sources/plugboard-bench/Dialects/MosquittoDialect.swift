@@ -20,7 +20,8 @@ struct MosquittoDialect: Dialect {
     /// work here. One message to 10,000 observers takes a good part of a second, and the server would
     /// seem to hang.
     func supports(_ workload: Workload) -> Bool {
-        workload.isForPeers && workload.keeping == .nothing && workload.deliveriesPerObserver == 1
+        workload.isForPeers && workload.mixed == nil && workload.keeping == .nothing
+            && workload.deliveriesPerObserver == 1
             && workload.observers <= Self.observersMax && work.suffices(for: workload)
     }
 

@@ -80,10 +80,18 @@ struct PlugboardDialect: Dialect {
     }
 
     func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
+        if message.isSpaced { return appendSpaced(message, to: &bytes) }
         bytes += "{\"op\":\"\(message.operation == .call ? "call" : "publish")\",".utf8
         if message.wantsReply { bytes += "\"id\":\(message.number + 1),".utf8 }
         if !message.members.isEmpty { bytes += "\(message.members),".utf8 }
         bytes += "\"key\":\"\(message.key)\",\"value\":".utf8 + message.value + "}\n".utf8
+    }
+
+    /// The same as Python writes it.
+    private func appendSpaced(_ message: Message, to bytes: inout [UInt8]) {
+        let id = message.wantsReply ? "\"id\": \(message.number + 1), " : ""
+        bytes += "{\"op\": \"publish\", \(id)\"key\": \"\(message.key)\", \"value\": ".utf8
+        bytes += message.value + "}\n".utf8
     }
 
     func deliveryMark(_ workload: Workload) -> Mark { .lines(1) }

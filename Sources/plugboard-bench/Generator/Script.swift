@@ -19,6 +19,8 @@ struct Message {
     var operation = Workload.Operation.publish
     /// More members of the request, as the broker's protocol spells them.
     var members = ""
+    /// Whether the request has spaces, as the value has.
+    var isSpaced = false
 }
 
 /// JSON values of an exact length. Each has a number at its end.
@@ -63,13 +65,15 @@ struct Script {
                             (order[sequence % keys] * workload.publishers + publisher) % workload.keys,
                             of: workload
                         ),
-                        value: MessageValue.bytes(sequence, count: workload.valueBytes(of: index)),
+                        value: workload.mixed.map { MixedTraffic.value(sequence, $0) }
+                            ?? MessageValue.bytes(sequence, count: workload.valueBytes(of: index)),
                         publisher: publisher,
                         number: index,
                         wantsReply: isEnd || workload.isAcknowledged,
                         isAcknowledged: workload.isAcknowledged,
                         operation: workload.operation,
-                        members: workload.keeping == .durable ? #""durable":true"# : workload.writing
+                        members: workload.keeping == .durable ? #""durable":true"# : workload.writing,
+                        isSpaced: workload.mixed == .spaced
                     )
                     dialect.appendWrite(message, to: &bytes)
                 }

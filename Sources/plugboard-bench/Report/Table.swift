@@ -82,7 +82,9 @@ enum Table {
             case .durable: "on disk before it is answered (nats: in a file)"
             }
         return [
-            "\(workload.valueBytes)-byte values", counted(workload.publishers, "publisher"),
+            workload.mixed.map { $0 == .spaced ? "real traffic as Python writes it" : "real traffic" }
+                ?? "\(workload.valueBytes)-byte values",
+            counted(workload.publishers, "publisher"),
             counted(workload.observers, "observer"),
             atRest > 0 ? counted(atRest, "connection") + " at rest" : "", workload.subscribing,
             workload.acknowledging.map { "one of them with \($0)" } ?? "", workload.writing,
