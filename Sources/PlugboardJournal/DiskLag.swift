@@ -99,22 +99,20 @@ extension JournalWriter {
     }
 
     /// By how much more was written than should be, as a part of what may be; below 0 if it wasn't. The disk
-    /// may be behind, or the snapshot that is being made.
+    /// may be behind, or the snapshot that is being made. A snapshot has more room to be behind.
     private var excess: Double {
         let most = Double(lag.waitingMax)
-        return max((Double(lag.waiting) - most) / most, excessBesideSnapshot)
+        let waiting = (Double(lag.waiting) - most) / most
+        return max(waiting * JournalLimits.lagWeight, excessBesideSnapshot)
     }
 
     /// Decides whether clients that write have to be slowed down, and to how many bytes a second together. It is
-    /// less than the disk takes, so that it catches up.
+    /// less than the disk takes, so that it catches up, and the less, the more there is to catch up with.
     func notePressure() {
         let excess = excess
-        pressure =
-            excess <= (pressure == nil ? 0 : -JournalLimits.reliefPart)
-            ? nil
-            : JournalPressure(
-                bytesPerSecond: Int(Double(lag.waitingMax / 2) * max(0.05, 0.9 - max(0, excess)))
-            )
+        guard excess > (pressure == nil ? 0 : -JournalLimits.reliefPart) else { return pressure = nil }
+        let part = max(0.05, 0.9 - 0.4 * max(0, excess))
+        pressure = JournalPressure(bytesPerSecond: Int(Double(lag.waitingMax / 2) * part))
     }
 
     /// Looks again while nobody writes.

@@ -41,9 +41,10 @@ public enum JournalLimits {
     /// The part of `promisedBytes` for ended segments and the last snapshot. The rest is for a segment,
     /// the next segment and the room of both.
     public static let slackBytes = 1_638_400
-    /// While a large snapshot is made, this many bytes and a quarter of the leeway may be written before clients are
+    /// While a large snapshot is made, this many bytes and an eighth of the leeway may be written before clients are
     /// slowed down. As the snapshot goes on, more are allowed: at its end, 1/`pacedPart` of the state.
     static let unpacedBytes = 524_288
+    static let unpacedLeewayPart = 8
     static let pacedPart = 4
     /// Where much waits, it is sent to the disk in pieces of at least this many bytes.
     static let sentBytesMin = 8_388_608
@@ -51,6 +52,7 @@ public enum JournalLimits {
     /// are until it is less again by `reliefPart`.
     public static let waitingBytesMin = 67_108_864
     static let reliefPart = 0.25
+    static let lagWeight = 4.0
     /// A sync that takes so long is told, and again each time when it has taken twice as long.
     static let lagToldNanoseconds: UInt64 = 2_000_000_000
     /// A large snapshot is read and written in pieces of this many bytes, so that its progress is even.

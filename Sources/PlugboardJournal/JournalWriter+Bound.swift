@@ -45,7 +45,7 @@ extension JournalWriter {
         guard isCompacting, liveThen.next > JournalLimits.awaitedStateBytesMax,
             let progress = roomWork.progress
         else { return -1 }
-        let most = JournalLimits.unpacedBytes + leeway / 4
+        let most = JournalLimits.unpacedBytes + leeway / JournalLimits.unpacedLeewayPart
         let allowed = progress.part(of: liveThen.next / JournalLimits.pacedPart)
         let grown = heldBytes + bytes - roomWork.begun - allowed
         return Double(grown - most) / Double(most)
