@@ -44,6 +44,7 @@ struct Script {
     private static let batchesMin = 8
     /// The number of messages in each batch.
     private let batchMessages: Int
+    private let mixed: MixedTraffic.Spelling?
     private let bytes: [UInt8]
     /// The offset of each batch, and the end of the last one.
     private let places: [Int]
@@ -53,7 +54,7 @@ struct Script {
         var bytes: [UInt8] = []
         let keys = max(1, workload.keys / workload.publishers)
         let order = workload.isShuffled ? (0..<keys).shuffled() : Array(0..<keys)
-        batchMessages = workload.batch
+        (batchMessages, mixed) = (workload.batch, workload.mixed)
         places =
             [0]
             + (0..<max(Self.batchesMin, (keys + workload.batch - 1) / workload.batch)).map { number in
@@ -90,7 +91,9 @@ struct Script {
 
     /// The text at the end of the last value of a batch. `number` counts batches from 0.
     func lastMark(afterBatch number: Int) -> String {
-        MessageValue.mark((number % batches + 1) * batchMessages - 1)
+        let last = (number % batches + 1) * batchMessages - 1
+        return mixed.map { String(decoding: MixedTraffic.value(last, $0).suffix(16), as: UTF8.self) }
+            ?? MessageValue.mark(last)
     }
 
     /// The bytes of a batch.
