@@ -277,9 +277,12 @@ public final class JournalWriter {
         if !isSyncing { beginSync() }
     }
 
-    /// After one slow sync the worker does the next ones.
+    /// A sync is done. After one slow sync the worker does the next ones.
     private func noteSyncTime() {
-        let isQuick = time.nanoseconds() - syncBegan <= JournalLimits.quickSyncNanoseconds
+        let now = time.nanoseconds()
+        lag.noteSynced(at: now)
+        lagTold = JournalLimits.lagToldNanoseconds
+        let isQuick = now - syncBegan <= JournalLimits.quickSyncNanoseconds
         quickSyncs = isQuick ? min(quickSyncs + 1, JournalLimits.quickSyncsMin) : 0
     }
 
@@ -317,8 +320,6 @@ public final class JournalWriter {
         syncBegan = time.nanoseconds()
         syncNumber += 1
         syncing = (written, segment, bytes)
-        (unsent, unsentStart) = ([], bytes)
-        lag.noteSyncBegan()
         worker.sync(takeUnsynced(), number: syncNumber)
     }
 
@@ -326,6 +327,8 @@ public final class JournalWriter {
         defer {
             ended = []
             isFileNew = false
+            (unsent, unsentStart) = ([], bytes)
+            lag.noteSyncBegan()
         }
         return ended.map(\.request) + [.file(file, isNew: isFileNew)]
     }
@@ -409,8 +412,6 @@ public final class JournalWriter {
 
     private func noteSynced(_ records: inout RecordBuffer) {
         isSyncing = false
-        lag.noteSynced(at: time.nanoseconds())
-        lagTold = JournalLimits.lagToldNanoseconds
         noteSyncTime()
         pass(syncing.mark)
         if syncing.segment == segment {

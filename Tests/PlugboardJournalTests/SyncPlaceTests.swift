@@ -40,7 +40,7 @@ struct SyncPlaceTests {
     init() throws {
         let disk = SimulatedDisk()
         worker = SlowWorker(disk, time)
-        journal = try TestJournal(disk, options: .plain, worker: worker, time: TimeSource(time))
+        journal = try TestJournal(disk, options: JournalOptions(), worker: worker, time: TimeSource(time))
     }
 
     /// Writes and waits. Returns whether the worker was asked.
@@ -51,6 +51,14 @@ struct SyncPlaceTests {
         try journal.sync(for: waiting)
         #expect(journal.synced == journal.mark || worker.syncs > before)
         return worker.syncs > before
+    }
+
+    @Test("leaves nothing waiting for the disk, whoever does it")
+    func nothingWaits() throws {
+        for _ in 0..<40 {
+            _ = try write()
+            #expect(journal.waitingBytes == 0)
+        }
     }
 
     @Test("is the worker's until the disk has been quick for long, and few replies wait")

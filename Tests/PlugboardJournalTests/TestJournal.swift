@@ -2,10 +2,11 @@
 // again.
 
 import PlugboardMemory
-import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
+
+@testable import PlugboardJournal
 
 /// The values of a bus by key: JSON and revision.
 typealias State = [String: Held]
@@ -177,6 +178,9 @@ final class TestJournal {
         try writer.tick(&records)
         try takeNews()
     }
+
+    /// What the disk has yet to take.
+    var waitingBytes: Int { writer.lag.waiting }
 
     /// Does what a broker does if its disk has failed.
     func fail() { writer.noteFailure() }
