@@ -178,6 +178,25 @@ struct WithholdingTests {
         #expect(told() == [])
     }
 
+    @Test(
+        "a name that hides some lines leaves the others whole, with those who were late",
+        arguments: [0, 200, 40_000]
+    )
+    func lateNames(padding: Int) {
+        let text = "\"\(String(repeating: "x", count: padding))\""
+        ask(#"{"op":"subscribe","sub":"s","keys":["a.**","b.**"],"phase":9,"delivery":"all"}"#)
+        write("hello price\n" + #"{"op":"subscribe","key":"*.k","phase":1,"ack":true,"initial":false}"#)
+        write("publish a.k \(text)\nemit b.k \(text)\nemit a.l \(text)\npublish a.k \(text)")
+        ask(#"{"op":"pause","sub":"s"}"#)
+        hub.expireAll(after: 1_001)
+        ask("hello ada")
+        ask(#"{"op":"resume","sub":"s"}"#)
+        let lines = told()
+        #expect(lines.map { $0.contains(#""key":"a.k""#) } == [true, false, true])
+        #expect(lines.allSatisfy { $0.hasPrefix(#"{"event":""#) && $0.contains(text) && $0.hasSuffix("}") })
+        #expect(lines.map { $0.hasSuffix(#","by":"price","unacked":["price"]}"#) } == [true, false, true])
+    }
+
     @Test("whatever comes and goes, each line has the value and the revision of one write", arguments: 0..<40)
     func random(seed: Int) {
         var random = SeededRandom(seed)

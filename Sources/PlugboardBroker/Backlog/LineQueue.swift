@@ -180,7 +180,9 @@ struct LineQueue: ~Copyable {
     /// them. Takes time with their bytes.
     mutating func removeLines(where isHidden: (Span<UInt8>) -> Bool) -> [(key: [UInt8], revision: UInt64)] {
         var kept = LineQueue()
-        kept.gap = gap
+        (kept.gap, kept.late) = (gap, late)
+        // The names stay beside the lines.
+        late = [:]
         var told: [(key: [UInt8], revision: UInt64)] = []
         var line = ByteBuffer()
         while let header = frontHeader {
@@ -188,6 +190,7 @@ struct LineQueue: ~Copyable {
             appendFront(to: &line)
             let key = Self.key(in: line.bytes)
             if isHidden(key) {
+                kept.late[header.event] = nil
                 if !Self.isPassing(line.bytes) { told.append((Array(key), header.revision)) }
             } else if header.isShared, let held = shared.first {
                 kept.append(held, header)
