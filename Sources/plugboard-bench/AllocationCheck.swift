@@ -16,7 +16,7 @@ struct AllocationCheck {
     private static let keptBytes = 33_554_432
     /// The rows that must be free of allocations. Their windows are small enough that everything that
     /// waits for observers fits in half of that memory.
-    static let standard = Workloads.all
+    static let standard = Workloads.inMemory
         .filter { $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name) }
         .map { workload in
             let batchBytes = workload.batch * workload.valueBytes * 2 * max(1, workload.deliveriesPerMessage)

@@ -85,14 +85,15 @@ struct Bench {
     }
 
     /// Measures one row. Systems for which the row means nothing are left out. All systems are set up
-    /// side by side, and each run visits them in turn. If that would take more connections than this
-    /// process may open, each system is finished before the next begins. Throws only if a signal ended
+    /// side by side, and each run visits them in turn. In a sustained row, or if that would take more
+    /// connections than this process may open, each system is finished before the next begins. Throws only if a signal ended
     /// the bench; other failures are noted in the row.
     func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> Row {
         let needsVariants = workload.isLoad || workload.needsValues
         let supporting = dialects.filter { $0.supports(workload) && (needsVariants || !$0.isVariant) }
         let connections = workload.publishers + workload.observers + workload.connectionsAtRest
-        let areTogether = connections * supporting.count + Self.descriptorsSpare <= descriptors
+        let areTogether =
+            !workload.isSustained && connections * supporting.count + Self.descriptorsSpare <= descriptors
         var wanted: Double?
         var row = Row(workload: workload)
         for group in areTogether ? [supporting] : supporting.map({ [$0] }) {
@@ -113,7 +114,7 @@ struct Bench {
             if let probe { probes.append((probe, Samples())) }
         }
         let steps: [(any Probe) throws -> [Metric: Double]] =
-            Array(repeating: { try $0.run() }, count: options.runs) + [{ try $0.finish() }]
+            Array(repeating: { try $0.run() }, count: options.runs(of: workload)) + [{ try $0.finish() }]
         for step in steps {
             for index in probes.indices where !row.hasFailed(probes[index].probe.dialect) {
                 if signals?.next() != nil { throw BenchError.interrupted }
@@ -137,7 +138,7 @@ struct Bench {
         let session = try LoadSession(workload, dialect, self)
         guard workload.measure == .rate else { return session }
         if dialect.name == "plugboard" { wanted = try session.messagesPerRead() }
-        if dialect is LimitDialect, workload.keeping == .nothing, let wanted {
+        if dialect is LimitDialect, workload.keeping != .durable, let wanted {
             try BatchMatch.approach(messagesPerRead: wanted, session)
         }
         return session

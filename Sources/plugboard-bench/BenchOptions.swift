@@ -3,17 +3,29 @@
 
 /// What to measure.
 struct BenchOptions: Sendable {
+    /// How many times as long as another row's run a sustained row takes in all.
+    private static let sustainedTimes = 240.0
+    /// Its parts, which follow each other without a pause.
+    static let sustainedRuns = 10
     /// Whether to measure peers that are installed.
     var peers = false
     /// The number of runs of each row. A figure is the median of their values.
     var runs = 5
     /// How long each run publishes, in seconds.
     var secondsPerRun = 0.25
-    var workloads = Workloads.all
+    var workloads = Workloads.usual
     /// Series to measure after the rows.
     var growths: [Growth] = []
     /// Whether to count the broker's allocations.
     var countsAllocations = true
+
+    /// How long a run of a row publishes, in seconds.
+    func seconds(of workload: Workload) -> Double {
+        secondsPerRun * (workload.isSustained ? Self.sustainedTimes / Double(Self.sustainedRuns) : 1)
+    }
+
+    /// How often a row is run.
+    func runs(of workload: Workload) -> Int { workload.isSustained ? Self.sustainedRuns : runs }
 
     /// How long a server is warmed up before the first run. Less if runs are short.
     var warmUpNanoseconds: UInt64 { UInt64(min(0.1, secondsPerRun * 0.4) * 1e9) }

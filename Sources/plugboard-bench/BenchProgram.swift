@@ -153,6 +153,7 @@ enum BenchProgram {
 
     private static func options(_ invocation: Invocation) throws -> BenchOptions {
         var options = BenchOptions()
+        if invocation.has(.memory) { options.workloads = Workloads.inMemory }
         options.peers = invocation.has(.peers)
         options.growths = invocation.has(.growth) ? Growths.all : []
         options.runs = invocation.integer(.runs).map { Int($0) } ?? options.runs

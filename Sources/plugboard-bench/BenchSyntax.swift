@@ -25,7 +25,7 @@ extension CommandOption {
     static let small = CommandOption(flag: "small", "with --siege: small sizes, only to try it out")
     static let memory = CommandOption(
         flag: "memory",
-        "with --siege: brokers without a journal, not as they are started usually"
+        "brokers without a journal, and others that keep nothing on disk, not as they are started usually"
     )
     static let chart = CommandOption(
         "chart",
@@ -69,21 +69,24 @@ extension BenchProgram {
         details: """
             Starts a broker, and a server that only copies bytes: the limit of this machine. Both get the \
             same load, in turns. With --peers the peers get it, too. Each runs on a socket or port of its \
-            own, and writes to disk only in the rows about what is kept. A row shows messages per second, \
-            the CPU time of the server's process for each message and delivery, how many messages it took \
-            in at once, and two ratios: to the limit, and how many times faster and cheaper plugboard is.
+            own. All but the limit keep what is sent, as far as they can: the broker in its journal, Redis in \
+            an append-only file that is synced each second, NATS and mosquitto in files. Beside the broker \
+            there is one without a journal. With --memory nobody writes to disk but in the rows about that. A \
+            row shows messages per second, the CPU time of the server's process for each message and \
+            delivery, how many messages it took in at once, and two ratios: to the limit, and how many times \
+            faster and cheaper plugboard is.
 
             Believe ratios, from runs with nothing else on the machine. * marks a rate that the load \
-            generator limits: the server could do more. With --peers all rows take about seventeen minutes. The \
+            generator limits: the server could do more. With --peers all rows take about half an hour. The \
             last line is the one to remember: the rate beside the fastest peer that does the same work, and \
             the CPU beside the limit's.
 
             With --siege, each row is one misbehaving client, and the status is 1 if a row fails: if one \
             that publishes or one that calls waits too long, or memory grows too much or isn't given back. \
-            The brokers keep a journal, as they do when nothing else is said.
+            These brokers keep a journal, too, unless --memory is given.
             """,
         examples: [
-            "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
+            "bench --peers --chart bench.svg", "bench --memory --peers", "bench --only '1→10,round' --runs 3",
             "bench --growth --only growth", "bench --allocations",
             "bench --siege --only keys,paused --runs 3",
             "bench --peers --chart .github/bench.svg --into .github/FIGURES.md",

@@ -14,6 +14,11 @@ enum Metric: String, CaseIterable, Sendable {
     case roundTripP999Microseconds
     case bytesPerConnection
     case bytesPerKey
+    /// Bytes that the server had written to files, also those that another write or a removal took back before they
+    /// were on disk.
+    case bytesToDiskPerMessage
+    /// The size of the broker's journal at the end.
+    case folderBytes
     /// How often the server allocated memory.
     case allocationsPerMessage
     case startMilliseconds

@@ -59,10 +59,10 @@ final class LoadSession: Probe {
     }
 
     func run() throws -> [Metric: Double] {
-        try run(nanoseconds: UInt64(bench.options.secondsPerRun * 1e9))
+        try run(nanoseconds: UInt64(bench.options.seconds(of: workload) * 1e9))
     }
 
-    /// Returns what a bystander shows, and how often the broker allocates memory.
+    /// Returns what a bystander shows, how often the broker allocates memory, and how large its journal is.
     func finish() throws -> [Metric: Double] {
         var values: [Metric: Double] = [:]
         if let bystander, !bystander.reads {
@@ -72,6 +72,9 @@ final class LoadSession: Probe {
             workload.keeping == .nothing
         {
             values[.allocationsPerMessage] = try Allocations(bench: bench).count(workload)?.perMessage
+        }
+        if dialect.server == "plugboard", workload.keeping != .nothing {
+            values[.folderBytes] = Double(server.journalBytes)
         }
         return values
     }
@@ -111,6 +114,7 @@ final class LoadSession: Probe {
         defer { place?.leave() }
         let cpuBefore = try ProcessUsage.cpuNanoseconds(of: server.pid)
         let readsBefore = try ProcessUsage.readCalls(of: server.pid)
+        let writtenBefore = try ProcessUsage.bytesToDisk(of: server.pid)
         let count = try publish(nanoseconds: nanoseconds)
         let cpu = try Double(ProcessUsage.cpuNanoseconds(of: server.pid) - cpuBefore)
         let reads = try Double(ProcessUsage.readCalls(of: server.pid) - readsBefore)
@@ -120,6 +124,10 @@ final class LoadSession: Probe {
             .cpuNanosecondsPerMessage: cpu / messages,
             .generatorNanosecondsPerMessage: Double(count.generatorNanoseconds) / messages,
         ]
+        if workload.keeping != .nothing {
+            let written = try ProcessUsage.bytesToDisk(of: server.pid) - writtenBefore
+            values[.bytesToDiskPerMessage] = Double(written) / messages
+        }
         if reads > 0 { values[.messagesPerRead] = messages / reads }
         if count.deliveries > 0 { values[.cpuNanosecondsPerDelivery] = cpu / Double(count.deliveries) }
         if workload.measure == .roundTrip {

@@ -64,6 +64,13 @@ final class MeasuredServer {
         return link
     }
 
+    /// The bytes of all files of the broker's journal.
+    var journalBytes: Int {
+        let state = folder.path + "/state"
+        let names = (try? DataFolder(path: state).names()) ?? []
+        return names.reduce(0) { $0 + FileStatus(path: "\(state)/\($1)").bytes }
+    }
+
     func signal(_ number: Int32) {
         process.signalGroup(number)
     }

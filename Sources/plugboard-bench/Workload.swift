@@ -3,7 +3,7 @@
 // wire is new, a line in a dialect.
 
 /// What is sent, who observes it, and what is measured.
-struct Workload: Sendable {
+struct Workload: Equatable, Sendable {
     /// What a row measures.
     enum Measure: Equatable, Sendable {
         /// Messages per second and CPU per message, with as much load as the window allows.
@@ -38,7 +38,8 @@ struct Workload: Sendable {
     enum Keeping: Equatable, Sendable {
         /// Nothing. Everything is in memory.
         case nothing
-        /// Everything of which observers were told. It is synced once a second.
+        /// Everything of which observers were told, as a broker does that is started without further options. It
+        /// is synced once a second.
         case journal
         /// Everything that was answered. Each write is answered when it is on disk.
         case durable
@@ -86,6 +87,8 @@ struct Workload: Sendable {
     /// Whether observers are told of every message. If not, only answers limit what is on its way.
     var tellsEach = true
     var keeping = Keeping.nothing
+    /// Whether it is measured for a long time without a pause: a minute, if the usual runs take 0.25 s.
+    var isSustained = false
     /// Whether every write is answered, instead of one in each batch.
     var isAcknowledged = false
     /// The number of messages that a publisher writes to its socket at once.
@@ -112,23 +115,26 @@ struct Workload: Sendable {
         }
     }
 
-    /// The row without its options.
+    /// The row without its options, or, if it has none, without a journal.
     var plain: Workload {
         with {
-            ($0.operation, $0.keeping, $0.tellsEach) = (.publish, .nothing, true)
+            if isPlain { $0.keeping = .nothing }
+            ($0.operation, $0.tellsEach) = (.publish, true)
             ($0.subscribing, $0.acknowledging, $0.writing, $0.bystander) = ("", nil, "", nil)
         }
     }
+
+    /// The row as a broker that is started without further options runs it: with a journal.
+    var asUsual: Workload { with { if isLoad && keeping == .nothing { $0.keeping = .journal } } }
 
     /// Whether the row needs nothing that only this project's broker has.
     var isPlain: Bool {
         operation == .publish && subscribing.isEmpty && acknowledging == nil && writing.isEmpty
             && bystander == nil && tellsEach
-            && (keeping != .journal || measure == .recovery || measure == .snapshot)
     }
 
     /// Whether other systems can do the same.
-    var isForPeers: Bool { isPlain && keeping != .journal }
+    var isForPeers: Bool { isPlain && (isLoad || keeping != .journal) }
 
     /// Whether only systems that keep values can do the same.
     var needsValues: Bool { measure == .keys }

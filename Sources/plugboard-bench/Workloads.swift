@@ -2,8 +2,12 @@
 // unique, because `--only` and the goals find rows by name.
 
 enum Workloads {
-    static let all: [Workload] =
-        publishing + fanOut + mixed + matching + options + keeping + latency + resting
+    /// With `--memory`: nothing is on disk but in the rows that are about it.
+    static let inMemory: [Workload] =
+        publishing + fanOut + mixed + matching + options + durable + latency + resting
+
+    /// All that is sent is kept, as far as the system can, as usual.
+    static let usual = inMemory.map(\.asUsual) + sustained
 
     /// Nobody observes.
     static let publishing = [
@@ -31,22 +35,16 @@ enum Workloads {
     ]
 
     /// Real traffic: 5,000 keys of unequal lengths in an order without a rule, and lines of unequal lengths and shapes.
-    /// The last of each has a journal, as a broker usually has.
     static let mixed = [("mixed", MixedTraffic.Spelling.compact), ("mixed-spaced", .spaced)].flatMap {
         name,
         spelling in
-        [
-            ("", 0, 256, Workload.Keeping.nothing), ("-1→1", 1, 64, .nothing), ("-1→10", 10, 64, .nothing),
-            ("-journal", 0, 256, .journal),
-        ]
-        .map { suffix, observers, batch, keeping in
+        [("", 0, 256), ("-1→1", 1, 64), ("-1→10", 10, 64)].map { suffix, observers, batch in
             Workload(
                 name: name + suffix,
                 mixed: spelling,
                 observers: observers,
                 keys: 5_000,
                 isShuffled: true,
-                keeping: keeping,
                 batch: batch
             )
         }
@@ -144,24 +142,29 @@ enum Workloads {
         ),
     ]
 
-    /// What is on disk: a journal beside none, and writers that wait for the disk after each write or
-    /// each batch.
-    static let keeping =
-        [
-            Workload(name: "publish-journal", keeping: .journal, batch: 256),
-            Workload(name: "1→10-journal", observers: 10, keeping: .journal),
-        ]
-        + [(1, 1), (16, 1), (256, 1), (256, 16)].map { writers, batch in
-            Workload(
-                name: "durable-\(writers)" + (batch > 1 ? "-batches-of-\(batch)" : ""),
-                publishers: writers,
-                keys: writers,
-                keeping: .durable,
-                isAcknowledged: true,
-                batch: batch,
-                window: 1
-            )
-        }
+    /// Writers that wait for the disk after each write or each batch.
+    static let durable = [(1, 1), (16, 1), (256, 1), (256, 16)].map { writers, batch in
+        Workload(
+            name: "durable-\(writers)" + (batch > 1 ? "-batches-of-\(batch)" : ""),
+            publishers: writers,
+            keys: writers,
+            keeping: .durable,
+            isAcknowledged: true,
+            batch: batch,
+            window: 1
+        )
+    }
+
+    /// A minute with a journal, and its ten parts.
+    static let sustained = [("publish", 0, 256), ("1→1", 1, 64)].map { name, observers, batch in
+        Workload(
+            name: "sustained-" + name,
+            observers: observers,
+            keeping: .journal,
+            isSustained: true,
+            batch: batch
+        )
+    }
 
     /// One message at a time.
     static let latency = [

@@ -84,6 +84,17 @@ struct DialectTests {
         #expect(without.plan(folder: "/f", for: journalled).arguments.contains("--memory"))
     }
 
+    @Test(
+        "plugboard: the row beside one with an option has a journal, too; beside one without an option it has none"
+    )
+    func plugboardPlain() {
+        let without = PlugboardDialect(programs: Products.programs, isPlain: true)
+        let option = Self.plain.with { $0.writing = #""ttl":5"# }.asUsual
+        #expect(without.supports(option) && without.workload(option) == Self.plain.asUsual)
+        #expect(without.supports(Self.plain.asUsual) && without.workload(Self.plain.asUsual) == Self.plain)
+        #expect(!without.supports(Self.plain))
+    }
+
     @Test("plugboard: a write has the options that its row is about")
     func plugboardWrites() {
         var bytes: [UInt8] = []
@@ -220,12 +231,17 @@ struct DialectTests {
         #expect(dialect.deliveryMark(workload) == .lines(pattern.utf8.count { $0 == 0x0A }))
     }
 
-    @Test("redis: durable writes are synced before they are answered, and nothing else is written to disk")
+    @Test(
+        "redis: durable writes are synced before they are answered, others once a second, or are only in memory"
+    )
     func redisDurable() throws {
         let dialect = RedisDialect(work: .keepAndTell)
         let durable = Self.plain.with { $0.keeping = .durable }
         #expect(dialect.supports(durable) && !RedisDialect(work: .tell).supports(durable))
-        #expect(!dialect.supports(Self.plain.with { $0.keeping = .journal }))
+        let journalled = Self.plain.asUsual
+        #expect(dialect.supports(journalled) && !RedisDialect(work: .tell).supports(journalled))
+        let usual = dialect.plan(folder: "/f", for: journalled).arguments.joined(separator: " ")
+        #expect(usual.contains("--appendonly yes --appendfsync everysec"))
         let plan = dialect.plan(folder: "/f", for: durable)
         #expect(plan.arguments.joined(separator: " ").contains("--appendonly yes --appendfsync always"))
         let inMemory = dialect.plan(folder: "/f", for: Self.plain).arguments

@@ -51,7 +51,7 @@ struct HeadlineTests {
 
     @Test("each of its rows exists, and it is the last line of the bench")
     func place() {
-        for name in Headline.rows { #expect(Workloads.all.contains { $0.name == name }, "\(name)") }
+        for name in Headline.rows { #expect(Workloads.usual.contains { $0.name == name }, "\(name)") }
         let report = Report.made([Self.row("1→100")])
         #expect(Table.end(of: report).hasSuffix("\n\n" + Headline.text(of: report)))
         #expect(Table.end(of: .made([])) == "\n" + Table.method(of: .made([])))

@@ -96,13 +96,13 @@ struct OptionsTests {
 
     @Test("names of rows and series are unique")
     func unique() {
-        let names = Workloads.all.map(\.name) + Growths.all.map(\.name)
+        let names = Workloads.usual.map(\.name) + Growths.all.map(\.name)
         #expect(Set(names).count == names.count)
     }
 
     @Test("every workload that the goals and the comparison need exists")
     func complete() {
-        let all = Workloads.all
+        let all = Workloads.usual
         for observers in [0, 1, 10, 100, 1000] {
             #expect(all.contains { $0.measure == .rate && $0.publishers == 1 && $0.observers == observers })
         }
@@ -132,7 +132,9 @@ struct OptionsTests {
         for writers in [1, 16, 256] {
             #expect(all.contains { $0.keeping == .durable && $0.publishers == writers && $0.batch == 1 })
         }
-        #expect(all.contains { $0.keeping == .journal && $0.measure == .rate })
+        #expect(all.allSatisfy { !$0.isLoad || $0.keeping != .nothing })
+        #expect(Workloads.inMemory.allSatisfy { !$0.isLoad || $0.keeping != .journal })
+        #expect(all.count { $0.isSustained && $0.keeping == .journal } == 2)
         #expect(all.contains { $0.measure == .recovery && $0.keys == 1_000_000 })
         #expect(all.contains { $0.measure == .snapshot && $0.keys == 1_000_000 })
     }

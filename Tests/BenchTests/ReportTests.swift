@@ -104,7 +104,8 @@ struct ReportTests {
         }
         let names = ["plugboard", "without", "limit", "redis SET+PUBLISH", "mosquitto publish"]
         var texts: [String] = []
-        for workload in Workloads.all + Growths.all.flatMap({ growth in growth.sizes.map(growth.workload) }) {
+        for workload in Workloads.usual + Growths.all.flatMap({ growth in growth.sizes.map(growth.workload) })
+        {
             texts.append(Table.text(of: Row(workload: workload, systems: names.map { .made($0, large) })))
         }
         let rows = Growths.all.map { growth in
@@ -114,7 +115,7 @@ struct ReportTests {
         }
         texts += rows.map { Table.text(of: $0) }
         let report = Report.made(
-            Workloads.all.map { Row(workload: $0, systems: names.map { .made($0, large) }) },
+            Workloads.usual.map { Row(workload: $0, systems: names.map { .made($0, large) }) },
             growth: rows
         )
         texts += [

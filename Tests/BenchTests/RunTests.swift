@@ -138,14 +138,33 @@ struct RunTests {
             peers: true
         ).rows
         #expect(rows.flatMap(\.failures) == [])
-        #expect(rows[0].systems.map(\.system) == ["plugboard", "without"])
-        let peers = [("redis-server", "redis SET+PUBLISH"), ("nats-server", "nats KV")]
-            .filter { Programs.find($0.0) != nil }.map(\.1)
-        #expect(rows[1].systems.map(\.system) == ["plugboard", "limit"] + peers)
+        let peers = [
+            ("redis-server", "redis SET+PUBLISH"), ("nats-server", "nats KV"),
+            ("mosquitto", "mosquitto retain"),
+        ]
+        .filter { Programs.find($0.0) != nil }.map(\.1)
+        #expect(rows[0].systems.map(\.system) == ["plugboard", "without", "limit"] + peers)
+        #expect(
+            rows[1].systems.map(\.system) == ["plugboard", "limit"]
+                + peers.filter { $0 != "mosquitto retain" }
+        )
         #expect(rows[2].systems.map(\.system) == ["plugboard"])
         #expect(try #require(rows[2].samples(of: "plugboard")?.figure(.startMilliseconds)).median > 0)
         let text = Table.text(of: rows[1]) + Table.text(of: rows[2])
         #expect(text.contains("on disk before it is answered") && text.contains("300 kept keys"))
+    }
+
+    @Test("a sustained row has ten parts, and says how large the journal is at the end")
+    func sustained() throws {
+        let row = try #require(
+            try run(Self.small.with { ($0.keeping, $0.isSustained) = (.journal, true) }).rows.first
+        )
+        #expect(row.failures == [])
+        let samples = try #require(row.samples(of: "plugboard"))
+        #expect(samples.values[.messagesPerSecond]?.count == 10)
+        #expect(try #require(samples.figure(.folderBytes)).median > 100_000)
+        #expect(try #require(samples.figure(.bytesToDiskPerMessage)).median > 128)
+        #expect(Table.text(of: row).contains("plugboard, messages/s in 10 parts: "))
     }
 
     @Test("the longest wait while a snapshot is made")
@@ -199,7 +218,7 @@ struct RunTests {
 
     @Test("an observer that stops reading costs what is announced, and catches up with one line per key")
     func stopped() throws {
-        let all = try #require(Workloads.all.first { $0.name == "1→10-one-stopped" })
+        let all = try #require(Workloads.usual.first { $0.name == "1→10-one-stopped" })
         let row = try #require(
             try run(
                 all.with {

@@ -26,6 +26,11 @@
             try number(after: "syscr:", in: "/proc/\(pid)/io")
         }
 
+        /// Bytes that it had written to files, as soon as they are to go to disk.
+        public static func bytesToDisk(of pid: Int32) throws -> UInt64 {
+            try number(after: "write_bytes:", in: "/proc/\(pid)/io")
+        }
+
         /// Bytes of memory that are this process's own (Pss_Anon). Its share of pages from files is not
         /// among them: that changes whenever another process of the same program starts or ends.
         public static func memoryBytes(of pid: Int32) throws -> UInt64 {

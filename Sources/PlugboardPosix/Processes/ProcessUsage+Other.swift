@@ -6,6 +6,7 @@
         public static func cpuNanoseconds(of pid: Int32) throws -> UInt64 { throw unsupported }
         public static func threadNanoseconds() throws -> UInt64 { throw unsupported }
         public static func readCalls(of pid: Int32) throws -> UInt64 { throw unsupported }
+        public static func bytesToDisk(of pid: Int32) throws -> UInt64 { throw unsupported }
         public static func memoryBytes(of pid: Int32) throws -> UInt64 { throw unsupported }
         public static func residentBytes(of pid: Int32) throws -> UInt64 { throw unsupported }
         public static func memoryBytes() throws -> UInt64 { throw unsupported }

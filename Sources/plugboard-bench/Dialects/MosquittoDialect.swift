@@ -1,5 +1,6 @@
 // Mosquitto over its Unix socket, in MQTT 3.1.1. Writes have quality of service 0, or 1 if they are
-// answered. A batch ends with a ping. The configuration is in the server's own folder.
+// answered. A batch ends with a ping. The configuration is in the server's own folder. In a row with a journal it
+// writes all that it keeps to a file once a second, if something has changed.
 
 import PlugboardPosix
 
@@ -20,7 +21,8 @@ struct MosquittoDialect: Dialect {
     /// work here. One message to 10,000 observers takes a good part of a second, and the server would
     /// seem to hang.
     func supports(_ workload: Workload) -> Bool {
-        workload.isForPeers && workload.mixed == nil && workload.keeping == .nothing
+        workload.isForPeers && workload.mixed == nil && workload.keeping != .durable
+            && (work == .keepAndTell || workload.keeping == .nothing)
             && workload.deliveriesPerObserver == 1
             && workload.observers <= Self.observersMax && work.suffices(for: workload)
     }
@@ -34,7 +36,9 @@ struct MosquittoDialect: Dialect {
             listener 0 \(path)
             user root
             allow_anonymous true
-            persistence false
+            persistence \(workload.keeping == .journal)
+            persistence_location \(folder)/
+            autosave_interval 1
             max_queued_messages 0
             max_queued_bytes 0
             max_inflight_messages 0

@@ -1,5 +1,5 @@
 // NATS over loopback TCP, because it has no Unix socket. It keeps values in a key-value bucket of
-// JetStream: in memory or, if they are durable, in files, which the server doesn't sync. Observers
+// JetStream: in memory or, if a row keeps something, in files, which the server syncs every two minutes. Observers
 // subscribe to the bucket's subjects. That costs the server less than a consumer for each observer.
 
 import PlugboardPosix
@@ -17,7 +17,8 @@ struct NATSDialect: Dialect {
 
     /// Without JetStream, writes are never answered.
     func supports(_ workload: Workload) -> Bool {
-        workload.isForPeers && (work == .keepAndTell || !workload.isAcknowledged)
+        workload.isForPeers
+            && (work == .keepAndTell || (!workload.isAcknowledged && workload.keeping == .nothing))
             && work.suffices(for: workload)
     }
 
@@ -54,7 +55,7 @@ struct NATSDialect: Dialect {
 
     func prepare(_ link: LoadLink, workload: Workload) throws {
         guard work == .keepAndTell else { return }
-        let storage = workload.keeping == .durable ? "file" : "memory"
+        let storage = workload.keeping != .nothing ? "file" : "memory"
         let bucket = """
             {"name":"KV_bench","subjects":["$KV.bench.>"],"storage":"\(storage)","retention":"limits",\
             "max_msgs_per_subject":1,"discard":"new","num_replicas":1,"max_msgs":-1,"max_bytes":-1,\

@@ -1,5 +1,5 @@
-// This project's broker and its protocol. It can also leave out the options of a row, which the tables
-// call *without*. The limit copies this dialect's lines.
+// This project's broker and its protocol. It can also leave out the options of a row, or the journal of a row that
+// has none, which the tables call *without*. The limit copies this dialect's lines.
 
 import PlugboardPosix
 import PlugboardWire
@@ -9,7 +9,7 @@ struct PlugboardDialect: Dialect {
     let programs: Programs
     /// The file for the trace of the broker's allocations; nil if they aren't counted.
     var allocationLog: String?
-    /// Whether it leaves out the options of a row, to measure what they cost.
+    /// Whether it leaves out the options of a row, or its journal, to measure what they cost.
     var isPlain = false
     /// The path of the broker's policy; nil if it has none.
     var policy: String?
@@ -22,7 +22,9 @@ struct PlugboardDialect: Dialect {
     var isVariant: Bool { isPlain }
 
     func workload(_ workload: Workload) -> Workload { isPlain ? workload.plain : workload }
-    func supports(_ workload: Workload) -> Bool { !isPlain || !workload.isPlain }
+    func supports(_ workload: Workload) -> Bool {
+        !isPlain || !workload.isPlain || (workload.isLoad && workload.keeping == .journal)
+    }
 
     func plan(folder: String, for workload: Workload) -> ServerPlan {
         let path = folder + "/bus.sock"

@@ -1,6 +1,6 @@
 // Redis over its Unix socket, in RESP 2. A publisher that doesn't wait for each write turns replies off,
-// as fast clients do, and requests one reply at the end of a batch. Redis writes to disk only if a row
-// asks for it.
+// as fast clients do, and requests one reply at the end of a batch. In a row with a journal it syncs its
+// append-only file once a second.
 
 /// `redis-server`, with SET and PUBLISH or with PUBLISH alone.
 struct RedisDialect: Dialect {
@@ -23,8 +23,12 @@ struct RedisDialect: Dialect {
 
     func plan(folder: String, for workload: Workload) -> ServerPlan {
         let path = folder + "/redis.sock"
-        let isDurable = workload.keeping == .durable
-        let keeping = isDurable ? ["yes", "--appendfsync", "always"] : ["no"]
+        let keeping =
+            switch workload.keeping {
+            case .nothing: ["no"]
+            case .journal: ["yes", "--appendfsync", "everysec"]
+            case .durable: ["yes", "--appendfsync", "always"]
+            }
         let arguments =
             ["--appendonly"] + keeping + [
                 "--port", "0", "--unixsocket", path, "--save", "", "--maxclients", "15000",

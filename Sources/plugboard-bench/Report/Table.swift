@@ -15,7 +15,7 @@ enum Table {
         let asked = row.samples(of: "plugboard")?.figure(.allocationsPerMessage).map {
             "plugboard asked for memory \(Digits.rare($0.median)) times a message"
         }
-        return row.failures.map { "\($0.system) failed: \($0.reason)" } + stopped(row)
+        return row.failures.map { "\($0.system) failed: \($0.reason)" } + stopped(row) + parts(of: row)
             + (asked.map { [$0] } ?? []) + marks(row)
     }
 
@@ -28,6 +28,23 @@ enum Table {
             "the broker's memory grew by \(Digits.text(bytes.median)) bytes while one didn't read; then "
                 + "\(Digits.short(lines.median)) line for each changed key brought it up to date"
         ]
+    }
+
+    /// The rates of the parts of a sustained row, and what a system wrote to disk; empty for other rows.
+    static func parts(of row: Row) -> [String] {
+        guard row.workload.isSustained else { return [] }
+        return row.systems.compactMap { system in
+            guard let rates = system.samples.values[.messagesPerSecond] else { return nil }
+            let disk = [
+                (Metric.bytesToDiskPerMessage, "bytes to disk a message"),
+                (.folderBytes, "bytes of files at the end"),
+            ]
+            .compactMap { quantity, what in
+                system.samples.figure(quantity).map { "\(Digits.text($0.median)) \(what)" }
+            }
+            let parts = "\(system.system), messages/s in \(rates.count) parts: "
+            return ([parts + rates.map(Digits.text).joined(separator: " ")] + disk).joined(separator: "; ")
+        }
     }
 
     /// Explanations of the marks in the row's columns.
@@ -78,7 +95,7 @@ enum Table {
         let keeping =
             switch workload.keeping {
             case .nothing: ""
-            case .journal: "with a journal"
+            case .journal: "kept as usual"
             case .durable: "on disk before it is answered (nats: in a file)"
             }
         return [
