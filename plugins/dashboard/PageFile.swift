@@ -14,6 +14,7 @@ struct PageFile {
         "/icon.svg": PageFile(type: "image/svg+xml", bytes: PackageResources.icon_svg),
         "/main.js": script(PackageResources.main_js),
         "/lanes.js": script(PackageResources.lanes_js),
+        "/changes.js": script(PackageResources.changes_js),
         "/link.js": script(PackageResources.link_js),
         "/dom.js": script(PackageResources.dom_js),
         "/chart.js": script(PackageResources.chart_js),

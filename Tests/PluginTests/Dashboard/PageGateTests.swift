@@ -23,11 +23,14 @@ struct PageGateTests {
     private static let host = "127.0.0.1:8080"
     private static let origin = "http://127.0.0.1:8080"
 
-    @Test("a file needs the exact host, and no token")
+    @Test("a file needs the exact host, by number or as localhost, and no token")
     func files() {
-        #expect(gate.verdict(head("GET", "/", ["host": Self.host])) == .file("/"))
+        for host in [Self.host, "localhost:8080"] {
+            #expect(gate.verdict(head("GET", "/", ["host": host])) == .file("/"))
+        }
         #expect(gate.verdict(head("GET", "/x", ["host": Self.host, "origin": "http://evil"])) == .file("/x"))
-        for host in ["localhost:8080", "127.0.0.1", "127.0.0.1:80800", "127.0.0.1:8080.evil", "evil", ""] {
+        let strangers = ["localhost", "localhost:8081", "localhost:8080.evil", "127.0.0.1", "evil", ""]
+        for host in strangers + ["127.0.0.1:80800", "127.0.0.1:8080.evil"] {
             #expect(gate.verdict(head("GET", "/", ["host": host])) == .refused(.forbidden), "\(host)")
         }
         #expect(gate.verdict(head("GET", "/", [:])) == .refused(.forbidden))

@@ -142,6 +142,9 @@ struct Tab {
         try emulate("setEmulatedMedia", #"{"features":[\#(feature)]}"#)
     }
 
+    /// Puts the browser's user into a time zone.
+    func live(in zone: String) throws { try emulate("setTimezoneOverride", #"{"timezoneId":"\#(zone)"}"#) }
+
     private func emulate(_ what: String, _ parameters: String) throws {
         try select()
         let command = #"{"cmd":"Emulation.\#(what)","params":\#(parameters)}"#

@@ -83,7 +83,8 @@ final class PageStream {
         requests = try server.client()
         let head = try events.ask("GET", "/events", [server.host, server.bearer])
         let first = try events.block()
-        let match = first.firstMatch(of: /event: stream\ndata: {"stream":([0-9]+),"write":(true|false)}/)
+        let form = /event: stream\ndata: {"stream":([0-9]+),"write":(true|false),"now":[0-9]+}/
+        let match = first.firstMatch(of: form)
         guard head.status == 200, let match else { throw NeverHappened(description: "a stream: \(first)") }
         number = String(match.1)
     }

@@ -35,7 +35,8 @@ extension WebServer {
         connection.phase = .stream
         connection.deadline = moment(after: patience.heartbeat)
         connection.append(WebAnswer.streamStart)
-        let news = #"{"stream":\#(connection.number),"write":\#(configuration.writes)}"#
+        let now = WallClock.millisecondsSince1970()
+        let news = #"{"stream":\#(connection.number),"write":\#(configuration.writes),"now":\#(now)}"#
         connection.append(news: "stream", news)
     }
 

@@ -52,7 +52,7 @@ struct PageGate {
 
     private func isOwn(_ host: String) -> Bool {
         switch place {
-        case .port(let port): return host == "127.0.0.1:\(port)"
+        case .port(let port): return ["127.0.0.1:\(port)", "localhost:\(port)"].contains(host)
         case .socket:
             guard let name = Self.loopbackNames.first(where: { host == $0 || host.hasPrefix($0 + ":") })
             else {

@@ -3,7 +3,7 @@
 // line goes on along its lane up to the effect. On a busy bus the broker sends samples, so that watching
 // costs nothing.
 
-import { el, put, amount, clientName, colour, microseconds, shown, svg, throttled } from "./dom.js";
+import { el, put, amount, clientName, colour, microseconds, now, shown, svg, throttled, utc } from "./dom.js";
 import { chain, pretty } from "./key.js";
 import { member } from "./json.js";
 import { drawCauses } from "./lanes.js";
@@ -101,7 +101,7 @@ export class CausesView {
     if (event.op === "call") return this.takeCall(event);
     const own = this.bus.link.greeting?.client;
     const observers = event.observers.filter((observer) => observer.client !== own);
-    this.add({ ...event, observers, at: Date.now() });
+    this.add({ ...event, observers, at: now() });
     this.drawSoon();
   }
 
@@ -111,7 +111,7 @@ export class CausesView {
     const observers = server ? [{ ...server, outcome, code, microseconds: took }] : [];
     const known = event.call && this.rows.find((row) => row.call === event.call);
     if (!known) {
-      this.add({ ...event, observers, at: Date.now() });
+      this.add({ ...event, observers, at: now() });
     } else {
       // What its server writes names the revision at which it was asked.
       const revision = known.outcome === "held" ? event.revision : known.revision;
@@ -209,7 +209,7 @@ export class CausesView {
   layout() {
     const room = this.scroller.clientWidth;
     const isNarrow = room < 700;
-    const share = room * (isNarrow ? 0.46 : 0.56) - (isNarrow ? 0 : 78);
+    const share = room * (isNarrow ? 0.46 : 0.56) - (isNarrow ? 0 : 110);
     const count = Math.max(1, this.lanes.length);
     const step = Math.max(isNarrow ? 20 : 34, Math.min(132, share / count));
     return { lanes: this.lanes, step, width: Math.ceil(step * count), isNarrow };
@@ -227,7 +227,7 @@ export class CausesView {
       row.op === "call" ? shown(row.code ?? row.outcome) : "nobody"));
     return el("li", { data: { number: row.number, key: row.key } },
       el("button", { class: "write", onclick: () => this.select(row.number) },
-        el("time", {}, new Date(row.at).toTimeString().slice(0, 8), el("small", {}, `r ${row.revision}`)),
+        el("time", {}, utc(row.at), el("small", {}, `r ${row.revision}`)),
         el("span", { class: "lane-space" }),
         el("span", { class: "write-text" },
           el("span", { class: "write-key" }, shown(row.key)),

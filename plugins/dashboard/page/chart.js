@@ -1,7 +1,7 @@
 // Small plots of numbers over time, as pictures without any library. A plot keeps its own points, and
 // forgets the oldest.
 
-import { el, svg } from "./dom.js";
+import { el, put, svg, utc } from "./dom.js";
 
 const pointsMax = 300;
 /** Above the line there is room for the highest number. */
@@ -22,30 +22,37 @@ export class Plot {
     );
     this.top = el("span", { class: "plot-top" });
     this.bottom = el("span", { class: "plot-bottom" });
-    this.element = el("div", { class: "plot-box" }, this.picture, this.top, this.bottom);
+    this.times = el("div", { class: "plot-times" });
+    this.element = el("div", { class: "plot-box" }, this.picture, this.top, this.bottom, this.times);
   }
 
-  clear() {
-    this.points = [];
-    this.draw();
-  }
-
-  add(number, at = Date.now()) {
+  add(number, at) {
     if (!Number.isFinite(number)) return;
     this.points.push([at, number]);
     if (this.points.length > pointsMax) this.points.shift();
     this.draw();
   }
 
+  /** Shows these points, each a time and a number. The times of the first ones may be unknown. */
+  show(points) {
+    const known = points.findIndex((point) => point[0] !== undefined);
+    const first = known < 0 ? 0 : points[known][0];
+    const step = known < 0 ? 1000 : Math.max(1, (points.at(-1)[0] - first) / (points.length - known));
+    const before = known < 0 ? points.length : known;
+    this.points = points.map(([at, number], place) => [at ?? first - (before - place) * step, number]);
+    this.isEarlier = before > 0;
+    this.draw();
+  }
+
   draw() {
     const numbers = this.points.map((point) => point[1]);
-    const highest = Math.max(...numbers);
-    const lowest = this.least === undefined ? Math.min(...numbers) : Math.min(this.least, ...numbers);
     if (numbers.length === 0) {
       for (const part of [this.line, this.area]) part.setAttribute("d", "");
-      this.top.textContent = this.bottom.textContent = "";
+      this.top.textContent = this.bottom.textContent = this.times.textContent = "";
       return;
     }
+    const highest = Math.max(...numbers);
+    const lowest = this.least === undefined ? Math.min(...numbers) : Math.min(this.least, ...numbers);
     const [first, last] = [this.points[0][0], this.points.at(-1)[0]];
     const room = this.height - top - 3;
     const range = highest - lowest || 1;
@@ -56,7 +63,12 @@ export class Plot {
     if (steps.length === 1) steps.unshift(`0 ${y(numbers[0])}`);
     this.line.setAttribute("d", `M${steps.join("L")}`);
     this.area.setAttribute("d", `M0 ${this.height}L${steps.join("L")}L300 ${this.height}Z`);
-    this.top.textContent = isFlat ? "" : this.format(highest);
-    this.bottom.textContent = highest === lowest || lowest === this.least ? "" : this.format(lowest);
+    this.top.textContent = this.format(highest);
+    this.bottom.textContent = highest === lowest ? "" : this.format(lowest);
+    put(this.times, el("span", {}, this.isEarlier ? "earlier" : seconds(first)),
+      el("span", {}, first === last || this.points.at(-1)[0] <= 0 ? "" : seconds(last)));
   }
 }
+
+/** `13:05:00Z`. */
+const seconds = (at) => `${utc(at).slice(0, 8)}Z`;

@@ -53,14 +53,32 @@ export function colour(name) {
   return `var(--c${colours.get(name)})`;
 }
 
-/** A client's name with its colour. */
-export function clientName(name) {
-  return el("span", { class: "client", style: { "--own": colour(name) } }, shown(name));
+/** A client's name with its colour. The dot of one that has gone is hollow. */
+export function clientName(name, isGone = false) {
+  return el("span", { class: isGone ? "client is-gone" : "client", style: { "--own": colour(name) },
+    title: isGone ? "its connection has ended" : null }, shown(name));
+}
+
+/** The browser's clock and time zone may differ from those of the bus, so the dashboard tells its own time. */
+let clockStart = Date.now() - performance.now();
+
+export function setClock(milliseconds) {
+  clockStart = milliseconds - performance.now();
+}
+
+/** The present time on the bus's machine, in milliseconds since 1970. */
+export function now() {
+  return clockStart + performance.now();
 }
 
 /** How long ago: `now`, `4 s`, `3 min`, `2 h`. */
 export function age(milliseconds) {
-  const seconds = Math.max(0, Math.round((Date.now() - milliseconds) / 1000));
+  return span(now() - milliseconds);
+}
+
+/** A length of time in milliseconds, as an age. */
+export function span(milliseconds) {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
   if (seconds < 1) return "now";
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
@@ -77,22 +95,22 @@ export function amount(number) {
     const digits = Math.abs(number) < 10 && number % 1 !== 0 ? 1 : 0;
     return number.toLocaleString("en", { maximumFractionDigits: digits });
   }
-  return scaled(number, 1000, units);
+  return scaled(number, units);
 }
 
-/** A number of bytes. */
+/** A number of bytes, in the units of the command: `812 B`, `5.2 MB`. */
 export function bytes(number) {
   if (!Number.isFinite(number)) return "–";
-  return number < 1000 ? `${number} B` : scaled(number, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
+  return number < 1000 ? `${Math.round(number)} B` : scaled(number, [" B", " kB", " MB", " GB", " TB"]);
 }
 
-function scaled(number, base, names) {
+function scaled(number, names) {
   let step = 0;
-  while (Math.abs(number) >= base && step < names.length - 1) {
-    number /= base;
+  while (Math.abs(number) >= 999.5 && step < names.length - 1) {
+    number /= 1000;
     step += 1;
   }
-  return number.toFixed(Math.abs(number) < 10 ? 1 : 0) + names[step];
+  return number.toFixed(Math.abs(number) < 99.95 ? 1 : 0) + names[step];
 }
 
 /** Microseconds: `48 µs`, `1.2 ms`. */
@@ -102,9 +120,14 @@ export function microseconds(number) {
   return number < 1e6 ? `${(number / 1000).toFixed(1)} ms` : `${(number / 1e6).toFixed(1)} s`;
 }
 
-/** A time of the protocol without its date: `13:05:00.123`. */
+/** A time of the protocol without its date: `13:05:00.123Z`. */
 export function timeOfDay(text) {
-  return String(text).slice(11, 23);
+  return String(text).slice(11, 24);
+}
+
+/** The same of milliseconds since 1970. */
+export function utc(milliseconds) {
+  return timeOfDay(new Date(milliseconds).toISOString());
 }
 
 /** What a state is called, with its colour: an observer's or a plugin's. */

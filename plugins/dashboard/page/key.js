@@ -1,14 +1,12 @@
-// A key's own page: its value, its last changes as differences, a plot of a number in it, who observes it,
-// and why it is what it is.
+// A key's own page: its value, its last changes, why it is what it is, and who observes it.
 
-import { el, put, clientName, shown, stateMark, throttled, timeOfDay } from "./dom.js";
-import { differences, elements, kind, leaves, member, members } from "./json.js";
-import { Plot } from "./chart.js";
+import { el, put, clientName, now, shown, span, stateMark, throttled, timeOfDay } from "./dom.js";
+import { elements, kind, member, members } from "./json.js";
+import { Changes } from "./changes.js";
 import { KeyWatch } from "./pace.js";
 
-const changesMax = 40;
-const differencesMax = 8;
 const linesMax = 1500;
+const askEvery = 1000;
 /** A large value takes a moment to show. */
 const renderEvery = 150;
 
@@ -70,7 +68,7 @@ export function chain(steps, isTruncated) {
 export class KeyPanel {
   constructor(bus, side, leave) {
     Object.assign(this, { bus, side, leave, key: null });
-    this.forget = bus.link.onState(() => this.observers());
+    this.forget = bus.link.onState(() => this.ask());
     this.render = throttled(renderEvery, () => this.showValue());
   }
 
@@ -84,146 +82,98 @@ export class KeyPanel {
     if (key === this.key) return;
     this.key = key;
     this.watch?.stop();
-    this.watch = null;
+    this.changes?.close();
+    this.watch = this.changes = null;
     clearInterval(this.timer);
     put(this.side);
     if (key === null || this.isClosed) return;
-    Object.assign(this, { text: undefined, changes: 0, pointer: null, numbers: [] });
+    Object.assign(this, { text: undefined, event: null, explained: null, isGone: false });
     this.build();
     this.watch = new KeyWatch(this.bus.link, [key], (event) => this.changed(event));
-    this.timer = setInterval(() => this.observers(), 2000);
-    this.observers();
+    this.timer = setInterval(() => this.ask(), askEvery);
+    this.ask();
   }
 
   build() {
     this.meta = el("div", { class: "meta" });
     this.value = el("div", { class: "value-box" }, el("p", { class: "empty" }, "no value"));
-    this.plot = new Plot((number) => Number(number.toPrecision(6)).toLocaleString("en"));
-    this.parts = el("select", { "aria-label": "The number to plot", onchange: () => this.choosePart() });
-    this.plotBox = el("section", { class: "card", hidden: true },
-      el("div", { class: "card-head" }, el("h3", {}, "Over time"), this.parts), this.plot.element);
-    this.changeList = el("ol", { class: "changes-list" });
-    this.changeBox = el("section", { class: "card" }, el("h3", {}, "Changes"),
-      this.noChange = el("p", { class: "empty" }, "None since this page was opened."), this.changeList);
-    this.whyBox = el("section", { class: "card", hidden: true });
+    this.changes = new Changes(this.bus, this.key);
+    this.whyBox = el("div", { class: "why" });
     this.observerList = el("div", { class: "observers" });
-    const title = el("h2", { class: "key-title" }, shown(this.key));
+    const card = (title, ...parts) => el("section", { class: "card" }, el("h3", {}, title), ...parts);
     put(
       this.side,
-      el("div", { class: "side-head" }, title,
+      el("div", { class: "side-head" }, el("h2", { class: "key-title" }, shown(this.key)),
         this.bus.link.writes
           ? el("button", { onclick: () => this.bus.writeForm.open(this.key, this.text) }, "Edit") : null,
-        el("button", { class: "why-button", onclick: () => this.why() }, "Why?"),
         el("button", { class: "close", "aria-label": "Close", onclick: this.leave }, "×")),
-      this.meta, this.whyBox,
-      el("section", { class: "card" }, el("h3", {}, "Value"), this.value),
-      this.plotBox, this.changeBox,
-      el("section", { class: "card" }, el("h3", {}, "Observers"), this.observerList),
+      this.meta, card("Value", this.value), this.changes.element, card("Why", this.whyBox),
+      card("Observers", this.observerList),
     );
   }
 
   changed(event) {
-    if (event?.event === "update") {
-      const text = member(event.text, "value");
-      if (!event.initial) this.note(event, text);
-      this.text = text;
-      this.tell(event);
-      this.render();
-    } else if (event?.event === "delete") {
-      this.note(event, undefined);
-      this.text = undefined;
-      put(this.value, el("p", { class: "empty" }, "deleted"));
-      this.tell(event);
-    }
+    if (event === null) this.changes.begin();
+    if (event?.event !== "update" && event?.event !== "delete") return;
+    this.text = event.event === "update" ? member(event.text, "value") : undefined;
+    this.changes.hear(event, this.text);
+    Object.assign(this, { event, isGone: event.live === false, endsAt: event.ttl && now() + event.ttl });
+    this.tell();
+    if (this.text === undefined) put(this.value, el("p", { class: "empty" }, "deleted"));
+    else this.render();
+    if (event.initial) this.ask();
   }
 
   showValue() {
-    if (this.text === undefined) return;
-    put(this.value, pretty(this.text));
-    this.plotParts(this.text);
+    if (this.text !== undefined) put(this.value, pretty(this.text));
   }
 
-  tell(event) {
+  /** Says who wrote the value, and when it ends by itself. */
+  tell() {
+    const { event } = this;
+    if (!event) return;
     put(
       this.meta,
-      clientName(event.by),
+      clientName(event.by, this.isGone),
       el("span", {}, `revision ${event.revision}`),
       event.cause ? el("span", {}, `because of ${event.cause}`) : null,
-      event.live === false ? el("span", { class: "is-gone" }, "its connection has ended") : null,
-      this.changes ? el("span", {}, `${this.changes} changes seen`) : null,
+      this.isGone ? el("span", {}, "its connection has ended") : null,
+      event.while === "connected" ? el("span", { class: "while" }, "ends with its connection") : null,
+      this.endsAt ? el("span", { class: "ttl" }, `ends in ${span(this.endsAt - now())}`) : null,
     );
   }
 
-  note(event, text) {
-    this.changes += 1 + (event.skipped ?? 0);
-    this.noChange.hidden = true;
-    this.changeList.prepend(
-      el("li", {},
-        el("div", { class: "step-foot" }, clientName(event.by), el("span", {}, `revision ${event.revision}`),
-          el("span", {}, new Date().toLocaleTimeString("en", { hour12: false })),
-          event.skipped ? el("span", {}, `${event.skipped} skipped`) : null),
-        this.difference(text)),
-    );
-    while (this.changeList.children.length > changesMax) this.changeList.lastChild.remove();
-  }
-
-  difference(text) {
-    if (text === undefined) return el("div", { class: "diff" }, el("del", {}, "deleted"));
-    if (this.text === undefined) return el("div", { class: "diff" }, el("ins", {}, shown(text.slice(0, 400))));
-    const found = differences(this.text, text);
-    const rows = found.slice(0, differencesMax).map((part) =>
-      el("div", {},
-        part.pointer === "" ? null : el("span", { class: "pointer" }, shown(part.pointer)),
-        part.old === undefined ? null : el("del", {}, shown(part.old.slice(0, 200))),
-        part.now === undefined ? null : el("ins", {}, shown(part.now.slice(0, 200)))));
-    if (found.length === 0) rows.push(el("span", { class: "same" }, "written again, the same"));
-    if (found.length > differencesMax) rows.push(el("span", {}, `and ${found.length - differencesMax} more`));
-    return el("div", { class: "diff" }, ...rows);
-  }
-
-  /** Offers the numbers in the value, and adds the chosen one to the plot. */
-  plotParts(text) {
-    const numbers = [...leaves(text, 300)].filter((entry) => kind(entry[1]) === "number");
-    const pointers = numbers.map((entry) => entry[0]).slice(0, 50);
-    if (pointers.join("\n") !== this.numbers.join("\n")) {
-      this.numbers = pointers;
-      put(this.parts, ...pointers.map((pointer) =>
-        el("option", { value: pointer }, pointer === "" ? "the value" : shown(pointer))));
-      if (!pointers.includes(this.pointer)) {
-        this.pointer = pointers[0] ?? null;
-        this.plot.clear();
-      }
-      this.parts.value = this.pointer ?? "";
-    }
-    this.plotBox.hidden = pointers.length === 0;
-    const present = numbers.find((entry) => entry[0] === this.pointer);
-    if (present) this.plot.add(Number(present[1]));
-  }
-
-  choosePart() {
-    this.pointer = this.parts.value;
-    this.plot.clear();
-    if (this.text !== undefined) this.plotParts(this.text);
+  /** Asks who observes the key, and why it is what it is. */
+  ask() {
+    this.tell();
+    if (this.key === null || document.hidden || this.bus.link.state !== "live") return;
+    this.observers();
+    if (this.event && this.explained !== this.event.revision) this.why();
   }
 
   async why() {
-    const key = this.key;
-    this.whyBox.hidden = false;
+    const { key } = this;
+    this.explained = this.event.revision;
     try {
       const reply = await this.bus.link.ask({ op: "why", key });
       if (key !== this.key) return;
-      put(this.whyBox, el("h3", {}, "Why"), chain(reply.chain, reply.truncated || reply.more));
+      for (const step of reply.chain) if (step.when) this.bus.times.note(step.revision, Date.parse(step.when));
+      put(this.whyBox, chain(reply.chain, reply.truncated || reply.more));
+      this.changes.drawSoon();
     } catch (error) {
-      put(this.whyBox, el("h3", {}, "Why"), el("p", { class: "empty" }, shown(error.message)));
+      if (key === this.key) put(this.whyBox, el("p", { class: "empty" }, shown(error.message)));
     }
   }
 
   async observers() {
-    const key = this.key;
-    if (key === null || document.hidden || this.bus.link.state !== "live") return;
+    const { key } = this;
     try {
       const reply = await this.bus.link.ask({ op: "who", key });
-      if (key === this.key) this.showObservers(reply);
+      if (key !== this.key) return;
+      this.showObservers(reply);
+      if (reply.writer?.revision !== this.event?.revision) return;
+      this.isGone = reply.writer?.live === false;
+      this.tell();
     } catch {
       // Asked again in a moment.
     }

@@ -3,7 +3,7 @@
 // for without values, and only on a small bus; on a busy one it is seen by the revisions in the lists of
 // keys, from which the tree comes.
 
-import { el, put, age, amount, clientName, shown, throttled } from "./dom.js";
+import { el, put, age, amount, clientName, now, shown, throttled } from "./dom.js";
 import { member } from "./json.js";
 import { KeyPanel } from "./key.js";
 import { KeyWatch, PacedWatch } from "./pace.js";
@@ -89,6 +89,7 @@ export class KeysView {
         const page = await this.bus.link.ask({ op: "keys", key: pattern, limit: 10000, after });
         for (const entry of page.keys) keys.push(entry.key);
         if (this.pulse?.isResting) this.compare(page.keys);
+        this.showLives(page.keys);
         after = page.more ? keys.at(-1) : undefined;
       } while (after !== undefined && !this.isClosed);
       if (this.isClosed) return;
@@ -107,6 +108,16 @@ export class KeysView {
       const before = this.listed.get(key);
       this.listed.set(key, revision);
       if (before !== undefined && before < revision && !this.watched?.has(key)) this.count({ key, revision });
+    }
+  }
+
+  /** Whose writers are gone by now. */
+  showLives(entries) {
+    for (const { key, revision, live } of entries) {
+      const entry = this.known.get(key);
+      if (entry?.revision !== revision || entry.live === live) continue;
+      entry.live = live;
+      this.drawn.get(key)?.fill(entry);
     }
   }
 
@@ -159,7 +170,7 @@ export class KeysView {
     if (event.revision <= (entry.counted ?? 0)) return;
     entry.counted = event.revision;
     entry.changes += 1 + (event.skipped ?? 0);
-    Object.assign(entry, { at: Date.now(), by: event.by ?? entry.by, live: true });
+    Object.assign(entry, { at: now(), by: event.by ?? entry.by, live: true });
     for (const [path, row] of this.drawn) {
       if (event.key === path || (event.key.startsWith(`${path}.`) && !row.isOpen)) row.flash(entry);
     }
@@ -357,9 +368,7 @@ class TreeRow {
     }
     if (entry.by !== this.writer || entry.live !== this.isLive) {
       [this.writer, this.isLive] = [entry.by, entry.live];
-      put(this.by, entry.by === undefined ? null : clientName(entry.by));
-      this.by.classList.toggle("is-gone", entry.live === false);
-      this.by.title = entry.live === false ? "its connection has ended" : "";
+      put(this.by, entry.by === undefined ? null : clientName(entry.by, entry.live === false));
     }
     this.tick(entry);
   }

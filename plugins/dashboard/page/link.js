@@ -3,6 +3,8 @@
 // each greeting, so views need not know that the broker was gone. A hidden page closes its stream, and so
 // costs the bus nothing.
 
+import { setClock } from "./dom.js";
+
 const tokenName = "plugboard-token";
 
 /** The page's token, from its address or from before. It doesn't stay in the address. */
@@ -193,6 +195,7 @@ export class Link {
       const news = JSON.parse(data);
       this.#stream = String(news.stream);
       this.writes = news.write;
+      setClock(news.now);
     } else if (name === "gone") {
       this.#become("gone");
     }

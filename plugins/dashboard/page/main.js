@@ -1,7 +1,8 @@
 // The frame around the views: which one is shown, the state of the connection, and the bus's pulse. The
 // address names the view and what is open in it, so that back, forward and reload work.
 
-import { el, put, amount, shown } from "./dom.js";
+import { el, put, amount, now, shown } from "./dom.js";
+import { RevisionTimes } from "./changes.js";
 import { Link } from "./link.js";
 import { KeysView } from "./keys.js";
 import { CausesView } from "./causes.js";
@@ -34,7 +35,7 @@ const notices = {
 const place = (name) => document.getElementById(name);
 const link = new Link();
 /** What all views share: the last statistics with their times, and who wants to hear of the next. */
-const bus = { link, history: [], listeners: new Set(), writeForm: null };
+const bus = { link, history: [], listeners: new Set(), times: new RevisionTimes(), writeForm: null };
 /** Five minutes. */
 const historyMax = 300;
 bus.writeForm = new WriteForm(bus);
@@ -83,9 +84,15 @@ function begin() {
   place("write").addEventListener("click", () => bus.writeForm.open());
   window.addEventListener("hashchange", show);
   link.onState(showState);
+  let epoch;
+  link.onState(() => {
+    if (link.greeting?.epoch !== epoch) bus.times.clear();
+    epoch = link.greeting?.epoch;
+  });
   link.watch({ key: "$broker.stats" }, (event) => {
     if (event?.event !== "update") return;
-    const measured = { at: Date.now(), stats: event.value };
+    const measured = { at: now(), stats: event.value };
+    bus.times.note(event.value.revision, measured.at, false);
     bus.history.push(measured);
     if (bus.history.length > historyMax) bus.history.shift();
     place("rate").textContent = `${amount(event.value.rates.writes)} writes/s`;
