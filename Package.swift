@@ -12,6 +12,14 @@ let plugins = [
     "cart", "price-indicator", "review-banner", "logger", "review-tracker", "dashboard", "bridge",
 ]
 
+/// The plugins that `plugboard` holds, so that packages need only one program. So each of these is a library, and
+/// its program is one line in the folder `program`. All other plugins are programs and nothing else.
+let libraries = [
+    "cart": "CartPlugin", "price-indicator": "PriceIndicatorPlugin", "review-banner": "ReviewBannerPlugin",
+    "logger": "LoggerPlugin", "review-tracker": "ReviewTrackerPlugin", "dashboard": "DashboardPlugin",
+    "bridge": "BridgePlugin",
+]
+
 /// What they use beside the client library: for files, for the time, and for sockets of their own.
 let furtherModules: [String: [Target.Dependency]] = [
     "dashboard": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
@@ -25,6 +33,43 @@ let furtherFiles = ["review-tracker": ["demo"], "bridge": ["README.md"]]
 
 /// Files that are part of their programs.
 let embeddedFiles: [String: [Resource]] = ["dashboard": [.embedInCode("page")]]
+
+/// A plugin's targets: its library, if it has one, and its program.
+func targets(ofPlugin name: String) -> [Target] {
+    let path = "plugins/\(name)"
+    let modules: [Target.Dependency] = ["PlugboardClient"] + (furtherModules[name] ?? [])
+    let others = ["plugin.json"] + (furtherFiles[name] ?? [])
+    guard let library = libraries[name] else {
+        return [
+            .executableTarget(
+                name: name,
+                dependencies: modules,
+                path: path,
+                exclude: others,
+                swiftSettings: strict
+            )
+        ]
+    }
+    return [
+        .target(
+            name: library,
+            dependencies: modules,
+            path: path,
+            exclude: others + ["program"],
+            resources: embeddedFiles[name],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: name,
+            dependencies: [.target(name: library)],
+            path: "\(path)/program",
+            swiftSettings: strict
+        ),
+    ]
+}
+
+let allLibraries = libraries.values.sorted().map { Target.Dependency.target(name: $0) }
+let allPrograms = plugins.map { Target.Dependency.target(name: $0) }
 
 let package = Package(
     name: "plugboard",
@@ -69,24 +114,15 @@ let package = Package(
         ),
         .executableTarget(
             name: "plugboard",
-            // Not the client library, because commands pass values on as bytes and need no Codable.
+            // Only its plugins need the client library. Commands pass values on as bytes and need no Codable.
             dependencies: [
                 "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
             ]
-                + plugins.map { .target(name: $0) },
+                + allLibraries + allPrograms,
             swiftSettings: strict
         ),
     ]
-        + plugins.map { name in
-            .executableTarget(
-                name: name,
-                dependencies: ["PlugboardClient"] + (furtherModules[name] ?? []),
-                path: "plugins/\(name)",
-                exclude: ["plugin.json"] + (furtherFiles[name] ?? []),
-                resources: embeddedFiles[name],
-                swiftSettings: strict
-            )
-        }
+        + plugins.flatMap(targets(ofPlugin:))
         + [
             // A target of tests, so that only a build of the tests has it.
             .testTarget(
@@ -156,13 +192,14 @@ let package = Package(
                 name: "PluginTests",
                 dependencies: [
                     "PlugboardBroker", "PlugboardClient", "PlugboardMemory", "PlugboardPosix", "TestSupport",
-                ] + plugins.map { .target(name: $0) },
+                ] + allLibraries + allPrograms,
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "BridgeTests",
                 dependencies: [
-                    "bridge", "plugboard", "PlugboardBroker", "PlugboardClient", "PlugboardPosix",
+                    "BridgePlugin", "bridge", "plugboard", "PlugboardBroker", "PlugboardClient",
+                    "PlugboardPosix",
                     "TestSupport",
                 ],
                 swiftSettings: strict

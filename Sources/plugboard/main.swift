@@ -1,5 +1,10 @@
-// The start of the command `plugboard`. The code is in other files, because tests can't import this one.
+// The start of the command `plugboard`, and of the plugins that it holds. The code is in other files, because tests
+// can't import this one.
 
 import PlugboardPosix
 
-exit(Program.run(Array(Arguments.all().dropFirst())).rawValue)
+if let plugin = HeldPlugins.called {
+    await plugin()
+} else {
+    exit(Program.run(Array(Arguments.all().dropFirst())).rawValue)
+}

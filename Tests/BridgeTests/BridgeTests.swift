@@ -3,7 +3,7 @@ import PlugboardClient
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite(
     "Two hosts with a real etcd between them",

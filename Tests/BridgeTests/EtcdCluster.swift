@@ -4,7 +4,7 @@ import Foundation
 import PlugboardPosix
 import TestSupport
 
-@testable import bridge
+@testable import BridgePlugin
 
 final class EtcdCluster: Sendable {
     /// Why a test of it can't run here; nil if it can.

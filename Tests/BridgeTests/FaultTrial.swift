@@ -6,7 +6,7 @@ import PlugboardClient
 import Synchronization
 import TestSupport
 
-@testable import bridge
+@testable import BridgePlugin
 
 /// A write that a client got an answer for.
 struct AnsweredWrite: Sendable {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite(
     "What a bus knows of other hosts",

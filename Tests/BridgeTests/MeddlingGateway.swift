@@ -5,7 +5,7 @@
 import Foundation
 import TestSupport
 
-@testable import bridge
+@testable import BridgePlugin
 
 final class MeddlingGateway: Sendable {
     /// What it does from now on.

@@ -2,7 +2,7 @@ import PlugboardClient
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite(
     "Known faults of etcd change nothing for good",

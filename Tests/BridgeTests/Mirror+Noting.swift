@@ -1,6 +1,6 @@
 import PlugboardClient
 
-@testable import bridge
+@testable import BridgePlugin
 
 extension Mirror {
     /// Takes a write on the bus, or a delete.

@@ -4,7 +4,7 @@
 import PlugboardClient
 import TestSupport
 
-@testable import bridge
+@testable import BridgePlugin
 
 struct MirrorSimulation {
     /// A write that a client on a host's bus made and got an answer for.

@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite("The bridge's options", .someAtATime)
 struct OptionTests {

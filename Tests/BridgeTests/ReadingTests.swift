@@ -3,7 +3,7 @@ import PlugboardMemory
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite("etcd's answers are read without a decoder")
 struct ReadingTests {

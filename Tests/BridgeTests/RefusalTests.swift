@@ -4,7 +4,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite(
     "What etcd has and no bus can is left alone, and the rest goes on",

@@ -4,7 +4,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 /// Certificates that openssl makes for a test: of an authority, of a node on loopback, and of a client.
 struct TestCertificates {

@@ -4,7 +4,7 @@
 import PlugboardClient
 import TestSupport
 
-@testable import bridge
+@testable import BridgePlugin
 
 struct SimulatedBus {
     struct Value {

@@ -3,7 +3,7 @@
 
 import PlugboardClient
 
-@testable import bridge
+@testable import BridgePlugin
 
 struct SimulatedEtcd {
     struct Entry {

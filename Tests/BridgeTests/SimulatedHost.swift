@@ -5,7 +5,7 @@
 import PlugboardClient
 import TestSupport
 
-@testable import bridge
+@testable import BridgePlugin
 
 struct SimulatedHost {
     /// A request on its way.

@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite("The mirror in a simulated world", .computing)
 struct SimulationTests {

@@ -4,7 +4,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import bridge
+@testable import BridgePlugin
 
 @Suite(
     "What goes wrong with etcd is told, and the bus goes on",

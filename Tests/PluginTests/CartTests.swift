@@ -1,7 +1,7 @@
 import PlugboardClient
 import Testing
 
-@testable import cart
+@testable import CartPlugin
 
 @Suite("The cart's rules")
 struct CartTests {

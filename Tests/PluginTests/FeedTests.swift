@@ -1,7 +1,7 @@
 import PlugboardClient
 import Testing
 
-@testable import review_tracker
+@testable import ReviewTrackerPlugin
 
 @Suite("Prices as shops print them")
 struct PriceTextTests {

@@ -4,7 +4,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import logger
+@testable import LoggerPlugin
 
 @Suite("What the log says of an event", .someAtATime)
 struct LogLineTests {

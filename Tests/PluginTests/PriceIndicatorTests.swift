@@ -4,7 +4,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import price_indicator
+@testable import PriceIndicatorPlugin
 
 @Suite("The summary of a cart", .someAtATime)
 struct SummaryTests {

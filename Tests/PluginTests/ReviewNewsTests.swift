@@ -1,7 +1,7 @@
 import Testing
 
 @testable import PlugboardClient
-@testable import review_banner
+@testable import ReviewBannerPlugin
 
 @Suite("News about reviews")
 struct ReviewNewsTests {

@@ -56,7 +56,10 @@ public enum SwiftProgram {
             contentsOfFile: products + "/cart.product/Objects.LinkFileList",
             encoding: .utf8
         )
-        return list.split(separator: "\n").map(String.init).filter { !$0.contains("/cart.build/") }
+        let own = ["/cart.build/", "/CartPlugin.build/"]
+        return list.split(separator: "\n").map(String.init).filter { object in
+            !own.contains { object.contains($0) }
+        }
     }
 
     /// The objects were compiled with the same options as this program.

@@ -20,7 +20,7 @@ struct Dashboard {
         let listening = try WebListening(arguments)
         let token = WebToken()
         socket = listening.socket.map { ($0, FileIdentity(path: $0)) }
-        opener = arguments.text(browser)
+        opener = arguments.text(DashboardProgram.browser)
         address = listening.address + "#\(token.text)"
         configuration = try WebConfiguration(
             listener: listening.take(),
@@ -28,7 +28,7 @@ struct Dashboard {
             broker: bus.path,
             users: try TrustedUsers(naming: arguments.peer),
             name: arguments.name,
-            writes: arguments.has(write)
+            writes: arguments.has(DashboardProgram.write)
         )
         file = AddressFile(socket: bus.path, address: address)
         try Background.start { [configuration] in
@@ -94,14 +94,16 @@ private final class WebListening {
     private var number: Int32
 
     init(_ arguments: PluginArguments) throws {
-        guard let text = arguments.text(listen) else {
-            let listener = try LoopbackSocket.listen(port: UInt16(arguments.integer(port) ?? 0))
+        guard let text = arguments.text(DashboardProgram.listen) else {
+            let listener = try LoopbackSocket.listen(
+                port: UInt16(arguments.integer(DashboardProgram.port) ?? 0)
+            )
             let port = LoopbackSocket.port(of: listener.raw) ?? 0
             (place, address, socket) = (.port(port), "http://127.0.0.1:\(port)/", nil)
             number = listener.release()
             return
         }
-        guard text.hasPrefix("unix:"), text.utf8.count > 5, !arguments.has(port) else {
+        guard text.hasPrefix("unix:"), text.utf8.count > 5, !arguments.has(DashboardProgram.port) else {
             Console.warn("dashboard: --listen takes unix:PATH, and excludes --port")
             exit(64)
         }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import dashboard
+@testable import DashboardPlugin
 
 @Suite("Who gets what from the dashboard")
 struct PageGateTests {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import dashboard
+@testable import DashboardPlugin
 
 @Suite("The head of a request to the dashboard")
 struct RequestHeadTests {

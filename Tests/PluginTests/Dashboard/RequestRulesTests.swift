@@ -2,7 +2,7 @@ import PlugboardMemory
 import TestSupport
 import Testing
 
-@testable import dashboard
+@testable import DashboardPlugin
 
 @Suite("What of the page's requests reaches the broker")
 struct RequestRulesTests {

@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import dashboard
+@testable import DashboardPlugin
 
 @Suite("The dashboard's server", .someAtATime, .timeLimit(.minutes(20)))
 struct WebServerTests {

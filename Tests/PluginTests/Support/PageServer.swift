@@ -5,7 +5,7 @@ import PlugboardPosix
 import Synchronization
 import TestSupport
 
-@testable import dashboard
+@testable import DashboardPlugin
 
 /// A server that runs until it is released.
 final class PageServer: Sendable {
