@@ -12,7 +12,7 @@ enum Layers {
     private static let system: Set<String> = ["Glibc", "Musl", "Darwin"]
 
     /// The libraries of the plugins, of which each has its own `main.swift`, and `plugboard` all.
-    private static let plugins: Set<String> = [
+    static let plugins: Set<String> = [
         "BridgePlugin", "CartPlugin", "DashboardPlugin", "LoggerPlugin", "PriceIndicatorPlugin",
         "ReviewBannerPlugin", "ReviewTrackerPlugin",
     ]

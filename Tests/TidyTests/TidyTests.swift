@@ -65,6 +65,14 @@ struct TidyTests {
         )
     }
 
+    @Test("of the command, only one file knows the plugins that it holds")
+    func heldPlugins() throws {
+        let users = try SourceTree.files(in: "Sources/plugboard").filter { file in
+            file.lines.contains { Rules.importedModule($0).map(Layers.plugins.contains) ?? false }
+        }
+        #expect(users.map(\.path) == ["Sources/plugboard/HeldPlugins.swift"])
+    }
+
     @Test("only files that say why they may use unsafe memory")
     func unsafeMemory() throws {
         let files = try SourceTree.files(in: "Sources", "plugins").filter(Rules.isUnsafe)
