@@ -4,4 +4,6 @@
 /// Where this program comes from.
 enum BuildCommit {
     static let commit: String? = nil
+    /// The address of the package with the libraries, for `new --swift`.
+    static let address: String? = nil
 }

@@ -135,6 +135,20 @@ final class InstallTests: FolderSuite {
         #expect(folder.exists(unit))
     }
 
+    @Test("--remove leaves no empty folders, and those with something in them stay")
+    func emptyFolders() throws {
+        #expect(try install("--user", "--for", "systemd").end == .exited(0))
+        #expect(try install("--user", "--for", "systemd", "--remove").end == .exited(0))
+        #expect(!folder.exists(".config/systemd"))
+        #expect(try run(Products.plugboard, ["--remove"]).end == .exited(0))
+        #expect(!folder.exists(".local"))
+        try folder.write("none/readme", "")
+        #expect(try run(Products.plugboard, ["--plugins", "none"]).end == .exited(0))
+        try folder.write(".local/bin/other", "")
+        #expect(try run(Products.plugboard, ["--remove"]).end == .exited(0))
+        #expect(folder.exists(".local/bin/other") && !folder.exists(".local/lib"))
+    }
+
     @Test(
         "systemd finds no mistake in the unit",
         .enabled(if: FileStatus.isRunnable(path: "/usr/bin/systemd-analyze"))

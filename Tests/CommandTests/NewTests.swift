@@ -76,6 +76,21 @@ final class NewTests: FolderSuite {
         #expect(files.contains { $0.text.contains("@testable import my_plugin\n") })
     }
 
+    @Test("an installed program says what to put in place of the package's folder, and --package names it")
+    func installed() throws {
+        let program = folder("installed")
+        try FileCopy.make(of: Products.plugboard, at: program)
+        let made = try Run(program: program, ["new", "far-greeter", "--swift"], in: folder).finished()
+        #expect(made.end == .exited(0))
+        #expect(made.messages.contains("in far-greeter/Package.swift, put the folder of Plugboard's sources"))
+        #expect(folder.text("far-greeter/Package.swift").contains(#"path: "/path/to/plugboard""#))
+        let address = "https://example.org/plugboard.git"
+        let words = ["new", "near-greeter", "--swift", "--package", address]
+        let named = try Run(program: program, words, in: folder).finished()
+        #expect(named.end == .exited(0) && !named.messages.contains("put the folder"))
+        #expect(folder.text("near-greeter/Package.swift").contains("url: \"\(address)\""))
+    }
+
     @Test("each manifest is one that up takes")
     func manifests() throws {
         for language in PluginLanguage.allCases {

@@ -51,6 +51,18 @@ struct UpScreenTests {
             #expect(told == ["demo   | # A customer looks at the list.", "demo   | Reviews come in."])
             _ = up
         }
+
+        @Test("the address of the page is a line of its own in the demo, and is never cut")
+        func address() throws {
+            let rights = #","subscribes":["**"],"serves":["dashboard.open"],"start":"demand""#
+            try shop.add("dashboard", "exec \(Products.folder)/dashboard", json: rights)
+            try shop.folder.write("plugins/demo.txt", "# A first step.\n")
+            let terminal = try TestTerminal(columns: 40)
+            let up = try shop.up("--demo", terminal: terminal.path)
+            let line = /demo +\| http:\/\/127\.0\.0\.1:\d+\/#\w{32}/
+            try eventually("it is told") { shown(terminal).contains { $0.wholeMatch(of: line) != nil } }
+            _ = up
+        }
     #endif
 
     @Test("a plugin is told whether it should be verbose")

@@ -108,7 +108,7 @@ struct PolicyReaderTests {
 
     @Test(
         "the policies on the page and in the specification are taken",
-        arguments: ["README.md", "protocol/SPEC.md"]
+        arguments: ["protocol/POLICY.md", "protocol/SPEC.md"]
     )
     func examples(page: String) throws {
         let package = URL(fileURLWithPath: #filePath)
@@ -117,7 +117,7 @@ struct PolicyReaderTests {
         let anybody = AccountNumbers(user: { _ in 1 }, group: { _ in 1 })
         let blocks = text.components(separatedBy: "```json\n").dropFirst()
             .map { $0.components(separatedBy: "\n```")[0] }.filter { $0.contains("\"rules\"") }
-        #expect(blocks.count == (page == "README.md" ? 1 : 2))
+        #expect(blocks.count == (page == "protocol/POLICY.md" ? 1 : 2))
         for block in blocks {
             #expect(try PolicyReader.policy(in: Array(block.utf8), anybody).ruleCount > 1)
         }

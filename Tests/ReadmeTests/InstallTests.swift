@@ -34,6 +34,6 @@ struct InstallTests {
         let script = "export HOME=\(home); \(home)/.local/bin/plugboard install --remove"
         let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", script], in: scratch)
         #expect(try await run.status() == 0)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home + "/.local/bin").isEmpty)
+        #expect(FileStatus(path: home + "/.local").kind == .missing)
     }
 }

@@ -33,9 +33,13 @@ struct PageTests {
         }
     }
 
-    @Test("a newcomer's page is short")
+    @Test("a newcomer's page is short: 200 lines, 1,600 words, and twelve figures at most")
     func length() throws {
-        #expect(try Readme.text().split(separator: "\n", omittingEmptySubsequences: false).count <= 301)
+        let text = try Readme.text()
+        #expect(text.split(separator: "\n").count <= 200)
+        #expect(text.split(omittingEmptySubsequences: true, whereSeparator: \.isWhitespace).count <= 1_600)
+        let rows = try Readme.section("Figures").filter { $0.hasPrefix("|") }.dropFirst(2)
+        #expect((1...12).contains(rows.count))
     }
 
     @Test("plugboard limits prints exactly the limits of the specification")
@@ -67,32 +71,48 @@ struct PageTests {
         #expect(named > 25)
     }
 
-    @Test("every link within the project leads somewhere")
+    @Test("every link on README and the pages that it leads to is a file, and every anchor a heading")
     func links() throws {
-        var followed = 0
-        for page in ["README.md", Readme.questions, Readme.faults, Readme.figures, Readme.contributing] {
+        var pages = ["README.md"]
+        var next = 0
+        while next < pages.count {
+            let page = pages[next]
+            next += 1
             let folder = page.split(separator: "/").dropLast().map { $0 + "/" }.joined()
-            let targets = try Readme.text(of: page).matches(of: /\]\(([^)#]+)(#[^)]*)?\)/).map {
-                String($0.1)
-            }
-            for target in targets where !target.contains("://") {
-                #expect(Readme.exists(folder + target), "\(page): \(target)")
-                followed += 1
+            for match in try Readme.text(of: page).matches(of: /\]\(([^)#\s]*)(?:#([^)\s]*))?\)/) {
+                let target = String(match.1)
+                guard !target.contains("://") else { continue }
+                let path = target.isEmpty ? page : Self.path(folder + target)
+                #expect(Readme.exists(path), "\(page): \(target)")
+                guard path.hasSuffix(".md"), Readme.exists(path) else { continue }
+                if let anchor = match.2 {
+                    #expect(
+                        try Self.anchors(of: path).contains(String(anchor)),
+                        "\(page): \(target)#\(anchor)"
+                    )
+                }
+                if !pages.contains(path) { pages.append(path) }
             }
         }
-        #expect(followed > 3)
+        #expect(pages.count > 10)
     }
 
-    @Test("anchors into the specification are headings there")
-    func anchors() throws {
-        let headings = try Readme.text(of: "protocol/SPEC.md").components(separatedBy: "\n")
-            .filter { $0.hasPrefix("#") }
-            .map { heading in
-                heading.drop { $0 == "#" || $0 == " " }.lowercased()
-                    .filter { $0.isLetter || $0.isNumber || " -_".contains($0) }.replacing(" ", with: "-")
-            }
-        for match in try Readme.text().matches(of: /SPEC\.md#([^)]+)\)/) {
-            #expect(headings.contains(String(match.1)), "#\(match.1)")
+    /// The path without `..`.
+    private static func path(_ text: String) -> String {
+        var parts: [Substring] = []
+        for part in text.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
         }
+        return parts.joined(separator: "/")
+    }
+
+    /// The anchors of a page: those of its headings, as the sites that show it make them, and its own.
+    private static func anchors(of page: String) throws -> [String] {
+        let text = try Readme.text(of: page)
+        let headings = text.components(separatedBy: "\n").filter { $0.hasPrefix("#") }
+        return headings.map { heading in
+            heading.drop { $0 == "#" || $0 == " " }.lowercased()
+                .filter { $0.isLetter || $0.isNumber || " -_".contains($0) }.replacing(" ", with: "-")
+        } + text.matches(of: /<a id="([^"]+)">/).map { String($0.1) }
     }
 }

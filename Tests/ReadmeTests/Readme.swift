@@ -6,11 +6,12 @@ import Foundation
 /// The pages.
 enum Readme {
     static let questions = "protocol/QUESTIONS.md"
+    static let swift = "protocol/SWIFT.md"
     static let faults = ".github/FAULTS.md"
     static let figures = ".github/FIGURES.md"
     static let contributing = ".github/CONTRIBUTING.md"
     /// The pages whose blocks are run like README's.
-    private static let pages = ["README.md", questions, faults, figures]
+    private static let pages = ["README.md", swift, questions, faults, figures]
 
     struct Block: CustomStringConvertible {
         let page: String

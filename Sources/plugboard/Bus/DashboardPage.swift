@@ -10,6 +10,8 @@ enum DashboardPage {
     private static let call = "dashboard.open"
     private static let suffix = ".dashboard"
     private static let bytesMax = 4_096
+    /// How an address begins.
+    static let addressStart = "http://"
     /// How long the plugin may take to start.
     static let patienceSeconds = 10.0
 

@@ -34,7 +34,7 @@ extension Command {
             this program) to ~/.local. The command is ~/.local/bin/plugboard, and plugboard up finds the \
             plugins from any folder. If you install again, it replaces what is there. A running broker \
             goes on; plugboard restart makes it begin anew as the new program. --remove removes all of \
-            that, and nothing else.
+            that, and folders that are empty then, and nothing else.
 
             With --user the service manager starts this program: plugboard broker, or with --plugins \
             plugboard up. It starts when the user logs in, and again after a failure. The command writes \
@@ -250,6 +250,9 @@ private struct ServiceInstall {
         for link in manager.links(of: places.service) where FileCopy.target(ofLink: link) != nil {
             try FileCopy.remove(link)
         }
+        let folder = SocketPath.folder(of: places.service)
+        for link in manager.links(of: places.service) { FileCopy.removeIfEmpty(SocketPath.folder(of: link)) }
+        for empty in [folder, SocketPath.folder(of: folder)] { FileCopy.removeIfEmpty(empty) }
         console.say("to have it stop now:")
         for line in manager.disabling() { try console.output.line(line) }
     }

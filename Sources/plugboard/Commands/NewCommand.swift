@@ -10,7 +10,7 @@ extension CommandOption {
     static let package = CommandOption(
         "package",
         "PLACE",
-        "--swift: the folder or the address of Plugboard's package; by default where this program was built"
+        "--swift: the folder or the address of Plugboard's package; by default where this program was built, or what its packager has named"
     )
 }
 
@@ -49,6 +49,11 @@ extension Command {
         for file in template.files { try file.write(in: name) }
         if let library { try FileCopy.make(of: library, at: "\(name)/\(PythonLibrary.fileName)") }
         try console.output.line("made: \(name)/ with \(template.files.map(\.path).joined(separator: ", "))")
+        if template.package == unknownPackage {
+            console.say(
+                "in \(name)/Package.swift, put the folder of Plugboard's sources, or their address, in place of \(unknownPackage)"
+            )
+        }
         console.say("start it: \(Program.spelling) up --plugins .")
     }
 
@@ -91,7 +96,11 @@ extension Command {
         )
     }
 
-    /// Where the libraries are: as the command line says, or the checkout in which this program was built.
+    /// Stands where a person has to put the place of the package.
+    private static let unknownPackage = "/path/to/plugboard"
+
+    /// Where the libraries are: as the command line says, or the checkout in which this program was built, or
+    /// the address that its packager has named.
     private static func package(_ invocation: Invocation) throws -> String {
         if let place = invocation.text(.package) {
             guard !place.contains("://"), !place.hasPrefix("git@") else { return place }
@@ -105,9 +114,6 @@ extension Command {
             if FileStatus(path: folder + "/Package.swift").kind == .file { return folder }
             folder = SocketPath.folder(of: folder)
         }
-        throw CommandError.usage(
-            "which package has PlugboardClient? This program isn't where it was built",
-            hint: "--package PLACE names its folder or its address"
-        )
+        return BuildCommit.address ?? unknownPackage
     }
 }

@@ -98,7 +98,8 @@ struct Installation {
             if try remove(file) { count += 1 }
         }
         try FileCopy.remove(path(Self.list))
-        removeEmpty(Self.list)
+        for file in [Self.list, Self.link] { removeEmpty(file, upTo: "") }
+        FileCopy.removeIfEmpty(prefix)
         return count
     }
 
@@ -112,16 +113,18 @@ struct Installation {
     @discardableResult
     private func remove(_ file: String) throws -> Bool {
         let wasThere = try FileCopy.remove(path(file))
-        removeEmpty(file)
+        removeEmpty(file, upTo: Self.home)
         return wasThere
     }
 
-    /// Removes the folders of a file that are empty now, up to the command's own.
-    private func removeEmpty(_ file: String) {
-        var folder = SocketPath.folder(of: file)
-        while folder.hasPrefix(Self.home) {
+    /// Removes the folders of a file that are empty now, within the folder `top` and itself.
+    private func removeEmpty(_ file: String, upTo top: String) {
+        var parts = file.split(separator: "/").dropLast()
+        while !parts.isEmpty {
+            let folder = parts.joined(separator: "/")
+            guard folder.hasPrefix(top) else { return }
             FileCopy.removeIfEmpty(path(folder))
-            folder = SocketPath.folder(of: folder)
+            parts.removeLast()
         }
     }
 

@@ -103,7 +103,8 @@ private struct Player {
     func showDashboard() throws {
         do {
             guard let address = try DashboardPage.address(connection) else { return }
-            try console.output.line("# All of it in a browser: \(address)")
+            try console.output.line("# All of it in a browser:")
+            try console.output.line(address)
         } catch let error as CommandError where !connection.isLost {
             console.say("no dashboard: \(error.message)")
         }

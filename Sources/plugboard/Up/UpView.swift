@@ -42,10 +42,13 @@ final class UpView {
         }
     }
 
-    /// A line as rows of the terminal, if there is one. The demo's words continue in the next row.
-    /// Any other line is cut, because it may be as long as a value.
+    /// A line as rows of the terminal, if there is one. The demo's words continue in the next row, and the address
+    /// that it prints stays whole, so that one can click on it. Any other line is cut, because it may be as long as
+    /// a value.
     private func rows(of line: String, by name: String, _ paint: Paint) -> [String] {
-        let isNarrated = name == DemoScript.processName && line.hasPrefix("#")
+        let isDemo = name == DemoScript.processName
+        if isDemo, line.hasPrefix(DashboardPage.addressStart) { return [line] }
+        let isNarrated = isDemo && line.hasPrefix("#")
         let columns = isVerbose ? nil : console.output.stream.columns
         let room = columns.map { max(Self.roomMin, $0 - widest - Self.markColumns) }
         if isNarrated {
