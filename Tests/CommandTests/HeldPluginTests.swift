@@ -47,6 +47,24 @@ final class HeldPluginTests: FolderSuite {
         #expect(command.end == .exited(0) && command.output == Program.version + "\n")
     }
 
+    @Test("install keeps the links, so that the program is there only once")
+    func installed() throws {
+        try link(["cart"])
+        let installed = try Run(
+            ["install", "--plugins", "plugins"],
+            in: folder,
+            environment: ["HOME": folder.path]
+        )
+        #expect(try installed.finished().end == .exited(0))
+        let program = folder(".local/lib/plugboard/plugins/cart/cart")
+        #expect(FileCopy.target(ofLink: program) == "../../plugboard")
+        #expect(
+            try Run(program: program, ["--help"], in: folder).finished().output.contains(
+                "keeps the shopping cart"
+            )
+        )
+    }
+
     @Test("up starts the links, each as a process of its own, and they do their work")
     func up() throws {
         try link(["cart", "price-indicator", "logger"])

@@ -23,6 +23,8 @@ struct Installation {
     struct Copy {
         let from: String
         let to: String
+        /// Whether it is this program by another name, so that a link is enough.
+        var isProgram = false
     }
 
     /// The path of the installed command.
@@ -55,7 +57,11 @@ struct Installation {
             let files = try Self.files(in: plugin.folder).filter {
                 !$0.hasSuffix(".swift") || $0 == plugin.manifest.run
             }
-            copies += files.map { Copy(from: "\(plugin.folder)/\($0)", to: "\(place)/\($0)") }
+            copies += files.map { file in
+                let from = "\(plugin.folder)/\(file)"
+                let isProgram = FileIdentity(path: from) == FileIdentity(path: program)
+                return Copy(from: from, to: "\(place)/\(file)", isProgram: isProgram)
+            }
             // A program beside plugboard goes into the plugin's folder, because names such as
             // `cart` don't belong in PATH.
             if !plugin.program.hasPrefix(plugin.folder + "/"), !plugin.manifest.run.contains("/") {
@@ -107,7 +113,9 @@ struct Installation {
         let to = path(copy.to)
         if let there = FileIdentity(path: to), there == FileIdentity(path: copy.from) { return }
         try Folder.make(SocketPath.folder(of: to), mode: 0o755)
-        try FileCopy.make(of: copy.from, at: to)
+        guard copy.isProgram else { return try FileCopy.make(of: copy.from, at: to) }
+        let depth = copy.to.dropFirst(Self.home.count + 1).count { $0 == "/" }
+        try FileCopy.link(at: to, to: String(repeating: "../", count: depth) + Program.name)
     }
 
     @discardableResult

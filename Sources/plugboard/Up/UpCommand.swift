@@ -149,7 +149,10 @@ private struct UpSession {
             for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
             if invocation.has(.demo), player == nil {
                 console.say(
-                    "there is no demo to play: \(DemoScript.fileName) is missing in the folder of the plugins"
+                    """
+                    there is no demo to play: \(DemoScript.fileName) is missing in the folder of the plugins; \
+                    installed packages have it in plugboard-demo
+                    """
                 )
             }
             state.make(console)
