@@ -190,6 +190,28 @@ struct SuccessionTests {
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
     }
 
+    @Test("whoever asks for a new program that can't start is told why, as are status and the warnings")
+    func refusal() throws {
+        let program = try copyProgram("plugboard")
+        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
+        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        try SystemCalls.rename(folder.script("other", "exit 3"), to: program)
+        let reason = "it goes on as it was: \(program) exited with status 3 when it was tried"
+        for _ in 0..<2 {
+            let asked = try plugboard("restart", in: folder)
+            #expect(asked.end == .exited(1))
+            #expect(asked.messages == "plugboard restart: \(reason)\n")
+        }
+        #expect(try plugboard("status", in: folder).output.contains("\(reason), 2 times"))
+        let warnings = try plugboard("get", "$broker.warnings", in: folder).output
+        #expect(warnings.contains(#""kind":"restart","times":2,"#))
+        try SystemCalls.rename(copyProgram("next"), to: program)
+        #expect(try plugboard("restart", in: folder).end == .exited(0))
+        #expect(try plugboard("status", in: folder).end == .exited(0))
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+
     @Test("a policy with which the next broker couldn't start is noticed before, and changes nothing")
     func wrongPolicy() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)

@@ -59,7 +59,7 @@ struct OwnStateTests {
         test.send("subscribe $broker.warnings", from: client)
         test.endTurn()
         for number in 1...3 {
-            test.hub.warn(storage: "trouble \(number)")
+            test.hub.warn(.storage, "trouble \(number)")
             #expect(test.lines(of: client).last?.contains("trouble \(number)") == true)
             test.endTurn()
         }

@@ -153,7 +153,7 @@ extension EventLoop {
 
     private mutating func warn(_ message: String) {
         report(message)
-        hub.warn(storage: message)
+        hub.warn(.storage, message)
     }
 
     /// Drops what waits to be sent, because it may tell of writes that are not kept. Clients that come back

@@ -14,9 +14,9 @@ extension Hub {
         if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
 
-    /// Warns of a problem with the journal, before the next round.
-    mutating func warn(storage message: String) {
-        insight.warn(storage: message, revision: revision, at: deadlines.timeOfDay)
+    /// Warns of a problem, before the next round.
+    mutating func warn(_ kind: Warnings.Kind, _ message: String) {
+        insight.warn(kind, message, revision: revision, at: deadlines.timeOfDay)
         guard insight.isWatched else { return }
         insight.beginWrites()
         if isObserved(.warnings) { refresh(.warnings, deadlines.now) }

@@ -62,9 +62,14 @@ struct Insight: ~Copyable {
     /// A write that names its cause was remembered. Warns if it closes a loop often.
     mutating func noteReturns(_ keyspace: inout Keyspace) { warnings.noteReturns(&keyspace) }
 
-    /// Notes a problem of the journal.
-    mutating func warn(storage message: String, revision: UInt64, at milliseconds: UInt64) {
-        warnings.raise(storage: message, revision: revision, at: milliseconds)
+    /// Notes a problem.
+    mutating func warn(
+        _ kind: Warnings.Kind,
+        _ message: String,
+        revision: UInt64,
+        at milliseconds: UInt64
+    ) {
+        warnings.raise(kind, message, revision: revision, at: milliseconds)
     }
 
     // MARK: Traces

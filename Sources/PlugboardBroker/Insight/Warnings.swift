@@ -1,4 +1,4 @@
-// The broker's warnings: loops of causes, and problems of the journal. Owned by `Insight`; the hub publishes
+// The broker's warnings: loops of causes, problems of the journal, and programs that could not take over. Owned by `Insight`; the hub publishes
 // the latest 32 at `$broker.warnings`. If a problem goes on, its warning counts how often. A fast loop is
 // noted at most ten times a second, because noting it takes time.
 
@@ -14,11 +14,17 @@ struct Warnings: ~Copyable {
     /// The shortest time between two notes about loops.
     private static let pauseMilliseconds: UInt64 = 100
 
+    /// What a warning is about.
+    enum Kind: String {
+        case loop, storage, restart
+    }
+
     /// One warning.
     struct Warning {
         let number: UInt64
-        /// The message about the journal; nil if it is a loop.
-        var storage: String?
+        var kind = Kind.loop
+        /// Nil if it is a loop, whose steps say all.
+        var message: String?
         /// When the problem was last seen, in milliseconds since 1970.
         var milliseconds: UInt64
         var revision: UInt64
@@ -88,10 +94,10 @@ struct Warnings: ~Copyable {
         if latest.count > Self.keptMax { latest.removeFirst() }
     }
 
-    /// Notes a problem of the journal. If the message is known, counts it.
-    mutating func raise(storage message: String, revision: UInt64, at milliseconds: UInt64) {
+    /// Notes a problem. If the message is known, counts it.
+    mutating func raise(_ kind: Kind, _ message: String, revision: UInt64, at milliseconds: UInt64) {
         changes += 1
-        if let known = latest.firstIndex(where: { $0.storage == message }) {
+        if let known = latest.firstIndex(where: { $0.message == message }) {
             latest[known].milliseconds = milliseconds
             latest[known].revision = revision
             latest[known].times += 1
@@ -101,7 +107,8 @@ struct Warnings: ~Copyable {
         latest.append(
             Warning(
                 number: lastNumber,
-                storage: message,
+                kind: kind,
+                message: message,
                 milliseconds: milliseconds,
                 revision: revision,
                 steps: []
@@ -123,15 +130,17 @@ struct Warnings: ~Copyable {
     private static func append(_ warning: Warning, to buffer: inout ByteBuffer) {
         buffer.append(#"{"warning":"#)
         buffer.append(decimal: warning.number)
-        buffer.append(warning.storage == nil ? #","kind":"loop","times":"# : #","kind":"storage","times":"#)
+        buffer.append(#","kind":""#)
+        buffer.append(string: warning.kind.rawValue)
+        buffer.append(#"","times":"#)
         buffer.append(decimal: warning.times)
         buffer.append(#","when":""#)
         buffer.append(milliseconds: warning.milliseconds)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: warning.revision)
         buffer.append(#","message":"#)
-        JSONText.append(warning.storage ?? message(warning), to: &buffer)
-        if warning.storage != nil { return buffer.append("}") }
+        JSONText.append(warning.message ?? message(warning), to: &buffer)
+        if warning.message != nil { return buffer.append("}") }
         buffer.append(#","loop":["#)
         for (index, step) in warning.steps.enumerated() {
             buffer.append(index == 0 ? #"{"key":""# : #",{"key":""#)

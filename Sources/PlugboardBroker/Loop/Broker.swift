@@ -179,6 +179,12 @@ public final class Broker: Sendable {
         wakeup.signal()
     }
 
+    /// Goes on, and tells at `$broker.warnings` why no other broker takes over. Call it from any thread.
+    public func stay(because reason: String) {
+        succession.refuse(reason)
+        wakeup.signal()
+    }
+
     /// Follows another policy from the next turn on. Does nothing if the broker was made without a policy.
     /// When the broker reports the change, no client is sent anything any more that it may no longer see.
     /// Call it from any thread. Throws `SystemError` if the socket can't be opened to other users, or closed;

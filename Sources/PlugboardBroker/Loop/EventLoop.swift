@@ -296,7 +296,11 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.listenerToken: _ = try acceptWaiting()
         case Self.wakeupToken:
             wakeup.drain()
-            isStopping = true
+            if let reason = succession.takeRefusal() {
+                hub.warn(.restart, reason)
+            } else {
+                isStopping = true
+            }
         case Self.journalToken:
             journalWakeup?.drain()
             try takeJournalNews()

@@ -4,6 +4,11 @@
 import PlugboardBroker
 import PlugboardPosix
 
+/// How a broker says that it keeps its program.
+enum BrokerStays {
+    static let words = "it goes on as it was"
+}
+
 /// The successor of a broker. The signal thread calls `come`, the broker's thread calls `replace`.
 final class BrokerSuccessor: Sendable {
     /// The signals that a broker handles.
@@ -47,19 +52,26 @@ final class BrokerSuccessor: Sendable {
     /// Makes the broker give way to the program at its path, if that can be started.
     func come() {
         guard let program else {
-            return console.say("it goes on as it was: the system doesn't say where its program is")
+            return stay("the system doesn't say where its program is")
         }
         do {
             // The policy is read here, once. So a later change of the file can't keep the next broker from
             // starting.
             let next = try policy.map { path in try Policy(path: path) }
             if let problem = try Self.problem(with: program, next) {
-                return console.say("it goes on as it was: \(program) \(problem)")
+                return stay("\(program) \(problem)")
             }
             broker.makeWay(for: next)
         } catch {
-            console.say("it goes on as it was: \(error)")
+            stay("\(error)")
         }
+    }
+
+    /// Whoever asked for the next program may see only what the bus tells.
+    private func stay(_ reason: String) {
+        let message = "\(BrokerStays.words): \(reason)"
+        console.say(message)
+        broker.stay(because: message)
     }
 
     /// Becomes that program. Returns only if that fails or is no longer wanted. Then the broker runs again,
@@ -75,9 +87,9 @@ final class BrokerSuccessor: Sendable {
             let arguments = Array(Arguments.all().dropFirst())
             let failure = ProgramImage.replace(by: program, arguments: arguments)
             Handover.withdraw(descriptors, variables: variables)
-            console.say("it goes on as it was: \(failure)")
+            console.say("\(BrokerStays.words): \(failure)")
         } catch {
-            console.say("it goes on as it was: \(error)")
+            console.say("\(BrokerStays.words): \(error)")
         }
     }
 

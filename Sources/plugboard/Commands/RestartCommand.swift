@@ -7,7 +7,7 @@ import PlugboardWire
 extension Command {
     static let restart = Command(
         name: "restart",
-        group: .run,
+        group: .operate,
         summary: "have the broker begin anew, as the program installed now",
         options: CommandOption.connection,
         details: """
@@ -18,7 +18,7 @@ extension Command {
             library does, miss nothing.
 
             The broker first checks that the program starts, and that it accepts the --policy file. If \
-            not, nothing changes. The policy that was checked is the one that applies. SIGUSR2 to the \
+            not, nothing changes, and this command says why, with status 1. The policy that was checked is the one that applies. SIGUSR2 to the \
             broker's process does the same, and so does SIGHUP if its program has been replaced. Only the \
             broker's own user and root may do it.
             """,
@@ -35,32 +35,42 @@ extension Command {
         guard let value = reply["value"],
             let pid = value.object?["pid"]?.integer.flatMap(Int32.init(exactly:))
         else { throw CommandError(.refused, "the broker does not say which process it is") }
+        let warnings = ObjectText(op: "subscribe").adding("key", string: TopKeys.warnings)
+        _ = try connection.accepted(warnings.adding("initial", false, unless: true))
         do {
             try Signals.send(SIGUSR2, to: pid)
         } catch {
             throw CommandError(.refused, "the broker can't be asked: \(error)")
         }
-        guard waitForFarewell(connection) else {
-            throw CommandError(.refused, "the broker goes on as it was: it says why where it prints")
-        }
+        try waitForFarewell(connection)
         let next = try BrokerConnection.open(invocation)
         let greeting = try next.accepted(ObjectText(op: "sync"))
         let revision = greeting["revision"]?.integer.map { ", at revision \($0)" } ?? ""
         try console.output.line("the broker has begun anew\(revision)")
     }
 
-    /// Whether the broker sends `bye` in time.
-    private static func waitForFarewell(_ connection: BrokerConnection) -> Bool {
+    /// Waits for `bye`. Throws the broker's reason if it stays.
+    private static func waitForFarewell(_ connection: BrokerConnection) throws(CommandError) {
         let deadline = TimeLimit(seconds: patienceSeconds)
         while let left = deadline.milliseconds {
             do {
-                if let line = try connection.nextLine(milliseconds: left), line.kind == .event("bye") {
-                    return true
-                }
+                guard let line = try connection.nextLine(milliseconds: left) else { continue }
+                if line.kind == .event("bye") { return }
+                if let reason = refusal(in: line) { throw CommandError(.refused, reason) }
+            } catch let error as CommandError where !connection.isLost {
+                throw error
             } catch {
-                return true
+                return
             }
         }
-        return false
+        throw CommandError(.refused, "the broker goes on as it was: it says why where it prints")
+    }
+
+    /// The newest warning, if it is about this.
+    private static func refusal(in line: BrokerLine) -> String? {
+        let warnings = line["value"]?.array?.compactMap(\.object) ?? []
+        let newest = warnings.max { ($0["when"]?.string ?? "") < ($1["when"]?.string ?? "") }
+        guard newest?["kind"]?.string == "restart" else { return nil }
+        return newest?["message"]?.string
     }
 }
