@@ -17,7 +17,7 @@ private struct Counted {
         periods.end(seconds: seconds)
     }
 
-    func busiest(_ limit: Int) -> [KeyRates.Row] { keys.busiest(limit, periods) }
+    func busiest(_ limit: Int) -> [KeyRates.Row] { Array(keys.busiest(periods).prefix(limit)) }
     var rate: Double { keys.rate(periods) }
     var rateOfOthers: Double { keys.rateOfOthers(periods) }
     var count: Int { keys.count }

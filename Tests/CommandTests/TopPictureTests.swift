@@ -69,7 +69,8 @@ struct TopPictureTests {
             ]
         )
         #expect(lines[22] == #"13:05:00.123Z a loop \u001b[2J 0"#)
-        #expect(lines[23] == "q leaves   p holds the picture")
+        let keys = "keys: ↑ ↓ scroll  < > sort  I turns"
+        #expect(lines[23].hasPrefix("q leaves   p holds the picture   \(keys)"))
     }
 
     @Test("it fits every size, however much there is to show")
@@ -150,6 +151,92 @@ struct TopPictureTests {
                 #expect(abs(count.rate(periods) - 50) < 0.01)
                 #expect(total.rate(periods) > 35 && total.rate(periods) < 51)
             }
+        }
+    }
+
+    private func pressed(_ presses: KeyPress..., in state: TopState, _ rows: Int = 24) -> [String] {
+        var view = TopView()
+        for press in presses {
+            TopPicture(state: state, paint: Paint(isOn: false)).take(press, &view, rows: rows)
+        }
+        let picture = TopPicture(state: state, paint: Paint(isOn: false), view: view)
+        return picture.lines(size: TerminalSize(columns: 80, rows: rows))
+    }
+
+    @Test("it scrolls to the last row and no further, and says which rows are in sight")
+    func scrolling() throws {
+        let state = try state(keys: 99, clients: 99)
+        let title = try #require(pressed(in: state).firstIndex { $0.hasPrefix("KEY (8 of 99)") })
+        #expect(pressed(.down, in: state)[title].hasPrefix("KEY (2-9 of 99)"))
+        #expect(pressed(.pageDown, .pageDown, .up, in: state)[title].hasPrefix("KEY (16-23 of 99)"))
+        for presses in [[KeyPress.end], [.end, .down], [.end, .pageDown, .down]] {
+            var view = TopView()
+            let picture = TopPicture(state: state, paint: Paint(isOn: false))
+            for press in presses { picture.take(press, &view, rows: 24) }
+            let lines = TopPicture(state: state, paint: Paint(isOn: false), view: view)
+                .lines(size: TerminalSize(columns: 80, rows: 24))
+            #expect(lines[title].hasPrefix("KEY (92-99 of 99)"))
+        }
+        #expect(pressed(.end, .home, in: state)[title].hasPrefix("KEY (8 of 99)"))
+        #expect(pressed(.up, in: state)[title].hasPrefix("KEY (8 of 99)"))
+        #expect(pressed(.letter("\t"), .end, in: state)[title].hasPrefix("KEY (8 of 99)"))
+        #expect(pressed(.letter("\t"), .end, in: state).contains { $0.contains(/^CLIENT \(9\d-99 of 99\)/) })
+        #expect(pressed(.end, .letter("x"), in: TopState(title: "t")).count == 24)
+    }
+
+    @Test("each column sorts, numbers from the largest; after the last one comes the usual order")
+    func sorting() throws {
+        let state = try state(keys: 3, clients: 3)
+        func clients(_ presses: [KeyPress]) -> [Substring] {
+            var view = TopView()
+            let picture = TopPicture(state: state, paint: Paint(isOn: false))
+            for press in [.letter("\t")] + presses { picture.take(press, &view, rows: 24) }
+            return TopPicture(state: state, paint: Paint(isOn: false), view: view)
+                .lines(size: TerminalSize(columns: 80, rows: 24))
+                .filter { $0.hasPrefix("client-") }.map { $0.prefix(8).suffix(1) }
+        }
+        let next = KeyPress.letter(">")
+        #expect(clients([]) == ["1", "2", "0"])
+        #expect(clients([next]) == ["0", "1", "2"])
+        #expect(clients([next, .letter("I")]) == ["2", "1", "0"])
+        #expect(clients([next, .f6, next]) == ["2", "1", "0"])
+        #expect(clients([.letter("<")]) == ["0", "1", "2"])
+        #expect(clients([next, .letter("<")]) == ["1", "2", "0"])
+        #expect(clients(Array(repeating: next, count: 10)) == ["1", "2", "0"])
+    }
+
+    @Test("what floods the bus is named above the tables, from 100 a second and more than half of all on")
+    func floods() throws {
+        for (count, others, isFlood) in [(100, 0, true), (99, 0, false), (100, 99, true), (100, 100, false)] {
+            var state = TopState(title: "t")
+            func take(_ key: String, _ value: String, skipped: Int = 0) throws {
+                let line =
+                    #"{"event":"update","key":"\#(key)","revision":1,"value":\#(value),"by":"x","skipped":\#(skipped)}"#
+                state.take(try #require(BrokerLine(Array(line.utf8)[...])))
+            }
+            for lines in [0, 1] {
+                for (number, rate) in [(1, count), (2, others)] {
+                    try take(
+                        "$broker.clients.\(number)",
+                        #"{"client":\#(number),"name":"c\#(number)","state":"live","lines":\#(lines * rate)}"#
+                    )
+                }
+            }
+            try take("fast", "1", skipped: count - 1)
+            if others > 0 { try take("other", "1", skipped: others - 1) }
+            state.endPeriod(seconds: 1)
+            let lines = lines(state, 80, 24)
+            let share = others == 0 ? 100 : 50
+            let named = [
+                "flooded by client c1: \(count) lines/s, \(share) % of all",
+                "flooded by key fast: \(count) changes/s, \(share) % of all",
+            ]
+            #expect(lines.filter { $0.hasPrefix("flooded") } == (isFlood ? named : []))
+            let report = TopPicture(state: state, paint: Paint(isOn: false)).report(rows: 9)
+            #expect(report.contains(named[0]) == isFlood)
+            #expect(
+                TopPicture(state: state, paint: Paint(isOn: true)).line(at: "").contains(named[1]) == isFlood
+            )
         }
     }
 

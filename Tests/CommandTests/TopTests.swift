@@ -57,13 +57,43 @@
             #expect(
                 shown.lines[title + 2].hasPrefix("screen  ") && shown.lines[title + 2].hasSuffix("  1  me")
             )
-            #expect(shown.lines[23] == "q leaves   p holds the picture")
+            #expect(shown.lines[23].hasPrefix("q leaves   p holds the picture   keys: "))
             terminal.type("\u{1B}[Aq")
             #expect(try top.finished().end == .exited(0))
             let after = screen(terminal)
             #expect(!after.isAlternate && after.showsCursor && after.wraps)
             #expect(after.complaints == [])
             #expect(terminal.isPlain)
+        }
+
+        @Test("it sorts and scrolls with the keys of htop: > and F6, < and I, arrows and Tab")
+        func sorting() throws {
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal)
+            for (key, times) in [("b", 3), ("c", 1), ("a", 2)] { try publish(key, times: times) }
+            func keys() -> [Substring] {
+                let lines = screen(terminal).lines
+                guard let title = lines.firstIndex(where: { $0.hasPrefix("KEY") }) else { return [] }
+                return lines[(title + 1)...].prefix { $0.hasSuffix("  me") }.map { $0.prefix(1) }
+            }
+            try eventually("all three") { keys().count == 3 }
+            terminal.type(">")
+            try eventually("by key") { keys() == ["a", "b", "c"] }
+            terminal.type("I")
+            try eventually("turned") { keys() == ["c", "b", "a"] }
+            terminal.type("I\u{1B}[17~>")
+            try eventually("by the total") {
+                keys() == ["b", "a", "c"]
+                    && screen(terminal).lines.contains { $0.contains("TOTAL↓  LAST BY") }
+            }
+            terminal.type("<<\t>\u{1B}[B")
+            try eventually("the clients' table, too") {
+                let lines = screen(terminal).lines
+                return lines.contains { $0.hasPrefix("KEY↓") } && lines.contains { $0.hasPrefix("CLIENT↓") }
+                    && lines[23].contains("clients: ↑ ↓ scroll")
+            }
+            terminal.type("\u{1B}[21~")
+            #expect(try top.finished().end == .exited(0))
         }
 
         @Test(

@@ -5,21 +5,24 @@ import PlugboardWire
 
 extension CommandOption {
     static let once = CommandOption(flag: "once", "print one report as plain text, and end")
-    static let period = CommandOption("every", "SECONDS", "how often to redraw (1)", .seconds)
+    static let period = CommandOption("every", short: "e", "SECONDS", "how often to redraw (1)", .seconds)
 }
 
 extension Command {
     static let top = Command(
         name: "top",
-        group: .read,
+        group: .watch,
         summary: "watch the clients, the busiest keys, who is slow, and warnings",
         parameters: [CommandParameter("PATTERN", "only keys that match; by default all (**)", .any)],
-        options: [.once, .period] + CommandOption.observing,
+        options: [.once, .period, .clientName] + CommandOption.observing,
         details: """
-            Takes the whole terminal and redraws it every second. q or Ctrl-C ends it, p holds the \
-            picture. If standard output is not a terminal, it prints a line every second.
+            Takes the whole terminal and redraws it every second. q, F10 or Ctrl-C ends it, p holds the \
+            picture. ↑, ↓, Page Up, Page Down, Home and End scroll the table of keys, or after Tab that of \
+            clients. > or F6 sorts it by the next column, < by the one before; after the last column comes \
+            the usual order. I turns the order around. If standard output is not a terminal, it prints a line every second.
 
-            Slow clients stand first. QUEUED is how many bytes wait in the broker for a client, OWED how \
+            A client that sends more than half of all lines, and a key with more than half of all changes, are \
+            named above the tables and marked: they flood the bus, from 100 a second on. Slow clients stand first. QUEUED is how many bytes wait in the broker for a client, OWED how \
             many keys have a newest value that it hasn't got yet. Rates per second are the mean of the \
             last four periods, or of four seconds if a period is shorter. TOTAL counts what happened while \
             top was watching. The first lines also tell how many calls are asked, how many fail, and after \
@@ -40,7 +43,7 @@ extension Command {
         }
         let patterns = invocation.arguments.isEmpty ? ["**"] : invocation.arguments
         _ = try ObjectText(op: "subscribe").adding("keys", strings: patterns).checked()
-        let connection = try BrokerConnection.open(invocation)
+        let connection = try BrokerConnection.open(invocation, usualName: "top")
         let isOnce = invocation.has(.once)
         let isFull =
             console.output.isTerminal && !isOnce && SocketPath.variable("TERM") != "dumb"

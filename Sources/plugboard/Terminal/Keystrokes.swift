@@ -1,7 +1,19 @@
-// Finds the letters that a person types in the bytes from a terminal. Keys such as arrows are sequences of
+// Finds the keys that a person presses in the bytes from a terminal. Keys such as arrows are sequences of
 // bytes, which may contain letters that nobody typed.
 
-/// Finds the letters among the bytes.
+/// A key that a program may know.
+enum KeyPress: Equatable {
+    case letter(Character)
+    case up, down, pageUp, pageDown, home, end, f6, f10
+
+    /// What terminals send after ESC [ or ESC O.
+    fileprivate static let sequences: [String: KeyPress] = [
+        "A": .up, "B": .down, "5~": .pageUp, "6~": .pageDown, "H": .home, "1~": .home, "7~": .home,
+        "F": .end, "4~": .end, "8~": .end, "17~": .f6, "21~": .f10,
+    ]
+}
+
+/// Finds the keys among the bytes.
 struct Keystrokes {
     private enum State {
         case plain
@@ -14,16 +26,20 @@ struct Keystrokes {
     }
 
     private var state = State.plain
+    /// The sequence so far.
+    private var sequence = ""
 
-    /// The letters in these bytes. A sequence may end in a later call.
-    mutating func take(_ bytes: some Collection<UInt8>) -> [Character] {
+    /// The keys in these bytes. A sequence may end in a later call. Those that mean no key are left out.
+    mutating func take(_ bytes: some Collection<UInt8>) -> [KeyPress] {
         bytes.compactMap { byte in
+            let character = Character(Unicode.Scalar(byte))
             switch state {
             case .plain where byte == 0x1B:
                 state = .escape
                 return nil
-            case .plain: return byte < 0x80 ? Character(Unicode.Scalar(byte)) : nil
+            case .plain: return byte < 0x80 ? .letter(character) : nil
             case .escape:
+                sequence = ""
                 switch byte {
                 case 0x1B: break
                 case UInt8(ascii: "["): state = .sequence
@@ -31,12 +47,12 @@ struct Keystrokes {
                 default: state = .plain
                 }
                 return nil
-            case .sequence:
-                if (0x40...0x7E).contains(byte) { state = .plain }
-                return nil
-            case .last:
+            case .sequence, .last:
+                // No key's sequence is longer.
+                if sequence.count < 3 { sequence.append(character) }
+                guard state == .last || (0x40...0x7E).contains(byte) else { return nil }
                 state = .plain
-                return nil
+                return KeyPress.sequences[sequence]
             }
         }
     }

@@ -4,7 +4,7 @@
 /// Rows of cells under titles.
 struct TextTable {
     struct Column {
-        let title: String
+        var title: String
         /// Whether the column is aligned to the right, as numbers are.
         var atEnd = false
         /// Columns of the highest rank are left out first; rank 0 stays.

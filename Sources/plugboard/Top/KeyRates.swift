@@ -54,11 +54,11 @@ struct KeyRates {
     var count: Int { entries.count }
 
     /// The keys that change most, then those that didn't change lately.
-    func busiest(_ limit: Int, _ periods: RecentPeriods) -> [Row] {
+    func busiest(_ periods: RecentPeriods) -> [Row] {
         let rows = entries.map { key, entry in
             Row(key: key, rate: entry.count.rate(periods), total: entry.count.total, by: entry.by)
         }
-        return Array(rows.sorted(by: Self.isBefore).prefix(limit))
+        return rows.sorted(by: Self.isBefore)
     }
 
     private static func isBefore(_ first: Row, _ second: Row) -> Bool {

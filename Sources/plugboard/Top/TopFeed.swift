@@ -12,9 +12,6 @@ struct TopFeed {
     /// How long a picture waits for the broker's totals.
     private static let answerSeconds = 1.0
 
-    /// The name of `top` in its own table.
-    private static let clientName = "top"
-
     private(set) var state: TopState
     private let observation: Observation
     private let seconds: Double
@@ -36,8 +33,6 @@ struct TopFeed {
         let features = observation.connection.greeting?["features"]?.strings ?? []
         // One line for each key and period is enough: it says how many changes were folded into it.
         let every = features.contains("every") ? UInt64(max(1, seconds * 1_000 / 2)) : nil
-        let name = ObjectText(op: "hello").adding("name", string: Self.clientName)
-        try observation.ask(StandingRequest(name, .plain))
         try observation.ask(
             StandingRequest(try changes.adding("every", every).checked(), .subscription(hasInitial: false))
         )

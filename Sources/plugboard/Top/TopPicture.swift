@@ -18,6 +18,15 @@ struct TopPicture {
 
     let state: TopState
     let paint: Paint
+    var view = TopView()
+
+    /// Changes the view as a key says, on a screen with so many rows.
+    func take(_ key: KeyPress, _ view: inout TopView, rows: Int) {
+        let keys = TopView.Extent(columns: keyColumns.count, rows: state.keys.count)
+        let clients = TopView.Extent(columns: clientColumns.count, rows: state.clientCount)
+        // Both tables share the screen, and something of the last page stays in sight.
+        _ = view.take(key, keys: keys, clients: clients, page: max(1, rows / 3))
+    }
 
     /// The lines that fit in `size`, none wider than it.
     func lines(size: TerminalSize, isHeld: Bool = false) -> [String] {
@@ -35,7 +44,7 @@ struct TopPicture {
     /// The whole state at one moment, as a report.
     func report(rows: Int) -> [String] {
         let width = 10_000
-        var lines = [title(width), figures(width: width, lines: 1).joined()]
+        var lines = [title(width), figures(width: width, lines: 1).joined()] + floodLines(width)
         lines += [""] + table(keyTable(rows), rows: rows, width: width, empty: Self.noKeys)
         lines += [""] + table(clientTable(rows), rows: rows, width: width, empty: Self.noClients)
         let warnings = warningLines(width: width, room: rows + 1)
@@ -44,14 +53,14 @@ struct TopPicture {
 
     /// The state at one moment, as one line.
     func line(at time: String) -> String {
-        let busiest = state.keys.busiest(1, state.periods).first.map { row in
+        let busiest = state.keys.busiest(state.periods).first.map { row in
             "busiest \(Printable.text(row.key)) \(Amount.rate(row.rate))/s"
         }
         let paused = names(of: .paused)
         let parts =
             [time] + state.figures + (busiest.map { [$0] } ?? [])
             + ["slow \(names(of: .lagging) ?? "none")"] + (paused.map { ["paused \($0)"] } ?? [])
-            + ["warnings \(state.warnings.count)"]
+            + ["warnings \(state.warnings.count)"] + floods
         return parts.joined(separator: "  ")
     }
 
@@ -73,7 +82,7 @@ struct TopPicture {
         // On a narrow terminal the figures take more lines.
         let most = size.columns < 72 ? 3 : 2
         let figures = figures(width: size.columns, lines: size.rows >= 20 ? most : 1)
-        return [title] + figures + (size.rows >= 16 ? [""] : [])
+        return [title] + figures + floodLines(size.columns) + (size.rows >= 16 ? [""] : [])
     }
 
     private func title(_ width: Int) -> String {
@@ -98,7 +107,10 @@ struct TopPicture {
     }
 
     private func footer(_ width: Int, _ isHeld: Bool) -> String {
-        let keys = isHeld ? "held; p goes on   q leaves" : "q leaves   p holds the picture"
+        let table = view.isInClients ? "clients" : "keys"
+        let keys =
+            (isHeld ? "held; p goes on   q leaves" : "q leaves   p holds the picture")
+            + "   \(table): ↑ ↓ scroll  < > sort  I turns  Tab other table"
         return paint.dim(DisplayWidth.shortened(keys, width))
     }
 
@@ -134,9 +146,11 @@ struct TopPicture {
         return table.lines(width: width, paint: paint)
     }
 
-    /// `KEY`, or `KEY (3 of 12)`.
-    private func heading(_ name: String, _ shown: Int, of all: Int) -> String {
-        shown < all ? "\(name) (\(shown) of \(Amount.count(UInt64(all))))" : name
+    /// `KEY`, `KEY (3 of 12)`, or `KEY (7-9 of 12)` if it is scrolled.
+    private func heading(_ name: String, _ shown: Range<Int>, of all: Int) -> String {
+        if shown.count == all { return name }
+        let rows = shown.lowerBound == 0 ? "\(shown.count)" : "\(shown.lowerBound + 1)-\(shown.upperBound)"
+        return "\(name) (\(rows) of \(Amount.count(UInt64(all))))"
     }
 
     private func beside(_ left: [String], _ right: [String], _ width: Int) -> [String] {
@@ -150,50 +164,115 @@ struct TopPicture {
     }
 
     private func keyTable(_ count: Int) -> TextTable {
-        let rows = state.keys.busiest(count, state.periods)
+        table(state.keys.busiest(state.periods), keyColumns, view.keys, count) {
+            isFlooding($0.rate, allKeys)
+        }
+    }
+
+    private func clientTable(_ count: Int) -> TextTable {
+        table(state.clients, clientColumns, view.clients, count) {
+            $0.state != .live || isFlooding($0.lines.rate(state.periods), allClients)
+        }
+    }
+
+    /// The rows that are in sight, in the chosen order.
+    private func table<Row>(
+        _ rows: [Row],
+        _ columns: [TopColumn<Row>],
+        _ choice: TopView.Choice,
+        _ count: Int,
+        isMarked: (Row) -> Bool
+    ) -> TextTable {
+        let first = max(0, min(choice.firstRow, rows.count - count))
+        let shown = choice.sorted(rows, by: columns).dropFirst(first).prefix(count)
         return TextTable(
-            columns: [
-                .init(title: heading("KEY", rows.count, of: state.keys.count), givesWay: true),
-                .init(title: "CHANGES/s", atEnd: true),
-                .init(title: "TOTAL", atEnd: true, rank: 1),
-                .init(title: "LAST BY", rank: 2, columnsMax: Self.nameColumnsMax),
-            ],
-            rows: rows.map { row in
-                TextTable.Row(cells: [
-                    Printable.text(row.key), Amount.rate(row.rate), Amount.count(row.total),
-                    Printable.text(row.by),
-                ])
+            columns: columns.enumerated().map { place, column in
+                var column = column.column
+                if place == 0 {
+                    column.title = heading(column.title, first..<first + shown.count, of: rows.count)
+                }
+                column.title = choice.title(column.title, of: place)
+                return column
+            },
+            rows: shown.map { row in
+                TextTable.Row(cells: columns.map { $0.text(row) }, isMarked: isMarked(row))
             }
         )
     }
 
-    private func clientTable(_ count: Int) -> TextTable {
-        let rows = state.clients.prefix(count)
-        return TextTable(
-            columns: [
-                .init(title: heading("CLIENT", rows.count, of: state.clientCount), givesWay: true),
-                .init(title: "STATE"),
-                .init(title: "QUEUED", atEnd: true, rank: 1),
-                .init(title: "OWED", atEnd: true, rank: 2),
-                .init(title: "LINES/s", atEnd: true, rank: 3),
-                .init(title: "SENT/s", atEnd: true, rank: 4),
-                .init(title: "SUBS", atEnd: true, rank: 5),
-                .init(title: "PID", atEnd: true, rank: 6),
-                .init(title: "NO", atEnd: true, rank: 7),
-            ],
-            rows: rows.map { TextTable.Row(cells: cells($0), isMarked: $0.state != .live) }
-        )
+    private var keyColumns: [TopColumn<KeyRates.Row>] {
+        [
+            .init(.init(title: "KEY", givesWay: true)) { Printable.text($0.key) },
+            .init(.init(title: "CHANGES/s", atEnd: true), { $0.rate }) { Amount.rate($0.rate) },
+            .init(.init(title: "TOTAL", atEnd: true, rank: 1), { Double($0.total) }) {
+                Amount.count($0.total)
+            },
+            .init(.init(title: "LAST BY", rank: 2, columnsMax: Self.nameColumnsMax)) {
+                Printable.text($0.by)
+            },
+        ]
     }
 
-    private func cells(_ client: TopClient) -> [String] {
-        [
-            Printable.text(client.name), "\(client.state)",
-            client.queued == 0 ? "" : Amount.bytes(client.queued),
-            client.owed == 0 ? "" : Amount.count(client.owed),
-            Amount.rate(client.lines.rate(state.periods)),
-            Amount.bytes(UInt64(client.sent.rate(state.periods))), Amount.count(client.subscriptions),
-            client.pid.map { "\($0)" } ?? "", "\(client.number)",
+    private var clientColumns: [TopColumn<TopClient>] {
+        let periods = state.periods
+        return [
+            .init(.init(title: "CLIENT", givesWay: true)) { Printable.text($0.name) },
+            .init(.init(title: "STATE"), { -Double($0.state.rawValue) }) { "\($0.state)" },
+            .init(.init(title: "QUEUED", atEnd: true, rank: 1), { Double($0.queued) }) {
+                $0.queued == 0 ? "" : Amount.bytes($0.queued)
+            },
+            .init(.init(title: "OWED", atEnd: true, rank: 2), { Double($0.owed) }) {
+                $0.owed == 0 ? "" : Amount.count($0.owed)
+            },
+            .init(.init(title: "LINES/s", atEnd: true, rank: 3), { $0.lines.rate(periods) }) {
+                Amount.rate($0.lines.rate(periods))
+            },
+            .init(.init(title: "SENT/s", atEnd: true, rank: 4), { $0.sent.rate(periods) }) {
+                Amount.bytes(UInt64($0.sent.rate(periods)))
+            },
+            .init(.init(title: "SUBS", atEnd: true, rank: 5), { Double($0.subscriptions) }) {
+                Amount.count($0.subscriptions)
+            },
+            .init(.init(title: "PID", atEnd: true, rank: 6), { -Double($0.pid ?? 0) }) {
+                $0.pid.map { "\($0)" } ?? ""
+            },
+            .init(.init(title: "NO", atEnd: true, rank: 7), { -Double($0.number) }) { "\($0.number)" },
         ]
+    }
+
+    // MARK: - Floods
+
+    /// From so many a second on, more than half of everything is a flood.
+    static let floodRate = 100.0
+
+    private var allKeys: Double { state.keys.rate(state.periods) }
+
+    private var allClients: Double {
+        state.clients.reduce(0) { $0 + $1.lines.rate(state.periods) }
+    }
+
+    private func isFlooding(_ rate: Double, _ all: Double) -> Bool {
+        rate >= Self.floodRate && rate > all / 2
+    }
+
+    /// The client that sends, and the key that changes, more than all others together.
+    private var floods: [String] {
+        func text(_ name: String, _ rate: Double, _ unit: String, _ all: Double) -> String? {
+            guard isFlooding(rate, all) else { return nil }
+            let share = Int((rate / all * 100).rounded())
+            return "flooded by \(Printable.text(name)): \(Amount.rate(rate)) \(unit)/s, \(share) % of all"
+        }
+        let client = state.clients.max { $0.lines.rate(state.periods) < $1.lines.rate(state.periods) }
+        let key = state.keys.busiest(state.periods).first
+        return [
+            client.flatMap { text("client \($0.name)", $0.lines.rate(state.periods), "lines", allClients) },
+            key.flatMap { text("key \($0.key)", $0.rate, "changes", allKeys) },
+        ]
+        .compactMap { $0 }
+    }
+
+    private func floodLines(_ width: Int) -> [String] {
+        floods.map { paint.yellow(DisplayWidth.shortened($0, width)) }
     }
 
     // MARK: - Warnings

@@ -6,7 +6,7 @@ import PlugboardPosix
 /// The whole screen.
 struct TopScreen {
     static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT]
-    private static let redrawKey = Character(Unicode.Scalar(0x0C))
+    private static let redrawKey = KeyPress.letter(Character(Unicode.Scalar(0x0C)))
     private static let input: Int32 = 0
 
     private var feed: TopFeed
@@ -14,6 +14,7 @@ struct TopScreen {
     private let signals: Signals
     private let paint: Paint
     private var keystrokes = Keystrokes()
+    private var view = TopView()
     /// The held picture, if there is one.
     private var held: TopState?
     private var isLeaving = false
@@ -44,9 +45,11 @@ struct TopScreen {
 
     private mutating func draw() {
         let size = screen.size
-        let picture = TopPicture(state: held ?? feed.state, paint: paint)
+        let picture = picture
         if !screen.show(picture.lines(size: size, isHeld: held != nil), size: size) { isLeaving = true }
     }
+
+    private var picture: TopPicture { TopPicture(state: held ?? feed.state, paint: paint, view: view) }
 
     private mutating func takeSignals() {
         while let number = signals.next() {
@@ -69,10 +72,10 @@ struct TopScreen {
         if read.isEmpty { isLeaving = true }
         for key in keystrokes.take(read) {
             switch key {
-            case "q", "Q": isLeaving = true
-            case "p", " ": held = held == nil ? feed.state : nil
+            case .letter("q"), .letter("Q"), .f10: isLeaving = true
+            case .letter("p"), .letter(" "): held = held == nil ? feed.state : nil
             case Self.redrawKey: screen.forget()
-            default: break
+            default: picture.take(key, &view, rows: screen.size.rows)
             }
         }
     }
