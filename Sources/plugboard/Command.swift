@@ -7,15 +7,17 @@ import PlugboardWire
 struct Command: Sendable {
     /// The part of the overview that lists a command.
     enum Group: String, CaseIterable, Sendable {
-        case run = "Run the bus"
-        case write = "Write"
-        case read = "Read"
-        case about = "Find out"
+        case use = "Use it"
+        case watch = "Watch it"
+        case operate = "Operate it"
+        case make = "Make plugins"
         /// For the program's own use. The overview leaves it out.
         case hidden = ""
     }
 
     let name: String
+    /// Another name that it had. It still has it, but no text says so.
+    var formerName: String?
     let group: Group
     /// One line, no full stop, lower case: for the overview.
     let summary: String

@@ -3,18 +3,20 @@
 /// The table of commands, in the order of the overview.
 enum CommandTable {
     static let all: [Command] = [
-        .up, .plugins, .plugin, .broker, .restart, .install, .serve,
-        .publish, .emit, .patch, .add, .delete, .batch, .load, .call, .replay,
-        .get, .wait, .keys, .dump, .subscribe, .record, .top,
-        .who, .why, .trace, .explain, .pause, .step, .resume, .disconnect, .journal, .policy, .bench, .limits,
-        .help, .completions, .man, .dashboard, .status, .clients, .services, .metrics, .ping, .new, .play,
-        .launch, .complete,
+        .get, .publish, .subscribe, .keys, .wait, .delete, .patch, .add, .emit, .call, .serve, .batch,
+        .help, .man, .completions,
+        .top, .status, .dashboard, .who, .why, .trace, .explain, .clients, .services, .ping, .metrics,
+        .up, .plugins, .broker, .restart, .install, .journal, .dump, .load, .policy, .disconnect,
+        .new, .record, .replay, .pause, .step, .resume, .limits, .bench,
+        .play, .launch, .complete,
     ]
 
-    /// The commands in the overview.
-    static var visible: [Command] { all.filter { $0.group != .hidden } }
+    /// The commands in the overview: those that can be run here.
+    static let visible = all.filter {
+        $0.group != .hidden && ($0.name != Command.bench.name || InstalledBench.isHere)
+    }
 
     static func command(named name: String) -> Command? {
-        all.first { $0.name == name }
+        all.first { $0.name == name || $0.formerName == name }
     }
 }

@@ -42,6 +42,10 @@ struct OptionTests {
             (["--etcd", "http://127.0.0.1:1"], "nothing is shared"),
             (["--etcd", "http://127.0.0.1:1", "--share", "a.**,a.b"], "\"a.**\" and \"a.b\" overlap"),
             (
+                ["--etcd", "http://127.0.0.1:1", "--share", "a.**", "--share", "a.b"],
+                "\"a.**\" and \"a.b\" overlap"
+            ),
+            (
                 ["--etcd", "http://127.0.0.1:1", "--share", "a", "--user", "me"],
                 "the password of me is missing"
             ),

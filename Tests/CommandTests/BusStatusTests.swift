@@ -149,7 +149,7 @@ final class BusStatusTests: BrokerSuite {
         #expect(json.count == 1 && json[0].contains(#""pid":\#(watcher.pid),"#))
     }
 
-    @Test("services lists what clients serve, with what became of the calls, and keys by name")
+    @Test("services lists what clients serve, with what became of the calls; words filter them")
     func services() throws {
         #expect(try run("services").output == "nobody serves anything\n")
         let server = try LinePeer(path: folder.socket)
@@ -157,7 +157,7 @@ final class BusStatusTests: BrokerSuite {
             "{\"op\":\"hello\",\"name\":\"shop\"}\n{\"op\":\"serve\",\"id\":1,\"key\":\"cart.*\"}\n"
         )
         while try !server.text().contains(#""ok":"serve""#) {}
-        let rows = try run("services", "cart.add", "none").lines.map { $0.split(separator: " ") }
+        let rows = try run("services", "cart.*", "cart.add", "none").lines.map { $0.split(separator: " ") }
         #expect(rows.count == 4)
         #expect(rows[1].prefix(3) == ["cart.*", "shop", "(client"])
         #expect(rows[1].suffix(6) == ["-", "0", "0", "0", "-", "-"])
@@ -169,7 +169,10 @@ final class BusStatusTests: BrokerSuite {
         #expect(try caller.finished().output == "1\n")
         let json = try run("services", "--json").output
         #expect(json.contains(#""asked":1,"answered":1,"failed":0,"mean":"#))
-        #expect(try run("services", "a.*").end == .exited(64))
+        #expect(try run("services", "cart.add", "none").lines.count == 3)
+        #expect(try run("services", "cart.**", "--json").lines.count == 1)
+        #expect(try run("services", "a.*").output == "nobody serves anything like that\n")
+        #expect(try run("services", "a*").end == .exited(64))
         #expect(try run("services", "cart.add", "--json").output.contains(#""name":"shop""#))
     }
 

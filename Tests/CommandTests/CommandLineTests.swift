@@ -38,6 +38,32 @@ struct CommandLineTests {
         #expect(try parse("batch", "-").arguments == ["-"])
     }
 
+    @Test("letters stand for options, also together and before a value; a negative number stays an argument")
+    func letters() throws {
+        let bundle = try parse("get", "-r0w", "a")
+        #expect(bundle.has(.raw) && bundle.has(.null) && bundle.has(.watching) && bundle.arguments == ["a"])
+        for words in [["-n", "5"], ["-n5"], ["-rn5"], ["-rn", "5"]] {
+            let invocation = try Command.subscribe.parse(["a"] + words)
+            #expect(invocation.integer(.count) == 5, "\(words)")
+        }
+        #expect(try parse("get", "a", "-s/x/y").text(.socket) == "/x/y")
+        #expect(try parse("publish", "a", "-0").arguments == ["a", "-0"])
+        #expect(try parse("get", "a", "-r", "-0").has(.null))
+        #expect(error("get", "a", "-rx")?.message == "get has no option \"-rx\"")
+        #expect(error("get", "a", "-json")?.hints == ["did you mean \"--json\"?"])
+        #expect(error("get", "a", "-jj")?.message == "--json stands twice")
+        #expect(error("subscribe", "a", "-n")?.message == "--count needs a value: --count N")
+    }
+
+    @Test("an option that repeats joins its values with commas, and others still stand once")
+    func repeated() throws {
+        let list = CommandOption("share", "PATTERNS", "keys", repeats: true)
+        let syntax = CommandSyntax(call: "x", summary: "", options: [list, .json])
+        let words = ["--share", "a", "--json", "--share=b,c"]
+        #expect(try Invocation(syntax, parsing: words).text(list) == "a,b,c")
+        #expect(throws: CommandMistake.self) { try Invocation(syntax, parsing: words + ["--json"]) }
+    }
+
     @Test("after two dashes everything is an argument")
     func endOfOptions() throws {
         #expect(try parse("emit", "--", "a", "--json").arguments == ["a", "--json"])
@@ -120,6 +146,27 @@ struct CommandTableTests {
         for command in CommandTable.all {
             let names = (command.options + [.help]).map(\.name)
             #expect(Set(names).count == names.count, "\(command.name)")
+        }
+    }
+
+    @Test("a letter stands for one option in all commands, and an option has one letter or none")
+    func letters() {
+        var names: [Character: String] = [:]
+        var letters: [String: Character?] = [:]
+        for option in CommandTable.all.flatMap({ $0.options + [.help] }) {
+            #expect(letters.updateValue(option.short, forKey: option.name) ?? option.short == option.short)
+            guard let short = option.short else { continue }
+            #expect(names.updateValue(option.name, forKey: short) ?? option.name == option.name)
+        }
+        #expect(names.count == 13)
+    }
+
+    @Test("plugin is still the same command as plugins, and no text speaks of it")
+    func formerName() {
+        #expect(CommandTable.command(named: "plugin")?.name == "plugins")
+        #expect(!CommandTable.all.contains { $0.name == "plugin" })
+        for text in [HelpText.overview()] + CommandTable.all.map(\.syntax.help) {
+            #expect(!text.contains("plugboard plugin "))
         }
     }
 

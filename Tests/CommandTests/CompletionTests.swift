@@ -15,7 +15,7 @@ struct CompletionTests {
     @Test("the first word is any command of the overview, or a general option")
     func commands() {
         #expect(words(current: "un") == [])
-        #expect(words(current: "plug") == ["plugins", "plugin"])
+        #expect(words(current: "plug") == ["plugins"])
         #expect(words(current: "--") == ["--help", "--version"])
         let all = words() ?? []
         for command in CommandTable.visible { #expect(all.contains(command.name)) }
@@ -32,6 +32,10 @@ struct CompletionTests {
         }
         #expect(words("get", "--json", "--socket=x", current: "--")?.contains("--json") == false)
         #expect(words("get", "--json", "--socket=x", current: "--")?.contains("--socket") == false)
+        #expect(words("get", "-j", "-s", "x", current: "--")?.contains("--json") == false)
+        #expect(words("get", "-j", "-s", "x", current: "--")?.contains("--socket") == false)
+        #expect(Completion(after: ["get", "-s"], current: "") == .files)
+        #expect(Completion(after: ["explain", "-s", "x", "publish"], current: "") == .keys)
         #expect(Completion(after: ["get", "--"], current: "--j") == .keys)
         #expect(words("frobnicate", current: "--") == [])
     }
@@ -74,7 +78,10 @@ struct CompletionTests {
 
     @Test("arguments: keys, files, commands, the words themselves, and nothing after the last one")
     func arguments() {
-        for command in CommandTable.visible where ["KEY", "PATTERN"].contains(command.parameters.first?.name)
+        let takingServices = ["call", "services"]
+        for command in CommandTable.visible
+        where ["KEY", "PATTERN"].contains(command.parameters.first?.name)
+            && !takingServices.contains(command.name)
         {
             #expect(Completion(after: [command.name], current: "") == .keys, "\(command.name)")
         }
@@ -87,9 +94,16 @@ struct CompletionTests {
         #expect(words("help", current: "compl") == ["completions"])
         #expect(words("man", current: "compl") == ["completions"])
         #expect(words("completions") == ["bash", "zsh", "fish"])
+        #expect(words("plugins", current: "st") == ["start", "stop"])
         #expect(words("plugin", current: "st") == ["start", "stop"])
-        #expect(Completion(after: ["plugin", "log"], current: "") == .plugins)
-        #expect(words("plugins") == ["reload"])
+        #expect(Completion(after: ["plugins", "log"], current: "") == .plugins)
+        for command in takingServices {
+            #expect(Completion(after: [command], current: "") == .services, "\(command)")
+        }
+        #expect(words("call", "a") == [])
+        for command in ["pause", "step", "resume", "disconnect"] {
+            #expect(Completion(after: [command], current: "") == .clients, "\(command)")
+        }
         #expect(words("publish", "k") == [])
         #expect(words("limits") == [])
     }
@@ -164,6 +178,24 @@ final class KeyCompletionTests: BrokerSuite {
         try expect("$broker.stats", from: "get", "$broker.st")
         try expect(from: "get", "--socket", "\(folder.path)/none", "cart")
         try expect("cart.items", from: "get", "--socket=\(folder.socket)", "cart.")
+        try expect("cart.items", from: "get", "-s", folder.socket, "cart.")
+        try expect(from: "get", "-s", "\(folder.path)/none", "cart")
+    }
+
+    @Test("call and services offer what is served, and pause and its like the clients, each with a name")
+    func servicesAndClients() throws {
+        let server = try LinePeer(path: folder.socket)
+        let lines = ["hello shop", "serve cart.add", "serve cart.clear", "serve text.*", "sync"]
+        try server.send(lines.map { $0 + "\n" }.joined())
+        while try !server.text().contains(#""ok":"sync""#) {}
+        try expect("cart.add\tshop", "cart.clear\tshop", from: "call", "ca")
+        try expect("cart.add\tshop", "cart.clear\tshop", from: "services", "")
+        for command in ["pause", "step", "resume", "disconnect"] {
+            try eventually("\(command) completes") {
+                let found = try complete([command, ""])
+                return found.count == 2 && found[1].hasSuffix("\tshop")
+            }
+        }
     }
 }
 

@@ -17,6 +17,30 @@ struct HelpTests {
         #expect(!text.contains("launch"))
     }
 
+    @Test("a newcomer sees four groups: use it, watch it, operate it, make plugins")
+    func groups() {
+        let text = HelpText.overview()
+        let groups = Command.Group.allCases.map(\.rawValue).filter { !$0.isEmpty }
+        #expect(groups == ["Use it", "Watch it", "Operate it", "Make plugins"])
+        for group in groups { #expect(text.contains("\n\n\(group)\n  ")) }
+    }
+
+    @Test("bench is hidden where its program is missing, as in the packages, and still says so")
+    func bench() throws {
+        let folder = try TemporaryFolder()
+        let bytes = try InputFile.contents(path: Products.plugboard, limit: 1 << 30)
+        let program = try folder.write("plugboard", bytes, mode: 0o700)
+        let overview = try Run(program: program, ["help"], in: folder).finished().output
+        #expect(overview.contains("\n  limits ") && !overview.contains("\n  bench "))
+        #expect(try !Run(program: program, ["man"], in: folder).finished().output.contains("bench (1)"))
+        let words = try Run(program: program, ["complete", "zsh", ""], in: folder).finished().output
+        #expect(words.contains("limits\t") && !words.contains("bench"))
+        #expect(try Run(program: program, ["bench"], in: folder).finished().end == .exited(69))
+        try folder.write("plugboard-bench", "#!/bin/sh\n")
+        SystemCalls.setMode("\(folder.path)/plugboard-bench", 0o700)
+        #expect(try Run(program: program, ["help"], in: folder).finished().output.contains("\n  bench "))
+    }
+
     @Test("the overview lists every exit status of the program")
     func statuses() {
         let lines = HelpText.overview().split(separator: "\n")
@@ -53,7 +77,7 @@ struct HelpTests {
     func complete() {
         for command in CommandTable.all {
             let text = command.syntax.help
-            for option in command.options + [.help] { #expect(text.contains("  \(option.usage)  ")) }
+            for option in command.options + [.help] { #expect(text.contains("  \(option.listed)  ")) }
             for parameter in command.parameters { #expect(text.contains("  \(parameter.name)  ")) }
         }
     }

@@ -93,7 +93,7 @@
                 ["publish", "a", "1", "--name", "\u{1B}[2J"], ["\u{1B}[2J"], ["get", "a", "--\u{9B}"],
                 ["call", "no.\u{202E}"], ["pause", "1", "\u{9B}"], ["keys", "--socket", "/no/\u{1B}[2J"],
                 ["policy", "check", "/no/\u{9B}2J"], ["replay", "/no/\u{9B}2J"], ["up", "\u{9B}"],
-                ["journal", "\u{9B}"], ["plugins"], ["plugin", "st\u{9B}op", "\u{9B}"],
+                ["journal", "\u{9B}"], ["plugins"], ["plugins", "st\u{9B}op", "\u{9B}"],
             ] {
                 expectHarmless(try shown(words), "\(words)")
             }

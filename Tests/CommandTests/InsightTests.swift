@@ -75,6 +75,28 @@ final class InsightTests: BrokerSuite {
         #expect(try run("keys").output.isEmpty)
     }
 
+    @Test("--dry-run of a write says what explain says, and writes nothing")
+    func dryRun() throws {
+        _ = try run("publish", "n", "1")
+        let writes: [[String]] = [
+            ["publish", "n", "2"], ["emit", "n", "2"], ["patch", "n", "{}"], ["add", "n", "2"],
+            ["delete", "n"],
+        ]
+        for write in writes {
+            let dry = try Run(write + ["--dry-run"], in: folder).finished()
+            let explained = try Run(["explain"] + write, in: folder).finished().output
+            #expect(dry.end == .exited(0) && dry.output == explained)
+            let json = try Run(write + ["--dry-run", "--json"], in: folder).finished().output
+            #expect(json.hasPrefix(#"{"ok":"explain","id":1,"op":"\#(write[0])","key":"n","#), "\(json)")
+        }
+        #expect(try run("publish", "n", "-t", "so", "--ttl", "5", "--dry-run").end == .exited(0))
+        #expect(try run("patch", "n", "2", "--field", "/a", "--dry-run").end == .exited(1))
+        let refused = try run("publish", "n", "2", "--if", "7", "--dry-run")
+        #expect(refused.end == .exited(1) && refused.messages.contains("it would be refused: conflict"))
+        #expect(try run("publish", "--from", "-", "--dry-run").end == .exited(64))
+        #expect(try run("get", "n", "--json").output.contains(#""revision":1,"#))
+    }
+
     @Test("explain takes the four writes, with a value if they have one")
     func explainUsage() throws {
         let wrong = [

@@ -10,8 +10,15 @@ import Testing
 final class PlainTextTests: BrokerSuite {
     /// Starts a command in the background, and returns when the broker knows its subscription to the key.
     private func watch(_ key: String, _ words: String...) throws -> Run {
-        let watcher = try Run(words, in: folder)
-        try eventually("it observes") { try run("who", key).output.contains("sub 1") }
+        try watch(key, words)
+    }
+
+    /// `key` is one that no earlier one observes alone.
+    private func watch(_ key: String, _ words: [String], program: String = Products.plugboard) throws -> Run {
+        func observers() throws -> Int { try run("who", key).lines.count { $0.contains("sub 1") } }
+        let before = try observers()
+        let watcher = try Run(program: program, words, in: folder)
+        try eventually("it observes") { try observers() > before }
         return watcher
     }
 
@@ -79,12 +86,64 @@ final class PlainTextTests: BrokerSuite {
             (["subscribe", "a", "--raw", "--old"], "--old doesn't go with --raw"),
             (["subscribe", "a", "--for", "-1"], "number of seconds"),
             (["call", "a", "--raw", "--json"], "--json prints whole lines"),
+            (["subscribe", "a", "--format", "{key}", "--json"], "--json prints whole lines"),
+            (["subscribe", "a", "--format", "{key}", "--diff"], "--diff doesn't go with --format"),
+            (["subscribe", "a", "--format", "{kye}"], "did you mean \"key\"?"),
+            (["subscribe", "a", "--format", "{wavelength}"], "{{ is a brace"),
+            (["subscribe", "a", "--format", "{key"], "--format has {key}"),
+            (
+                ["subscribe", "a", "--format", "{key}", "--exec", "--", "x"],
+                "--format doesn't go with --exec"
+            ),
+            (["get", "a", "-0"], "--null is for --raw"), (["get", "a", "--format", "x"], "no option"),
         ]
         for (words, message) in wrong {
             let finished = try Run(words, in: folder).finished()
             #expect(finished.end == .exited(64), "\(words)")
             #expect(finished.messages.contains(message), "\(finished.messages)")
         }
+    }
+
+    @Test("--format prints a line for each event, for while read key value; a key that is gone has no value")
+    func format() throws {
+        _ = try run("publish", "f.a", #""it's \u0031""#, "--name", "me")
+        let script = #"""
+            "$0" subscribe 'f.*' --format '{key} {value}' -n 4 |
+                while read -r key value; do echo "$key=$value;"; done
+            """#
+        let reading = try watch("f.a", ["-c", script, Products.plugboard], program: "/bin/sh")
+        let whole = try watch(
+            "f.b",
+            ["subscribe", "f.*", "-rn4", "--format", "{{{event} {key}\t{revision},{by},{cause}|{value}"]
+        )
+        let times = try watch("f.c", ["subscribe", "f.*", "--no-values", "-n4", "--format", "{when}{value}"])
+        let field = try watch("f.d", ["subscribe", "f.*", "-f", "/x", "-n2", "--format", "{key} {value}"])
+        _ = try run("emit", "f.b", #"{"x": 1}"#, "--name", "me", "--cause", "1")
+        _ = try run("publish", "f.b", "[1, 2]", "--name", "me")
+        _ = try run("delete", "f.a", "--name", "me")
+        #expect(
+            try reading.finished().lines == [
+                #"f.a="it's \u0031";"#, #"f.b={"x": 1};"#, "f.b=[1, 2];", "f.a=;",
+            ]
+        )
+        #expect(
+            try whole.finished().lines == [
+                "{update f.a\t1,me,|it's 1", "{emit f.b\t1,me,1|{\"x\": 1}", "{update f.b\t2,me,|[1, 2]",
+                "{delete f.a\t3,me,|",
+            ]
+        )
+        #expect(try times.finished().lines.allSatisfy { $0.count == 24 && $0.hasPrefix("20") })
+        #expect(try field.finished().lines == ["f.b 1", "f.a "])
+    }
+
+    @Test("get --raw -0 ends each value with a NUL byte, so that it may have line feeds")
+    func null() throws {
+        _ = try run("publish", "files.1", #""a b\nc""#)
+        _ = try run("publish", "files.2", "[1]")
+        #expect(try run("get", "files.*", "--raw", "-0").output == "a b\nc\u{0}[1]\u{0}")
+        #expect(try run("get", "files.1", "-r0").output == "a b\nc\u{0}")
+        #expect(try run("wait", "files.1", "--null", "-r").output == "a b\nc\u{0}")
+        #expect(try run("call", "files.1", "-0").messages.contains("no_provider"))
     }
 
     @Test("subscribe --raw prints only values, and --field only the part when it changes")

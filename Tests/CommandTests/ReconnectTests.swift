@@ -22,6 +22,31 @@ final class ReconnectTests: FolderSuite {
         try objects(lines).filter { $0["event"]?.string == "update" }.compactMap { $0["value"]?.integer }
     }
 
+    @Test("subscribe, get, wait and top have the name that they are given, also when the broker is back")
+    func names() throws {
+        let broker = try startBroker(in: folder)
+        let named: [[String]] = [
+            ["subscribe", "n", "--name", "ada"], ["get", "n", "--watch", "--name", "bob"],
+            ["wait", "m", "--name", "eve"], ["top", "--name", "tom"], ["top"],
+            ["serve", "x", "--name", "sam", "--", "true"],
+        ]
+        var runs = try named.map { try Run($0, in: folder) }
+        let variables = ["PLUGBOARD_NAME": "env"]
+        runs.append(try Run(["subscribe", "n"], in: folder, environment: variables))
+        let names = ["ada", "bob", "env", "eve", "sam", "tom", "top"]
+        func here() throws -> [String] {
+            try run("clients", "--json").lines.compactMap {
+                try JSONObject(parsing: Array($0.utf8)[...])["name"]?.string
+            }
+            .sorted()
+        }
+        try eventually("all have their names") { try here() == names }
+        #expect(try run("restart").end == .exited(0))
+        try eventually("all have their names again") { try here() == names }
+        for run in runs { run.signal(SIGTERM) }
+        broker.signal(SIGTERM)
+    }
+
     @Test("subscribe and record show each write once, over restarts and kills of the broker")
     func everyWriteOnce() throws {
         var broker = try startBroker(in: folder)

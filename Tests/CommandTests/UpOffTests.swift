@@ -20,7 +20,7 @@ struct UpOffTests {
     @Test("says how to switch it on, and starts it when somebody asks")
     func byHand() throws {
         let up = try shop.up()
-        let words = "tunnel | is switched off: plugboard plugin start tunnel"
+        let words = "tunnel | is switched off: plugboard plugins start tunnel"
         try eventually("it is told") { up.messages.contains(words) || up.output.contains(words) }
         #expect(try state() == "stopped")
         #expect(shop.text("tunnel", "runs") == "")

@@ -7,13 +7,13 @@ import PlugboardMemory
 import PlugboardPosix
 
 enum BridgeOptions {
-    static let etcd = PluginOption.text("etcd", "URLS", "etcd's nodes, such as http://a:2379,http://b:2379")
+    static let etcd = PluginOption.list("etcd", "URLS", "etcd's nodes, such as http://a:2379,http://b:2379")
     static let prefix = PluginOption.text("prefix", "TEXT", "what keys begin with in etcd (/plugboard/NAME/)")
     static let host = PluginOption.text("host", "NAME", "this host's name among the others (the system's)")
-    static let share = PluginOption.text("share", "PATTERNS", "keys that go both ways")
-    static let send = PluginOption.text("send", "PATTERNS", "keys that only go to etcd")
-    static let receive = PluginOption.text("receive", "PATTERNS", "keys that only come from etcd")
-    static let own = PluginOption.text("own", "PATTERNS", "keys that only this host writes")
+    static let share = PluginOption.list("share", "PATTERNS", "keys that go both ways")
+    static let send = PluginOption.list("send", "PATTERNS", "keys that only go to etcd")
+    static let receive = PluginOption.list("receive", "PATTERNS", "keys that only come from etcd")
+    static let own = PluginOption.list("own", "PATTERNS", "keys that only this host writes")
     static let user = PluginOption.text("user", "NAME", "etcd's user")
     static let passwordFile = PluginOption.text(
         "password-file",
@@ -46,11 +46,12 @@ enum BridgeOptions {
         """
         shares keys with the buses of other hosts through etcd
 
-        Patterns are separated by commas or spaces. The same options stand in the
-        environment (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file
-        of --file. The password comes from --password-file, or from
-        PLUGBOARD_BRIDGE_PASSWORD. The variables http_proxy and ALL_PROXY don't
-        count: only --proxy sends requests to a proxy.
+        Patterns are separated by commas or spaces, or each has its own option:
+        --share a --share b. The same options stand in the environment
+        (PLUGBOARD_BRIDGE_ETCD, PLUGBOARD_BRIDGE_SHARE, …) or in the file of --file.
+        The password comes from --password-file, or from PLUGBOARD_BRIDGE_PASSWORD.
+        The variables http_proxy and ALL_PROXY don't count: only --proxy sends
+        requests to a proxy.
 
         bridge.NAME.status says whether it is up or apart, and why, and which keys of
         etcd no bus can have; NAME.health says it shortly. Writes that lost

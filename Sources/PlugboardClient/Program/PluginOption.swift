@@ -24,6 +24,11 @@ public struct PluginOption: Sendable {
         PluginOption(option: CommandOption(name, placeholder, help))
     }
 
+    /// An option that may stand several times. Its texts are joined by commas.
+    public static func list(_ name: String, _ placeholder: String, _ help: String) -> PluginOption {
+        PluginOption(option: CommandOption(name, placeholder, help, repeats: true))
+    }
+
     /// An option that takes a whole number within bounds.
     public static func integer(
         _ name: String,

@@ -1,7 +1,7 @@
 // One option or argument of a program: how it is spelled, what value it takes, and its line of help.
 // `CommandSyntax` has the list for a program, and `Invocation` checks the values.
 
-/// `--name`, or `--name VALUE`.
+/// `--name`, or `--name VALUE`; `-n` for short, if it has a letter.
 public struct CommandOption: Sendable {
     /// The values that an option takes.
     public enum Kind: Sendable {
@@ -20,27 +20,41 @@ public struct CommandOption: Sendable {
 
     /// The name without the dashes.
     public let name: String
+    /// The letter, or digit, of its short form.
+    public let short: Character?
+    /// Whether it may stand several times. The values are joined by commas.
+    public let repeats: Bool
     /// The value's name in the help, in capitals; empty for a flag.
     public let placeholder: String
     public let kind: Kind
     public let help: String
 
-    public init(flag name: String, _ help: String) {
-        self.init(name, "", help, .flag)
+    public init(flag name: String, short: Character? = nil, _ help: String) {
+        self.init(name, short: short, "", help, .flag)
     }
 
-    public init(_ name: String, _ placeholder: String, _ help: String, _ kind: Kind = .text) {
+    public init(
+        _ name: String,
+        short: Character? = nil,
+        _ placeholder: String,
+        _ help: String,
+        _ kind: Kind = .text,
+        repeats: Bool = false
+    ) {
         self.name = name
+        self.short = short
         self.placeholder = placeholder
         self.kind = kind
         self.help = help
+        self.repeats = repeats
     }
 
     /// `--help`. Every program has it.
-    public static let help = CommandOption(flag: "help", "show this text")
+    public static let help = CommandOption(flag: "help", short: "h", "show this text")
 
     public static let socket = CommandOption(
         "socket",
+        short: "s",
         "PATH",
         "the broker's socket; by default PLUGBOARD_SOCKET, or else the user's own place"
     )
@@ -61,6 +75,14 @@ public struct CommandOption: Sendable {
     /// `--socket PATH`.
     public var usage: String {
         takesValue ? "--\(name) \(placeholder)" : "--\(name)"
+    }
+
+    /// `-s, --socket PATH`, or `    --peer USER`: as a list of options shows it.
+    public var listed: String { (short.map { "-\($0), " } ?? "    ") + usage }
+
+    /// Whether a whole word of a command line is this option, without a value.
+    public func isSpelled(_ word: String) -> Bool {
+        word == "--" + name || short.map { word == "-\($0)" } == true
     }
 
     /// Why `text` is not a value of this option; nil if it is one.

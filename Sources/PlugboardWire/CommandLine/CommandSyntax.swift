@@ -69,7 +69,7 @@ public struct CommandSyntax: Sendable {
         }
         let named = parameters + (command.map { [$0.parameter] } ?? [])
         lines += Self.table("Arguments", named.map { ($0.name, $0.help) })
-        lines += Self.table("Options", (options + [.help]).map { ($0.usage, $0.help) })
+        lines += Self.table("Options", (options + [.help]).map { ($0.listed, $0.help) })
         if !examples.isEmpty {
             lines +=
                 ["", examples.count == 1 ? "Example" : "Examples"] + examples.map { "  plugboard \($0)" }

@@ -1,7 +1,7 @@
-// Parses a program's words by its declaration. `--name VALUE` and `--name=VALUE` are the same. `--` ends
-// the options, or begins the words of another program. `-` and negative numbers are arguments, because they
-// are a file's name and a value. Only files' names and another program's words may have bytes that aren't
-// UTF-8.
+// Parses a program's words by its declaration. `--name VALUE` and `--name=VALUE` are the same. Letters may
+// stand together, and before a value: `-rw`, `-n5`. `--` ends the options, or begins the words of another
+// program. `-` and negative numbers are arguments, because they are a file's name and a value. Only files'
+// names and another program's words may have bytes that aren't UTF-8.
 
 import PlugboardMemory
 
@@ -28,14 +28,12 @@ public struct Invocation: Sendable {
                 if takesCommand { command = Array(rest) } else { arguments += rest }
                 break
             }
-            guard Self.isOption(word) else {
+            let options = syntax.options + [.help]
+            guard Self.isOption(word, options) else {
                 arguments.append(word)
                 continue
             }
-            let (option, value) = try Self.read(word, &rest, syntax.options + [.help])
-            guard values.updateValue(value, forKey: option.name) == nil else {
-                throw .value("--\(option.name) stands twice")
-            }
+            for spelled in Self.spelledOut(word, options) { try take(spelled, &rest, options) }
         }
         guard !has(.help) else { return }
         try count()
@@ -66,10 +64,34 @@ public struct Invocation: Sendable {
         return command.option.map(has) ?? true
     }
 
-    private static func isOption(_ word: String) -> Bool {
+    private static func isOption(_ word: String, _ options: [CommandOption]) -> Bool {
         let bytes = Array(word.utf8)
         guard bytes.count > 1, bytes[0] == UInt8(ascii: "-") else { return false }
-        return !(0x30...0x39).contains(bytes[1])
+        return !(0x30...0x39).contains(bytes[1]) || options.contains { $0.isSpelled(word) }
+    }
+
+    /// `-rn5` as `--raw`, `--count=5`. A word with a letter that no option has stays as it is.
+    private static func spelledOut(_ word: String, _ options: [CommandOption]) -> [String] {
+        // `-json` is a mistake for `--json`, not `-j` and `-s`.
+        if word.hasPrefix("--") || options.contains(where: { "-" + $0.name == word }) { return [word] }
+        var found: [String] = []
+        var letters = word.dropFirst()
+        while let letter = letters.popFirst() {
+            guard let option = options.first(where: { $0.short == letter }) else { return [word] }
+            let isLast = letters.isEmpty || !option.takesValue
+            found.append(isLast ? "--\(option.name)" : "--\(option.name)=\(letters)")
+            if !isLast { break }
+        }
+        return found
+    }
+
+    private mutating func take(_ word: String, _ rest: inout ArraySlice<String>, _ options: [CommandOption])
+        throws(CommandMistake)
+    {
+        let (option, value) = try Self.read(word, &rest, options)
+        guard let before = values.updateValue(value, forKey: option.name) else { return }
+        guard option.repeats else { throw .value("--\(option.name) stands twice") }
+        values[option.name] = "\(before),\(value)"
     }
 
     private static func read(
@@ -78,7 +100,7 @@ public struct Invocation: Sendable {
         _ options: [CommandOption]
     ) throws(CommandMistake) -> (CommandOption, String) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let spelling = word == "-h" ? "--help" : String(parts[0])
+        let spelling = String(parts[0])
         guard SystemText.isUTF8(spelling) else { throw .notUTF8(spelling) }
         guard let option = options.first(where: { "--" + $0.name == spelling }) else {
             let near = Suggestion.hint(for: spelling, among: options.map { "--" + $0.name })

@@ -6,18 +6,19 @@ import PlugboardWire
 
 extension BrokerConnection {
     /// Connects as the options say, and returns when the greeting has come. `timeout`, in seconds, takes the
-    /// place of `--timeout`.
-    static func open(_ invocation: Invocation, timeout: Double? = nil) throws -> BrokerConnection {
+    /// place of `--timeout`. Without a name in the options and the environment, it takes `usualName`.
+    static func open(
+        _ invocation: Invocation,
+        timeout: Double? = nil,
+        usualName: String? = nil
+    ) throws -> BrokerConnection {
         let connection = try BrokerConnection(
             path: invocation.text(.socket) ?? SocketPath.standard(),
             trusting: try trusted(invocation),
             timeout: timeout ?? invocation.seconds(.timeout) ?? BrokerConnection.timeoutSeconds
         )
+        connection.name = try name(invocation) ?? usualName
         try connection.expectGreeting()
-        if let name = try name(invocation) {
-            let reply = try connection.request(ObjectText(op: "hello").adding("name", string: name))
-            if let refusal = reply.refusal { throw refusal }
-        }
         return connection
     }
 
@@ -53,7 +54,7 @@ extension BrokerConnection {
         return reply
     }
 
-    /// The broker's first line.
+    /// The broker's first line. Takes the name.
     @discardableResult
     func expectGreeting() throws -> BrokerLine {
         let greeting = try nextLine()
@@ -66,6 +67,7 @@ extension BrokerConnection {
             throw CommandError(.unavailable, message)
         }
         self.greeting = greeting
+        if let name { _ = try accepted(ObjectText(op: "hello").adding("name", string: name)) }
         return greeting
     }
 

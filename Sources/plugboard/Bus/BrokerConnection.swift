@@ -12,6 +12,8 @@ final class BrokerConnection {
 
     /// The path of the broker's socket.
     let path: String
+    /// The name that this client takes on each connection, if any.
+    var name: String?
     /// The broker's first line; nil until it has come.
     var greeting: BrokerLine?
     /// The number of lines sent so far. The broker names a line without an id by its number.

@@ -5,7 +5,11 @@ import PlugboardPosix
 import PlugboardWire
 
 extension CommandOption {
-    static let text = CommandOption(flag: "text", "VALUE is a text: it needs no quotes and isn't JSON")
+    static let text = CommandOption(
+        flag: "text",
+        short: "t",
+        "VALUE is a text: it needs no quotes and isn't JSON"
+    )
 }
 
 /// JSON from the command line or from standard input.

@@ -9,12 +9,12 @@ extension CommandOption {
         path == SocketPath.ownPlace() ? "" : " --socket \(ShellWord.quoted(path))"
     }
 
-    static let json = CommandOption(flag: "json", "print JSON lines, also on a terminal")
+    static let json = CommandOption(flag: "json", short: "j", "print JSON lines, also on a terminal")
 
     static let clientName = CommandOption(
         "name",
         "NAME",
-        "the name to write under; by default PLUGBOARD_NAME, or else #N"
+        "the name on the bus, as who shows it; by default PLUGBOARD_NAME, or else #N"
     )
 
     static let timeout = CommandOption(

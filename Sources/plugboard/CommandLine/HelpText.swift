@@ -14,7 +14,7 @@ enum HelpText {
         let widest = CommandTable.visible.map(\.name.count).max() ?? 0
         for group in Command.Group.allCases where group != .hidden {
             lines += ["", group.rawValue]
-            lines += CommandTable.all.filter { $0.group == group }.map {
+            lines += CommandTable.visible.filter { $0.group == group }.map {
                 "  \(TextLayout.padded($0.name, widest))  \($0.summary)"
             }
         }

@@ -56,7 +56,8 @@ enum ManualPage {
     }
 
     private static func usage(of option: CommandOption) -> String {
-        let name = "\\fB\(escaped("--" + option.name))\\fR"
+        let letter = option.short.map { "\\fB\(escaped("-\($0)"))\\fR, " } ?? ""
+        let name = "\(letter)\\fB\(escaped("--" + option.name))\\fR"
         return option.takesValue ? "\(name) \\fI\(escaped(option.placeholder))\\fR" : name
     }
 
@@ -73,7 +74,7 @@ enum ManualPage {
             ("PLUGBOARD_SOCKET", "the broker's socket, if there is no --socket"),
             ("PLUGBOARD_PEER", "another user whose broker is accepted, if there is no --peer"),
             (TimeoutVariable.name, "how many seconds to wait for an answer, if there is no --timeout"),
-            ("PLUGBOARD_NAME", "the name to write under, if there is no --name"),
+            ("PLUGBOARD_NAME", "the name on the bus, if there is no --name"),
             ("NO_COLOR", "if it isn't empty, there are no colours"),
         ]
         return list("ENVIRONMENT", rows.map { ("\\fB\(escaped($0.0))\\fR", $0.1) })

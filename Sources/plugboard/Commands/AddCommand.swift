@@ -6,6 +6,7 @@ import PlugboardWire
 extension CommandOption {
     static let addedField = CommandOption(
         "field",
+        short: "f",
         "POINTER",
         "add to this part of the value: a JSON Pointer, such as /visits"
     )
@@ -14,12 +15,12 @@ extension CommandOption {
 extension Command {
     static let add = Command(
         name: "add",
-        group: .write,
+        group: .use,
         summary: "add to a number, exactly, and print the sum",
         parameters: [
             .key, CommandParameter("NUMBER", "such as 1, -1 or 0.05; by default 1", .optional),
         ],
-        options: [.addedField, .ifRevision, .cause, .timeToLive] + CommandOption.writing,
+        options: [.addedField, .ifRevision, .cause, .timeToLive, .dryRun] + CommandOption.writing,
         details: """
             Prints the new number. Nothing is rounded: 0.1 and 0.2 are 0.3, and 9007199254740993 stays so. \
             A key without a value counts as 0, and so does a part that isn't there. Where there is \
@@ -41,7 +42,7 @@ extension Command {
             throw notANumber(number)
         }
         let request = ObjectText(op: "add").adding("key", string: key).adding("value", json: value)
-        let reply = try BrokerConnection.ask(
+        let reply = try SingleWrite.send(
             try SingleWrite.adding(options: invocation, to: request),
             invocation,
             console

@@ -5,7 +5,7 @@ import PlugboardWire
 extension Command {
     static let batch = Command(
         name: "batch",
-        group: .write,
+        group: .use,
         summary: "make several writes as one: all or nothing, one revision",
         parameters: [CommandParameter("FILE", "JSON lines; - or nothing is standard input", .optional)],
         options: CommandOption.writing,

@@ -75,7 +75,7 @@ enum BrokerReady {
 extension Command {
     static let broker = Command(
         name: "broker",
-        group: .run,
+        group: .operate,
         summary: "start the broker alone",
         options: [.socket, .poller, .ready, .supervised, .policy] + CommandOption.keeping,
         details: """

@@ -15,7 +15,7 @@ extension CommandOption {
 extension Command {
     static let call = Command(
         name: "call",
-        group: .write,
+        group: .use,
         summary: "call the server of a key, and print its answer",
         parameters: [
             .key,

@@ -6,12 +6,12 @@ import PlugboardWire
 extension Command {
     static let completions = Command(
         name: "completions",
-        group: .about,
+        group: .use,
         summary: "print the completions for a shell",
         parameters: [CommandParameter("bash|zsh|fish", "the shell")],
         details: """
-            With the printed script, Tab completes commands, options, their values, files, and the keys of \
-            the running bus. It waits for the bus at most a fifth of a second. Without a bus there are no \
+            With the printed script, Tab completes commands, options, their values, files, and the keys, \
+            services and clients of the running bus. It waits for the bus at most a fifth of a second. Without a bus there are no \
             keys, and nothing is said about it. The script asks the plugboard that stands in the command \
             line, so it needs no update. Its place:
 
@@ -79,6 +79,8 @@ extension Command {
         case .words(let words): candidates = words
         case .keys: candidates = named(words) { try $0.keys(beginning: current) }
         case .plugins: candidates = named(words) { try $0.plugins() }
+        case .services: candidates = named(words) { try $0.services() }
+        case .clients: candidates = named(words) { try $0.clients() }
         case .startable: candidates = startable(words)
         }
         // A shell takes each line as a word.

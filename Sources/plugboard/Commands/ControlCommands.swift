@@ -15,6 +15,7 @@ extension CommandParameter {
 extension CommandOption {
     static let stepCount = CommandOption(
         "count",
+        short: "n",
         "N",
         "how many lines (1)",
         .integer(1...Limits.stepsMax)
@@ -24,7 +25,7 @@ extension CommandOption {
 extension Command {
     static let pause = Command(
         name: "pause",
-        group: .about,
+        group: .make,
         summary: "hold an observer: it gets nothing until resume",
         parameters: [.client, .sub],
         options: [.json] + CommandOption.connection,
@@ -39,7 +40,7 @@ extension Command {
 
     static let step = Command(
         name: "step",
-        group: .about,
+        group: .make,
         summary: "let one waiting line through to an observer that is held",
         parameters: [.client, .sub],
         options: [.stepCount, .json] + CommandOption.connection,
@@ -50,7 +51,7 @@ extension Command {
 
     static let resume = Command(
         name: "resume",
-        group: .about,
+        group: .make,
         summary: "release an observer that is held",
         parameters: [.client, .sub],
         options: [.json] + CommandOption.connection,
@@ -66,7 +67,7 @@ extension Command {
 extension Command {
     static let disconnect = Command(
         name: "disconnect",
-        group: .about,
+        group: .operate,
         summary: "end the connection of a client",
         parameters: [
             CommandParameter("CLIENT", "the client's number, as clients and who show it")
@@ -76,7 +77,7 @@ extension Command {
             The client gets a last line that names who did this. What it left for its end is done: the \
             broker makes the write of its will, deletes the keys that go with the connection, and ends its \
             services. The program itself goes on, and may connect again: the library does. plugboard \
-            plugin stop ends a plugin.
+            plugins stop ends a plugin.
             """,
         examples: ["disconnect 6"],
         run: { invocation, console in

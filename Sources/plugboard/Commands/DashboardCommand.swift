@@ -11,7 +11,7 @@ extension CommandOption {
 extension Command {
     static let dashboard = Command(
         name: "dashboard",
-        group: .about,
+        group: .watch,
         summary: "show the bus in a browser: keys, causes, graph, health",
         options: [.noBrowser] + CommandOption.connection,
         details: """

@@ -4,14 +4,14 @@ import PlugboardPosix
 import PlugboardWire
 
 extension CommandOption {
-    static let yes = CommandOption(flag: "yes", "don't ask, also on a terminal")
+    static let yes = CommandOption(flag: "yes", short: "y", "don't ask, also on a terminal")
     static let dryRun = CommandOption(flag: "dry-run", "only show what would be done")
 }
 
 extension Command {
     static let delete = Command(
         name: "delete",
-        group: .write,
+        group: .use,
         summary: "remove a key, or all keys that match a pattern",
         parameters: [
             CommandParameter("KEY", "keys or patterns: * is one token, a last ** any number", .several)
@@ -23,7 +23,8 @@ extension Command {
 
             For patterns or several keys it lists the keys, asks if it runs on a terminal, and removes \
             them in batches of up to 1,024 keys. Each batch is one revision, all or nothing. It reports \
-            keys (not patterns) without a value, and ends with status 1 then. --dry-run prints the keys.
+            keys (not patterns) without a value, and ends with status 1 then. --dry-run of several prints the \
+            keys.
             """,
         examples: ["delete banner", "delete 'cart.**' 'session.*' --yes", "delete 'old.**' --dry-run"],
         run: run
@@ -31,7 +32,7 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let keys = try KeyWords(invocation.arguments)
-        if keys.single != nil, !invocation.has(.dryRun) {
+        if keys.single != nil {
             return try SingleWrite.run(invocation, console, hasValue: false)
         }
         guard !invocation.has(.ifRevision) else {

@@ -5,7 +5,7 @@ import PlugboardWire
 extension Command {
     static let dump = Command(
         name: "dump",
-        group: .read,
+        group: .operate,
         summary: "print all values as lines that load reads",
         parameters: [CommandParameter("PATTERN", "which keys; by default all (**)", .optional)],
         options: CommandOption.connection,

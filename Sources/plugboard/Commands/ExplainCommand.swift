@@ -1,11 +1,11 @@
-// `explain`: shows what a write would do, without making it.
+// `explain`, and `--dry-run` of the writes: what a write would do, without making it.
 
 import PlugboardWire
 
 extension Command {
     static let explain = Command(
         name: "explain",
-        group: .about,
+        group: .watch,
         summary: "show what a write would do, and to whom, without making it",
         parameters: [
             CommandParameter("WRITE", Operation.writes("or")), .key,
@@ -15,23 +15,13 @@ extension Command {
         details: """
             Prints the event that observers would get, and the outcome for each of them. If the write \
             would be refused, that is an error, status 1, with the reason. --json prints the broker's \
-            reply.
+            reply. publish, emit, patch, add and delete do the same with --dry-run.
             """,
         examples: ["explain publish cart.total 42.50", "explain delete banner --if 7"],
-        run: run
+        run: { try DryRun.run(of: write($0), $0, $1) }
     )
 
-    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        let request = ObjectText(op: "explain").adding("write", json: try write(invocation))
-        let reply = try BrokerConnection.open(invocation).request(request)
-        if invocation.has(.json) { try console.output.json(reply.bytes) }
-        if let refusal = reply.refusal { throw refusal }
-        if let refused = reply["refused"]?.object { throw wouldBeRefused(refused) }
-        if invocation.has(.json) { return }
-        for line in lines(of: reply, console.output.paint) { try console.output.line(line) }
-    }
-
-    private static func write(_ invocation: Invocation) throws -> ArraySlice<UInt8> {
+    private static func write(_ invocation: Invocation) throws -> ObjectText {
         let operation = invocation.arguments[0]
         let operations = Operation.allCases.filter(\.isWrite).map { "\($0.name)" }
         guard operations.contains(operation) else {
@@ -53,9 +43,21 @@ extension Command {
             let value = try ValueArgument.parse(words, command: "explain \(operation)", key: key)
             write = write.adding("value", json: value)
         }
-        write = write.adding("if", invocation.integer(.ifRevision))
+        return write.adding("if", invocation.integer(.ifRevision))
             .adding("cause", invocation.integer(.cause))
-        return write.line.dropLast()
+    }
+}
+
+/// What a write would do, for a person or as the broker's reply.
+enum DryRun {
+    static func run(of write: ObjectText, _ invocation: Invocation, _ console: CommandConsole) throws {
+        let request = ObjectText(op: "explain").adding("write", json: write.line.dropLast())
+        let reply = try BrokerConnection.open(invocation).request(request)
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        if let refusal = reply.refusal { throw refusal }
+        if let refused = reply["refused"]?.object { throw wouldBeRefused(refused) }
+        if invocation.has(.json) { return }
+        for line in lines(of: reply, console.output.paint) { try console.output.line(line) }
     }
 
     private static func wouldBeRefused(_ refused: JSONObject) -> CommandError {

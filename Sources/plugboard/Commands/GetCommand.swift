@@ -3,18 +3,19 @@
 import PlugboardWire
 
 extension CommandOption {
-    static let watching = CommandOption(flag: "watch", "then print each new value, until Ctrl-C")
+    static let watching = CommandOption(flag: "watch", short: "w", "then print each new value, until Ctrl-C")
 }
 
 extension Command {
     static let get = Command(
         name: "get",
-        group: .read,
+        group: .use,
         summary: "print the value of a key, or of all keys that match a pattern",
         parameters: [
             CommandParameter("KEY", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.long, .json] + CommandOption.forms + [.watching] + CommandOption.connection,
+        options: [.long, .json] + CommandOption.forms + [.null, .watching, .clientName]
+            + CommandOption.connection,
         details: """
             Prints the value of a key byte for byte as it was published. (On a terminal, control \
             characters are spelled out.) If the key has no value, that is an error, status 1.
@@ -33,7 +34,7 @@ extension Command {
             """,
         examples: [
             "get cart.summary", "get cart.summary --field /total", "get till.open --long",
-            "get screen --raw --watch",
+            "get screen --raw --watch", "get 'files.*' -r0 | xargs -0 ls -l",
             "get screen 'cart.**'", "get 'catalog.**' > catalog.ndjson",
         ],
         run: run

@@ -6,7 +6,7 @@ import PlugboardWire
 extension Command {
     static let help = Command(
         name: "help",
-        group: .about,
+        group: .use,
         summary: "list the commands, or explain one",
         parameters: [CommandParameter("COMMAND", "one of the commands", .optional)],
         examples: ["help publish"],
@@ -24,7 +24,7 @@ extension Command {
 
     static let limits = Command(
         name: "limits",
-        group: .about,
+        group: .make,
         summary: "print the limits of the protocol",
         options: [.json],
         details: """

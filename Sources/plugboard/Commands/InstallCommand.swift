@@ -25,7 +25,7 @@ extension CommandOption {
 extension Command {
     static let install = Command(
         name: "install",
-        group: .run,
+        group: .operate,
         summary: "copy plugboard and plugins to ~/.local, or have the bus started",
         forms: ["", "--user"],
         options: [.prefix, .installedPlugins, .user, .manager, .socket, .printing, .remove],

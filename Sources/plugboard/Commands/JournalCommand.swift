@@ -7,7 +7,7 @@ import PlugboardWire
 extension Command {
     static let journal = Command(
         name: "journal",
-        group: .about,
+        group: .operate,
         summary: "check, show or repair what a broker kept; begin a new epoch",
         parameters: [
             CommandParameter("check|new-epoch|repair|show", "what to do"),

@@ -5,7 +5,7 @@ import PlugboardWire
 extension Command {
     static let keys = Command(
         name: "keys",
-        group: .read,
+        group: .use,
         summary: "list the keys",
         parameters: [CommandParameter("PATTERN", "which keys; by default all (**)", .optional)],
         options: [.long, .json] + CommandOption.connection,

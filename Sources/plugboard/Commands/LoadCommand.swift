@@ -12,7 +12,7 @@ extension CommandOption {
 extension Command {
     static let load = Command(
         name: "load",
-        group: .write,
+        group: .operate,
         summary: "write the values of a dump again",
         parameters: [CommandParameter("FILE", "what dump printed; - is standard input")],
         options: [.dryRun, .bound] + CommandOption.writing,

@@ -5,7 +5,7 @@ import PlugboardWire
 extension Command {
     static let man = Command(
         name: "man",
-        group: .about,
+        group: .use,
         summary: "print the manual page of plugboard or of a command, as roff",
         parameters: [CommandParameter("COMMAND", "one of the commands", .optional)],
         details: "Read it with man -l, or put it into a folder man1 of your MANPATH.",

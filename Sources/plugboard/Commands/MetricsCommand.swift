@@ -7,6 +7,7 @@ extension CommandOption {
     static let into = CommandOption("into", "FILE", "write them into this file, in one step")
     static let everySeconds = CommandOption(
         "every",
+        short: "e",
         "SECONDS",
         "with --into: again and again, until Ctrl-C",
         .seconds
@@ -16,7 +17,7 @@ extension CommandOption {
 extension Command {
     static let metrics = Command(
         name: "metrics",
-        group: .about,
+        group: .watch,
         summary: "print the bus's figures in Prometheus' text format",
         options: [.into, .everySeconds] + CommandOption.connection,
         details: """

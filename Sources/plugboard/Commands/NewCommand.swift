@@ -17,7 +17,7 @@ extension CommandOption {
 extension Command {
     static let new = Command(
         name: "new",
-        group: .run,
+        group: .make,
         summary: "make the folder of a new plugin that runs",
         parameters: [CommandParameter("NAME", "the plugin's name, and that of its folder")],
         options: [.inShell, .inPython, .inSwift, .package],

@@ -6,6 +6,7 @@ import PlugboardWire
 extension CommandOption {
     static let pings = CommandOption(
         "count",
+        short: "n",
         "N",
         "end after so many; by default with Ctrl-C",
         .integer(1...Int(Limits.integerMax))
@@ -26,7 +27,7 @@ extension CommandOption {
 extension Command {
     static let ping = Command(
         name: "ping",
-        group: .about,
+        group: .watch,
         summary: "measure round trips to the broker",
         options: [.pings, .interval, .pingKey] + CommandOption.connection,
         details: """

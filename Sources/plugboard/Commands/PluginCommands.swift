@@ -1,5 +1,4 @@
-// `plugins` and `plugin`: show the plugins of `up`, and act on them. They ask over the bus, as any
-// client can.
+// `plugins`: shows the plugins of `up`, and acts on them. It asks over the bus, as any client can.
 
 import PlugboardWire
 
@@ -12,6 +11,7 @@ extension CommandOption {
     )
     static let follow = CommandOption(
         flag: "follow",
+        short: "F",
         "log: go on with what it prints, with times, until Ctrl-C"
     )
 }
@@ -19,46 +19,26 @@ extension CommandOption {
 extension Command {
     static let plugins = Command(
         name: "plugins",
-        group: .run,
-        summary: "list the plugins of up with their states, or read them again",
+        formerName: "plugin",
+        group: .operate,
+        summary: "list the plugins of up, start or stop one, show what it printed",
         parameters: [
-            CommandParameter("reload", "read every plugin.json again, and apply it", .optional)
+            CommandParameter("reload|start|stop|restart|log", "what to do; by default list them", .optional),
+            CommandParameter("NAME", "the plugin's name, as the list shows it", .optional),
         ],
-        options: [.json] + CommandOption.connection,
+        forms: ["", "reload", "start|stop|restart|log NAME"],
+        options: [.logLines, .follow, .clientName, .json] + CommandOption.observing,
         details: """
             States: running: it has a process. waiting: it crashed, and starts again soon. ended: it ended \
             by itself, for good. idle: it starts on demand, and no client needs it. broken: it crashed too \
             often. stopping, stopped: somebody asked for that. RESTARTS counts its starts after the first \
             one. SINCE is when the state began (UTC).
 
-            reload starts the plugins of new folders and stops those whose folder is gone. A change of \
-            what a plugin may do applies at once. Another program or other arguments apply from its next \
-            start. If a plugin.json has a mistake, its plugin stays as it is, and the status is 1.
-            """,
-        examples: [
-            "plugins", "plugins reload", "plugins --json | jq -r '.[] | select(.state == \"broken\").name'",
-        ],
-        run: { invocation, console in
-            let caller = PluginCaller(invocation, console)
-            guard let word = invocation.argument(0) else { return try caller.list() }
-            guard word == PluginAction.reload.rawValue else {
-                let hint = Suggestion.hint(for: word, among: [PluginAction.reload.rawValue])
-                throw CommandError.usage("plugins takes reload, or nothing; not \"\(word)\"", hint: hint)
-            }
-            try caller.reload()
-        }
-    )
+            reload reads every plugin.json again. It starts the plugins of new folders and stops those whose \
+            folder is gone. A change of what a plugin may do applies at once. Another program or other \
+            arguments apply from its next start. If a plugin.json has a mistake, its plugin stays as it is, \
+            and the status is 1.
 
-    static let plugin = Command(
-        name: "plugin",
-        group: .run,
-        summary: "start, stop or restart a plugin of up, or show what it printed",
-        parameters: [
-            CommandParameter("start|stop|restart|log", "what to do"),
-            CommandParameter("NAME", "the plugin's name, as plugins shows it"),
-        ],
-        options: [.logLines, .follow, .clientName, .json] + CommandOption.observing,
-        details: """
             stop and restart return when the plugin has ended. To end it, up sends SIGTERM, and SIGKILL 2 \
             seconds later, to the plugin and to everything that it started. start and restart return when \
             the plugin has a process. Calls of what it serves wait until it serves them. A broken plugin \
@@ -66,10 +46,11 @@ extension Command {
             its time (UTC), a mark shows where a run of the plugin began, and the command goes on until \
             Ctrl-C, also over a restart of the broker (unless --no-reconnect).
             """,
-        examples: ["plugin restart cart", "plugin log cart --lines 20", "plugin log cart --follow"],
-        run: { invocation, console in
-            try PluginCaller(invocation, console).act()
-        }
+        examples: [
+            "plugins", "plugins restart cart", "plugins log cart --follow", "plugins reload",
+            "plugins --json | jq -r '.[] | select(.state == \"broken\").name'",
+        ],
+        run: { try PluginCaller($0, $1).run() }
     )
 }
 
@@ -86,7 +67,26 @@ private struct PluginCaller {
         self.console = console
     }
 
-    func list() throws {
+    func run() throws {
+        let action = try invocation.argument(0).map(Self.action) ?? .list
+        for option in [CommandOption.logLines, .follow] where invocation.has(option) && action != .log {
+            throw CommandError.usage("--\(option.name) is for log")
+        }
+        let name = invocation.argument(1)
+        switch (action, name) {
+        case (.list, nil): try list()
+        case (.reload, nil): try reload()
+        case (.list, let name?), (.reload, let name?):
+            throw CommandError.usage(
+                "\"\(name)\" is one argument too many: \(action.rawValue) is for all plugins"
+            )
+        case (_, nil):
+            throw CommandError.usage("NAME is missing", hint: "usage: \(invocation.syntax.usage())")
+        case (_, let name?): try act(action, on: name)
+        }
+    }
+
+    private func list() throws {
         let reply = try call(.list, value: nil)
         if invocation.has(.json) { return try console.output.json(reply.bytes) }
         let plugins = reply.array?.compactMap(\.object) ?? []
@@ -96,7 +96,7 @@ private struct PluginCaller {
         }
     }
 
-    func reload() throws {
+    private func reload() throws {
         let reply = try call(.reload, value: nil)
         func names(_ field: String) -> [String] { reply.object?[field]?.strings ?? [] }
         if invocation.has(.json) {
@@ -107,7 +107,7 @@ private struct PluginCaller {
             for name in names("removed") { try tell("removed  ", name) }
             for name in names("changed") where !outdated.contains(name) { try tell("changed  ", name) }
             for name in outdated {
-                let command = "\(Program.spelling) plugin restart \(ShellWord.quoted(name))"
+                let command = "\(Program.spelling) plugins restart \(ShellWord.quoted(name))"
                 try tell("changed  ", "\(name); it runs as it was started, until: \(command)")
             }
             if ["added", "removed", "changed", "problems"].allSatisfy({ names($0).isEmpty }) {
@@ -124,15 +124,7 @@ private struct PluginCaller {
         try console.output.line(what + Printable.text(name))
     }
 
-    func act() throws {
-        let name = invocation.arguments[1]
-        let action = try action(invocation.arguments[0])
-        guard action == .log || !invocation.has(.logLines) else {
-            throw CommandError.usage("--lines is for log")
-        }
-        guard action == .log || !invocation.has(.follow) else {
-            throw CommandError.usage("--follow is for log")
-        }
+    private func act(_ action: PluginAction, on name: String) throws {
         if invocation.has(.follow) {
             var follower = PluginFollower(name, linesMax: linesMax, invocation, console)
             return try follower.run()
@@ -151,12 +143,14 @@ private struct PluginCaller {
         try console.output.line(Printable.text("\(name) is \(state)\(pid)"))
     }
 
-    private func action(_ word: String) throws -> PluginAction {
-        let actions = PluginAction.allCases.filter { $0 != .list && $0 != .reload }
-        if let action = actions.first(where: { $0.rawValue == word }) { return action }
-        let words = actions.map(\.rawValue)
+    private static func action(_ word: String) throws -> PluginAction {
+        if let action = PluginAction(rawValue: word) { return action }
+        let words = PluginAction.allCases.map(\.rawValue)
         let hint = Suggestion.hint(for: word, among: words)
-        throw CommandError.usage("a plugin can \(words.joined(separator: ", ")), not \"\(word)\"", hint: hint)
+        throw CommandError.usage(
+            "plugins takes \(words.joined(separator: ", ")), not \"\(word)\"",
+            hint: hint
+        )
     }
 
     private func showLog(_ reply: JSONValue) throws {

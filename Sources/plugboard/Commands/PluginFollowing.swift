@@ -1,4 +1,4 @@
-// `plugin log --follow`: asks `up` for what a plugin has printed since the last answer, and prints it with
+// `plugins log --follow`: asks `up` for what a plugin has printed since the last answer, and prints it with
 // times and a mark where a run began. It waits for a bus that is gone, as other commands that run until they
 // are stopped.
 

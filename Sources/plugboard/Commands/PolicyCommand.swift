@@ -15,7 +15,7 @@ extension CommandOption {
 extension Command {
     static let policy = Command(
         name: "policy",
-        group: .about,
+        group: .operate,
         summary: "check a file that says who may do what",
         parameters: [
             CommandParameter("check", "what to do"),

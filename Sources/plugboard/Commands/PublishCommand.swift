@@ -22,14 +22,14 @@ extension CommandOption {
 extension Command {
     static let publish = Command(
         name: "publish",
-        group: .write,
+        group: .use,
         summary: "set a key's value, or the values of a whole file",
         parameters: [
             CommandParameter("KEY", "tokens separated by dots, such as cart.summary", .optional),
             CommandParameter("VALUE", CommandParameter.value.help, .any),
         ],
         forms: ["KEY VALUE…", "--from FILE"],
-        options: [.from, .text, .ifRevision, .cause, .timeToLive] + CommandOption.writing,
+        options: [.from, .text, .ifRevision, .cause, .timeToLive, .dryRun] + CommandOption.writing,
         details: """
             Prints the revision of the write. With --text, the value is a string, and its words need no \
             quotes; from standard input (-) it is everything but the last line feed.
@@ -54,8 +54,8 @@ extension Command {
                     "--from takes the keys and values from the file; \"\(invocation.arguments[0])\" is too many"
                 )
             }
-            for option in [CommandOption.text, .ifRevision, .cause, .timeToLive] where invocation.has(option)
-            {
+            for option in [CommandOption.text, .ifRevision, .cause, .timeToLive, .dryRun]
+            where invocation.has(option) {
                 throw CommandError.usage("--\(option.name) is for one key and doesn't go with --from")
             }
             return try FileImport.run(path: path, invocation, console)

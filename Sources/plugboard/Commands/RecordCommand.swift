@@ -14,7 +14,7 @@ extension CommandOption {
 extension Command {
     static let record = Command(
         name: "record",
-        group: .read,
+        group: .make,
         summary: "write down a session, for replay to play again",
         parameters: [
             CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)

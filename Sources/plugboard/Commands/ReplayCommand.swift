@@ -19,7 +19,7 @@ extension CommandOption {
 extension Command {
     static let replay = Command(
         name: "replay",
-        group: .write,
+        group: .make,
         summary: "play a recorded session",
         parameters: [CommandParameter("FILE", "a file written by record; - is standard input")],
         options: [.speed, .to] + CommandOption.writing,

@@ -6,6 +6,7 @@ import PlugboardWire
 extension CommandOption {
     static let rawAnswers = CommandOption(
         flag: CommandOption.raw.name,
+        short: CommandOption.raw.short,
         "the answer is a text, and so is a string that COMMAND gets"
     )
     static let readyToServe = CommandOption(
@@ -17,7 +18,7 @@ extension CommandOption {
 extension Command {
     static let serve = Command(
         name: "serve",
-        group: .run,
+        group: .use,
         summary: "answer the calls of a key by running a command",
         parameters: [CommandParameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
         options: [.rawAnswers, .jobs, .readyToServe, .clientName] + CommandOption.observing,

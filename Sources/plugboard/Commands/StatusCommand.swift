@@ -5,7 +5,7 @@ import PlugboardWire
 extension Command {
     static let status = Command(
         name: "status",
-        group: .about,
+        group: .watch,
         summary: "show on one screen how the bus is, and what is wrong",
         options: [.json] + CommandOption.connection,
         details: """
@@ -30,7 +30,7 @@ extension Command {
 
     static let clients = Command(
         name: "clients",
-        group: .about,
+        group: .watch,
         summary: "list the clients, and what waits for each",
         options: [.json] + CommandOption.connection,
         details: """
@@ -50,26 +50,30 @@ extension Command {
 
     static let services = Command(
         name: "services",
-        group: .about,
+        group: .watch,
         summary: "list what can be called, and who answers it",
-        parameters: [CommandParameter("KEY", "also these keys", .any)],
+        parameters: [
+            CommandParameter("KEY", "only these: keys or patterns, such as cart.**; by default all", .any)
+        ],
         options: [.json] + CommandOption.connection,
         details: """
-            Lists what clients serve, what plugins say in plugin.json that they serve although nobody does \
-            now, and the keys that you name. ASKED counts the calls since the service began, ANSWERED and \
+            Lists what clients serve, and what plugins say in plugin.json that they serve although nobody \
+            does now. A key that you name has a row also if nobody serves it. ASKED counts the calls since the service began, ANSWERED and \
             FAILED what became of them, MEAN and MAX how long answers took. --json has these times in \
             microseconds.
             """,
-        examples: ["services", "services cart.add"],
+        examples: ["services", "services cart.add 'text.**'"],
         run: { invocation, console in
-            let keys = try invocation.arguments.map(ValueArgument.key)
-            let services = try ServiceList(try BrokerConnection.open(invocation), keys).services
+            let words = try KeyWords(invocation.arguments)
+            let services = try ServiceList(try BrokerConnection.open(invocation), words).services
             if invocation.has(.json) {
                 for service in services { try console.output.json(service.json) }
                 return
             }
             guard !services.isEmpty else {
-                return try console.output.line("nobody serves anything")
+                return try console.output.line(
+                    "nobody serves anything" + (words.words.isEmpty ? "" : " like that")
+                )
             }
             try print(ServiceList.table(services), console)
         }

@@ -7,19 +7,27 @@ extension CommandOption {
     static let noInitial = CommandOption(flag: "no-initial", "leave out the current values at the start")
     static let old = CommandOption(flag: "old", "also show the value before each change")
     static let noValues = CommandOption(flag: "no-values", "show only which keys change")
-    static let count = CommandOption("count", "N", "end after N events", .integer(1...Int(Limits.integerMax)))
+    static let count = CommandOption(
+        "count",
+        short: "n",
+        "N",
+        "end after N events",
+        .integer(1...Int(Limits.integerMax))
+    )
 }
 
 extension Command {
     static let subscribe = Command(
         name: "subscribe",
-        group: .read,
+        group: .use,
         summary: "print the values of the keys that match, then every change",
         parameters: [
             CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json] + CommandOption.forms + [.noInitial, .old, .noValues] + CommandOption.asking
-            + [.count, .duration, .executing, .everyEvent, .jobs, .runLimit] + CommandOption.observing,
+        options: [.format, .json] + CommandOption.forms + [.null, .noInitial, .old, .noValues]
+            + CommandOption.asking
+            + [.count, .duration, .clientName, .executing, .everyEvent, .jobs, .runLimit]
+            + CommandOption.observing,
         command: TrailingCommand("the program to run for each event, with its arguments", with: .executing),
         details: """
             Runs until Ctrl-C. On a terminal each event is a readable line. When piped, or with --json, it \
@@ -33,6 +41,10 @@ extension Command {
 
             With --raw it prints only the values, a string without quotes, and with --field only that part \
             of each value, when it changes. A delete prints nothing then.
+
+            --format says what to print of each event. {value} is JSON, with --raw a string without \
+            quotes, and empty when the key is gone; {event} is update, emit, delete or leave; {when} is when it \
+            came (UTC). So while read -r key value gets both, also the key that is gone.
 
             With --exec it prints nothing, and runs COMMAND for each event. The value is on its standard \
             input (of a delete, nothing), as JSON or with --raw as text. PLUGBOARD_EVENT, PLUGBOARD_KEY, \
@@ -51,6 +63,7 @@ extension Command {
             #"subscribe 'catalog.*' --where '{"/price":{"<":100}}' --fields /price"#,
             "subscribe '**' --every 0.5", "subscribe screen --count 1 | jq .value",
             "subscribe 'cart.**' --field /total --for 60",
+            "subscribe 'cart.**' --format '{key} {value}'",
             "subscribe 'people.*' --exec --raw -- ./greet.sh --loud",
         ],
         run: run
@@ -90,11 +103,12 @@ extension Command {
         if invocation.has(.everyEvent), invocation.text(.delivery) == "latest" {
             throw .usage("--\(CommandOption.everyEvent.name) needs --\(CommandOption.delivery.name) all")
         }
-        let others = [CommandOption.parts, .differences, .noValues, .old]
+        let others = [CommandOption.parts, .differences, .old] + (form.format == nil ? [.noValues] : [])
         for option in others where !form.isPlain && invocation.has(option) {
-            throw .usage("--\(option.name) doesn't go with --\(form.isRaw ? "raw" : "field")")
+            throw .usage("--\(option.name) doesn't go with --\(form.option.name)")
         }
-        for option in [CommandOption.json, .parts, .differences, .old] where isRun && invocation.has(option) {
+        let printing = [CommandOption.json, .parts, .differences, .old, .format, .null]
+        for option in printing where isRun && invocation.has(option) {
             throw .usage("--\(option.name) doesn't go with --\(CommandOption.executing.name)")
         }
     }

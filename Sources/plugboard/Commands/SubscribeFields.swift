@@ -20,6 +20,7 @@ extension CommandOption {
     )
     static let shortest = CommandOption(
         "every",
+        short: "e",
         "SECONDS",
         "at most one line for each key in that time; the last one always comes",
         .seconds

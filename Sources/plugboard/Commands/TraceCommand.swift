@@ -6,7 +6,7 @@ import PlugboardWire
 extension Command {
     static let trace = Command(
         name: "trace",
-        group: .about,
+        group: .watch,
         summary: "show live who gets each write or call, and how fast",
         parameters: [
             CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)

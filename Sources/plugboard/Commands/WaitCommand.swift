@@ -15,12 +15,13 @@ extension CommandOption {
 extension Command {
     static let wait = Command(
         name: "wait",
-        group: .read,
+        group: .use,
         summary: "wait until there is a value that fits, and print it",
         parameters: [
             CommandParameter("PATTERN", "a key, or a pattern: * is one token, a last ** any number")
         ],
-        options: [.condition, .duration, .json] + CommandOption.forms + CommandOption.observing,
+        options: [.condition, .duration, .clientName, .json] + CommandOption.forms + [.null]
+            + CommandOption.observing,
         details: """
             Ends with status 0 as soon as a key that matches has a value that meets --where, perhaps at \
             once. It prints that value: of a key only the value, of a pattern also its key, as get does. \

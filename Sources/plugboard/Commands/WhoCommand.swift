@@ -5,7 +5,7 @@ import PlugboardWire
 extension Command {
     static let who = Command(
         name: "who",
-        group: .about,
+        group: .watch,
         summary: "show who observes a key and who wrote it",
         parameters: [.key],
         options: [.json] + CommandOption.connection,

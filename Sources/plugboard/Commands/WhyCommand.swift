@@ -14,7 +14,7 @@ extension CommandOption {
 extension Command {
     static let why = Command(
         name: "why",
-        group: .about,
+        group: .watch,
         summary: "follow the causes of a key's value back to the first",
         parameters: [.key],
         options: [.json, .limit] + CommandOption.connection,

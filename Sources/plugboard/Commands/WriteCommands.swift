@@ -15,6 +15,7 @@ extension CommandParameter {
 extension CommandOption {
     static let patchedField = CommandOption(
         "field",
+        short: "f",
         "POINTER",
         "change this part of the value: a JSON Pointer, such as /size or /2"
     )
@@ -23,10 +24,10 @@ extension CommandOption {
 extension Command {
     static let emit = Command(
         name: "emit",
-        group: .write,
+        group: .use,
         summary: "send an event that is not kept",
         parameters: [.key, .value],
-        options: [.text, .cause] + CommandOption.writing,
+        options: [.text, .cause, .dryRun] + CommandOption.writing,
         details: "Present observers get it. Later ones don't.",
         examples: [#"emit cart.add '{"sku":"B0001","quantity":2}'"#],
         run: { try SingleWrite.run($0, $1, hasValue: true) }
@@ -34,10 +35,10 @@ extension Command {
 
     static let patch = Command(
         name: "patch",
-        group: .write,
+        group: .use,
         summary: "change parts of a key's value (RFC 7396 merge patch)",
         parameters: [.key, .value],
-        options: [.patchedField, .ifRevision, .cause] + CommandOption.writing,
+        options: [.patchedField, .ifRevision, .cause, .dryRun] + CommandOption.writing,
         details: """
             Members of VALUE replace those of the value. null removes a member. A key without a value starts \
             as {}. With --field, only that part of the value is changed; it may be in an array: /2 is the \
@@ -62,9 +63,20 @@ enum SingleWrite {
             request = request.adding("value", json: try ValueArgument.read(words, invocation, key: key))
         }
         request = try adding(options: invocation, to: request)
-        guard let revision = try BrokerConnection.ask(request, invocation, console)?["revision"]?.integer
-        else { return }
+        guard let revision = try send(request, invocation, console)?["revision"]?.integer else { return }
         try console.output.line("revision \(revision)")
+    }
+
+    /// Makes the write and returns the reply, or with `--dry-run` shows what it would do. Returns nil if
+    /// nothing is left to show.
+    static func send(_ request: ObjectText, _ invocation: Invocation, _ console: CommandConsole) throws
+        -> BrokerLine?
+    {
+        guard invocation.has(.dryRun) else {
+            return try BrokerConnection.ask(request, invocation, console)
+        }
+        try DryRun.run(of: request, invocation, console)
+        return nil
     }
 
     /// The request with the options that writes share.

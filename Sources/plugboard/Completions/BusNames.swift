@@ -1,4 +1,4 @@
-// The keys and plugins of the running bus, for completions. Whoever presses Tab doesn't wait: all of it takes
+// The names on the running bus, for completions. Whoever presses Tab doesn't wait: all of it takes
 // at most a fifth of a second, and a bus that is missing, slow or somebody else's has no keys.
 
 import PlugboardPosix
@@ -39,6 +39,20 @@ struct BusNames {
         }
     }
 
+    /// What can be called, with who answers it. No word stands for a pattern.
+    func services() throws -> [Candidate] {
+        try ServiceList(connection, KeyWords([])).services.filter { !$0.isPattern }.map {
+            Candidate(word: $0.key, help: $0.client ?? $0.plugin ?? "")
+        }
+    }
+
+    /// The numbers of the clients, with their names.
+    func clients() throws -> [Candidate] {
+        try connection.clients().compactMap { client in
+            client["client"].map { Candidate(word: $0.text, help: client["name"]?.string ?? "") }
+        }
+    }
+
     private func page(_ pattern: String, after: String?) throws -> [Candidate] {
         let request = ObjectText(op: "keys").adding("key", string: pattern).adding("after", string: after)
         return (try connection.accepted(request)["keys"]?.array ?? []).compactMap { entry in
@@ -48,12 +62,14 @@ struct BusNames {
 
     /// The words that say which bus is meant.
     private static func addresses(_ words: [String]) -> [String] {
-        let names = [CommandOption.socket, .peer].map { "--" + $0.name }
+        let options = [CommandOption.socket, .peer]
         var kept: [String] = []
         var rest = words[...]
         while let word = rest.popFirst(), word != "--" {
-            if names.contains(word), let value = rest.popFirst() { kept += [word, value] }
-            if names.contains(where: { word.hasPrefix($0 + "=") }) { kept.append(word) }
+            if options.contains(where: { $0.isSpelled(word) }), let value = rest.popFirst() {
+                kept += [word, value]
+            }
+            if options.contains(where: { word.hasPrefix("--\($0.name)=") }) { kept.append(word) }
         }
         return kept
     }

@@ -17,6 +17,10 @@ enum Completion: Equatable {
     case keys
     /// The names of the plugins of `up`.
     case plugins
+    /// What can be called.
+    case services
+    /// The numbers of the clients.
+    case clients
     /// The names of the plugins in the folder that the earlier words name, or in the usual one.
     case startable
     case files
@@ -27,7 +31,7 @@ enum Completion: Equatable {
             self = .words(Self.commands + Self.general)
             return
         }
-        guard let command = CommandTable.visible.first(where: { $0.name == first }) else {
+        guard let command = CommandTable.command(named: first), command.group != .hidden else {
             self = .words([])
             return
         }
@@ -41,9 +45,11 @@ enum Completion: Equatable {
 
     /// The value that an option has in these words.
     static func value(of option: CommandOption, in words: [String]) -> String? {
-        let spelling = "--\(option.name)"
-        if let place = words.firstIndex(of: spelling), place + 1 < words.count { return words[place + 1] }
-        return words.first { $0.hasPrefix(spelling + "=") }.map { String($0.dropFirst(spelling.count + 1)) }
+        if let place = words.firstIndex(where: option.isSpelled), place + 1 < words.count {
+            return words[place + 1]
+        }
+        let spelling = "--\(option.name)="
+        return words.first { $0.hasPrefix(spelling) }.map { String($0.dropFirst(spelling.count)) }
     }
 
     private static var commands: [Candidate] {
@@ -79,12 +85,12 @@ enum Completion: Equatable {
         _ options: [CommandOption]
     ) -> CommandOption? {
         guard let last = words.last else { return nil }
-        return options.first { $0.takesValue && "--" + $0.name == last }
+        return options.first { $0.takesValue && $0.isSpelled(last) }
     }
 
     private static func unused(_ options: [CommandOption], _ words: ArraySlice<String>) -> [Candidate] {
         options.filter { option in
-            !words.contains { $0 == "--" + option.name || $0.hasPrefix("--\(option.name)=") }
+            option.repeats || !words.contains { option.isSpelled($0) || $0.hasPrefix("--\(option.name)=") }
         }
         .map { Candidate(word: "--" + $0.name, help: $0.help) }
     }
@@ -108,7 +114,7 @@ enum Completion: Equatable {
                 count += 1
                 continue
             }
-            if options.contains(where: { $0.takesValue && "--" + $0.name == word }) { _ = rest.popFirst() }
+            if options.contains(where: { $0.takesValue && $0.isSpelled(word) }) { _ = rest.popFirst() }
         }
         return count
     }
@@ -119,12 +125,14 @@ enum Completion: Equatable {
         let parameter = place < command.parameters.count ? command.parameters[place] : last
         if parameter.isPath { return .files }
         switch parameter.name {
+        case "KEY" where command.name == "call", "KEY" where command.name == "services": return .services
         case "KEY", "PATTERN": return .keys
+        case "CLIENT": return .clients
         case "WRITE":
             return .words(["publish", "emit", "patch", "add", "delete"].map { Candidate(word: $0) })
         case "COMMAND" where command.name == "help" || command.name == "man": return .words(commands)
         case "COMMAND": return .files
-        case "NAME" where command.name == "plugin": return .plugins
+        case "NAME" where command.name == "plugins": return .plugins
         case "PLUGIN" where command.name == "up": return .startable
         default: break
         }

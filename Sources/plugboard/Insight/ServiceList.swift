@@ -1,5 +1,5 @@
 // What can be called on a bus: what clients serve, by `$broker.services`, what plugins declare and nobody
-// serves now, and keys that somebody names.
+// serves now, and keys that somebody names, also those that nobody knows.
 
 import PlugboardWire
 
@@ -30,10 +30,11 @@ struct ListedService {
 struct ServiceList {
     let services: [ListedService]
 
-    init(_ connection: BrokerConnection, _ keys: [String]) throws {
+    /// All services, or those that match one of the words. A word that is a key has a row in any case.
+    init(_ connection: BrokerConnection, _ words: KeyWords) throws {
         var found = try Self.served(connection)
         let present = Set(found.map(\.key))
-        var missing = keys.map { ListedService(key: $0) }
+        var missing = words.plain.map { ListedService(key: $0) }
         for plugin in try connection.plugins() ?? [] {
             let name = plugin["name"]?.string
             let serves = plugin["may"]?.object?["serve"]?.strings ?? []
@@ -43,7 +44,8 @@ struct ServiceList {
                 found[place].plugin = name
             }
         }
-        missing.removeAll { present.contains($0.key) }
+        missing.removeAll { present.contains($0.key) || !Self.isWanted($0.key, words) }
+        found.removeAll { !Self.isWanted($0.key, words) }
         var seen: Set<String> = []
         found += try missing.filter { seen.insert($0.key + " " + ($0.plugin ?? "")).inserted }
             .map { try Self.resolved($0, connection) }
@@ -67,6 +69,11 @@ struct ServiceList {
             )
         }
         return TextTable(columns: columns, rows: rows)
+    }
+
+    private static func isWanted(_ key: String, _ words: KeyWords) -> Bool {
+        words.words.isEmpty
+            || words.words.contains { Pattern.matches(Array($0.utf8).span, Array(key.utf8).span) }
     }
 
     /// What clients serve now.

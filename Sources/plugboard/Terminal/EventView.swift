@@ -33,7 +33,7 @@ struct EventView {
     /// Takes a line from the broker. Returns true if it was a change or a value.
     mutating func show(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
-        if let form { return try show(form, line) }
+        if let form { return try show(form, name, line) }
         guard isReadable else {
             try pending.add(json: line.bytes)
             return name != "synced" && name != "gap"
@@ -50,10 +50,15 @@ struct EventView {
         return true
     }
 
-    /// Prints only the value of an `update` or `emit`. The broker sends a single part in `fields`.
-    private mutating func show(_ form: ValueForm, _ line: BrokerLine) throws -> Bool {
+    /// Prints only the value of an `update` or `emit`, or a line of its own format for each event of a key.
+    /// The broker sends a single part in `fields`.
+    private mutating func show(_ form: ValueForm, _ event: String, _ line: BrokerLine) throws -> Bool {
         let part = form.pointer.map { line["fields"]?.object?[$0] } ?? line["value"]
-        guard let part else { return false }
+        if line["key"] != nil, let text = form.line(event, line, part, on: console.output) {
+            try pending.add(bytes: text)
+            return true
+        }
+        guard let part, form.format == nil else { return false }
         try pending.add(bytes: form.line(part, on: console.output))
         return true
     }

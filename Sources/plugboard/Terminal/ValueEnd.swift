@@ -51,6 +51,7 @@ extension UInt64 {
 extension CommandOption {
     static let long = CommandOption(
         flag: "long",
+        short: "l",
         "also show the revision, and what ends the value by itself, and when"
     )
 }

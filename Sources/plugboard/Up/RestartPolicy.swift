@@ -16,7 +16,7 @@ enum StartRule: String, CaseIterable, Sendable {
     case up
     /// When a client observes a key that it publishes, or calls a key that it serves.
     case demand
-    /// When somebody asks for it: `plugboard plugin start`.
+    /// When somebody asks for it: `plugboard plugins start`.
     case never
 }
 

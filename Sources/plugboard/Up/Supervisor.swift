@@ -112,7 +112,7 @@ final class Supervisor {
     /// Starts a plugin, or publishes that it starts on demand, or when somebody asks for it.
     private func introduce(_ plugin: SupervisedProcess) throws {
         if plugin.terms.isOff {
-            view.tell("is switched off: plugboard plugin start \(plugin.name)", of: plugin.name)
+            view.tell("is switched off: plugboard plugins start \(plugin.name)", of: plugin.name)
         }
         if plugin.state == .stopped || plugin.idleSeconds != nil {
             publish(plugin)
@@ -332,7 +332,7 @@ final class Supervisor {
         case .broken(let reason):
             let starts = "\(RestartPolicy.startsMax) starts in \(Int(RestartPolicy.windowSeconds)) s"
             let command =
-                "\(Program.spelling) plugin start \(ShellWord.quoted(process.name))"
+                "\(Program.spelling) plugins start \(ShellWord.quoted(process.name))"
                 + CommandOption.socketWords(view.socket)
             view.tell("\(reason); broken after \(starts), until: \(command)", of: process.name)
         case .stopped: view.tell("stopped", of: process.name)

@@ -19,15 +19,15 @@ extension CommandOption {
 extension Command {
     static let up = Command(
         name: "up",
-        group: .run,
+        group: .operate,
         summary: "start the broker and the plugins, and show what they print",
         parameters: [CommandParameter("PLUGIN", "only these plugins; by default all", .any)],
         options: [.socket, .plugins, .demo, .verbose, .policy] + CommandOption.keeping,
         details: """
             up puts a plugin's name in front of each line that it prints. On a terminal it cuts the line \
-            to one row; --verbose shows it whole, and so does plugboard plugin log. up restarts a plugin \
+            to one row; --verbose shows it whole, and so does plugboard plugins log. up restarts a plugin \
             that crashes, after 0.1 seconds at first and 30 at most. A plugin that would start a sixth \
-            time within 10 seconds is broken, and up leaves it alone until plugboard plugin start. A \
+            time within 10 seconds is broken, and up leaves it alone until plugboard plugins start. A \
             plugin that ends with status 0 is done. plugboard plugins shows the state of each plugin, and \
             so do the keys $broker.plugins.* on the bus. up reads a plugin.json again at each start of its \
             plugin; plugboard plugins reload reads all of them, including new ones.
@@ -53,7 +53,7 @@ extension Command {
             what it lists in subscribes, publishes (also emits), calls and serves, each with patterns. It \
             may also have arguments, demo_arguments (added by --demo), restart (always, on-failure or \
             never), start (up; demand: when a client observes what it publishes or calls what it \
-            serves; or never: when somebody starts it by plugboard plugin start), idle (how many seconds without that until it is stopped), and description. A plugin \
+            serves; or never: when somebody starts it by plugboard plugins start), idle (how many seconds without that until it is stopped), and description. A plugin \
             runs in its folder. Its variables are PLUGBOARD_SOCKET (the bus), PLUGBOARD_FD (an open \
             connection to it), PLUGBOARD_NAME (its name, which no other client can take), \
             PLUGBOARD_PROGRAM (this program, for shell scripts), PLUGBOARD_STATE (a folder for the \
