@@ -170,6 +170,21 @@ struct CommandTableTests {
         }
     }
 
+    @Test("CONTRIBUTING says of each command why it stays, and of no other")
+    func reasons() throws {
+        let root = SocketPath.folder(of: SocketPath.folder(of: SocketPath.folder(of: #filePath)))
+        let bytes = try InputFile.contents(path: root + "/.github/CONTRIBUTING.md", limit: 1 << 20)
+        let page = String(decoding: bytes, as: UTF8.self)
+        let section = try #require(page.split(separator: "## Why each command stays").last)
+        let rest = try #require(section.split(separator: "\n## ").first)
+        let rows = rest.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let named =
+            rows.flatMap { $0.split(separator: "|")[0].matches(of: /`(\w+)`/).map { String($0.1) } }
+            + rest.prefix { $0 != "|" }.matches(of: /`(\w+)`/).map { String($0.1) }
+        let commands = CommandTable.all.filter { $0.group != .hidden }.map(\.name)
+        #expect(named.sorted() == commands.sorted())
+    }
+
     @Test("every command that was asked for exists")
     func complete() {
         let wanted = [

@@ -6,7 +6,7 @@ import PlugboardWire
 /// Makes manual pages.
 enum ManualPage {
     /// The day of the last change of what all pages say.
-    static let date = "2026-11-23"
+    static let date = "2026-11-27"
 
     /// The page of the whole program.
     static func overview() -> String {
