@@ -33,16 +33,19 @@ public struct CarriedState: Sendable {
     ) throws {
         snapshot = try DataFile.unnamed()
         segment = try DataFile.unnamed()
-        func header(_ kind: RecordKind, _ number: UInt64, keys: Int?) -> String {
-            FileHeader.text(kind, number, epoch: epoch, boot: "", revision: since, previous: 0, keys: keys)
-        }
-        var output = SnapshotOutput(snapshot, when: when)
-        output.begin(header(.snapshot, Self.number, keys: keys))
+        var header = FileHeader(
+            kind: .snapshot,
+            segment: Self.number,
+            epoch: epoch,
+            revision: since,
+            keys: keys
+        )
+        var output = SnapshotOutput(snapshot, header, when: when)
         try values { commit in try output.append(commit) }
-        output.append(own: #"{"event":"synced","revision":\#(since)"#)
         try output.finish(isSynced: false)
+        header = FileHeader(kind: .segment, segment: Self.number + 1, epoch: epoch, revision: since)
         var carried = CarriedWrites(segment, after: since)
-        carried.begin(header(.segment, Self.number + 1, keys: nil))
+        carried.begin(header.text)
         try writes { commit, milliseconds in try carried.append(commit, milliseconds) }
         try carried.end(revision: revision)
     }

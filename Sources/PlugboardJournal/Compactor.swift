@@ -52,7 +52,8 @@ struct Compactor {
             var survey = Survey(store, request.progress)
             if let from { try survey.read(JournalFiles.snapshot(from)) }
             for segment in segments { try survey.read(JournalFiles.segment(segment)) }
-            made.snapshotBytes = try write(&survey, last, as: name, request.progress)
+            let header = survey.header(upTo: last)
+            made.snapshotBytes = try write(&survey, header, when: survey.when, request.progress)
             (made.keys, made.segmentBytes) = (survey.index.count, survey.segmentBytes)
             survey.removeAll()
         }
@@ -67,27 +68,16 @@ struct Compactor {
         }
     }
 
-    private func write(
+    /// Writes what a survey found as a snapshot. Returns its size.
+    func write(
         _ survey: inout Survey,
-        _ last: UInt64,
-        as name: String,
-        _ progress: CompactionProgress?
+        _ header: FileHeader,
+        when: UInt64,
+        _ progress: CompactionProgress? = nil
     ) throws -> Int {
-        try place(name) { file in
-            var output = SnapshotOutput(file, when: survey.when, progress)
-            output.begin(
-                FileHeader.text(
-                    .snapshot,
-                    last,
-                    epoch: survey.epoch,
-                    boot: survey.boot,
-                    revision: survey.revision,
-                    previous: survey.chain,
-                    keys: survey.index.count
-                )
-            )
+        try place(JournalFiles.snapshot(header.segment)) { file in
+            var output = SnapshotOutput(file, header, when: when, progress)
             try survey.forEachLatest { body in try output.append(body) }
-            output.append(own: #"{"event":"synced","revision":\#(survey.revision)"#)
             return try output.finish()
         }
     }
@@ -169,21 +159,25 @@ extension FileStore {
 /// Writes the lines of a snapshot to a file.
 struct SnapshotOutput: ~Copyable {
     private let file: any AppendableFile
+    private let revision: UInt64
     private var lines: RecordBuffer
     private var bytes = 0
     private var syncedBytes = 0
     private let progress: CompactionProgress?
 
     /// `when` is the time of the last record. The snapshot's own lines get this time.
-    init(_ file: any AppendableFile, when: UInt64, _ progress: CompactionProgress? = nil) {
+    init(
+        _ file: any AppendableFile,
+        _ header: FileHeader,
+        when: UInt64,
+        _ progress: CompactionProgress? = nil
+    ) {
         self.file = file
+        revision = header.revision
         self.progress = progress
         lines = RecordBuffer(clock: { when })
         lines.begin(after: 0)
-    }
-
-    mutating func begin(_ header: String) {
-        lines.beginFile(header)
+        lines.beginFile(header.text)
     }
 
     mutating func append(_ body: Span<UInt8>) throws {
@@ -196,13 +190,10 @@ struct SnapshotOutput: ~Copyable {
         if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
     }
 
-    mutating func append(own text: String) {
-        lines.append(own: text)
-    }
-
-    /// Writes the rest and returns the file's size. If `isSynced`, the file is on disk afterwards.
+    /// Writes the last line and returns the file's size. If `isSynced`, the file is on disk afterwards.
     @discardableResult
     mutating func finish(isSynced: Bool = true) throws -> Int {
+        lines.append(own: SnapshotText.end(revision))
         try write()
         if isSynced { try file.sync() }
         return bytes

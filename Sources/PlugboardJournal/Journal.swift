@@ -129,4 +129,23 @@ public enum Journal {
         var recovery = try Recovery(store)
         return try recovery.run(isCutting: false, boot: boot, take)
     }
+    /// Shows every record of every file to a person, also those after damage: first the snapshots, then the segments,
+    /// each in the order of their numbers. Changes nothing. `show` gets no record where lines can't be read. Throws what
+    /// `show` throws, `JournalError.unknownVersion` and `SystemError`.
+    public static func forEachLine(
+        _ store: any FileStore,
+        _ show: (RecordLine?, Span<UInt8>, JournalPlace) throws -> Void
+    ) throws {
+        let files = JournalFiles(names: try store.names())
+        for name in files.snapshots.map(JournalFiles.snapshot) + files.segments.map(JournalFiles.segment) {
+            var reader = try LogReader(name, in: store)
+            reading: while true {
+                switch try reader.next() {
+                case .end: break reading
+                case .damage(let damage): try show(nil, Span(), damage.place)
+                case .record(let record): try show(record, reader.line, reader.place)
+                }
+            }
+        }
+    }
 }

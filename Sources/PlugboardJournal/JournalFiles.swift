@@ -70,6 +70,7 @@ struct JournalFiles {
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
     static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }
+    static func isSnapshot(_ name: String) -> Bool { name.hasPrefix(snapshotStart) }
     /// The file of the next segment before it has a number.
     static let next = unfinished("next" + end)
     static func unfinished(_ name: String) -> String { name + unfinishedEnd }

@@ -23,7 +23,6 @@ public struct JournalRepair: ~Copyable {
     private let store: any FileStore
     private let files: JournalFiles
     private let boot: String
-    private var latest: [[UInt8]: [UInt8]] = [:]
     private var result = Repaired()
 
     /// A file to read, and the number in its first line.
@@ -50,8 +49,9 @@ public struct JournalRepair: ~Copyable {
     public mutating func run(epoch: String) throws -> Repaired? {
         if try isWhole() { return nil }
         let sources = try sources()
-        for source in sources { try read(source) }
-        try write(files.last + 1, epoch)
+        var survey = Survey(store)
+        for source in sources { try survey.read(source.name) { note($0.place) } }
+        try write(&survey, epoch)
         for source in sources {
             try store.rename(source.name, to: "damaged-" + source.name)
             result.kept.append("damaged-" + source.name)
@@ -91,10 +91,7 @@ public struct JournalRepair: ~Copyable {
 
     /// The number in a segment's first line. Files that swapped their names are read in their own order.
     private func numberSaid(by name: String) throws -> UInt64? {
-        var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
-        guard case .line = try reader.next(), let header = RecordLine(reader.line), header.kind == .segment
-        else { return nil }
-        return header.segment
+        try FileHeader.of(name, in: store).flatMap { $0.kind == .segment ? $0.segment : nil }
     }
 
     /// Notes gaps between segments. Segments up to the snapshot may be missing at the beginning, because
@@ -108,71 +105,15 @@ public struct JournalRepair: ~Copyable {
         if files.last >= expected { result.missingSegments.append(expected...files.last) }
     }
 
-    private mutating func read(_ source: Source) throws {
-        var reader = try LogReader(source.name, in: store)
-        var place = reader.place
-        var isEnded = false
-        while try reader.nextVerifying() {
-            let line = reader.line
-            if reader.place.line > place.line { note(place) }
-            isEnded = try take(line, at: reader.place)
-            place = JournalPlace(
-                file: source.name,
-                offset: reader.place.offset + line.count + 1,
-                line: reader.place.line + 1
-            )
-        }
-        if place.offset < reader.writtenBytes || (source.isSnapshot && !isEnded) { note(place) }
-    }
-
     private mutating func note(_ place: JournalPlace) {
         result.damageCount += 1
         if result.damages.count < Self.placesMax { result.damages.append(place) }
     }
 
-    /// Takes a record. Returns whether it ends a snapshot.
-    private mutating func take(_ line: Span<UInt8>, at place: JournalPlace) throws -> Bool {
-        guard let record = RecordLine(line) else { return false }
-        result.revision = max(result.revision, record.revision)
-        switch record.kind {
-        case .update:
-            latest[Array(record.key.bytes(of: line))] = Array(line[..<(line.count - RecordEnd.bytes)])
-        case .delete: latest[Array(record.key.bytes(of: line))] = nil
-        case .batch:
-            _ = record.forEachEvent(of: line) { event in
-                let bytes = event.bytes(of: line)
-                guard let part = RecordLine(bytes) else { return }
-                latest[Array(part.key.bytes(of: bytes))] =
-                    part.kind == .update ? Array(bytes[..<(bytes.count - 1)]) : nil
-            }
-        case .segment, .snapshot:
-            guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
-        case .synced, .closed, .revision: break
-        }
-        return record.kind == .synced
-    }
-
-    private mutating func write(_ number: UInt64, _ epoch: String) throws {
-        result.keys = latest.count
-        let name = JournalFiles.snapshot(number)
-        let unfinished = JournalFiles.unfinished(name)
-        let file = try store.createAnew(unfinished)
-        var output = SnapshotOutput(file, when: WallClock.millisecondsSince1970())
-        output.begin(
-            FileHeader.text(
-                .snapshot,
-                number,
-                epoch: epoch,
-                boot: "",
-                revision: result.revision,
-                previous: 0,
-                keys: latest.count
-            )
-        )
-        for body in latest.values { try output.append(body.span) }
-        output.append(own: #"{"event":"synced","revision":\#(result.revision)"#)
-        _ = try output.finish()
-        try store.rename(unfinished, to: name)
-        try store.syncNames()
+    private mutating func write(_ survey: inout Survey, _ epoch: String) throws {
+        var header = survey.header(upTo: files.last + 1)
+        (header.epoch, header.boot, header.previous) = (epoch, "", 0)
+        (result.keys, result.revision) = (survey.index.count, header.revision)
+        _ = try Compactor(store).write(&survey, header, when: WallClock.millisecondsSince1970())
     }
 }

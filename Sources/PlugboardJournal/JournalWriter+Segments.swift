@@ -6,15 +6,15 @@ import PlugboardWire
 
 extension JournalWriter {
     func header(revision: UInt64, previous: UInt32) -> String {
-        FileHeader.text(
-            .segment,
-            segment,
+        FileHeader(
+            kind: .segment,
+            segment: segment,
             epoch: epoch,
             boot: boot,
             mark: mark?.text(ofSegment: segment, in: store),
             revision: revision,
             previous: previous
-        )
+        ).text
     }
 
     func beginSegment(_ records: inout RecordBuffer) throws {
@@ -35,14 +35,15 @@ extension JournalWriter {
         (file, isFileNew, bytes, laidOut) = (next, true, 0, (0, 0))
         beginMeasuring(live: records.liveBytes)
         if roomEnd != nil { roomEnd = room }
-        segmentBefore = SnapshotText.End(
+        let end = FileHeader(
+            kind: .snapshot,
             segment: segment,
             epoch: epoch,
             boot: boot,
             revision: revision,
-            chain: records.chain,
-            when: records.when
+            previous: records.chain
         )
+        segmentBefore = (end, records.when)
         segment += 1
         index.begin(segment, after: revision)
         records.beginFile(header(revision: revision, previous: records.chain))

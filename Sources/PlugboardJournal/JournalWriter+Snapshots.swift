@@ -11,9 +11,12 @@ extension JournalWriter {
     /// is small, `body` must pass each value once, and the snapshot has these. Otherwise the worker reads
     /// the files.
     public func compact(keys: Int, live: Int?, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
-        guard let end = segmentBefore else { return }
+        guard let (end, when) = segmentBefore else { return }
         segmentBefore = nil
-        if isCompactionWorthwhile(live) { beginCompaction(SnapshotText(of: end, keys: keys, body), live) }
+        guard isCompactionWorthwhile(live) else { return }
+        var header = end
+        header.keys = keys
+        beginCompaction(SnapshotText(header, when: when, body), live)
     }
 
     func compactIfWorthwhile(_ live: Int?) {

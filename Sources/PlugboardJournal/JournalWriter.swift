@@ -82,8 +82,9 @@ public final class JournalWriter {
     /// The revision of the last commit, and the same at the last tick.
     var revision: UInt64
     fileprivate var tickRevision: UInt64
-    /// Set if a segment has just ended and the state hasn't changed since.
-    var segmentBefore: SnapshotText.End?
+    /// Set if a segment has just ended and the state hasn't changed since: the beginning of a snapshot of it, and the
+    /// time of its last record.
+    var segmentBefore: (header: FileHeader, when: UInt64)?
     var index: SegmentIndex
     /// Results of the worker that the loop hasn't seen yet.
     var setAside: [WorkDone] = []

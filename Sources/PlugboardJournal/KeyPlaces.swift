@@ -8,11 +8,11 @@ import PlugboardWire
 /// The place of a record for each key.
 struct KeyPlaces: ~Copyable {
     struct Slot: ProbeEntry {
-        var place = KeyPlace(file: 0, offset: 0)
+        var place = KeyPlace(file: 0, count: 0, offset: 0)
         var hash: UInt64 = 0
         /// The offset of the key in `keys`.
         var keyStart = 0
-        var keyCount: UInt16 = 0
+        var keyCount: UInt32 = 0
         var isPresent = false
 
         static var empty: Slot { Slot() }
@@ -72,7 +72,7 @@ struct KeyPlaces: ~Copyable {
             last = index
             return index
         }
-        let slot = Slot(hash: hash, keyStart: keys.count, keyCount: UInt16(truncatingIfNeeded: key.count))
+        let slot = Slot(hash: hash, keyStart: keys.count, keyCount: UInt32(truncatingIfNeeded: key.count))
         last = slots.insert(slot, hash: hash)
         keys.append(key)
         used += 1
@@ -87,7 +87,7 @@ struct KeyPlaces: ~Copyable {
     private func isAt(_ index: Int, _ key: Span<UInt8>) -> Bool { has(slots[index], key) }
 
     private func has(_ slot: Slot, _ key: Span<UInt8>) -> Bool {
-        guard slot.keyCount == UInt16(truncatingIfNeeded: key.count), !slot.isEmpty else { return false }
+        guard slot.keyCount == UInt32(truncatingIfNeeded: key.count), !slot.isEmpty else { return false }
         let end = slot.keyStart + Int(slot.keyCount)
         return keys.bytes[slot.keyStart..<end].isEqual(to: key)
     }

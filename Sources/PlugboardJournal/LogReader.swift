@@ -7,9 +7,9 @@ import PlugboardWire
 
 /// The result of a step.
 enum LogStep {
-    /// A line with a valid checksum. It is in the reader's `line`.
-    case line
-    /// The line isn't as it was written.
+    /// A record as it was written. The reader's `line` has its bytes.
+    case record(RecordLine)
+    /// Lines that aren't as they were written.
     case damage(Damage)
     case end
 }
@@ -21,7 +21,9 @@ struct Damage {
     let what: String
     /// Whether this may be a write that was under way when the machine stopped: the end of the line is
     /// missing, or it has a run of zeros.
-    let isUnwritten: Bool
+    var isUnwritten = false
+
+    var error: JournalError { .damaged(place, what) }
 }
 
 /// Reads one file. Only one thread uses it.
@@ -38,11 +40,15 @@ struct LogReader: ~Copyable {
     /// The checksum of the last valid line.
     private(set) var chain: UInt32 = 0
     private var hasAllRead = false
-    /// The end of what was written, as far as it is known: the offset after the last line that isn't
-    /// empty. After damage, the offset after the damaged line.
+    /// The end of what was written, as far as it is known: the offset after the last line that isn't empty.
     private(set) var writtenBytes = 0
     /// The checksum that the last line contains; nil if it has none.
     private var said: UInt32? = 0
+    /// Whether the last line was damaged.
+    private var isDamaged = false
+    /// Whether the file is a snapshot, which has an end, and the last record was that end.
+    private let isSnapshot: Bool
+    private var isEnded = false
 
     /// Bytes to read at a time.
     private let readBytes: Int
@@ -52,6 +58,7 @@ struct LogReader: ~Copyable {
         self.name = name
         file = try store.open(name)
         self.readBytes = min(readBytes, max(file.bytes, 1))
+        isSnapshot = JournalFiles.isSnapshot(name)
     }
 
     /// Reads from `offset` on, after a line with the checksum `chain`. Line numbers begin there.
@@ -60,7 +67,8 @@ struct LogReader: ~Copyable {
         readBytes = JournalLimits.pieceBytesMax
         file = try store.open(name)
         self.offset = offset
-        self.chain = chain
+        (self.chain, said) = (chain, chain)
+        isSnapshot = false
     }
 
     var fileBytes: Int { file.bytes }
@@ -74,26 +82,69 @@ struct LogReader: ~Copyable {
         get { window.bytes[..<max(0, shown - 1)] }
     }
 
-    /// Moves to the next line. After damage, don't call it again.
+    /// Moves to the next record. Nobody else decides what a line that can't be read means. Whoever goes on after
+    /// damage gets to the next line whose checksum continues that of the line before it: what lies between is one
+    /// damage. Throws `JournalError.unknownVersion` and `SystemError`.
     mutating func next() throws -> LogStep {
-        passShown()
-        guard let feed = try nextFeed() else {
-            if window.isEmpty { return .end }
-            shown = window.count
-            writtenBytes = offset + shown
-            return .damage(Damage(place: place, what: "the last line has no end", isUnwritten: hasAllRead))
+        while true {
+            let step = try nextLine()
+            let wasDamaged = isDamaged
+            isDamaged = if case .damage = step { true } else { false }
+            if !wasDamaged || !isDamaged { return step }
         }
+    }
+
+    /// The next record of a file that must not be damaged here; nil at the end. Throws `JournalError.damaged`.
+    mutating func nextRecord() throws -> RecordLine? {
+        switch try next() {
+        case .record(let record): return record
+        case .damage(let damage): throw damage.error
+        case .end: return nil
+        }
+    }
+
+    /// The last record is not what it should be.
+    func damage(_ what: String) -> Damage { Damage(place: place, what: what) }
+
+    /// Passes the writes of the last record to `body`. Throws `JournalError.damaged` if its batch can't be read.
+    func forEachWrite(of record: RecordLine, _ body: RecordLine.Taker) throws {
+        if try !record.forEachWrite(of: line, body) { throw damage("the batch can't be read").error }
+    }
+
+    private mutating func nextLine() throws -> LogStep {
+        passShown()
+        guard let feed = try nextFeed() else { return atEnd() }
         if feed == 0 { return try passRoom() }
         shown = feed + 1
+        writtenBytes = offset + shown
+        let before = said
         said = RecordEnd.checksum(of: line)
-        guard let said, Self.follows(line, chain, said) else {
-            writtenBytes = offset + shown
+        guard let said, let before, Self.follows(line, before, said) else {
             let what = said == nil ? "there is no checksum at the end of the line" : "the checksum is wrong"
             let isUnwritten = try Self.hasHole(line) || isRoom(at: feed + 1)
             return .damage(Damage(place: place, what: what, isUnwritten: isUnwritten))
         }
         chain = said
-        return .line
+        guard let record = RecordLine(line) else { return .damage(damage("the line is no record")) }
+        if record.kind == .segment || record.kind == .snapshot, record.version != JournalVersion.number {
+            throw JournalError.unknownVersion(place)
+        }
+        if isEnded { return .damage(damage("there is something after the end")) }
+        isEnded = isSnapshot && record.kind == .synced
+        return .record(record)
+    }
+
+    /// At the end of the file, unless its last line has no end.
+    private mutating func atEnd() -> LogStep {
+        if window.isEmpty {
+            if !isSnapshot || isEnded { return .end }
+            isEnded = true
+            return .damage(damage("the end is missing"))
+        }
+        shown = window.count
+        said = nil
+        writtenBytes = offset + shown
+        return .damage(Damage(place: place, what: "the last line has no end", isUnwritten: hasAllRead))
     }
 
     /// Laid-out room consists of empty lines, so an empty line is the end. If something follows, the
@@ -107,7 +158,7 @@ struct LogReader: ~Copyable {
                     Damage(place: end, what: "there is something after the end", isUnwritten: true)
                 )
             }
-            guard try read() else { return .end }
+            guard try read() else { return atEnd() }
         }
     }
 
@@ -140,27 +191,6 @@ struct LogReader: ~Copyable {
     private static func follows(_ line: Span<UInt8>, _ chain: UInt32, _ said: UInt32) -> Bool {
         let body = line[..<(line.count - RecordEnd.bytes)]
         return Checksum.extended(chain, by: body) == said
-    }
-
-    /// Moves on to the next line whose checksum continues that of the line before it. Skips damage.
-    /// Returns false at the end.
-    mutating func nextVerifying() throws -> Bool {
-        while true {
-            passShown()
-            guard let feed = try nextFeed() else {
-                if !window.isEmpty { writtenBytes = offset + window.count }
-                return false
-            }
-            if feed == 0 {
-                pass(emptyLines)
-                continue
-            }
-            shown = feed + 1
-            writtenBytes = offset + shown
-            let before = said
-            said = RecordEnd.checksum(of: line)
-            if let before, let said, Self.follows(line, before, said) { return true }
-        }
     }
 
     /// Whether part of the line was never written. After a lost write, file systems show a run of zeros.

@@ -16,8 +16,8 @@ public enum RecordKind: Equatable, Sendable {
     /// The broker ended in order.
     case closed
 
-    init?(_ name: Span<UInt8>) {
-        switch NameWord(name)?.word {
+    init?(_ word: UInt64) {
+        switch word {
         case NameWord("update").word: self = .update
         case NameWord("delete").word: self = .delete
         case NameWord("batch").word: self = .batch
@@ -74,10 +74,6 @@ public struct RecordLine: Sendable {
 
     /// Reads a line without its line feed; nil if it is no record. Doesn't check the checksum.
     public init?(_ line: Span<UInt8>) {
-        if let plain = PlainRecord(line)?.record() {
-            self = plain
-            return
-        }
         var scanner = JSONScanner(line)
         guard line.first == UInt8(ascii: "{") else { return nil }
         scanner.position = 1
@@ -103,9 +99,14 @@ public struct RecordLine: Sendable {
         return EndSinceBoot(boot: mark, milliseconds: ends)
     }
 
-    /// Passes the place of each event of a batch to `body`. Each event is a record by itself. Returns
-    /// false if the array is malformed or empty.
-    public func forEachEvent(of line: Span<UInt8>, _ body: (ByteRange) throws -> Void) rethrows -> Bool {
+    /// Gets an update or a delete, with its bytes, and with their place in the line.
+    public typealias Taker = (_ write: RecordLine, _ bytes: Span<UInt8>, _ place: Int) throws -> Void
+
+    /// Passes the writes of this record to `body`: itself, or each event of a batch, which has the batch's time.
+    /// Returns false if the batch is malformed or empty. Other records have no writes.
+    public func forEachWrite(of line: Span<UInt8>, _ body: Taker) rethrows -> Bool {
+        if kind == .update || kind == .delete { try body(self, line, 0) }
+        guard kind == .batch else { return true }
         let array = events.bytes(of: line)
         guard array.count > 2 else { return false }
         var scanner = JSONScanner(array)
@@ -113,7 +114,12 @@ public struct RecordLine: Sendable {
         while scanner.position < array.count - 1 {
             let start = scanner.position
             guard (try? scanner.skipValue()) != nil else { return false }
-            try body(ByteRange(events.start + start, events.start + scanner.position))
+            let bytes = array[start..<scanner.position]
+            guard var event = RecordLine(bytes), event.kind == .update || event.kind == .delete else {
+                return false
+            }
+            event.when = when
+            try body(event, bytes, events.start + start)
             if array[scanner.position] == UInt8(ascii: ",") { scanner.position += 1 }
         }
         return true
@@ -136,24 +142,38 @@ public struct RecordLine: Sendable {
         _ line: Span<UInt8>,
         _ isFirst: Bool
     ) throws(JSONFailure) -> Bool {
+        let name = Self.word(line, scanner.position)
         let nameStart = scanner.position
-        try scanner.skipValue()
-        let name = ByteRange(nameStart, scanner.position).bytes(of: line)
-        guard name.count > 2, name[0] == UInt8(ascii: "\""), scanner.position < line.count,
+        if let name { scanner.position += name.count } else { try scanner.skipValue() }
+        guard line[nameStart] == UInt8(ascii: "\""), scanner.position < line.count,
             line[scanner.position] == UInt8(ascii: ":")
         else { return false }
         scanner.position += 1
         let start = scanner.position
         try scanner.skipValue()
-        let place = ByteRange(start, scanner.position)
-        let word = NameWord(name[1..<(name.count - 1)])
         if isFirst {
-            guard word == NameWord("event"), let name = Self.inner(place, line), let kind = RecordKind(name)
+            guard name?.word == NameWord("event").word, let value = Self.word(line, start),
+                start + value.count == scanner.position, let kind = RecordKind(value.word)
             else { return false }
             self.kind = kind
             return true
         }
-        return take(word?.word ?? 0, place, line)
+        return take(name?.word ?? 0, ByteRange(start, scanner.position), line)
+    }
+
+    /// The text between quotes at `place` as the word of a `NameWord`, and its bytes with the quotes. Nil if it is
+    /// longer or empty, or near the end of the line, where no member begins.
+    @inline(__always)
+    private static func word(_ line: Span<UInt8>, _ place: Int) -> (word: UInt64, count: Int)? {
+        guard line.count - place > 9, line[place] == UInt8(ascii: "\"") else { return nil }
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let word = line.word(at: place + 1)
+        let others = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        // The lowest bit that is set belongs to the first quote.
+        let quotes = (others &- ones) & ~others & (ones &* 0x80)
+        if quotes == 0 { return line[place + 9] == UInt8(ascii: "\"") ? (word, 10) : nil }
+        let count = quotes.trailingZeroBitCount &>> 3
+        return count > 0 ? (word & (1 &<< UInt64(count &* 8) &- 1), count &+ 2) : nil
     }
 
     /// Notes a member. Returns false if the value has the wrong type.

@@ -104,33 +104,44 @@ struct Recovery: ~Copyable {
 
     private mutating func readSnapshot(_ number: UInt64, _ take: RecordTaker) throws {
         var reader = try LogReader(JournalFiles.snapshot(number), in: store)
-        let header = try Self.header(&reader, .snapshot, number)
+        let header = try Self.header(try reader.nextRecord(), reader, .snapshot, number)
+        note(header)
         found.snapshot = number
         found.lastSegment = number
         found.snapshotBytes = reader.fileBytes
-        found.revision = header.revision
         found.snapshotRevision = header.revision
-        found.epoch = header.epoch
-        found.boot = header.boot
         found.chain = header.previous
         // The segments after it can show that it is none.
         found.mayBeCopy = store.hasStamps
-        var keys: UInt64 = 0
-        var isWhole = false
-        while var record = try Self.record(&reader) {
-            record.isOfSnapshot = true
-            guard !isWhole else { throw Self.damage(reader.place, "there is something after the end") }
+        var keys = 0
+        while var record = try reader.nextRecord() {
             if record.kind == .synced {
-                (isWhole, found.when) = (true, record.when)
-            } else {
-                guard record.kind == .update else {
-                    throw Self.damage(reader.place, "the record is no value")
-                }
-                keys += 1
-                try take(record, reader.line)
+                found.when = record.when
+                continue
             }
+            guard record.kind == .update else { throw reader.damage("the record is no value").error }
+            record.isOfSnapshot = true
+            keys += 1
+            try take(record, reader.line)
         }
-        guard isWhole, keys == header.keys else { throw Self.damage(reader.place, "the end is missing") }
+        guard keys == header.keys else { throw reader.damage("there aren't as many values as it says").error }
+    }
+
+    private mutating func note(_ header: FileHeader) {
+        (found.epoch, found.boot, found.revision) = (header.epoch, header.boot, header.revision)
+    }
+
+    /// What the first line of a file says.
+    private static func header(
+        _ record: RecordLine?,
+        _ reader: borrowing LogReader,
+        _ kind: RecordKind,
+        _ number: UInt64
+    ) throws -> FileHeader {
+        guard let header = record.flatMap({ FileHeader($0, reader.line) }), header.kind == kind,
+            header.segment == number
+        else { throw reader.damage("not the beginning of this file").error }
+        return header
     }
 
     // MARK: Segments
@@ -173,7 +184,7 @@ struct Recovery: ~Copyable {
             switch try reader.next() {
             case .end:
                 if found.signpost == Signpost(segment: number, isClosed: true), !found.isClosed {
-                    throw Self.damage(reader.place, "the end is missing")
+                    throw reader.damage("the end is missing").error
                 }
                 finish(number, reader)
                 return true
@@ -181,11 +192,7 @@ struct Recovery: ~Copyable {
                 finish(number, reader)
                 try cut(&reader, damage, number, later, isCutting)
                 return false
-            case .line:
-                guard let record = RecordLine(reader.line) else {
-                    throw Self.damage(reader.place, "the line is no record")
-                }
-                try apply(record, reader.line, reader, take)
+            case .record(let record): try apply(record, reader, take)
             }
         }
     }
@@ -198,24 +205,17 @@ struct Recovery: ~Copyable {
         switch try reader.next() {
         case .end: return Damage(place: beginning, what: "the file is empty", isUnwritten: true)
         case .damage(let damage): return damage
-        case .line:
-            let line = reader.line
-            let place = reader.place
-            guard let record = RecordLine(line), record.kind == .segment, record.segment == number else {
-                throw Self.damage(place, "not the beginning of this segment")
-            }
-            guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
-            guard record.previous == found.chain else {
+        case .record(let record):
+            let header = try Self.header(record, reader, .segment, number)
+            guard header.previous == found.chain else {
                 return Damage(
-                    place: place,
+                    place: reader.place,
                     what: "it doesn't continue the segment before it",
                     isUnwritten: number > 1
                 )
             }
-            found.epoch = String(record.epoch.bytes(of: line))
-            found.boot = String(record.boot.bytes(of: line))
-            found.mayBeCopy = isCopy(mark: String(record.mark.bytes(of: line)), of: number)
-            found.revision = record.revision
+            note(header)
+            found.mayBeCopy = isCopy(mark: header.mark ?? "", of: number)
             return nil
         }
     }
@@ -234,34 +234,24 @@ struct Recovery: ~Copyable {
 
     private mutating func apply(
         _ record: RecordLine,
-        _ line: Span<UInt8>,
         _ reader: borrowing LogReader,
         _ take: RecordTaker
     ) throws {
         found.isClosed = record.kind == .closed
         found.when = record.when
         switch record.kind {
-        case .update, .delete: try take(record, line)
-        case .batch:
-            let isWhole = try record.forEachEvent(of: line) { event in
-                let bytes = event.bytes(of: line)
-                guard var part = RecordLine(bytes) else {
-                    throw Self.damage(reader.place, "an event of the batch is no record")
-                }
-                part.when = record.when
-                try take(part, bytes)
-            }
-            guard isWhole else { throw Self.damage(reader.place, "the batch can't be read") }
+        case .update, .delete: try take(record, reader.line)
+        case .batch: try reader.forEachWrite(of: record) { write, bytes, _ in try take(write, bytes) }
         case .revision: break
         case .synced:
             // Earlier segments are synced first.
             found.unsynced = []
             return
         case .closed: return
-        case .segment, .snapshot: throw Self.damage(reader.place, "another file begins here")
+        case .segment, .snapshot: throw reader.damage("another file begins here").error
         }
         guard record.revision > found.revision else {
-            throw Self.damage(reader.place, "the revision is not above the one before")
+            throw reader.damage("the revision is not above the one before").error
         }
         found.revision = record.revision
     }
@@ -278,10 +268,8 @@ struct Recovery: ~Copyable {
     ) throws {
         let offset = damage.place.offset
         let wasClosed = found.signpost.map { $0.isClosed && $0.segment >= number } ?? false
-        let wasSafe = try TailSearch(store).wasSafe(&reader, offset: offset, later: later)
-        guard damage.isUnwritten, !wasSafe, !wasClosed else {
-            throw Self.damage(damage.place, damage.what)
-        }
+        let wasSafe = try reader.saysSafe(upTo: offset, later: later, in: store)
+        guard damage.isUnwritten, !wasSafe, !wasClosed else { throw damage.error }
         if reader.writtenBytes == 0, later.isEmpty {
             // The file has no written bytes, so nothing is missing.
             found.isClosed = false
@@ -305,7 +293,7 @@ struct Recovery: ~Copyable {
     private func checkBeginning(_ damage: Damage, _ number: UInt64) throws {
         guard let signpost = found.signpost, signpost.segment >= number else { return }
         guard let mark = Signpost.mark(ofBoot: boot) else { return }
-        if found.boot == boot || signpost.boot == mark { throw Self.damage(damage.place, damage.what) }
+        if found.boot == boot || signpost.boot == mark { throw damage.error }
     }
 
     /// Sets the signpost back to a segment before `number`. Otherwise the next recovery would miss the
@@ -335,53 +323,4 @@ struct Recovery: ~Copyable {
         for name in names { try store.remove(name) }
         if !names.isEmpty { try store.syncNames() }
     }
-
-    // MARK: Lines
-
-    private struct Header {
-        var epoch: String
-        var boot: String
-        var revision: UInt64
-        var keys: UInt64
-        var previous: UInt32
-    }
-
-    private static func header(_ reader: inout LogReader, _ kind: RecordKind, _ number: UInt64) throws
-        -> Header
-    {
-        let place = reader.place
-        guard let record = try record(&reader), record.kind == kind, record.segment == number else {
-            throw damage(place, "not the beginning of this file")
-        }
-        guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
-        return Header(
-            epoch: String(record.epoch.bytes(of: reader.line)),
-            boot: String(record.boot.bytes(of: reader.line)),
-            revision: record.revision,
-            keys: record.keys,
-            previous: record.previous ?? 0
-        )
-    }
-
-    /// The next record of a file that must be complete; nil at its end.
-    private static func record(_ reader: inout LogReader) throws -> RecordLine? {
-        switch try reader.next() {
-        case .end: return nil
-        case .damage(let damage): throw Self.damage(damage.place, damage.what)
-        case .line:
-            guard let record = RecordLine(reader.line) else {
-                throw damage(reader.place, "the line is no record")
-            }
-            return record
-        }
-    }
-
-    private static func damage(_ place: JournalPlace, _ what: String) -> JournalError {
-        .damaged(place, what)
-    }
-}
-
-/// The version of the file format.
-public enum JournalVersion {
-    public static let number: UInt64 = 1
 }

@@ -34,11 +34,9 @@ struct SegmentIndex {
 
     private static func entry(_ number: UInt64, _ store: any FileStore, _ epoch: String) throws -> Entry? {
         let name = JournalFiles.segment(number)
-        var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
-        guard case .line = try reader.next(), let header = RecordLine(reader.line),
-            header.kind == .segment, String(header.epoch.bytes(of: reader.line)) == epoch
+        guard let header = try FileHeader.of(name, in: store), header.kind == .segment, header.epoch == epoch
         else { return nil }
-        return Entry(number: number, revision: header.revision, bytes: reader.fileBytes)
+        return Entry(number: number, revision: header.revision, bytes: try store.open(name).bytes)
     }
 
     /// Begins the next segment.

@@ -94,25 +94,17 @@ struct SegmentReading {
     private mutating func read(from place: ReadPlace) throws -> Bool {
         let name = JournalFiles.segment(place.segment)
         var reader = try LogReader(name, in: store, from: place.offset, chain: place.chain)
-        while true {
-            switch try reader.next() {
-            case .end: return true
-            case .damage(let damage): throw JournalError.damaged(damage.place, damage.what)
-            case .line:
-                let line = reader.line
-                guard let record = RecordLine(line) else {
-                    throw JournalError.damaged(reader.place, "the line is no record")
-                }
-                guard take(record, line) else { return false }
-                // Later lines may be half written now.
-                if record.revision >= request.upTo { return false }
-                if isFull {
-                    let end = reader.offset + line.count + 1
-                    piece.next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
-                    return false
-                }
+        while let record = try reader.nextRecord() {
+            guard try take(record, reader) else { return false }
+            // Later lines may be half written now.
+            if record.revision >= request.upTo { return false }
+            if isFull {
+                let end = reader.offset + reader.line.count + 1
+                piece.next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
+                return false
             }
         }
+        return true
     }
 
     private var isFull: Bool {
@@ -121,7 +113,7 @@ struct SegmentReading {
     }
 
     /// Takes a record. Returns false if no later record is wanted.
-    private mutating func take(_ record: RecordLine, _ line: Span<UInt8>) -> Bool {
+    private mutating func take(_ record: RecordLine, _ reader: borrowing LogReader) throws -> Bool {
         switch record.kind {
         case .segment, .snapshot, .synced, .closed, .revision: return true
         case .update, .delete, .batch: break
@@ -129,14 +121,9 @@ struct SegmentReading {
         guard record.revision <= request.upTo else { return false }
         guard record.revision > request.after else { return true }
         var passed = record.revision == request.after + 1 ? request.skipping : 0
-        guard record.kind == .batch else {
-            if passed == 0 { add(record, line) }
-            return true
-        }
-        _ = record.forEachEvent(of: line) { event in
+        try reader.forEachWrite(of: record) { write, bytes, _ in
             passed -= 1
-            let bytes = event.bytes(of: line)
-            if passed < 0, let part = RecordLine(bytes) { add(part, bytes) }
+            if passed < 0 { add(write, bytes) }
         }
         return true
     }

@@ -8,36 +8,18 @@ public struct SnapshotText: Sendable {
     let keys: Int
     let bytes: [UInt8]
 
-    /// The end of the segment that the snapshot replaces.
-    struct End {
-        let segment: UInt64
-        let epoch: String
-        let boot: String
-        /// The last revision, checksum and time of the segment.
-        let revision: UInt64
-        let chain: UInt32
-        let when: UInt64
-    }
+    /// What ends a snapshot.
+    static func end(_ revision: UInt64) -> String { #"{"event":"synced","revision":\#(revision)"# }
 
     private struct TooLong: Error {}
 
-    /// Writes a state. `body` must add each of the `keys` values once. Nil if the state is too large.
-    init?(of end: End, keys: Int, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
-        guard keys <= JournalLimits.stateKeysMax else { return nil }
-        let when = end.when
+    /// Writes a state of as many values as the header says. `body` must add each of them once. `when` is the time of the
+    /// last record before. Nil if the state is too large.
+    init?(_ header: FileHeader, when: UInt64, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
+        guard let keys = header.keys, keys <= JournalLimits.stateKeysMax else { return nil }
         var lines = RecordBuffer(clock: { when })
         lines.begin(after: 0)
-        lines.beginFile(
-            FileHeader.text(
-                .snapshot,
-                end.segment,
-                epoch: end.epoch,
-                boot: end.boot,
-                revision: end.revision,
-                previous: end.chain,
-                keys: keys
-            )
-        )
+        lines.beginFile(header.text)
         do {
             try body { commit in
                 guard lines.count < JournalLimits.stateBytesMax else { throw TooLong() }
@@ -47,7 +29,7 @@ public struct SnapshotText: Sendable {
             return nil
         }
         guard lines.commits == UInt64(keys), lines.count < JournalLimits.stateBytesMax else { return nil }
-        lines.append(own: #"{"event":"synced","revision":\#(end.revision)"#)
+        lines.append(own: Self.end(header.revision))
         self.keys = keys
         bytes = Array(lines.bytes)
     }

@@ -10,13 +10,13 @@ struct Survey: ~Copyable {
     private let store: any FileStore
     private var files: [String] = []
     private(set) var index = KeyPlaces()
-    private(set) var epoch = ""
-    private(set) var boot = ""
-    private(set) var revision: UInt64 = 0
+    private var epoch = ""
+    private var boot = ""
+    private var revision: UInt64 = 0
     /// The time of the last record, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
     /// The checksum of the last record.
-    private(set) var chain: UInt32 = 0
+    private var chain: UInt32 = 0
     private(set) var segmentBytes = 0
     private let progress: CompactionProgress?
 
@@ -25,102 +25,65 @@ struct Survey: ~Copyable {
         self.progress = progress
     }
 
+    /// The first line of a snapshot of what was read.
+    func header(upTo segment: UInt64) -> FileHeader {
+        FileHeader(
+            kind: .snapshot,
+            segment: segment,
+            epoch: epoch,
+            boot: boot,
+            revision: revision,
+            previous: chain,
+            keys: index.count
+        )
+    }
+
     /// Frees the memory of all places.
     mutating func removeAll() {
         index.removeAll()
     }
 
-    /// Reads a file. Call it in the order of the files. Throws `JournalError.damaged`.
-    mutating func read(_ name: String) throws {
+    /// Reads a file. Call it in the order of the files. Damage is passed to `skip`, which throws if it may not be
+    /// skipped.
+    mutating func read(_ name: String, skip: (Damage) throws -> Void = { throw $0.error }) throws {
         var reader = try LogReader(name, in: store)
-        let number = UInt32(truncatingIfNeeded: files.count)
         files.append(name)
-        var isSnapshot = false
-        if try next(&reader) {
-            let record = try Self.record(reader)
-            isSnapshot = record.kind == .snapshot
-            open(record, reader.line)
-            note(record.when)
-        }
         var told = 0
-        while try next(&reader) {
-            let line = reader.line
-            let place = KeyPlace(file: number, offset: UInt64(reader.offset))
+        reading: while true {
+            switch try reader.next() {
+            case .end: break reading
+            case .damage(let damage): try skip(damage)
+            case .record(let record):
+                if !take(record, reader) { try skip(reader.damage("the batch can't be read")) }
+            }
             if reader.offset - told >= JournalLimits.snapshotPieceBytes {
                 progress?.add(reader.offset - told)
                 told = reader.offset
             }
-            if let plain = PlainRecord(line), let when = plain.when {
-                take(plain, line, place)
-                note(when)
-            } else {
-                let record = try Self.record(reader)
-                take(record, line, place)
-                note(record.when)
-            }
         }
-        if !isSnapshot {
-            chain = reader.chain
-            segmentBytes += reader.fileBytes
-        }
+        guard !JournalFiles.isSnapshot(name) else { return }
+        chain = reader.chain
+        segmentBytes += reader.fileBytes
     }
 
-    /// Returns false at the end.
-    private func next(_ reader: inout LogReader) throws -> Bool {
-        switch try reader.next() {
-        case .end: return false
-        case .damage(let damage): throw JournalError.damaged(damage.place, damage.what)
-        case .line: return true
-        }
-    }
-
-    private static func record(_ reader: borrowing LogReader) throws -> RecordLine {
-        guard let record = RecordLine(reader.line) else {
-            throw JournalError.damaged(reader.place, "the line is no record")
-        }
-        return record
-    }
-
-    private mutating func note(_ when: UInt64) {
-        if when > 0 { self.when = when }
-    }
-
-    private mutating func open(_ record: RecordLine, _ line: Span<UInt8>) {
-        epoch = String(record.epoch.bytes(of: line))
-        boot = String(record.boot.bytes(of: line))
+    /// Returns false if the record is a batch that can't be read.
+    private mutating func take(_ record: RecordLine, _ reader: borrowing LogReader) -> Bool {
+        let file = UInt32(truncatingIfNeeded: files.count - 1)
+        let line = reader.line
+        let offset = UInt64(reader.offset)
+        if record.when > 0 { when = record.when }
         revision = max(revision, record.revision)
-        if record.kind == .snapshot { chain = record.previous ?? 0 }
-    }
-
-    /// Notes a record without reading its value.
-    @inline(__always)
-    private mutating func take(_ record: PlainRecord, _ line: Span<UInt8>, _ place: KeyPlace) {
-        if record.isUpdate {
-            index.set(record.key.bytes(of: line), place)
-        } else {
-            index.remove(record.key.bytes(of: line))
+        if let header = FileHeader(record, line) {
+            (epoch, boot) = (header.epoch, header.boot)
+            if header.kind == .snapshot { chain = header.previous }
         }
-        revision = max(revision, record.revision)
-    }
-
-    private mutating func take(_ record: RecordLine, _ line: Span<UInt8>, _ place: KeyPlace) {
-        switch record.kind {
-        case .update: index.set(record.key.bytes(of: line), place)
-        case .delete: index.remove(record.key.bytes(of: line))
-        case .batch:
-            _ = record.forEachEvent(of: line) { range in
-                let event = range.bytes(of: line)
-                guard let part = RecordLine(event) else { return }
-                guard part.kind == .update else { return index.remove(part.key.bytes(of: event)) }
-                let offset = place.offset + UInt64(range.start)
-                index.set(
-                    part.key.bytes(of: event),
-                    KeyPlace(file: place.file, offset: offset, count: UInt32(event.count))
-                )
-            }
-        default: break
+        let endBytes = record.kind == .batch ? 1 : RecordEnd.bytes
+        return record.forEachWrite(of: line) { write, bytes, place in
+            let key = write.key.bytes(of: bytes)
+            guard write.kind == .update else { return index.remove(key) }
+            let count = UInt32(truncatingIfNeeded: bytes.count - endBytes)
+            index.set(key, KeyPlace(file: file, count: count, offset: offset + UInt64(place)))
         }
-        revision = max(revision, record.revision)
     }
 
     /// Passes the newest record of each key to `body`, in the order of the files. Each lacks its end: the
@@ -139,83 +102,35 @@ struct Survey: ~Copyable {
         _ name: String,
         _ places: [KeyPlace],
         _ body: (Span<UInt8>) throws -> Void
-    )
-        throws
-    {
-        var reader = PlaceReader(try store.open(name))
+    ) throws {
+        let file = try store.open(name)
+        var window = ByteBuffer()
+        var offset = 0
         for place in places {
-            guard try reader.move(to: Int(place.offset), count: Int(place.count)) else {
-                throw JournalError.damaged(
-                    JournalPlace(file: name, offset: Int(place.offset), line: 0),
-                    "the file has changed"
-                )
+            let (start, count) = (Int(place.offset), Int(place.count))
+            // Records are a few bytes apart, or much is skipped.
+            window.removeFirst(min(window.count, start - offset))
+            offset = start
+            while window.count < count {
+                let before = window.count
+                try window.append(upTo: JournalLimits.readBytes) { room in
+                    try file.read(at: offset + before, into: &room)
+                }
+                if window.count == before { break }
             }
-            try body(reader.record)
+            guard window.count >= count, window.bytes.first == UInt8(ascii: "{") else {
+                let place = JournalPlace(file: name, offset: start, line: 0)
+                throw JournalError.damaged(place, "the file has changed")
+            }
+            try body(window.bytes[..<count])
         }
     }
 }
 
-/// Where a record is: a file's number and an offset.
+/// Where a record is: a file's number and an offset. Its end isn't counted: the checksum or, in a batch, the closing
+/// brace.
 struct KeyPlace: BitwiseCopyable {
     var file: UInt32
-    /// The bytes of an event in a batch; 0 for a record that is a whole line.
-    var count: UInt32 = 0
+    var count: UInt32
     var offset: UInt64
-
-    init(file: UInt32, offset: UInt64, count: UInt32 = 0) {
-        self.file = file
-        self.offset = offset
-        self.count = count
-    }
-}
-
-/// Reads records of one file at ascending offsets.
-private struct PlaceReader: ~Copyable {
-    private let file: any ReadableFile
-    private var window = ByteBuffer()
-    private var offset = 0
-    private var recordBytes = 0
-
-    init(_ file: any ReadableFile) {
-        self.file = file
-    }
-
-    /// The record without its end.
-    var record: Span<UInt8> {
-        @_lifetime(borrow self)
-        get { window.bytes[..<recordBytes] }
-    }
-
-    /// Moves to a record. Returns false if there is no record, so the file has changed.
-    mutating func move(to place: Int, count: Int) throws -> Bool {
-        if place > offset + window.count || place < offset {
-            window.removeAll()
-            offset = place
-        } else {
-            window.removeFirst(place - offset)
-            offset = place
-        }
-        if count > 0 {
-            while window.count < count { guard try fill() else { return false } }
-            recordBytes = count - 1
-            return window.bytes[count - 1] == UInt8(ascii: "}")
-        }
-        var searched = 0
-        while true {
-            if let feed = LineFramer.lineFeed(in: window.bytes, from: searched) {
-                recordBytes = max(0, feed - RecordEnd.bytes)
-                return recordBytes > 0
-            }
-            searched = window.count
-            guard try fill() else { return false }
-        }
-    }
-
-    private mutating func fill() throws -> Bool {
-        let before = window.count
-        try window.append(upTo: JournalLimits.readBytes) { room in
-            try file.read(at: offset + before, into: &room)
-        }
-        return window.count > before
-    }
 }

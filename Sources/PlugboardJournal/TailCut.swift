@@ -6,36 +6,28 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// Looks for a later line that says that the damaged place was on disk. Then no crash explains it.
-struct TailSearch {
-    private let store: any FileStore
-
-    init(_ store: any FileStore) {
-        self.store = store
-    }
-
-    /// Whether a later line says that the byte at `offset` of this segment was on disk, or everything
-    /// before the `later` segments.
-    func wasSafe(_ reader: inout LogReader, offset: Int, later: [UInt64]) throws -> Bool {
-        while try reader.nextVerifying() {
-            guard let record = RecordLine(reader.line) else { continue }
-            if record.kind == .closed { return true }
-            if record.kind == .synced, record.bytes > UInt64(offset) { return true }
-        }
-        return try wasSafe(before: later)
-    }
-
-    /// Whether a line in a later segment says that. Such a line means that all earlier segments are on
-    /// disk.
-    func wasSafe(before later: [UInt64]) throws -> Bool {
+extension LogReader {
+    /// Whether a later line of this segment says that everything up to `offset` was on disk, or a line in the `later`
+    /// segments: such a line means that all earlier segments are on disk. Then no crash explains damage there.
+    mutating func saysSafe(upTo offset: Int, later: [UInt64], in store: any FileStore) throws -> Bool {
+        if try saysSafe(upTo: UInt64(offset)) { return true }
         for number in later {
             var reader = try LogReader(JournalFiles.segment(number), in: store)
-            while try reader.nextVerifying() {
-                let kind = RecordLine(reader.line)?.kind
-                if kind == .synced || kind == .closed { return true }
-            }
+            if try reader.saysSafe(upTo: nil) { return true }
         }
         return false
+    }
+
+    private mutating func saysSafe(upTo offset: UInt64?) throws -> Bool {
+        while true {
+            switch try next() {
+            case .end: return false
+            case .damage: continue
+            case .record(let record):
+                let isSynced = record.kind == .synced && offset.map { record.bytes > $0 } ?? true
+                if isSynced || record.kind == .closed { return true }
+            }
+        }
     }
 }
 

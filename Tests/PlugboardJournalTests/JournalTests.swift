@@ -126,9 +126,9 @@ import Testing
 
     @Test(arguments: [(4_096, 1, true), (4_097, 1, false), (1, 1_040_000, true), (1, 1_048_576, false)])
     func `a state is written down up to its limits`(keys: Int, bytes: Int, isSmall: Bool) throws {
-        let end = SnapshotText.End(segment: 1, epoch: "e", boot: "b", revision: 9, chain: 7, when: 1)
+        let header = FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 9, keys: keys)
         let value = Array(repeating: UInt8(ascii: "1"), count: bytes)
-        let text = SnapshotText(of: end, keys: keys) { add in
+        let text = SnapshotText(header, when: 1) { add in
             for _ in 0..<keys {
                 try add(Commit(key: Span(), revision: 1, value: value.span, by: Span()))
             }

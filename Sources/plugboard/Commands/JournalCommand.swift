@@ -135,41 +135,28 @@ private struct JournalListing {
     }
 
     func run(_ folder: String) throws {
-        try Journal.forEachLine(DiskStore(try DataFolder(path: folder))) { sight, line, place in
-            switch sight {
-            case .damage: console.say("unreadable: \(place)")
-            case .record(let record): try show(line, record, place)
-            }
+        try Journal.forEachLine(DiskStore(try DataFolder(path: folder))) { record, line, place in
+            guard let record else { return console.say("unreadable: \(place)") }
+            try show(line, record, place)
         }
     }
 
     private func show(_ line: Span<UInt8>, _ record: RecordLine, _ place: JournalPlace) throws {
         if isJSON {
-            if try matches(line, record) { try console.output.json(Array(line)) }
+            if matches(line, record) { try console.output.json(Array(line)) }
             return
         }
-        switch record.kind {
-        case .segment, .snapshot: if patterns.isEmpty { try console.output.line("\(place.file):") }
-        case .update, .delete: try show(event: record, line, record.when)
-        case .batch:
-            _ = try record.forEachEvent(of: line) { event in
-                let bytes = event.bytes(of: line)
-                if let part = RecordLine(bytes) { try show(event: part, bytes, record.when) }
-            }
-        case .synced, .closed, .revision: break
+        if record.kind == .segment || record.kind == .snapshot, patterns.isEmpty {
+            try console.output.line("\(place.file):")
         }
+        _ = try record.forEachWrite(of: line) { write, bytes, _ in try show(event: write, bytes) }
     }
 
-    private func matches(_ line: Span<UInt8>, _ record: RecordLine) throws -> Bool {
+    private func matches(_ line: Span<UInt8>, _ record: RecordLine) -> Bool {
         if patterns.isEmpty { return true }
         var isFound = false
-        if record.kind == .batch {
-            _ = record.forEachEvent(of: line) { event in
-                let bytes = event.bytes(of: line)
-                if let part = RecordLine(bytes), isWanted(part.key.bytes(of: bytes)) { isFound = true }
-            }
-        } else if record.kind == .update || record.kind == .delete {
-            isFound = isWanted(record.key.bytes(of: line))
+        _ = record.forEachWrite(of: line) { write, bytes, _ in
+            if isWanted(write.key.bytes(of: bytes)) { isFound = true }
         }
         return isFound
     }
@@ -179,7 +166,7 @@ private struct JournalListing {
             || patterns.contains { Pattern.matches($0.span, key) }
     }
 
-    private func show(event: RecordLine, _ line: Span<UInt8>, _ when: UInt64) throws {
+    private func show(event: RecordLine, _ line: Span<UInt8>) throws {
         let key = event.key.bytes(of: line)
         guard isWanted(key) else { return }
         let text = { (bytes: Span<UInt8>) in Printable.text(String(bytes)) }
@@ -191,7 +178,7 @@ private struct JournalListing {
         let end = ValueEnd(isBound: event.isWhileConnected, expires: event.expires)
         let ends = end.map { "  ends \($0.text)" } ?? ""
         try console.output.line(
-            "\(UTCTime.text(when))  \(event.revision)  \(text(key))\(value)  by \(writer)\(ends)"
+            "\(UTCTime.text(event.when))  \(event.revision)  \(text(key))\(value)  by \(writer)\(ends)"
         )
     }
 }
