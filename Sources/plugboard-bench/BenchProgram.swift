@@ -109,7 +109,8 @@ enum BenchProgram {
     private static func measure(_ bench: Bench, _ invocation: Invocation) throws {
         let (chart, page) = (invocation.text(.chart), invocation.text(.into))
         // If the page can't be written, this fails before minutes are spent on measuring.
-        if let page { _ = try contents(of: page, with: "") }
+        let isInMemory = invocation.has(.memory)
+        if let page { _ = try contents(of: page, with: "", isInMemory: isInMemory) }
         if let chart { try checkWritable(chart) }
         let isJSON = invocation.has(.json)
         let report = try bench.run { if !isJSON { try print($0.text + "\n") } }
@@ -122,7 +123,7 @@ enum BenchProgram {
                 commit: Markdown.commit(programs: bench.programs),
                 chart: link
             )
-            try OutputFile.write(try contents(of: page, with: text), to: page)
+            try OutputFile.write(try contents(of: page, with: text, isInMemory: isInMemory), to: page)
         }
         // A peer's failure is shown in its row, and is no failure of the bench.
         if let failure = report.ownFailures.first { throw BenchRefusal(1, "\(failure)") }
@@ -135,9 +136,10 @@ enum BenchProgram {
     }
 
     /// The page with `text` between its marks.
-    private static func contents(of path: String, with text: String) throws -> String {
+    private static func contents(of path: String, with text: String, isInMemory: Bool) throws -> String {
         let bytes = try InputFile.contents(path: path, limit: pageBytesMax)
-        guard let page = Markdown.page(String(decoding: bytes, as: UTF8.self), with: text) else {
+        let before = String(decoding: bytes, as: UTF8.self)
+        guard let page = Markdown.page(before, with: text, isInMemory: isInMemory) else {
             throw BenchRefusal(64, "\(path) hasn't both marks between which the figures go")
         }
         return page

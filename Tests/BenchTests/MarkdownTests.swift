@@ -45,7 +45,7 @@ struct MarkdownTests {
     @Test("replaces only what is between the marks, any number of times")
     func page() throws {
         let marks = "<!-- bench: written by plugboard bench --into -->\nold\n<!-- /bench -->"
-        let once = try #require(Markdown.page("before\n\(marks)\nafter\n", with: "new\n"))
+        let once = try #require(Markdown.page("before\n\(marks)\nafter\n", with: "new\n", isInMemory: false))
         #expect(
             once == """
                 before
@@ -58,8 +58,15 @@ struct MarkdownTests {
 
                 """
         )
-        #expect(Markdown.page(once, with: "new\n") == once)
-        #expect(Markdown.page("before\n<!-- /bench -->\n", with: "new\n") == nil)
-        #expect(Markdown.page("", with: "new\n") == nil)
+        #expect(Markdown.page(once, with: "new\n", isInMemory: false) == once)
+        for page in ["before\n<!-- /bench -->\n", ""] {
+            #expect(Markdown.page(page, with: "new\n", isInMemory: false) == nil)
+        }
+        // What is measured in memory has a place of its own.
+        #expect(Markdown.page(once, with: "other\n", isInMemory: true) == nil)
+        let mark = "<!-- bench --memory: written by plugboard bench --memory --into -->"
+        let second = once + "\(mark)\n<!-- /bench -->\n"
+        let both = try #require(Markdown.page(second, with: "other\n", isInMemory: true))
+        #expect(both.hasPrefix(once) && both.hasSuffix("-->\n\nother\n\n<!-- /bench -->\n"))
     }
 }

@@ -4,11 +4,16 @@
 import PlugboardPosix
 
 enum Markdown {
-    private static let start = "<!-- bench: written by plugboard bench --into -->"
+    /// The mark before the figures. A page has those of a usual bench, those in memory, or both.
+    private static func start(isInMemory: Bool) -> String {
+        let option = isInMemory ? " --memory" : ""
+        return "<!-- bench\(option): written by plugboard bench\(option) --into -->"
+    }
     private static let end = "<!-- /bench -->"
 
     /// The page with `text` between its two marks; nil if a mark is missing.
-    static func page(_ page: String, with text: String) -> String? {
+    static func page(_ page: String, with text: String, isInMemory: Bool) -> String? {
+        let start = start(isInMemory: isInMemory)
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         guard let first = lines.firstIndex(of: start[...]),
             let last = lines[first...].firstIndex(of: end[...])
