@@ -90,16 +90,16 @@ export class Changes {
   }
 
   /** Takes an event, with the text of the value that it set; undefined for a delete. */
-  take(event, text) {
-    const { revision, by, skipped, initial } = event;
+  take(event, text, isHeard = false) {
+    const { revision, by, skipped } = event;
     let place = this.found.length;
     while (place > 0 && this.found[place - 1].revision > revision) place -= 1;
     const same = this.found[place - 1];
     if (same?.revision === revision) {
-      same.skipped ??= skipped;
+      if (place === 1) same.skipped ??= skipped;
       return this.drawSoon();
     }
-    this.found.splice(place, 0, { revision, by, skipped, text, initial });
+    this.found.splice(place, 0, { revision, by, text, skipped: place === 0 || isHeard ? skipped : undefined });
     let characters = 0;
     const first = this.found.findLastIndex((change) => (characters += change.text?.length ?? 0) > charactersMax);
     this.found.splice(0, Math.max(first, this.found.length - pointsMax));
@@ -109,7 +109,7 @@ export class Changes {
   /** Takes an event of this moment. */
   hear(event, text) {
     if (!event.initial) this.bus.times.note(event.revision, now());
-    this.take(event, text);
+    this.take(event, text, true);
   }
 
   /** Reads earlier changes: further back until there are enough, or the broker knows no more. */

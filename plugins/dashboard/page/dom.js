@@ -153,3 +153,19 @@ export function throttled(milliseconds, body) {
     }, milliseconds);
   };
 }
+
+/** What an empty view says, with what one can type. */
+export function emptyText(text, code, rest = "") {
+  return [el("p", {}, text, el("code", {}, code), rest)];
+}
+
+/** The keys of a search: ↓ goes on to what was found, Escape leaves it. */
+export function fromSearch(goOn) {
+  return (event) => {
+    if (event.key === "ArrowDown") goOn();
+    else if (event.key === "Escape") event.target.blur();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}

@@ -1,33 +1,34 @@
 // The view of all keys: a tree whose rows change in place. It subscribes only to the rows on the screen,
 // at most 64 of them and ten times a second each. What closed branches do shows as a pulse, and is asked
 // for without values, and only on a small bus; on a busy one it is seen by the revisions in the lists of
-// keys, from which the tree comes.
+// keys, from which the tree comes. Sorted by a column, the keys are a list.
 
-import { el, put, age, amount, clientName, now, shown, throttled } from "./dom.js";
-import { member } from "./json.js";
+import { el, put, amount, emptyText, fromSearch, throttled } from "./dom.js";
+import { KeyFacts } from "./facts.js";
 import { KeyPanel } from "./key.js";
-import { KeyWatch, PacedWatch } from "./pace.js";
+import { KeyWatch, PacedWatch, scanValues } from "./pace.js";
+import { ColumnHeads, TreeRow, rowHeight } from "./rows.js";
 import { Tree, searching } from "./tree.js";
 
-const rowHeight = 32;
 /** The most keys of a bus whose closed branches are listened to. */
 const pulseKeysMax = 1000;
 const listMilliseconds = 2000;
-const previewMax = 240;
 
 export class KeysView {
   constructor(bus, frame) {
-    Object.assign(this, { bus, frame, tree: new Tree(), known: new Map(), opened: new Set() });
+    Object.assign(this, { bus, frame, tree: new Tree(), facts: new KeyFacts(), opened: new Set() });
     this.closed = new Set();
-    this.listed = new Map();
+    this.hits = new Set();
     this.rows = [];
     this.drawn = new Map();
     this.selected = null;
     this.filter = null;
+    this.order = "key";
     this.build();
     this.panel = new KeyPanel(bus, this.side, () => (location.hash = "#/keys"));
     this.layOut = throttled(120, () => this.arrange());
     this.lookSoon = throttled(150, () => this.look());
+    this.scanSoon = throttled(400, () => this.scan());
     this.forget = bus.link.onState(() => this.list());
     this.clock = setInterval(() => this.tick(), 1000);
     this.resized = new ResizeObserver(() => { this.draw(); this.lookSoon(); });
@@ -42,6 +43,7 @@ export class KeysView {
     this.resized.disconnect();
     this.watch?.stop();
     this.pulse?.stop();
+    this.scanning?.stop();
     this.panel.close();
   }
 
@@ -58,7 +60,14 @@ export class KeysView {
     this.search = el("input", {
       type: "search", placeholder: "Search: text, or a pattern such as cart.**", spellcheck: "false",
       "aria-label": "Search keys", autocomplete: "off", oninput: () => this.searched(),
+      onkeydown: fromSearch(() => {
+        this.arrange();
+        this.scroller.focus();
+        if (!this.rows.some((row) => row.twig.path === this.selected)) this.select(0);
+      }),
     });
+    this.inValues = el("input", { type: "checkbox", onchange: () => this.searched() });
+    this.heads = new ColumnHeads((order) => this.sort(order));
     this.total = el("span", { class: "total" });
     this.canvas = el("div", { class: "tree-rows" });
     this.scroller = el(
@@ -70,10 +79,12 @@ export class KeysView {
       },
       this.canvas,
     );
-    this.empty = el("p", { class: "empty", hidden: true });
+    this.empty = el("div", { class: "empty", hidden: true });
     this.side = el("aside", { class: "side", "aria-label": "The key" });
-    const head = el("div", { class: "tools" }, this.search, this.total);
-    this.frame.append(el("section", { class: "main" }, head, this.empty, this.scroller), this.side);
+    const head = el("div", { class: "tools" }, this.search,
+      el("label", { class: "check" }, this.inValues, "in values"), this.total);
+    this.table = el("section", { class: "main keys-table", data: { order: "key" } }, head, this.heads.element, this.empty, this.scroller);
+    this.frame.append(this.table, this.side);
   }
 
   /** Asks for all keys, page by page, and again later. */
@@ -88,8 +99,7 @@ export class KeysView {
       do {
         const page = await this.bus.link.ask({ op: "keys", key: pattern, limit: 10000, after });
         for (const entry of page.keys) keys.push(entry.key);
-        if (this.pulse?.isResting) this.compare(page.keys);
-        this.showLives(page.keys);
+        this.compare(page.keys);
         after = page.more ? keys.at(-1) : undefined;
       } while (after !== undefined && !this.isClosed);
       if (this.isClosed) return;
@@ -102,19 +112,12 @@ export class KeysView {
     this.listTimer = setTimeout(() => this.list(), Math.max(listMilliseconds, took * 30));
   }
 
-  /** Which keys were written since the last list. */
+  /** Which keys were written since the last list, and whose writers are gone by now. */
   compare(entries) {
-    for (const { key, revision } of entries) {
-      const before = this.listed.get(key);
-      this.listed.set(key, revision);
-      if (before !== undefined && before < revision && !this.watched?.has(key)) this.count({ key, revision });
-    }
-  }
-
-  /** Whose writers are gone by now. */
-  showLives(entries) {
     for (const { key, revision, live } of entries) {
-      const entry = this.known.get(key);
+      const isNews = this.facts.list(key, revision) && this.pulse?.isResting && !this.watched?.has(key);
+      if (isNews) this.count({ key, revision });
+      const entry = this.facts.get(key);
       if (entry?.revision !== revision || entry.live === live) continue;
       entry.live = live;
       this.drawn.get(key)?.fill(entry);
@@ -131,10 +134,40 @@ export class KeysView {
   searched() {
     const wasOwn = this.pattern;
     this.pattern = this.ownPattern();
-    this.filter = searching(this.search.value);
+    this.filter = searching(this.search.value, this.hits);
+    this.hits.clear();
     this.closed.clear();
     if (wasOwn !== this.pattern) this.list();
+    if (this.isScanned()) this.scanSoon();
     this.scroller.scrollTop = 0;
+    this.layOut();
+  }
+
+  sort(order) {
+    this.order = order === this.order ? "key" : order;
+    this.heads.show(this.order);
+    this.table.dataset.order = this.order;
+    if (this.isScanned()) this.scanSoon();
+    this.scroller.scrollTop = 0;
+    this.arrange();
+  }
+
+  /** Whether all values have to be looked at. */
+  isScanned() {
+    return this.order === "size" || (this.inValues.checked && this.filter !== null);
+  }
+
+  /** Looks once at all values: how long they are, and which contain what is sought. */
+  async scan() {
+    if (this.isClosed) return;
+    const words = this.inValues.checked ? this.search.value.trim().toLowerCase() : "";
+    this.scanning?.stop();
+    this.scanning = scanValues(this.bus.link, this.ownPattern() ?? "**", (key, text) => {
+      this.facts.weigh(key, text);
+      if (words !== "" && text.toLowerCase().includes(words)) this.hits.add(key);
+    });
+    const isWhole = await this.scanning.end;
+    this.note = isWhole ? "" : ", of which only some values were looked at";
     this.layOut();
   }
 
@@ -160,26 +193,18 @@ export class KeysView {
       if (!this.watched?.has(event.key)) this.count(event);
     } else if (event?.event === "delete") {
       this.tree.remove(event.key);
-      this.known.delete(event.key);
+      this.facts.delete(event.key);
       this.layOut();
     }
   }
 
   count(event) {
-    const entry = this.entry(event.key);
-    if (event.revision <= (entry.counted ?? 0)) return;
-    entry.counted = event.revision;
-    entry.changes += 1 + (event.skipped ?? 0);
-    Object.assign(entry, { at: now(), by: event.by ?? entry.by, live: true });
+    const entry = this.facts.count(event);
+    if (!entry) return;
+    this.table.classList.add("has-changes");
     for (const [path, row] of this.drawn) {
       if (event.key === path || (event.key.startsWith(`${path}.`) && !row.isOpen)) row.flash(entry);
     }
-  }
-
-  entry(key) {
-    let entry = this.known.get(key);
-    if (!entry) this.known.set(key, (entry = { changes: 0 }));
-    return entry;
   }
 
   isOpen(twig) {
@@ -201,13 +226,24 @@ export class KeysView {
       tree = new Tree();
       for (const key of this.tree.keys) if (this.filter(key)) tree.add(key);
     }
-    this.rows = tree.rows((twig) => this.isOpen(twig));
+    this.rows = this.order === "key" ? tree.rows((twig) => this.isOpen(twig)) : this.sorted(tree.keys);
     this.canvas.style.height = `${this.rows.length * rowHeight}px`;
-    this.total.textContent = `${amount(tree.count)} ${tree.count === 1 ? "key" : "keys"}`;
+    this.total.textContent = `${amount(tree.count)} ${tree.count === 1 ? "key" : "keys"}${this.note ?? ""}`;
     this.empty.hidden = tree.count > 0;
-    this.empty.textContent = this.filter ? "No key matches." : "The bus has no keys yet.";
+    put(this.empty, ...(this.filter === null
+      ? emptyText("The bus has no keys yet. Try it: ", "plugboard publish hello '\"world\"'")
+      : emptyText("No key matches. Try a part of a key, or a pattern: ", "**",
+        this.inValues.checked ? "" : " To search what they have, choose “in values”.")));
     this.draw();
     this.look();
+  }
+
+  /** A list of keys, the first by their measure on top. */
+  sorted(keys) {
+    const measured = [...keys].map((key) => [key, this.facts.measure(this.order, key)]);
+    measured.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+    return measured.map(([key]) =>
+      ({ twig: { path: key, token: key, isKey: true }, depth: 0, isBranch: false, isOpen: false }));
   }
 
   visible() {
@@ -226,11 +262,11 @@ export class KeysView {
     for (const [path, row] of wanted) {
       let drawn = this.drawn.get(path);
       if (!drawn) {
-        drawn = new TreeRow(path, (toggles) => this.chosen(path, toggles));
+        drawn = new TreeRow(path, (toggles) => this.chosen(path, toggles), this.acts());
         this.drawn.set(path, drawn);
         this.canvas.append(drawn.element);
       }
-      drawn.show(row, this.known.get(path), path === this.selected);
+      drawn.show(row, this.facts.get(path), path === this.selected);
     }
     const active = this.drawn.get(this.selected);
     if (active) this.scroller.setAttribute("aria-activedescendant", active.element.id);
@@ -248,15 +284,28 @@ export class KeysView {
     this.watch?.stop();
     this.watch = keys.length === 0 ? null
       : new KeyWatch(this.bus.link, keys, (event) => this.changed(event));
+    this.askTimes(keys);
+  }
+
+  /** Asks when the values on the screen were written. */
+  async askTimes(keys) {
+    for (const key of keys) {
+      const entry = this.facts.entry(key);
+      if (this.isClosed || this.bus.link.state !== "live") return;
+      if (entry.at !== undefined || entry.isAsked) continue;
+      entry.isAsked = true;
+      const reply = await this.bus.link.ask({ op: "why", key, limit: 1 }).catch(() => null);
+      const step = reply?.chain[0];
+      if (!step?.when) continue;
+      this.bus.times.note(step.revision, Date.parse(step.when));
+      entry.at ??= Date.parse(step.when);
+    }
   }
 
   changed(event) {
     if (event?.event === "update") {
-      const entry = this.entry(event.key);
-      entry.text = member(event.text, "value").slice(0, previewMax);
-      entry.revision = event.revision;
-      if (event.initial) Object.assign(entry, { by: event.by, live: event.live });
-      else this.count(event);
+      const entry = this.facts.take(event);
+      if (!event.initial) this.count(event);
       this.drawn.get(event.key)?.fill(entry);
     } else if (event?.event === "delete") {
       this.pulsed(event);
@@ -264,7 +313,10 @@ export class KeysView {
   }
 
   tick() {
-    for (const [path, row] of this.drawn) row.tick(this.known.get(path));
+    this.facts.decay();
+    // Rows don't move away from a mouse.
+    if (["rate", "time"].includes(this.order) && !this.scroller.matches(":hover")) this.layOut();
+    for (const [path, row] of this.drawn) row.tick(this.facts.get(path));
   }
 
   chosen(path, toggles) {
@@ -274,6 +326,17 @@ export class KeysView {
     if (row.isBranch && (toggles || !row.twig.isKey)) this.toggle(row);
     else if (row.twig.isKey) location.hash = `#/keys/${encodeURIComponent(path)}`;
     this.draw();
+  }
+
+  /** What can be done with a key in the list. */
+  acts() {
+    if (!this.bus.link.writes) return [];
+    return [["TTL…", (key) => this.bus.askForm.limit(key)], ["Delete…", (key) => this.bus.askForm.remove(key)]];
+  }
+
+  /** The key whose page is open, and its value. */
+  openKey() {
+    return [this.panel.key, this.panel.text];
   }
 
   toggle(row) {
@@ -307,6 +370,7 @@ export class KeysView {
       const parent = row.twig.path.split(".").slice(0, -1).join(".");
       this.select(this.rows.findIndex((candidate) => candidate.twig.path === parent));
     } else if ((event.key === "Enter" || event.key === " ") && row) this.chosen(row.twig.path, false);
+    else if (event.key === "Delete" && row?.twig.isKey && this.bus.link.writes) this.bus.askForm.remove(row.twig.path);
     else return;
     event.preventDefault();
   }
@@ -320,68 +384,5 @@ export class KeysView {
     if (this.scroller.scrollTop < bottom) this.scroller.scrollTop = bottom;
     this.draw();
     this.lookSoon();
-  }
-}
-
-let rowNumber = 0;
-
-/** One row on the screen. */
-class TreeRow {
-  constructor(path, chosen) {
-    this.path = path;
-    this.twist = el("span", { class: "twist", "aria-hidden": "true" });
-    this.name = el("span", { class: "token" });
-    this.value = el("span", { class: "preview" });
-    this.by = el("span", { class: "by" });
-    this.changes = el("span", { class: "changes" });
-    this.age = el("span", { class: "age" });
-    this.twist.addEventListener("click", (event) => { event.stopPropagation(); chosen(true); });
-    this.element = el(
-      "div",
-      { class: "row", role: "treeitem", id: `row-${(rowNumber += 1)}`, onclick: () => chosen(false) },
-      this.twist, this.name, this.value, this.by, this.changes, this.age,
-    );
-    this.element.dataset.key = path;
-  }
-
-  show(row, entry, isSelected) {
-    Object.assign(this, { isOpen: row.isOpen, twig: row.twig });
-    const { element } = this;
-    element.style.transform = `translateY(${row.place * rowHeight}px)`;
-    element.style.setProperty("--depth", row.depth);
-    element.setAttribute("aria-level", row.depth + 1);
-    element.setAttribute("aria-selected", isSelected);
-    if (row.isBranch) element.setAttribute("aria-expanded", row.isOpen);
-    else element.removeAttribute("aria-expanded");
-    element.classList.toggle("is-key", row.twig.isKey);
-    if (this.name.textContent === "") this.name.textContent = shown(row.twig.token);
-    if (!row.twig.isKey) {
-      const count = row.twig.count;
-      this.value.textContent = row.isOpen ? "" : `${amount(count)} ${count === 1 ? "key" : "keys"}`;
-    } else if (entry) this.fill(entry);
-  }
-
-  fill(entry) {
-    if (entry.text !== undefined && entry.text !== this.text) {
-      this.text = entry.text;
-      this.value.textContent = shown(entry.text);
-    }
-    if (entry.by !== this.writer || entry.live !== this.isLive) {
-      [this.writer, this.isLive] = [entry.by, entry.live];
-      put(this.by, entry.by === undefined ? null : clientName(entry.by, entry.live === false));
-    }
-    this.tick(entry);
-  }
-
-  tick(entry) {
-    this.age.textContent = entry?.at === undefined ? "" : age(entry.at);
-    this.changes.textContent = entry?.changes ? `${amount(entry.changes)}×` : "";
-  }
-
-  flash(entry) {
-    if (this.twig.isKey) this.tick(entry);
-    this.element.classList.remove("flash", "flash-again");
-    this.isOdd = !this.isOdd;
-    this.element.classList.add(this.isOdd ? "flash" : "flash-again");
   }
 }

@@ -8,7 +8,7 @@ import { KeysView } from "./keys.js";
 import { CausesView } from "./causes.js";
 import { GraphView } from "./graph.js";
 import { HealthView } from "./health.js";
-import { WriteForm } from "./write.js";
+import { AskForm, WriteForm } from "./write.js";
 
 const views = [
   { name: "keys", title: "Keys", make: KeysView },
@@ -35,10 +35,11 @@ const notices = {
 const place = (name) => document.getElementById(name);
 const link = new Link();
 /** What all views share: the last statistics with their times, and who wants to hear of the next. */
-const bus = { link, history: [], listeners: new Set(), times: new RevisionTimes(), writeForm: null };
+const bus = { link, history: [], listeners: new Set(), times: new RevisionTimes() };
 /** Five minutes. */
 const historyMax = 300;
 bus.writeForm = new WriteForm(bus);
+bus.askForm = new AskForm(bus);
 let present = null;
 
 /** The address's view and what is behind it, such as a key. */
@@ -81,7 +82,7 @@ function begin() {
     place("views"),
     ...views.map((view) => el("a", { href: `#/${view.name}`, data: { view: view.name } }, view.title)),
   );
-  place("write").addEventListener("click", () => bus.writeForm.open());
+  place("write").addEventListener("click", () => bus.writeForm.open(...(present.view.openKey?.() ?? [])));
   window.addEventListener("hashchange", show);
   link.onState(showState);
   let epoch;
@@ -102,9 +103,27 @@ function begin() {
   show();
 }
 
+const keyboard = [
+  ["1 to 4", "choose a view"], ["/", "goes to the search; ↓ goes on to what it found, Escape leaves it"],
+  ["↑ ↓", "go through the keys"], ["→ ←", "open and close a branch"], ["Enter", "opens the key"],
+  ["Delete", "deletes the key, if this page may write"], ["Escape", "closes what is open beside, or leaves the list"],
+  ["?", "shows this"],
+];
+const help = el("dialog", { class: "write-form help", "aria-label": "Keys" },
+  el("div", { class: "side-head" }, el("h2", {}, "Keys of the keyboard"),
+    el("button", { class: "close", "aria-label": "Close", onclick: () => help.close() }, "×")),
+  el("dl", {}, ...keyboard.flatMap(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)])));
+document.body.append(help);
+
 document.addEventListener("keydown", (event) => {
-  if (event.target.matches("input, textarea, select") || event.metaKey || event.ctrlKey || event.altKey) return;
-  if (event.key === "Escape") document.querySelector(".has-detail .side .close")?.click();
+  if (event.target.matches("input:not([type=checkbox]), textarea, select") || document.querySelector("dialog[open]")
+    || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (event.key === "Escape") {
+    const close = document.querySelector(".has-detail .side .close");
+    if (close) close.click();
+    else document.activeElement?.blur();
+  }
+  if (event.key === "?") help.showModal();
   const view = views[Number(event.key) - 1];
   if (view) location.hash = `#/${view.name}`;
   if (event.key === "/") {

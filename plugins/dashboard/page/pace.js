@@ -1,6 +1,8 @@
 // Subscriptions that don't slow a busy bus. One that hears too much is given up for a while. Where values
 // are shown, samples take its place: a subscription that ends as soon as it has the current values.
 
+import { member } from "./json.js";
+
 const spanMilliseconds = 250;
 /** So many writes in a span are too many to be heard. */
 const heardMax = 5000;
@@ -94,4 +96,24 @@ export class KeyWatch extends PacedWatch {
     }
     this.sampleTimer = setTimeout(() => this.sample(), sampleMilliseconds);
   }
+}
+
+/** The most characters of values that are looked at at once. */
+const scanMax = 50_000_000;
+
+/** Hands each value that is there to `visit`, once. `end` tells whether it was all of them. */
+export function scanValues(link, pattern, visit) {
+  let [watch, finish, characters] = [null, null, 0];
+  const end = new Promise((done) => (finish = (isWhole) => {
+    watch?.stop();
+    done(isWhole);
+  }));
+  watch = link.watch({ key: pattern }, (event) => {
+    if (event?.event === "synced" || event?.event === "refused") finish(event.event === "synced");
+    if (!event?.initial) return;
+    characters += event.text.length;
+    if (characters > scanMax) finish(false);
+    else visit(event.key, member(event.text, "value"));
+  });
+  return { end, stop: () => finish(false) };
 }

@@ -99,13 +99,13 @@ export function matches(pattern, key) {
   return wanted.length === tokens.length;
 }
 
-/** A test of keys for what stands in the search: a pattern, or a part of the key. */
-export function searching(text) {
+/** A test of keys for what stands in the search: a pattern, or a part of the key. `hits` match in any case. */
+export function searching(text, hits) {
   const words = text.trim().toLowerCase();
   if (words === "") return null;
   if (words.includes("*")) {
     const pattern = text.trim();
-    return (key) => matches(pattern, key);
+    return (key) => matches(pattern, key) || hits.has(key);
   }
-  return (key) => key.toLowerCase().includes(words);
+  return (key) => key.toLowerCase().includes(words) || hits.has(key);
 }

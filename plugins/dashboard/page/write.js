@@ -2,6 +2,7 @@
 // happen. If the plugin lacks a right, it says which line of plugin.json would give it.
 
 import { el, put, clientName, shown } from "./dom.js";
+import { member } from "./json.js";
 import { Refused } from "./link.js";
 
 const operations = ["publish", "emit", "patch", "delete"];
@@ -89,5 +90,59 @@ export class WriteForm {
       el("pre", {}, shown(right)),
     );
     return box;
+  }
+}
+
+/** Asks before something is done with a key of the list. */
+export class AskForm {
+  constructor(bus) {
+    this.bus = bus;
+    this.title = el("h2", {});
+    this.text = el("p", {});
+    this.seconds = el("input", { type: "number", min: "1", value: "60", "aria-label": "Seconds" });
+    this.outcome = el("div", { class: "outcome", "aria-live": "polite" });
+    this.button = el("button", { type: "submit", class: "primary" });
+    this.dialog = el("dialog", { class: "write-form ask-form" },
+      el("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); this.act(); } },
+        this.title, this.text, this.seconds, this.outcome,
+        el("div", { class: "write-line" },
+          el("button", { type: "button", onclick: () => this.dialog.close() }, "Cancel"), this.button)));
+    document.body.append(this.dialog);
+  }
+
+  remove(key) {
+    this.ask(key, `Delete ${shown(key)}?`, "Observers are told, and the value is gone.", "Delete");
+  }
+
+  limit(key) {
+    this.ask(key, `When shall ${shown(key)} end?`,
+      "Its value is written again, and is deleted after so many seconds unless somebody writes it before:",
+      "Let it end");
+  }
+
+  ask(key, title, text, button) {
+    Object.assign(this, { key, isEnd: button !== "Delete" });
+    put(this.title, title);
+    put(this.text, text);
+    put(this.button, button);
+    put(this.outcome);
+    this.seconds.hidden = !this.isEnd;
+    this.dialog.showModal();
+  }
+
+  /** Only what is there now is changed: if another write comes first, that is said. */
+  async act() {
+    const { key, bus: { link } } = this;
+    try {
+      const reply = await link.ask({ op: "get", key });
+      const rest = `"id":${link.nextID()},"key":${JSON.stringify(key)},"if":${reply.revision}`;
+      const milliseconds = Math.round(Number(this.seconds.value) * 1000);
+      await link.ask(this.isEnd
+        ? `{"op":"publish",${rest},"ttl":${milliseconds},"value":${member(reply.text, "value")}}`
+        : `{"op":"delete",${rest}}`);
+      this.dialog.close();
+    } catch (error) {
+      put(this.outcome, this.bus.writeForm.complaint(error, { key }));
+    }
   }
 }
