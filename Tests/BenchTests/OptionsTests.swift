@@ -81,7 +81,7 @@ struct OptionsTests {
     @Test("the help has each option, in 80 columns, and examples that are accepted")
     func help() throws {
         let syntax = BenchProgram.syntax
-        for option in syntax.options { #expect(syntax.help.contains("\n  \(option.usage)  ")) }
+        for option in syntax.options { #expect(syntax.help.contains("\n  \(option.listed)  ")) }
         for line in syntax.help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
         for example in syntax.examples {
             let words = example.split(separator: " ").map { $0.filter { $0 != "'" } }

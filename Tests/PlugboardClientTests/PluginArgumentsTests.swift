@@ -67,8 +67,8 @@ struct PluginArgumentsTests {
     func help() {
         let lines = PluginArguments.helpText("logger", "writes\n\nMore.", [file, quiet])
         #expect(lines.prefix(4) == ["logger: writes", "", "More.", ""])
-        #expect(lines.contains("  --file PATH    where to write"))
-        #expect(lines.contains("  --quiet        say nothing"))
-        #expect(lines.contains { $0.hasPrefix("  --socket PATH") })
+        #expect(lines.contains("      --file PATH    where to write"))
+        #expect(lines.contains("      --quiet        say nothing"))
+        #expect(lines.contains { $0.hasPrefix("  -s, --socket PATH") })
     }
 }
