@@ -162,16 +162,19 @@ public struct RecordLine: Sendable {
     }
 
     /// The text between quotes at `place` as the word of a `NameWord`, and its bytes with the quotes. Nil if it is
-    /// longer or empty, or near the end of the line, where no member begins.
+    /// longer or empty, or nearer to the end of the line than any member begins: `"by":"a"}` and `"user":0}` are the
+    /// shortest, at the end of an event of a batch.
     @inline(__always)
     private static func word(_ line: Span<UInt8>, _ place: Int) -> (word: UInt64, count: Int)? {
-        guard line.count - place > 9, line[place] == UInt8(ascii: "\"") else { return nil }
+        guard line.count - place >= 9, line[place] == UInt8(ascii: "\"") else { return nil }
         let ones: UInt64 = 0x0101_0101_0101_0101
         let word = line.word(at: place + 1)
         let others = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
         // The lowest bit that is set belongs to the first quote.
         let quotes = (others &- ones) & ~others & (ones &* 0x80)
-        if quotes == 0 { return line[place + 9] == UInt8(ascii: "\"") ? (word, 10) : nil }
+        if quotes == 0 {
+            return line.count - place > 9 && line[place + 9] == UInt8(ascii: "\"") ? (word, 10) : nil
+        }
         let count = quotes.trailingZeroBitCount &>> 3
         return count > 0 ? (word & (1 &<< UInt64(count &* 8) &- 1), count &+ 2) : nil
     }

@@ -24,8 +24,8 @@ struct PluginLifeTests {
             let process = try PluginProcess(plugin.rawValue, [word], folder: "/")
             #expect(try await process.end() == 0)
             #expect(process.output.hasPrefix("\(plugin): "))
-            #expect(process.output.contains("\n\nUsage: \(plugin) [OPTIONS]\n\nOptions\n  --"))
-            for option in ["--socket PATH", "--name NAME", "--help"] {
+            #expect(process.output.contains("\n\nUsage: \(plugin) [OPTIONS]\n\nOptions\n  "))
+            for option in ["-s, --socket PATH", "    --name NAME", "-h, --help"] {
                 #expect(process.output.contains("\n  \(option) "), "\(option)")
             }
             #expect(process.errors == "")
