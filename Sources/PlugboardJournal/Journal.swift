@@ -8,7 +8,8 @@ import PlugboardPosix
 public enum Journal {
     /// Passes every update and delete in the journal to `take`, in order, and begins a new segment. The
     /// returned writer writes what is added to `records` afterwards. `boot` names the machine's present
-    /// start. With `readsAhead`, another thread reads while this one takes. Throws `JournalError` or `SystemError`. A damaged journal keeps its segments and snapshots.
+    /// start. With `readsAhead`, another thread reads while this one takes. Throws `JournalError` or `SystemError`.
+    /// A damaged journal keeps its segments and snapshots.
     public static func open(
         _ store: any FileStore,
         worker: any JournalWorker,
@@ -129,6 +130,7 @@ public enum Journal {
         var recovery = try Recovery(store)
         return try recovery.run(isCutting: false, boot: boot, take)
     }
+
     /// Shows every record of every file to a person, also those after damage: first the snapshots, then the segments,
     /// each in the order of their numbers. Changes nothing. `show` gets no record where lines can't be read. Throws what
     /// `show` throws, `JournalError.unknownVersion` and `SystemError`.

@@ -15,6 +15,18 @@ struct ConnectionTests {
         for limit in Limits.announced { #expect(number(limit.name, in: client.greeting) == limit.value) }
     }
 
+    @Test("however fast refusals to make way for another broker follow each other, it goes on")
+    func refusals() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        for round in 0..<200 {
+            for number in 0..<20 { broker.stay(because: "\(round) \(number)") }
+            #expect(try client.ask("publish a 1").hasPrefix(#"{"ok":"publish""#))
+        }
+        #expect(try client.ask("get $broker.warnings").contains(#""kind":"restart""#))
+        broker.stop()
+    }
+
     @Test("a line feed ends a line also where JSON would take it for white space")
     func lineFeedWithinValue() throws {
         let broker = try TestBroker()

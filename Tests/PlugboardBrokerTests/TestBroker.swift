@@ -58,6 +58,11 @@ final class TestBroker: Sendable {
         finished.signal()
     }
 
+    /// Says why no other broker takes over.
+    func stay(because reason: String) {
+        broker.stay(because: reason)
+    }
+
     /// Follows another policy. The result is reported.
     func follow(_ policy: Policy) throws {
         try broker.follow(policy)

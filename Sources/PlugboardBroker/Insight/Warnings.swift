@@ -1,6 +1,6 @@
-// The broker's warnings: loops of causes, problems of the journal, and programs that could not take over. Owned by `Insight`; the hub publishes
-// the latest 32 at `$broker.warnings`. If a problem goes on, its warning counts how often. A fast loop is
-// noted at most ten times a second, because noting it takes time.
+// The broker's warnings: loops of causes, problems of the journal, and programs that could not take over.
+// Owned by `Insight`; the hub publishes the latest 32 at `$broker.warnings`. If a problem goes on, its
+// warning counts how often. A fast loop is noted at most ten times a second, because noting it takes time.
 
 import PlugboardMemory
 import PlugboardWire

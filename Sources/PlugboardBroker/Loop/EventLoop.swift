@@ -296,11 +296,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.listenerToken: _ = try acceptWaiting()
         case Self.wakeupToken:
             wakeup.drain()
-            if let reason = succession.takeRefusal() {
-                hub.warn(.restart, reason)
-            } else {
-                isStopping = true
-            }
+            if let reason = succession.takeRefusal() { hub.warn(.restart, reason) }
+            // Two refusals may wake it once more than it finds one.
+            if succession.isEnding { isStopping = true }
         case Self.journalToken:
             journalWakeup?.drain()
             try takeJournalNews()

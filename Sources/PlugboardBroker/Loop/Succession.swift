@@ -5,16 +5,18 @@ import PlugboardPosix
 /// The last call of `want` counts. From any thread.
 final class Succession: Sendable {
     private let wanted = Shared(false)
-    private let isEnding = Shared(false)
+    private let ending = Shared(false)
     private let refusal = Shared<String?>(nil)
 
     init() {}
 
     var isWanted: Bool { wanted.get() }
+    /// Whether the broker is to end, whoever comes next.
+    var isEnding: Bool { ending.get() }
 
     func want(_ isWanted: Bool) {
         wanted.set(isWanted)
-        isEnding.set(true)
+        ending.set(true)
     }
 
     /// The broker goes on, because the next one can't take over.
@@ -22,11 +24,6 @@ final class Succession: Sendable {
         refusal.set(reason)
     }
 
-    /// Why the broker was woken, if it wasn't to end. The end comes first.
-    func takeRefusal() -> String? {
-        let reason = isEnding.get() ? nil : refusal.get()
-        isEnding.set(false)
-        refusal.set(nil)
-        return reason
-    }
+    /// Why the next one couldn't take over last; nil if that was told.
+    func takeRefusal() -> String? { refusal.exchange(nil) }
 }

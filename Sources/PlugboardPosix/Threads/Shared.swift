@@ -17,4 +17,12 @@ public final class Shared<Value: Sendable>: Sendable {
     public func set(_ new: Value) {
         value.withLock { $0 = new }
     }
+
+    /// Sets it, and returns what it was.
+    public func exchange(_ new: Value) -> Value {
+        value.withLock { value in
+            defer { value = new }
+            return value
+        }
+    }
 }
