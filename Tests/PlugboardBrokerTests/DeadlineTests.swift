@@ -175,11 +175,14 @@ struct DeadlineTests {
         defer { withExtendedLifetime(folder) {} }
         poller.stop = try Wakeup()
         let wakeup = try #require(poller.stop)
+        let succession = Succession()
+        succession.want(false)
         var loop = try EventLoop(
             poller: poller,
             listener: listener.raw,
             wakeup: wakeup,
-            network: KernelSockets()
+            network: KernelSockets(),
+            succession: succession
         )
         prepare(&loop.hub)
         try loop.run()

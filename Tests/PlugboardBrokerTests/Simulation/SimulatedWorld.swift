@@ -30,6 +30,7 @@ final class SimulatedWorld {
     /// How often the broker was started.
     private(set) var life = 0
     private(set) var isServing = true
+    private let succession = Succession()
     private(set) var complaints: [String] = []
     private var phase = Phase.busy
     private var steps = 0
@@ -99,6 +100,7 @@ final class SimulatedWorld {
             wakeup: wakeup,
             network: network,
             time: TimeSource(time),
+            succession: succession,
             report: reports.take
         )
         loop.hub.keyspace.resume("00000000000000aa", at: 0)
@@ -231,6 +233,7 @@ final class SimulatedWorld {
             clients.flatMap(\.unanswered).forEach(complain)
             isServing = false
             phase = .stopping
+            succession.want(false)
         case .stopping: throw NoEnd()
         }
     }
