@@ -92,8 +92,7 @@ extension ValueObservable {
     /// }
     /// ```
     public func changes<Part: Equatable & Sendable>(
-        _ part: any KeyPath<Value, Part> & Sendable,
-        options: ObserverOptions = ObserverOptions()
+        _ part: any KeyPath<Value, Part> & Sendable, options: ObserverOptions = ObserverOptions()
     ) -> ChangeSequence<Part> {
         changes(options, Change.rules(isNews: { $0.old != $0.new }, where: nil)) {
             observe(part, initial: false, options: options, $0)
@@ -138,8 +137,7 @@ extension ValueObservable {
 /// half. The sequence doesn't keep the observables. It ends with either of them, and when its task is
 /// cancelled.
 public func combineLatest<First: ValueObservable, Second: ValueObservable>(
-    _ first: First,
-    _ second: Second
+    _ first: First, _ second: Second
 ) -> LatestPairs<First, Second> {
     let (ticks, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     continuation.yield(())
@@ -152,8 +150,7 @@ public func combineLatest<First: ValueObservable, Second: ValueObservable>(
 
 /// Each has a source of its own, so that the end of one is the end of the stream.
 private func ticking(
-    _ observable: some ValueObservable,
-    _ continuation: AsyncStream<Void>.Continuation
+    _ observable: some ValueObservable, _ continuation: AsyncStream<Void>.Continuation
 ) -> Disposable {
     let source = StreamSource(continuation)
     return observable.observe { _ in source.continuation.yield(()) }

@@ -17,9 +17,7 @@ final class Inbox<Event: Sendable>: Sendable {
     /// - Parameter first: an event that the caller has to deliver by `deliverOn()`, before all others.
     @inlinable
     init(
-        _ observer: @escaping @Sendable (Event) -> Void,
-        first: Event? = nil,
-        in place: ObserverPlace? = nil
+        _ observer: @escaping @Sendable (Event) -> Void, first: Event? = nil, in place: ObserverPlace? = nil
     ) {
         call = observer
         queue = Mutex(Queue(first))

@@ -120,10 +120,7 @@ enum IsolatedRoles {
 
     /// Every role refines `Observer`, and a conformance to it is isolated as that to the role is. So a class
     /// that is an observer nowhere has roles that nobody can call, or none.
-    private static func noteNowhere(
-        _ registration: Registration<any SendableObject>,
-        _ pair: Pair
-    ) {
+    private static func noteNowhere(_ registration: Registration<any SendableObject>, _ pair: Pair) {
         let isUnreached = known.withLock { known in
             guard known[pair] == nil else { return false }
             var isObserver = known[ofObserver(pair)] != nil

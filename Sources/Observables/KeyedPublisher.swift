@@ -35,10 +35,7 @@ public protocol KeyedPublisher<AnyObserver, AnyKey>: Publisher {
     func remove(_ observers: [AnyObserver], keys: [AnyKey])
 
     /// Calls `body` with every observer of the key that conforms to the protocol its argument names.
-    func withObservers<Role, Key: Hashable & Sendable>(
-        key: Key,
-        _ body: @escaping @Sendable (Role) -> Void
-    )
+    func withObservers<Role, Key: Hashable & Sendable>(key: Key, _ body: @escaping @Sendable (Role) -> Void)
 }
 
 extension KeyedPublisher {
@@ -75,10 +72,7 @@ extension KeyedPublisher {
     /// The same, and passes key, old and new value to each call.
     @inlinable
     public func withObservers<Role, Key: Hashable & Sendable, Value: Sendable>(
-        key: Key,
-        old: Value,
-        new: Value,
-        _ body: @escaping @Sendable (Role, KeyedChange<Key, Value>) -> Void
+        key: Key, old: Value, new: Value, _ body: @escaping @Sendable (Role, KeyedChange<Key, Value>) -> Void
     ) {
         let change = KeyedChange(key: key, old: old, new: new)
         withObservers(key: key) { body($0, change) }

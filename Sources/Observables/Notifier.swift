@@ -44,8 +44,7 @@ public final class Notifier<Event: Sendable>: Sendable {
     /// code that reacts to events also sets things up. A finished notifier calls no one.
     @inlinable
     public func observe(
-        initial: Event? = nil,
-        _ observer: @escaping @Sendable (Event) -> Void
+        initial: Event? = nil, _ observer: @escaping @Sendable (Event) -> Void
     ) -> Disposable {
         observers.add(observer) { initial }
     }

@@ -95,16 +95,13 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
 
     @inlinable
     public func observe(
-        initial: Bool,
-        _ observer: @escaping @Sendable (Change<Value>) -> Void
+        initial: Bool, _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable {
         observers.add(asksForOld: true, observer) { initial ? Change(old: nil, new: $0) : nil }
     }
 
     public func observe(
-        initial: Bool,
-        in place: ObserverPlace,
-        _ observer: @escaping @Sendable (Change<Value>) -> Void
+        initial: Bool, in place: ObserverPlace, _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable {
         observers.add(asksForOld: true, in: place, observer) { initial ? Change(old: nil, new: $0) : nil }
     }
@@ -115,8 +112,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable, Observable
     /// With `initial`, it is called with the current value as well, before this method returns.
     @inlinable
     public func observeValues(
-        initial: Bool = false,
-        _ observer: @escaping @Sendable (Value) -> Void
+        initial: Bool = false, _ observer: @escaping @Sendable (Value) -> Void
     ) -> Disposable {
         observers.add({ observer($0.new) }) { initial ? Change(old: nil, new: $0) : nil }
     }

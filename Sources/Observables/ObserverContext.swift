@@ -70,8 +70,7 @@ public struct MainActorContext: Sendable {
         by observe: (@escaping @Sendable (Event) -> Void) -> Disposable
     ) -> Disposable {
         ObserverContext.mainActor.observe(
-            { event in MainActor.assumeIsolated { observer(event) } },
-            by: observe
+            { event in MainActor.assumeIsolated { observer(event) } }, by: observe
         )
     }
 }

@@ -52,9 +52,7 @@ final class ObserverGate<Event: Sendable>: HeldGate, GateOutcome {
         let folds = rules.fold != nil && options.delivery == .latest
         state = Mutex(
             GateQueue(
-                interval: options.interval,
-                most: folds ? 1 : max(1, options.waitingMax),
-                keepsAll: !folds
+                interval: options.interval, most: folds ? 1 : max(1, options.waitingMax), keepsAll: !folds
             )
         )
         options.control?.add(self)

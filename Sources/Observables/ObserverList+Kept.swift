@@ -87,8 +87,7 @@ extension ObserverList {
                 // The body of a transaction uses the value directly: it is held no longer.
                 state.kept = state.lent.take()
                 precondition(
-                    state.kept != nil,
-                    "an observable value is used by the code that changes it in place"
+                    state.kept != nil, "an observable value is used by the code that changes it in place"
                 )
                 for semaphore in state.turn.takeWaiting() { semaphore.signal() }
                 return nil

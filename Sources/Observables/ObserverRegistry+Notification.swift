@@ -29,9 +29,7 @@ extension ObserverRegistry<any SendableObject> {
     }
 
     /// Calls `tracer` after each notification with what became of it for each observer.
-    func trace(
-        _ tracer: @escaping @Sendable (ObserverTrace<PublisherNotification>) -> Void
-    ) -> Disposable {
+    func trace(_ tracer: @escaping @Sendable (ObserverTrace<PublisherNotification>) -> Void) -> Disposable {
         let observation = (traces.load() ?? traces.storeIfNil(Notifier())).observe(tracer)
         isTraced.store(true, ordering: .releasing)
         return observation
@@ -73,8 +71,7 @@ extension ObserverRegistry<any SendableObject> {
     }
 
     private static func call<Role>(
-        _ registration: Registration<any SendableObject>,
-        _ body: @escaping @Sendable (Role) -> Void
+        _ registration: Registration<any SendableObject>, _ body: @escaping @Sendable (Role) -> Void
     ) -> ObserverOutcome {
         guard let observer = registration.live else { return .dropped }
         guard let role = observer as? Role else {

@@ -126,8 +126,7 @@ extension ObserverRegistry {
 extension ObserverRegistry.State {
     /// Changes the table of a key, and forgets the key when no one is left.
     fileprivate mutating func change(
-        _ key: ObserverRegistry.Key,
-        _ body: (inout ObserverTable<Object>) -> [Registration<Object>]
+        _ key: ObserverRegistry.Key, _ body: (inout ObserverTable<Object>) -> [Registration<Object>]
     ) -> ObserverRegistry.Dropped {
         guard let index = tables.index(forKey: key) else {
             return ObserverRegistry.Dropped(registrations: [], entry: nil)

@@ -104,10 +104,7 @@ nonisolated open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
         registry.remove(observers, keys: keys.map { ObservedKey($0) })
     }
 
-    public final func withObservers<Role, Key: Hashable>(
-        key: Key,
-        _ body: (Role) -> Void
-    ) {
+    public final func withObservers<Role, Key: Hashable>(key: Key, _ body: (Role) -> Void) {
         let key = ObservedKey(key)
         registry.forEach(key: key) { _, observer in
             guard let role = observer as? Role else { return _ = IsolatedRoles.pass(over: observer) }
@@ -117,10 +114,7 @@ nonisolated open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
     }
 
     public final func withObservers<Role, Key: Hashable, Value>(
-        key: Key,
-        old: Value,
-        new: Value,
-        _ body: (Role, KeyedChange<Key, Value>) -> Void
+        key: Key, old: Value, new: Value, _ body: (Role, KeyedChange<Key, Value>) -> Void
     ) {
         let change = KeyedChange(key: key, old: old, new: new)
         withObservers(key: key) { body($0, change) }

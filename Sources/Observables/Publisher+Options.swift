@@ -38,9 +38,7 @@ extension ThreadSafeObservable {
     /// Without a context, they are called on the notifying thread, and for what has waited on the thread that
     /// ends the wait.
     public final func add(
-        _ observers: any SendableObject...,
-        on context: ObserverContext? = nil,
-        options: ObserverOptions
+        _ observers: any SendableObject..., on context: ObserverContext? = nil, options: ObserverOptions
     ) {
         registry.add(observers, context: context, options: options)
     }
@@ -76,9 +74,7 @@ extension ObservableThread {
     /// Adds observers that are told as the options say; see ``ObserverOptions``. Without a context, they are
     /// always called on the thread.
     public final func add(
-        _ observers: any SendableObject...,
-        on context: ObserverContext? = nil,
-        options: ObserverOptions
+        _ observers: any SendableObject..., on context: ObserverContext? = nil, options: ObserverOptions
     ) {
         registry.add(observers, context: context ?? ownContext, options: options)
     }
@@ -127,9 +123,7 @@ extension KeyedPlainObservable {
 extension ConcretePublisher where Observable: ThreadSafeObservable {
     /// Adds observers that are told as the options say.
     public func add(
-        _ observers: any SendableObject...,
-        on context: ObserverContext? = nil,
-        options: ObserverOptions
+        _ observers: any SendableObject..., on context: ObserverContext? = nil, options: ObserverOptions
     ) {
         observable.registry.add(observers, context: context, options: options)
     }

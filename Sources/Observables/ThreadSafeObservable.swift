@@ -98,25 +98,19 @@ nonisolated open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPub
     }
 
     public final func add(
-        _ observers: [any SendableObject],
-        keys: [any Hashable & Sendable],
-        on context: ObserverContext
+        _ observers: [any SendableObject], keys: [any Hashable & Sendable], on context: ObserverContext
     ) {
         registry.add(observers, keys: keys.map { ObservedKey($0) }, context: context)
     }
 
     public final func add(
-        _ observers: any SendableObject...,
-        keys: [any Hashable & Sendable],
-        on context: ObserverContext
+        _ observers: any SendableObject..., keys: [any Hashable & Sendable], on context: ObserverContext
     ) {
         add(observers, keys: keys, on: context)
     }
 
     public final func add(
-        _ observers: any SendableObject...,
-        key: any Hashable & Sendable,
-        on context: ObserverContext
+        _ observers: any SendableObject..., key: any Hashable & Sendable, on context: ObserverContext
     ) {
         add(observers, keys: [key], on: context)
     }
@@ -126,8 +120,7 @@ nonisolated open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPub
     }
 
     public final func withObservers<Role, Key: Hashable & Sendable>(
-        key: Key,
-        _ body: @escaping @Sendable (Role) -> Void
+        key: Key, _ body: @escaping @Sendable (Role) -> Void
     ) {
         registry.notify(key: ObservedKey(key), body)
     }

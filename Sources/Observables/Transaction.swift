@@ -54,8 +54,7 @@ public func transaction<Result, Failure: Error>(
 }
 
 private func nested<Result, Failure: Error>(
-    in notes: TransactionNotes,
-    _ body: (inout Transaction) throws(Failure) -> Result
+    in notes: TransactionNotes, _ body: (inout Transaction) throws(Failure) -> Result
 ) throws(Failure) -> Result {
     let before = notes.content
     var transaction = Transaction(notes)

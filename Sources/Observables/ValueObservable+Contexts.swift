@@ -55,9 +55,7 @@ extension Notifier {
     /// Calls `observer` on the main actor for every event, later, in the order of the events, and with an
     /// `initial` event first. The closure is isolated to it.
     public func observe(
-        on context: MainActorContext,
-        initial: Event? = nil,
-        _ observer: @escaping @MainActor (Event) -> Void
+        on context: MainActorContext, initial: Event? = nil, _ observer: @escaping @MainActor (Event) -> Void
     ) -> Disposable {
         context.observe(observer) { observe(initial: initial, $0) }
     }
@@ -65,9 +63,7 @@ extension Notifier {
     /// Calls `observer` in a context, such as `.queue(_:)` or `.actor(_:)`, for every event.
     @_disfavoredOverload
     public func observe(
-        on context: ObserverContext,
-        initial: Event? = nil,
-        _ observer: @escaping @Sendable (Event) -> Void
+        on context: ObserverContext, initial: Event? = nil, _ observer: @escaping @Sendable (Event) -> Void
     ) -> Disposable {
         context.observe(observer) { observe(initial: initial, $0) }
     }

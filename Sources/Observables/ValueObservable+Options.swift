@@ -100,12 +100,7 @@ extension ValueObservable {
             return observe(initial: initial, in: options.place, observer)
         }
         return observe(
-            initial,
-            options,
-            context: context,
-            part: { $0 },
-            Change.rules(where: condition),
-            observer
+            initial, options, context: context, part: { $0 }, Change.rules(where: condition), observer
         )
     }
 
@@ -195,8 +190,7 @@ extension ObservableValue {
 extension Change where Value: Sendable {
     /// What a gate has to know of changes.
     static func rules(
-        isNews: (@Sendable (Change) -> Bool)? = nil,
-        where condition: (@Sendable (Value) -> Bool)?
+        isNews: (@Sendable (Change) -> Bool)? = nil, where condition: (@Sendable (Value) -> Bool)?
     ) -> ObserverGate<Change>.Rules {
         var rules = ObserverGate<Change>.Rules()
         rules.fold = { first, second in Change(old: first.old, new: second.new) }

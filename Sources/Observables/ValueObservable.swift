@@ -42,16 +42,11 @@ public protocol ValueObservable<Value>: AnyObject, Sendable {
     ///
     /// With `initial`, it is called with the current value as well, before any change and before this method
     /// returns. That call's `old` is nil.
-    func observe(
-        initial: Bool,
-        _ observer: @escaping @Sendable (Change<Value>) -> Void
-    ) -> Disposable
+    func observe(initial: Bool, _ observer: @escaping @Sendable (Change<Value>) -> Void) -> Disposable
 
     /// The same for an observer in a phase. A type that doesn't implement it has all observers in one phase.
     func observe(
-        initial: Bool,
-        in place: ObserverPlace,
-        _ observer: @escaping @Sendable (Change<Value>) -> Void
+        initial: Bool, in place: ObserverPlace, _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable
 }
 
@@ -62,9 +57,7 @@ extension ValueObservable {
     }
 
     public func observe(
-        initial: Bool,
-        in place: ObserverPlace,
-        _ observer: @escaping @Sendable (Change<Value>) -> Void
+        initial: Bool, in place: ObserverPlace, _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable {
         observe(initial: initial, observer)
     }

@@ -34,11 +34,7 @@ public struct CarriedState: Sendable {
         snapshot = try DataFile.unnamed()
         segment = try DataFile.unnamed()
         var header = FileHeader(
-            kind: .snapshot,
-            segment: Self.number,
-            epoch: epoch,
-            revision: since,
-            keys: keys
+            kind: .snapshot, segment: Self.number, epoch: epoch, revision: since, keys: keys
         )
         var output = SnapshotOutput(snapshot, header, when: when)
         try values { commit in try output.append(commit) }

@@ -70,10 +70,7 @@ struct Compactor {
 
     /// Writes what a survey found as a snapshot. Returns its size.
     func write(
-        _ survey: inout Survey,
-        _ header: FileHeader,
-        when: UInt64,
-        _ progress: CompactionProgress? = nil
+        _ survey: inout Survey, _ header: FileHeader, when: UInt64, _ progress: CompactionProgress? = nil
     ) throws -> Int {
         try place(JournalFiles.snapshot(header.segment)) { file in
             var output = SnapshotOutput(file, header, when: when, progress)
@@ -167,10 +164,7 @@ struct SnapshotOutput: ~Copyable {
 
     /// `when` is the time of the last record. The snapshot's own lines get this time.
     init(
-        _ file: any AppendableFile,
-        _ header: FileHeader,
-        when: UInt64,
-        _ progress: CompactionProgress? = nil
+        _ file: any AppendableFile, _ header: FileHeader, when: UInt64, _ progress: CompactionProgress? = nil
     ) {
         self.file = file
         revision = header.revision

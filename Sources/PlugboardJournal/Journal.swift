@@ -33,13 +33,7 @@ public enum Journal {
         let isNew = recovered.mayLack || recovered.mayBeCopy
         let epoch = isNew ? newEpoch() : recovered.epoch ?? newEpoch()
         let writer = try JournalWriter(
-            store,
-            worker: worker,
-            options: options,
-            after: recovered,
-            epoch: epoch,
-            boot: boot,
-            time: time
+            store, worker: worker, options: options, after: recovered, epoch: epoch, boot: boot, time: time
         )
         do {
             try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
@@ -52,10 +46,7 @@ public enum Journal {
     }
 
     private static func recover(
-        _ store: any FileStore,
-        boot: String,
-        readsAhead: Bool,
-        _ take: RecordTaker
+        _ store: any FileStore, boot: String, readsAhead: Bool, _ take: RecordTaker
     ) throws -> Recovered {
         if readsAhead { return try ReadingAhead().run(store, boot: boot, take) }
         var recovery = try Recovery(store)
@@ -65,9 +56,7 @@ public enum Journal {
     /// After a failed sync the system may take unwritten bytes for written, so no later sync can be
     /// trusted. Writes everything again before anybody is served.
     private static func writeAnew(
-        _ store: any FileStore,
-        _ options: JournalOptions,
-        _ recovered: inout Recovered
+        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered
     ) throws {
         do {
             if recovered.lastSegment > 0 { try compact(store, options, &recovered) }
@@ -89,9 +78,7 @@ public enum Journal {
 
     /// Makes a snapshot. If there is no room for it, gives up the history first.
     private static func makeRoom(
-        _ store: any FileStore,
-        _ options: JournalOptions,
-        _ recovered: inout Recovered
+        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered
     ) {
         var options = options
         options.historyBytes = 0
@@ -103,9 +90,7 @@ public enum Journal {
 
     /// Makes a snapshot of the whole journal. If it fails, the journal stays as it is.
     private static func compact(
-        _ store: any FileStore,
-        _ options: JournalOptions,
-        _ recovered: inout Recovered
+        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered
     ) throws {
         let compactor = Compactor(store)
         let last = recovered.lastSegment
@@ -135,8 +120,7 @@ public enum Journal {
     /// each in the order of their numbers. Changes nothing. `show` gets no record where lines can't be read. Throws what
     /// `show` throws, `JournalError.unknownVersion` and `SystemError`.
     public static func forEachLine(
-        _ store: any FileStore,
-        _ show: (RecordLine?, Span<UInt8>, JournalPlace) throws -> Void
+        _ store: any FileStore, _ show: (RecordLine?, Span<UInt8>, JournalPlace) throws -> Void
     ) throws {
         let files = JournalFiles(names: try store.names())
         for name in files.snapshots.map(JournalFiles.snapshot) + files.segments.map(JournalFiles.segment) {

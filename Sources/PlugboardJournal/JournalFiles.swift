@@ -62,10 +62,7 @@ struct JournalFiles {
         ]
         let tooHigh = names.lazy.compactMap { $0 }.first { $0.0 > JournalLimits.fileNumberMax }
         guard let name = tooHigh?.1 else { return }
-        throw JournalError.damaged(
-            JournalPlace(file: name, offset: 0, line: 1),
-            "the number is too high"
-        )
+        throw JournalError.damaged(JournalPlace(file: name, offset: 0, line: 1), "the number is too high")
     }
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }

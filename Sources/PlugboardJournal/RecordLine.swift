@@ -138,9 +138,7 @@ public struct RecordLine: Sendable {
 
     /// Reads one member. Records have no white space. Returns false if the member isn't valid.
     private mutating func readMember(
-        _ scanner: inout JSONScanner,
-        _ line: Span<UInt8>,
-        _ isFirst: Bool
+        _ scanner: inout JSONScanner, _ line: Span<UInt8>, _ isFirst: Bool
     ) throws(JSONFailure) -> Bool {
         let name = Self.word(line, scanner.position)
         let nameStart = scanner.position

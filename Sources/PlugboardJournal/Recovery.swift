@@ -133,10 +133,7 @@ struct Recovery: ~Copyable {
 
     /// What the first line of a file says.
     private static func header(
-        _ record: RecordLine?,
-        _ reader: borrowing LogReader,
-        _ kind: RecordKind,
-        _ number: UInt64
+        _ record: RecordLine?, _ reader: borrowing LogReader, _ kind: RecordKind, _ number: UInt64
     ) throws -> FileHeader {
         guard let header = record.flatMap({ FileHeader($0, reader.line) }), header.kind == kind,
             header.segment == number
@@ -168,10 +165,7 @@ struct Recovery: ~Copyable {
 
     /// Returns false if the segment has a torn end. Nothing can follow it.
     private mutating func readSegment(
-        _ number: UInt64,
-        later: [UInt64],
-        _ isCutting: Bool,
-        _ take: RecordTaker
+        _ number: UInt64, later: [UInt64], _ isCutting: Bool, _ take: RecordTaker
     ) throws -> Bool {
         var reader = try LogReader(JournalFiles.segment(number), in: store)
         if let damage = try open(&reader, number) {
@@ -233,9 +227,7 @@ struct Recovery: ~Copyable {
     }
 
     private mutating func apply(
-        _ record: RecordLine,
-        _ reader: borrowing LogReader,
-        _ take: RecordTaker
+        _ record: RecordLine, _ reader: borrowing LogReader, _ take: RecordTaker
     ) throws {
         found.isClosed = record.kind == .closed
         found.when = record.when
@@ -260,11 +252,7 @@ struct Recovery: ~Copyable {
 
     /// Cuts off what a crash can leave. Throws for any other damage.
     private mutating func cut(
-        _ reader: inout LogReader,
-        _ damage: Damage,
-        _ number: UInt64,
-        _ later: [UInt64],
-        _ isCutting: Bool
+        _ reader: inout LogReader, _ damage: Damage, _ number: UInt64, _ later: [UInt64], _ isCutting: Bool
     ) throws {
         let offset = damage.place.offset
         let wasClosed = found.signpost.map { $0.isClosed && $0.segment >= number } ?? false

@@ -99,10 +99,7 @@ struct SegmentIndex {
 
     /// The first segment to keep of those up to `last`: enough of them for `historyBytes`.
     static func firstKept(
-        of numbers: [UInt64],
-        upTo last: UInt64,
-        historyBytes: Int,
-        bytes: (UInt64) throws -> Int
+        of numbers: [UInt64], upTo last: UInt64, historyBytes: Int, bytes: (UInt64) throws -> Int
     ) rethrows -> UInt64 {
         var first = last + 1
         var kept = 0

@@ -29,12 +29,7 @@ public struct ReadRequest: Sendable {
     var last: UInt64 = 0
 
     public init(
-        number: UInt64,
-        place: ReadPlace,
-        after: UInt64,
-        skipping: Int,
-        upTo: UInt64,
-        patterns: [[UInt8]]
+        number: UInt64, place: ReadPlace, after: UInt64, skipping: Int, upTo: UInt64, patterns: [[UInt8]]
     ) {
         self.number = number
         self.place = place

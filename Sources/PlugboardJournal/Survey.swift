@@ -98,11 +98,7 @@ struct Survey: ~Copyable {
         }
     }
 
-    private func show(
-        _ name: String,
-        _ places: [KeyPlace],
-        _ body: (Span<UInt8>) throws -> Void
-    ) throws {
+    private func show(_ name: String, _ places: [KeyPlace], _ body: (Span<UInt8>) throws -> Void) throws {
         let file = try store.open(name)
         var window = ByteBuffer()
         var offset = 0

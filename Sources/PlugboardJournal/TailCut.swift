@@ -42,13 +42,7 @@ struct TailCut {
 
     /// Cuts a segment at `offset` and renames the segments after it. `end` is the end of what was written
     /// to the segment; only laid-out room follows.
-    func cut(
-        _ number: UInt64,
-        at offset: Int,
-        writtenTo end: Int,
-        later: [UInt64],
-        keptAs name: String
-    )
+    func cut(_ number: UInt64, at offset: Int, writtenTo end: Int, later: [UInt64], keptAs name: String)
         throws
     {
         for number in later.reversed() {

@@ -126,8 +126,7 @@ public struct ByteBuffer: ~Copyable {
     /// more than `count`, the program stops. If it throws, nothing is added.
     @inlinable
     public mutating func append<Failure: Error>(
-        upTo count: Int,
-        _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Int
+        upTo count: Int, _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Int
     ) throws(Failure) {
         reserve(count)
         guard let storage = unsafe storage, count > 0 else { return }

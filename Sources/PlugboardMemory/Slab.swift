@@ -158,8 +158,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     /// most of the slots are free. Looks at about `visits` of them; returns whether there is nothing more to do.
     /// All handles stay what they are.
     public mutating func shrink(
-        visits: Int,
-        _ giveBack: (inout MutableSpan<UInt8>) -> Void = { _ in }
+        visits: Int, _ giveBack: (inout MutableSpan<UInt8>) -> Void = { _ in }
     ) -> Bool {
         // A search for blocks goes on to its end.
         let isHollow = nextBlock > 1 || count < (used - givenBackCount * Slab.blockSlots) / 4
@@ -188,8 +187,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
 
     /// Gives a block back, if all of its slots are free. Returns how many visits that took.
     private mutating func giveBackBlock(
-        _ block: UInt32,
-        _ giveBack: (inout MutableSpan<UInt8>) -> Void
+        _ block: UInt32, _ giveBack: (inout MutableSpan<UInt8>) -> Void
     ) -> Int {
         if block < isGivenBack.count, isGivenBack[Int(block)] == 1 { return 1 }
         let slots = Slab.slots(ofBlock: block)

@@ -95,10 +95,7 @@ extension Span where Element == UInt8 {
     /// Each lane of `counts` counts the matches at its place in the words.
     @inline(__always)
     private static func count(
-        of byte: UInt8,
-        in bytes: UnsafeRawBufferPointer,
-        from start: Int,
-        words: Int
+        of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int, words: Int
     ) -> Int {
         let (lows, sevens): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x7F7F_7F7F_7F7F_7F7F)
         guard let first = bytes.baseAddress else { return 0 }

@@ -7,9 +7,7 @@
 /// stack, more is on the heap.
 @inlinable
 public func withTemporarySpan<Element: BitwiseCopyable, Result>(
-    of initial: Element,
-    count: Int,
-    _ body: (inout MutableSpan<Element>) -> Result
+    of initial: Element, count: Int, _ body: (inout MutableSpan<Element>) -> Result
 ) -> Result {
     unsafe withUnsafeTemporaryAllocation(of: Element.self, capacity: count) { memory in
         unsafe memory.initialize(repeating: initial)

@@ -30,9 +30,7 @@ struct Allocations {
         let folder = try TemporaryFolder(named: "pba")
         let log = folder.path + "/trace"
         let session = try LoadSession(
-            workload,
-            PlugboardDialect(programs: bench.programs, allocationLog: log),
-            bench
+            workload, PlugboardDialect(programs: bench.programs, allocationLog: log), bench
         )
         guard session.serverHasLoaded(AllocationTrace.library) else { return nil }
         let batches = batches(of: workload)

@@ -103,9 +103,7 @@ struct Bench {
     }
 
     private func measureTogether(
-        _ dialects: [any Dialect],
-        messagesPerRead wanted: inout Double?,
-        into row: inout Row
+        _ dialects: [any Dialect], messagesPerRead wanted: inout Double?, into row: inout Row
     ) throws {
         let workload = row.workload
         var probes: [(probe: any Probe, samples: Samples)] = []

@@ -119,9 +119,7 @@ enum BenchProgram {
         if let page {
             let link = chart.map { Self.link(to: $0, from: page) }
             let text = Markdown.text(
-                of: report,
-                commit: Markdown.commit(programs: bench.programs),
-                chart: link
+                of: report, commit: Markdown.commit(programs: bench.programs), chart: link
             )
             try OutputFile.write(try contents(of: page, with: text, isInMemory: isInMemory), to: page)
         }

@@ -7,12 +7,10 @@ import PlugboardWire
 extension CommandOption {
     static let json = CommandOption(flag: "json", "print JSON lines, also on a terminal")
     static let peers = CommandOption(
-        flag: "peers",
-        "measure redis, nats and mosquitto as well, where they are installed"
+        flag: "peers", "measure redis, nats and mosquitto as well, where they are installed"
     )
     static let growth = CommandOption(
-        flag: "growth",
-        "also measure from 10 to 1,000,000 keys and from 1 to 10,000 connections"
+        flag: "growth", "also measure from 10 to 1,000,000 keys and from 1 to 10,000 connections"
     )
     static let allocations = CommandOption(
         flag: "allocations",
@@ -28,9 +26,7 @@ extension CommandOption {
         "brokers without a journal, and others that keep nothing on disk, not as they are started usually"
     )
     static let chart = CommandOption(
-        "chart",
-        "FILE",
-        "draw the rows as bars, the growth as lines: an SVG file"
+        "chart", "FILE", "draw the rows as bars, the growth as lines: an SVG file"
     )
     static let into = CommandOption(
         "into",
@@ -38,15 +34,10 @@ extension CommandOption {
         "write the figures as Markdown between the marks <!-- bench … --> and <!-- /bench --> of FILE"
     )
     static let only = CommandOption(
-        "only",
-        "NAMES",
-        "only these rows, by their names or parts of names, separated by commas"
+        "only", "NAMES", "only these rows, by their names or parts of names, separated by commas"
     )
     static let batch = CommandOption(
-        "batch",
-        "N",
-        "messages in each write of a publisher, for all rows",
-        .integer(1...10_000)
+        "batch", "N", "messages in each write of a publisher, for all rows", .integer(1...10_000)
     )
     static let runs = CommandOption(
         "runs",

@@ -87,10 +87,7 @@ enum Goals {
         Goal("1→10: messages per second, × redis, same work", least: 2.8, aim: 5, rate("1→10", redis)),
         Goal("1→1: messages per second, × redis, same work", least: 3, aim: 5, rate("1→1", redis)),
         Goal(
-            "1→1: messages per second, × nats, plain publish",
-            least: 1.2,
-            aim: 2,
-            rate("1→1", "nats publish")
+            "1→1: messages per second, × nats, plain publish", least: 1.2, aim: 2, rate("1→1", "nats publish")
         ),
         Goal(
             "one stopped observer among ten: messages per second, × without",
@@ -196,9 +193,7 @@ enum Goals {
                 figure(.bytesPerConnection, "idle-connection")
             ),
             Goal(
-                "a key of 22 bytes and a value of 128: bytes",
-                most: 300,
-                figure(.bytesPerKey, "300000-keys")
+                "a key of 22 bytes and a value of 128: bytes", most: 300, figure(.bytesPerKey, "300000-keys")
             ),
             Goal("a key and its value: bytes, × redis's", aim: 1) {
                 $0.row("300000-keys")?.ratio(.bytesPerKey, "plugboard", to: redis)
@@ -215,8 +210,7 @@ enum Goals {
 
     /// What each observer more costs, from ten on: the highest, divided by the lowest.
     private static let further = Goal(
-        "each further observer, from 10 on: highest CPU, × the lowest",
-        most: 1.3
+        "each further observer, from 10 on: highest CPU, × the lowest", most: 1.3
     ) {
         report in
         let growth = report.growth.first { $0.growth.name == "growth-observers" }
@@ -244,15 +238,11 @@ enum Goals {
 
     /// Of a row with a journal.
     private static func usually(
-        _ row: String,
-        _ system: String,
-        _ quantity: Metric = .messagesPerSecond
+        _ row: String, _ system: String, _ quantity: Metric = .messagesPerSecond
     ) -> Goal.Measure {
         {
             $0.row(row).flatMap { $0.workload.keeping == .journal ? $0 : nil }?.ratio(
-                quantity,
-                "plugboard",
-                to: system
+                quantity, "plugboard", to: system
             )
         }
     }

@@ -50,8 +50,7 @@ final class LoadSession: Probe {
         }
         generator = try Self.generator(workload, dialect, server, observing, bench.signals)
         let warmedUp = try generator.run(
-            nanoseconds: bench.options.warmUpNanoseconds,
-            batchesMin: generator.batchesOfScript
+            nanoseconds: bench.options.warmUpNanoseconds, batchesMin: generator.batchesOfScript
         )
         messagesPublished = warmedUp.messages
         bystander = try workload.bystander.map { try Bystander($0, server, dialect, workload) }

@@ -112,10 +112,7 @@ final class RestingProbe: Probe {
 
     /// A generator with one publisher and no observer.
     private static func generator(
-        _ server: MeasuredServer,
-        _ workload: Workload,
-        _ dialect: any Dialect,
-        _ bench: Bench
+        _ server: MeasuredServer, _ workload: Workload, _ dialect: any Dialect, _ bench: Bench
     ) throws -> LoadGenerator {
         let link = try server.connectWhenReady()
         let publisher = try LoadPublisher(0, link, workload, dialect)

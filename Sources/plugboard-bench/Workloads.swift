@@ -55,10 +55,7 @@ enum Workloads {
         Workload(name: "1-pattern", observers: 1, interest: .patterns(1, matching: 1)),
         Workload(name: "1000-patterns-1-matches", observers: 1, interest: .patterns(1000, matching: 1)),
         Workload(
-            name: "1000-patterns-10-match",
-            observers: 1,
-            interest: .patterns(1000, matching: 10),
-            batch: 16
+            name: "1000-patterns-10-match", observers: 1, interest: .patterns(1000, matching: 10), batch: 16
         ),
         // Each message is 500 lines for one observer, which must keep up. The broker takes no more such patterns of a
         // client: finding who observes a key would take too many steps.
@@ -133,12 +130,7 @@ enum Workloads {
             window: 1
         ),
         Workload(
-            name: "round-trip-call",
-            measure: .roundTrip,
-            observers: 1,
-            operation: .call,
-            batch: 1,
-            window: 1
+            name: "round-trip-call", measure: .roundTrip, observers: 1, operation: .call, batch: 1, window: 1
         ),
     ]
 
@@ -179,18 +171,10 @@ enum Workloads {
         Workload(name: "300000-keys", measure: .keys, keys: 300_000, keyDigits: 15, batch: 256),
         Workload(name: "start", measure: .startUp),
         Workload(
-            name: "recovery-1000000-keys",
-            measure: .recovery,
-            keys: 1_000_000,
-            keeping: .journal,
-            batch: 256
+            name: "recovery-1000000-keys", measure: .recovery, keys: 1_000_000, keeping: .journal, batch: 256
         ),
         Workload(
-            name: "snapshot-1000000-keys",
-            measure: .snapshot,
-            keys: 1_000_000,
-            keeping: .journal,
-            window: 1
+            name: "snapshot-1000000-keys", measure: .snapshot, keys: 1_000_000, keeping: .journal, window: 1
         ),
     ]
 }

@@ -74,10 +74,7 @@ struct AllocationTests {
         #expect(result(nil).text == "w: not counted")
     }
 
-    @Test(
-        "allocations are noticed if there are any",
-        .enabled(if: canTrace, "glibc's tracing isn't here")
-    )
+    @Test("allocations are noticed if there are any", .enabled(if: canTrace, "glibc's tracing isn't here"))
     func seen() throws {
         let folder = try TemporaryFolder(named: "pbt")
         let log = folder.path + "/trace"

@@ -7,13 +7,9 @@ import Testing
 struct ChartTests {
     private static let systems: [SystemRow] = [
         .made(
-            "plugboard",
-            [.messagesPerSecond: [100, 120, 90], .cpuNanosecondsPerMessage: [200, 210, 190]]
-        ),
+            "plugboard", [.messagesPerSecond: [100, 120, 90], .cpuNanosecondsPerMessage: [200, 210, 190]]),
         .made(
-            "<odd> & \"quoted\"",
-            [.messagesPerSecond: [0, 0, 0], .cpuNanosecondsPerMessage: [1, 9000, 2]]
-        ),
+            "<odd> & \"quoted\"", [.messagesPerSecond: [0, 0, 0], .cpuNanosecondsPerMessage: [1, 9000, 2]]),
     ]
 
     private static func growth(_ medians: [Double]) -> GrowthRows {

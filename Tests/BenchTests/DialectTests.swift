@@ -201,9 +201,7 @@ struct DialectTests {
         #expect(try silenced.said("*1\r\n$4\r\nPING\r\n" + off))
         let heard = try Conversation(answers: "+PONG\r\n")
         try dialect.open(
-            heard.link,
-            workload: Self.plain.with { $0.isAcknowledged = true },
-            as: .publisher(0)
+            heard.link, workload: Self.plain.with { $0.isAcknowledged = true }, as: .publisher(0)
         )
         #expect(try heard.said("*1\r\n$4\r\nPING\r\n"))
         #expect(dialect.batchMark(Self.plain.with { $0.isAcknowledged = true }) == .lines(128))
@@ -272,8 +270,7 @@ struct DialectTests {
             (.keepAndTell, .publisher(7), "SUB _INBOX.bench7 1\r\n"),
         ] {
             let conversation = try Conversation(
-                greeting: "INFO {}\r\n",
-                .init(after: "PING\r\n", answer: "PONG\r\n")
+                greeting: "INFO {}\r\n", .init(after: "PING\r\n", answer: "PONG\r\n")
             )
             try NATSDialect(work: work).open(conversation.link, workload: Self.plain, as: role)
             #expect(try conversation.said(greeting + rest))
@@ -283,8 +280,7 @@ struct DialectTests {
     @Test("nats: a server with an unexpected answer is not measured")
     func natsRefusing() throws {
         let conversation = try Conversation(
-            greeting: "INFO {}\r\n",
-            .init(after: "PING\r\n", answer: "-ERR 'Authorization Violation'\r\n")
+            greeting: "INFO {}\r\n", .init(after: "PING\r\n", answer: "-ERR 'Authorization Violation'\r\n")
         )
         #expect(throws: BenchError.unexpected("-ERR 'Authorization Violation'\r\n")) {
             try NATSDialect(work: .tell).firstReply(conversation.link)

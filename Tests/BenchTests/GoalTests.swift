@@ -71,9 +71,7 @@ struct GoalTests {
             ),
             Self.row("recovery-1000000-keys", .made("plugboard", [.startMilliseconds: [2001]])),
             Self.row(
-                "snapshot-1000000-keys",
-                .made("plugboard", [.longestRoundTripMilliseconds: [4, 5, 9]])
-            ),
+                "snapshot-1000000-keys", .made("plugboard", [.longestRoundTripMilliseconds: [4, 5, 9]])),
         ]
         #expect(try goal("256 durable writers:", in: .made(rows)) == (3, .holds))
         #expect(try goal("1 durable", in: .made(rows)) == (nil, nil))
@@ -115,9 +113,7 @@ struct GoalTests {
         #expect(Chart.svg(of: .made([], growth: [partial])).contains("<circle"))
     }
 
-    @Test(
-        "the table at the end has exactly the measured goals, with limit, aim and verdict"
-    )
+    @Test("the table at the end has exactly the measured goals, with limit, aim and verdict")
     func table() {
         let text = Table.goals(of: Self.report)
         let measured = Goals.measured(in: Self.report).count

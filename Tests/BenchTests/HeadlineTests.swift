@@ -6,10 +6,7 @@ import Testing
 @Suite("The line to remember", .someAtATime)
 struct HeadlineTests {
     private static func row(_ name: String, peers: Bool = true, limit: Bool = true) -> Row {
-        let ours = SystemRow.made(
-            "plugboard",
-            [.messagesPerSecond: [400], .cpuNanosecondsPerDelivery: [26]]
-        )
+        let ours = SystemRow.made("plugboard", [.messagesPerSecond: [400], .cpuNanosecondsPerDelivery: [26]])
         let copying = SystemRow.made("limit", [.cpuNanosecondsPerDelivery: [20]])
         let others: [SystemRow] = [
             .made("nats KV", [.messagesPerSecond: [50]], isEqualPeer: true),

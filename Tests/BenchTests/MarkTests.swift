@@ -46,8 +46,7 @@ struct MarkTests {
     @Test("a batch is complete when all units of all its messages have arrived")
     func observer() throws {
         var observer = LoadObserver(
-            link: try Conversation(answers: "").link,
-            batchMark: Mark.lines(2).times(3)
+            link: try Conversation(answers: "").link, batchMark: Mark.lines(2).times(3)
         )
         let take = { (text: String) in _ = text.withBytes { observer.take($0) } }
         take("MSG\r\n1\r\nMSG\r\n2\r\nMSG\r\n")
@@ -57,10 +56,7 @@ struct MarkTests {
         #expect(observer.lastBytesContain("3\r\n"))
     }
 
-    @Test(
-        "values have the requested length and end with their number",
-        arguments: [16, 64, 128, 16_384]
-    )
+    @Test("values have the requested length and end with their number", arguments: [16, 64, 128, 16_384])
     func values(count: Int) {
         let value = MessageValue.bytes(7, count: count)
         #expect(value.count == max(16, count))

@@ -81,8 +81,7 @@ struct ReportTests {
     func allocations() {
         #expect(Table.text(of: row).contains("\n  plugboard asked for memory 0 times a message\n"))
         let other = Row(
-            workload: row.workload,
-            systems: [.made("plugboard", [.messagesPerSecond: [1000, 900, 1200]])]
+            workload: row.workload, systems: [.made("plugboard", [.messagesPerSecond: [1000, 900, 1200]])]
         )
         #expect(!Table.text(of: other).contains("memory"))
         // A column without any figure is left out.
@@ -115,8 +114,7 @@ struct ReportTests {
         }
         texts += rows.map { Table.text(of: $0) }
         let report = Report.made(
-            Workloads.usual.map { Row(workload: $0, systems: names.map { .made($0, large) }) },
-            growth: rows
+            Workloads.usual.map { Row(workload: $0, systems: names.map { .made($0, large) }) }, growth: rows
         )
         texts += [
             Table.end(of: report),

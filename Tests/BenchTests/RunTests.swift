@@ -18,10 +18,7 @@ struct RunTests {
     }
 
     private func run(
-        _ workloads: Workload...,
-        growths: [Growth] = [],
-        peers: Bool = false,
-        runs: Int = 2
+        _ workloads: Workload..., growths: [Growth] = [], peers: Bool = false, runs: Int = 2
     ) throws -> Report {
         try Self.bench {
             $0.runs = runs
@@ -239,10 +236,7 @@ struct RunTests {
     @Test("a series has a figure for each size")
     func growth() throws {
         let growth = Growth(
-            name: "few",
-            what: "observers",
-            quantity: .cpuNanosecondsPerDelivery,
-            sizes: [1, 2, 4]
+            name: "few", what: "observers", quantity: .cpuNanosecondsPerDelivery, sizes: [1, 2, 4]
         ) { size in Self.small.with { $0.observers = size } }
         let rows = try #require(try run(growths: [growth]).growth.first)
         #expect(rows.systems == ["plugboard", "limit"])

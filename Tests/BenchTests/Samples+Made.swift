@@ -45,12 +45,7 @@ extension Report {
             SystemVersion(server: "plugboard", version: "0.1.0"), SystemVersion(server: "nats", version: nil),
         ]
         return Report(
-            machine: machine,
-            versions: versions,
-            rows: rows,
-            growth: growth,
-            runs: 5,
-            secondsPerRun: 0.25
+            machine: machine, versions: versions, rows: rows, growth: growth, runs: 5, secondsPerRun: 0.25
         )
     }
 }

@@ -75,10 +75,7 @@ struct SiegeTests {
     @Test("a small attack is measured, beside two who are answered")
     func small() throws {
         let siege = Siege(
-            rows: try SiegeRow.chosen(["who"]),
-            scale: .small,
-            programs: Products.programs,
-            signals: nil
+            rows: try SiegeRow.chosen(["who"]), scale: .small, programs: Products.programs, signals: nil
         )
         let result = try #require(try siege.run().first)
         #expect(result.failure == nil && !result.isWeaker)
@@ -92,11 +89,7 @@ struct SiegeTests {
     func withoutJournal(name: String) throws {
         let rows = try SiegeRow.chosen([name])
         let siege = Siege(
-            rows: rows,
-            scale: .small,
-            keeping: .nothing,
-            programs: Products.programs,
-            signals: nil
+            rows: rows, scale: .small, keeping: .nothing, programs: Products.programs, signals: nil
         )
         let result = try #require(try siege.run().first)
         #expect(result.isSkipped && result.faults == [])

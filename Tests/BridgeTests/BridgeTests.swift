@@ -46,11 +46,7 @@ struct BridgeTests {
         try await a.bus.publish("s.both", "first")
         try await eventually("it is sent") { try await a.status()?["sent"]?.integer == 1 }
         let b = try await BridgedHost(
-            "b",
-            etcd: etcd.clients,
-            prefix: "/plugboard/test",
-            ["--share", "s.**"],
-            isBridged: false
+            "b", etcd: etcd.clients, prefix: "/plugboard/test", ["--share", "s.**"], isBridged: false
         )
         try await b.bus.publish("s.both", "second")
         try await b.bus.publish("s.only", "mine")

@@ -37,8 +37,7 @@ struct FaultTrial {
             if StallingProxy.isPossible { proxies.append(try StallingProxy(to: etcd.clients)) }
             let nodes = StallingProxy.isPossible ? proxies[index].nodes : etcd.clients
             hosts.append(
-                try await BridgedHost("h\(index)", etcd: nodes, prefix: prefix, ["--share", "s.**"])
-            )
+                try await BridgedHost("h\(index)", etcd: nodes, prefix: prefix, ["--share", "s.**"]))
         }
         (self.hosts, self.proxies) = (hosts, proxies)
     }
@@ -119,9 +118,7 @@ struct FaultTrial {
             let gateway = EtcdGateway(nodes: [etcd.clients[node]], user: nil)
             do {
                 let status = try await gateway.ask(
-                    "/v3/maintenance/status",
-                    [String: String](),
-                    as: Status.self
+                    "/v3/maintenance/status", [String: String](), as: Status.self
                 )
                 if status.leader == status.header.member_id { return node }
             } catch {

@@ -14,12 +14,7 @@ extension Mirror {
     ) {
         guard let value else { return noteDelete(of: key, at: revision, by: by) }
         let written = BusValue(
-            key: key,
-            revision: revision,
-            value: value,
-            by: by,
-            origin: origin,
-            isBound: isBound
+            key: key, revision: revision, value: value, by: by, origin: origin, isBound: isBound
         )
         note(written)
     }

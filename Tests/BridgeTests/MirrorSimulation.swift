@@ -100,9 +100,7 @@ struct MirrorSimulation {
             // Few different values, so that hosts write the same ones.
             let value = random.oneIn(5) ? JSON.integer(number % 3) : JSON.integer(1_000 + number)
             let isBound = !isDelete && random.oneIn(4)
-            changes.append(
-                SimulatedBus.Change(key: key, value: isDelete ? nil : value, isBound: isBound)
-            )
+            changes.append(SimulatedBus.Change(key: key, value: isDelete ? nil : value, isBound: isBound))
         }
         guard let revision = hosts[index].bus.write(changes, by: "client") else { return }
         let etcd = hosts[index].mirror?.cursor ?? hosts[index].bus.cursor?.etcd ?? 0

@@ -187,8 +187,7 @@ struct MirrorTests {
             for sharing in [Sharing(send: ["s.**"]), Sharing(own: ["s.**"])] {
                 var mirror = mirror(sharing)
                 #expect(
-                    mirror.reconcile([entry, put("s.mine", 2, at: 4, by: "me")], at: 5, comparison) == []
-                )
+                    mirror.reconcile([entry, put("s.mine", 2, at: 4, by: "me")], at: 5, comparison) == [])
                 mirror.advance(to: 5)
                 // Only what this host had put there, and doesn't have any more, is deleted.
                 for pattern in sharing.own { mirror.claim(pattern) }
@@ -261,11 +260,7 @@ struct MirrorTests {
     func envelopes() throws {
         let value = try JSON(#"{"price": 1.50}"#)
         let envelope = Envelope(
-            host: "h",
-            by: "cart",
-            when: "now",
-            id: WriteID(bridge: "a.b", revision: 7),
-            value: value
+            host: "h", by: "cart", when: "now", id: WriteID(bridge: "a.b", revision: 7), value: value
         )
         let text = String(decoding: envelope.bytes, as: UTF8.self)
         #expect(text == #"{"host":"h","by":"cart","when":"now","id":"a.b.7","value":{"price": 1.50}}"#)

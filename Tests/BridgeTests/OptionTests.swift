@@ -10,8 +10,7 @@ struct OptionTests {
     func order() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
-            "options",
-            "# for all\nhost = file\nshare = a.**\nsend = b, c\n\nprefix=/x\n"
+            "options", "# for all\nhost = file\nshare = a.**\nsend = b, c\n\nprefix=/x\n"
         )
         let environment = ["PLUGBOARD_BRIDGE_FILE": file, "PLUGBOARD_BRIDGE_HOST": "environment"]
         #expect(try OptionSource(["host": "argument"], environment).text("host") == "argument")

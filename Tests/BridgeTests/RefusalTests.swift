@@ -145,11 +145,7 @@ struct RefusalTests {
         let (mine, theirs) = (Self.text(bytes), Self.text(bytes + 1))
         try await store.putRaw("s.x", theirs)
         let a = try await BridgedHost(
-            "a",
-            etcd: etcd.clients,
-            prefix: Self.prefix,
-            ["--share", "s.**"],
-            isBridged: false
+            "a", etcd: etcd.clients, prefix: Self.prefix, ["--share", "s.**"], isBridged: false
         )
         try await a.bus.publish("s.x", JSON(mine))
         try a.startBridge()

@@ -54,17 +54,10 @@ struct SecureEtcdTests {
     private static let prefix = "/plugboard/test/"
 
     private func host(
-        _ name: String,
-        _ nodes: [String],
-        _ arguments: [String] = [],
-        environment: [String: String] = [:]
+        _ name: String, _ nodes: [String], _ arguments: [String] = [], environment: [String: String] = [:]
     ) async throws -> BridgedHost {
         try await BridgedHost(
-            name,
-            etcd: nodes,
-            prefix: Self.prefix,
-            ["--share", "s.**"] + arguments,
-            environment: environment
+            name, etcd: nodes, prefix: Self.prefix, ["--share", "s.**"] + arguments, environment: environment
         )
     }
 

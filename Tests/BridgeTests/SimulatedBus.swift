@@ -56,11 +56,7 @@ struct SimulatedBus {
             }
             waiting.append(
                 Event(
-                    key: change.key,
-                    revision: revision,
-                    value: change.value,
-                    by: by,
-                    isBound: change.isBound
+                    key: change.key, revision: revision, value: change.value, by: by, isBound: change.isBound
                 )
             )
         }

@@ -124,9 +124,7 @@ struct SimulatedEtcd {
             for change in group.changes { entries[change.key] = change.content == .delete ? nil : change }
         }
         return EtcdSnapshot(
-            changes: entries.values.sorted { $0.key < $1.key },
-            revision: revision,
-            isPast: true
+            changes: entries.values.sorted { $0.key < $1.key }, revision: revision, isPast: true
         )
     }
 

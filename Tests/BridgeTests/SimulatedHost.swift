@@ -108,11 +108,7 @@ struct SimulatedHost {
         let events = bus.events(&random)
         for event in events {
             mirror?.note(
-                event.key,
-                event.value,
-                revision: event.revision,
-                by: event.by,
-                isBound: event.isBound
+                event.key, event.value, revision: event.revision, by: event.by, isBound: event.isBound
             )
         }
         mirror?.endGroup()

@@ -15,10 +15,7 @@ struct TroubleTests {
     private static let prefix = "/plugboard/test"
 
     private func host(
-        _ name: String,
-        _ etcd: EtcdCluster,
-        _ arguments: [String] = [],
-        environment: [String: String] = [:]
+        _ name: String, _ etcd: EtcdCluster, _ arguments: [String] = [], environment: [String: String] = [:]
     ) async throws -> BridgedHost {
         try await BridgedHost(
             name,
@@ -163,12 +160,7 @@ struct TroubleTests {
         a.killBridge()
         let second = try EtcdCluster(1, ["--initial-cluster-token", folder.path])
         try await second.ready()
-        let b = try await BridgedHost(
-            "b",
-            etcd: second.clients,
-            prefix: Self.prefix,
-            ["--share", "s.**"]
-        )
+        let b = try await BridgedHost("b", etcd: second.clients, prefix: Self.prefix, ["--share", "s.**"])
         try await b.bus.publish("s.y", 2)
         let other = try a.otherEtcd(second.clients)
         try await eventually("both agree") { try await b.values() == ["s.x": "1", "s.y": "2"] }
@@ -251,10 +243,7 @@ struct TroubleTests {
         try await etcd.ready()
         try await etcd.enableUsers(password: "right")
         let wrong = try await host(
-            "w",
-            etcd,
-            ["--user", "root"],
-            environment: ["PLUGBOARD_BRIDGE_PASSWORD": "no"]
+            "w", etcd, ["--user", "root"], environment: ["PLUGBOARD_BRIDGE_PASSWORD": "no"]
         )
         try await eventually("it is told") {
             try await wrong.status()?["why"]?.string?.contains("invalid user ID or password") == true
@@ -355,9 +344,7 @@ extension EtcdCluster {
     func enableUsers(password: String) async throws {
         let gateway = gateway()
         _ = try await gateway.ask(
-            "/v3/auth/user/add",
-            User(name: "root", password: password),
-            as: Anything.self
+            "/v3/auth/user/add", User(name: "root", password: password), as: Anything.self
         )
         _ = try await gateway.ask("/v3/auth/user/grant", Grant(user: "root", role: "root"), as: Anything.self)
         _ = try await gateway.ask("/v3/auth/enable", [String: String](), as: Anything.self)

@@ -35,15 +35,7 @@ struct BenchTests {
     func json() throws {
         let folder = try TemporaryFolder()
         let run = try plugboard(
-            "bench",
-            "--json",
-            "--only",
-            "1→1",
-            "--runs",
-            "2",
-            "--seconds",
-            "0.02",
-            in: folder
+            "bench", "--json", "--only", "1→1", "--runs", "2", "--seconds", "0.02", in: folder
         )
         #expect(run.end == .exited(0))
         let report = try #require(

@@ -30,9 +30,7 @@ struct BrokerProcessTests {
         let folder = try TemporaryFolder()
         let script = try folder.script("few.sh", #"ulimit -n 64; exec "$@""#)
         let broker = try Run(
-            program: script,
-            [Products.plugboard, "broker", "--ready", "--socket", folder.socket],
-            in: folder
+            program: script, [Products.plugboard, "broker", "--ready", "--socket", folder.socket], in: folder
         )
         try eventually("the broker listens") { broker.output == "ready\n" }
         let served = try LinePeer(path: folder.socket)
@@ -61,9 +59,7 @@ struct BrokerProcessTests {
         let folder = try TemporaryFolder()
         let script = try folder.script("few.sh", #"ulimit -Sn 64; ulimit -Hn 1024; exec "$@""#)
         let broker = try Run(
-            program: script,
-            [Products.plugboard, "broker", "--ready", "--socket", folder.socket],
-            in: folder
+            program: script, [Products.plugboard, "broker", "--ready", "--socket", folder.socket], in: folder
         )
         try eventually("the broker listens") { broker.output == "ready\n" }
         let peers = try (0..<200).map { _ in try LinePeer(path: folder.socket) }

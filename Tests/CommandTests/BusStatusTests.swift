@@ -205,8 +205,7 @@ final class UpStatusTests: ShopSuite {
         #expect(lines.last == "  wrong    plugin crash is broken: exited with status 3")
         let services = try plugboard("services", in: shop.folder).lines
         #expect(
-            services.contains { $0.split(separator: " ").prefix(3) == ["steady.do", "nobody", "steady"] }
-        )
+            services.contains { $0.split(separator: " ").prefix(3) == ["steady.do", "nobody", "steady"] })
         #expect(services.contains { $0.split(separator: " ").prefix(3) == ["steady.all.*", "-", "steady"] })
         #expect(services.contains { $0.hasPrefix("plugins.restart ") && $0.contains(" up (client ") })
         let metrics = try plugboard("metrics", in: shop.folder).output

@@ -58,8 +58,7 @@ final class ChromeTraceTests: BrokerSuite {
         ]
         for (number, line) in lines.enumerated() {
             try trace.take(
-                try #require(BrokerLine(Array(line.utf8)[...])),
-                nanoseconds: UInt64(number) * 1_000_000
+                try #require(BrokerLine(Array(line.utf8)[...])), nanoseconds: UInt64(number) * 1_000_000
             )
         }
         try trace.finish()

@@ -205,8 +205,7 @@ final class KeyCompletionTests: BrokerSuite {
         private static let shells = ShellScript.allCases.filter(ShellSession.hasShell)
 
         @Test(
-            "all three shells are here",
-            .enabled(if: shells.count < 3, "bash, zsh and fish are all tested")
+            "all three shells are here", .enabled(if: shells.count < 3, "bash, zsh and fish are all tested")
         )
         func missing() {
             print(

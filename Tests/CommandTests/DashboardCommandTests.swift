@@ -156,9 +156,7 @@ struct DashboardCommandTests {
         #expect(try page.finished().end == .exited(0))
         #expect(FileStatus(path: path).kind == .missing)
         let wrong = try Run(
-            program: Products.folder + "/dashboard",
-            ["--listen", "tcp:1"] + arguments.prefix(2),
-            in: folder
+            program: Products.folder + "/dashboard", ["--listen", "tcp:1"] + arguments.prefix(2), in: folder
         )
         #expect(try wrong.finished().end == .exited(64))
         _ = broker

@@ -9,9 +9,7 @@ final class EventRunTests: BrokerSuite {
     /// Starts a subscription that runs a shell script for each event, and waits until the broker knows it.
     private func watch(_ key: String, _ options: [String] = [], _ script: String) throws -> Run {
         let runner = try Run(
-            ["subscribe", key, "--exec"] + options + ["--", "sh", "-c", script],
-            in: folder
-        )
+            ["subscribe", key, "--exec"] + options + ["--", "sh", "-c", script], in: folder)
         let one = key.split(separator: "*").joined() + (key.hasSuffix("*") ? "1" : "")
         try eventually("it observes") { try run("who", one).output.contains("sub 1") }
         return runner

@@ -22,8 +22,7 @@ final class HeldPluginTests: FolderSuite {
             let place = "plugins/\(name)"
             let manifest = "\(Self.plugins)/\(name)/\(PluginManifest.fileName)"
             try folder.write(
-                "\(place)/\(PluginManifest.fileName)",
-                try String(contentsOfFile: manifest, encoding: .utf8)
+                "\(place)/\(PluginManifest.fileName)", try String(contentsOfFile: manifest, encoding: .utf8)
             )
             SystemCalls.makeLink(folder("\(place)/\(name)"), to: Products.plugboard)
         }
@@ -51,9 +50,7 @@ final class HeldPluginTests: FolderSuite {
     func installed() throws {
         try link(["cart"])
         let installed = try Run(
-            ["install", "--plugins", "plugins"],
-            in: folder,
-            environment: ["HOME": folder.path]
+            ["install", "--plugins", "plugins"], in: folder, environment: ["HOME": folder.path]
         )
         #expect(try installed.finished().end == .exited(0))
         let program = folder(".local/lib/plugboard/plugins/cart/cart")

@@ -51,9 +51,7 @@ struct HelpTests {
         #expect(Set(ExitStatus.allCases.map(\.rawValue)) == [0, 1, 64, 69, 74])
     }
 
-    @Test(
-        "an invalid key or pattern is a usage error in every command, and no broker is asked"
-    )
+    @Test("an invalid key or pattern is a usage error in every command, and no broker is asked")
     func badKeys() throws {
         let folder = try TemporaryFolder()
         let patterns: [[String]] = [

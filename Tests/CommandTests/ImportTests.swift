@@ -156,23 +156,13 @@ struct ProgressBarTests {
     func text() {
         #expect(
             ProgressBar.text(
-                done: 500,
-                of: 1_000,
-                count: "12,000 lines",
-                rate: 6_000,
-                seconds: 2,
-                columns: 60
+                done: 500, of: 1_000, count: "12,000 lines", rate: 6_000, seconds: 2, columns: 60
             )
                 == "[########.........]  50 %  12,000 lines  6,000/s  0:02 left"
         )
         for columns in [30, 60, 80, 200] {
             let text = ProgressBar.text(
-                done: 1,
-                of: 3_000_000,
-                count: "1,234,567 lines",
-                rate: 137_174,
-                seconds: 9,
-                columns: columns
+                done: 1, of: 3_000_000, count: "1,234,567 lines", rate: 137_174, seconds: 9, columns: columns
             )
             #expect(text.count < columns)
         }
@@ -181,14 +171,7 @@ struct ProgressBarTests {
     @Test("without a total it counts")
     func unknownTotal() {
         #expect(
-            ProgressBar.text(
-                done: 9,
-                of: nil,
-                count: "1,000 lines",
-                rate: 1_000,
-                seconds: 1,
-                columns: 80
-            )
+            ProgressBar.text(done: 9, of: nil, count: "1,000 lines", rate: 1_000, seconds: 1, columns: 80)
                 == "1,000 lines  1,000/s"
         )
     }

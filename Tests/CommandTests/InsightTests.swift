@@ -136,8 +136,7 @@ final class InsightTests: BrokerSuite {
         for sub in [#""prices""#, #""7""#, "-3"] {
             _ = try person.accepted(
                 ObjectText(op: "subscribe").adding("key", string: "k").adding(
-                    "sub",
-                    json: Array(sub.utf8)[...]
+                    "sub", json: Array(sub.utf8)[...]
                 )
             )
         }

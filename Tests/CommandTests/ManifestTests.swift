@@ -198,8 +198,7 @@ final class PluginFolderTests: FolderSuite {
         try found.check(["logger"])
         #expect(
             throws: CommandError.usage(
-                "there is no plugin \"loger\" in \(folder.path)",
-                hint: "did you mean \"logger\"?"
+                "there is no plugin \"loger\" in \(folder.path)", hint: "did you mean \"logger\"?"
             )
         ) {
             try found.check(["loger"])

@@ -78,10 +78,7 @@ final class MetricsTests: BrokerSuite {
     func checked() throws {
         let tool = try #require(Self.promtool)
         let finished = try Run(
-            program: tool,
-            ["check", "metrics"],
-            in: folder,
-            input: try run("metrics").output
+            program: tool, ["check", "metrics"], in: folder, input: try run("metrics").output
         ).finished()
         #expect(finished.end == .exited(0) && finished.output.isEmpty && finished.messages.isEmpty)
     }

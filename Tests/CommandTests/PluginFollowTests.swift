@@ -59,8 +59,7 @@ final class PluginFollowTests: ShopSuite {
         let up = try shop.up()
         try eventually("it talked") { up.output.contains("two") }
         let follower = try Run(
-            ["plugin", "log", "talker", "--follow", "--lines", "1", "--json"],
-            in: shop.folder
+            ["plugin", "log", "talker", "--follow", "--lines", "1", "--json"], in: shop.folder
         )
         try eventually("a line") { follower.output.hasSuffix("\n") }
         #expect(follower.output.contains(/^\{"at":"[^"]+","line":"two"\}\n$/))

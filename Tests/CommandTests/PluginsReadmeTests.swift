@@ -12,8 +12,7 @@ struct PluginsReadmeTests {
         let tests = SocketPath.folder(of: #filePath)
         let root = SocketPath.folder(of: SocketPath.folder(of: tests))
         text = String(
-            decoding: try InputFile.contents(path: root + "/plugins/README.md", limit: 1 << 20),
-            as: UTF8.self
+            decoding: try InputFile.contents(path: root + "/plugins/README.md", limit: 1 << 20), as: UTF8.self
         )
     }
 

@@ -64,8 +64,7 @@ final class PolicyTests: FolderSuite {
     }
 
     @Test(
-        "without a rule another user is refused; with a rule it gets those rights",
-        .enabled(if: canBeNobody)
+        "without a rule another user is refused; with a rule it gets those rights", .enabled(if: canBeNobody)
     )
     func otherUser() throws {
         SystemCalls.setMode(folder.path, 0o755)

@@ -151,10 +151,7 @@ final class ReconnectTests: FolderSuite {
         for (name, stays) in [(["PLUGBOARD_NAME": "greeter"], false), ([:], true)] {
             let broker = try startBroker(in: folder)
             let shell = try Run(
-                program: "/bin/sh",
-                ["-c", script, Products.plugboard],
-                in: folder,
-                environment: name
+                program: "/bin/sh", ["-c", script, Products.plugboard], in: folder, environment: name
             )
             try eventually("synced") { shell.output.contains("synced") }
             let command = try #require(Int32(shell.output.prefix { $0 != "\n" }))
@@ -358,9 +355,7 @@ extension String {
 
 /// Compares values that change while they are read.
 private func same<Value: Equatable>(
-    _ value: Value,
-    _ expected: Value,
-    _ location: SourceLocation = #_sourceLocation
+    _ value: Value, _ expected: Value, _ location: SourceLocation = #_sourceLocation
 ) {
     #expect(value == expected, sourceLocation: location)
 }

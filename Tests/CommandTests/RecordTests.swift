@@ -110,9 +110,7 @@ final class RecordTests: BrokerSuite {
             .reduce(0, +)
             #expect(finished.lines.count + folded == 2 + values + count)
             #expect(finished.lines.last?.contains("\"value\":\(count),") == true)
-            #expect(
-                finished.messages.hasPrefix("recorded \(values) values and \(count - folded) events in ")
-            )
+            #expect(finished.messages.hasPrefix("recorded \(values) values and \(count - folded) events in "))
             #expect(finished.messages.contains("\(folded) events folded into later ones") == (folded > 0))
         }
     }

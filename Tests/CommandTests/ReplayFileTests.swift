@@ -83,11 +83,7 @@ final class ReplayFileTests: BrokerSuite {
         // Here the damaged line has the revision of the line before it. Both may be one batch, so neither
         // is played.
         let unknown = try run(
-            "replay",
-            "-",
-            "--to",
-            "x",
-            input: text.replacing("3,\"value\"", with: "2,\"value\"")
+            "replay", "-", "--to", "x", input: text.replacing("3,\"value\"", with: "2,\"value\"")
         )
         #expect(unknown.messages.hasSuffix("; what stands up to line 2 was played\n"))
         #expect(try run("keys").lines == ["a", "b", "x.a"])

@@ -161,11 +161,7 @@ final class ReplayTests: BrokerSuite {
         let events = try seen(in: folder) {
             let finished = try replay(
                 recording(
-                    delete("a", 1),
-                    delete("b", 2),
-                    update("c", "1", 2),
-                    delete("d", 2),
-                    update("e", "1", 2)
+                    delete("a", 1), delete("b", 2), update("c", "1", 2), delete("d", 2), update("e", "1", 2)
                 )
             )
             #expect(finished.end == .exited(0))
@@ -186,8 +182,7 @@ final class ReplayTests: BrokerSuite {
     @Test("Ctrl-C ends it within a pause, and it says how far it got")
     func interrupted() throws {
         let file = try folder.write(
-            "long.ndjson",
-            recording(update("a", "1", 1), update("b", "1", 2, ms: 1_000_000))
+            "long.ndjson", recording(update("a", "1", 1), update("b", "1", 2, ms: 1_000_000))
         )
         let player = try Run(["replay", file], in: folder)
         try eventually("the first is played") { try run("keys").lines == ["a"] }
@@ -201,8 +196,7 @@ final class ReplayTests: BrokerSuite {
     @Test("when the broker stops in a pause it says so and ends with status 69")
     func brokerStops() throws {
         let file = try folder.write(
-            "long.ndjson",
-            recording(update("a", "1", 1), update("b", "1", 2, ms: 1_000_000))
+            "long.ndjson", recording(update("a", "1", 1), update("b", "1", 2, ms: 1_000_000))
         )
         let player = try Run(["replay", file], in: folder)
         try eventually("the first is played") { try run("keys").lines == ["a"] }

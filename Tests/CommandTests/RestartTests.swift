@@ -14,9 +14,7 @@ private final class TestClock {
 
     var clock: SupervisorClock {
         SupervisorClock(
-            nanoseconds: { self.now },
-            wallMilliseconds: { self.now / 1_000_000 },
-            chance: { self.chance }
+            nanoseconds: { self.now }, wallMilliseconds: { self.now / 1_000_000 }, chance: { self.chance }
         )
     }
 }
@@ -94,8 +92,7 @@ struct SupervisedProcessTests {
         SupervisedProcess(
             name: "it",
             terms: ChildTerms(
-                start: ChildStart(program: "/bin/sh", arguments: ["-c", script], output: .piped),
-                rule: rule
+                start: ChildStart(program: "/bin/sh", arguments: ["-c", script], output: .piped), rule: rule
             ),
             clock: time.clock
         )

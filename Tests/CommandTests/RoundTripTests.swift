@@ -112,8 +112,7 @@ final class RoundTripTests: BrokerSuite {
             let copy = try BrokerSuite()
             let published = try copy.run("publish", "--from", try folder.write("lines", lines))
             #expect(
-                published.output == "published 4 values, revision 4\n",
-                "\(published.messages.prefix(500))"
+                published.output == "published 4 values, revision 4\n", "\(published.messages.prefix(500))"
             )
             compare(
                 try values(try copy.run("dump")).mapValues { $0.replacing(" with a ttl", with: "") },
@@ -135,8 +134,7 @@ final class RoundTripTests: BrokerSuite {
             let file = line("a", 500_000) + line("b", room - 500_000 + rest)
             let loaded = try run("load", try folder.write("two", file))
             #expect(
-                loaded.output.hasPrefix("wrote 2 values in \(writes) write"),
-                "\(loaded.messages.prefix(500))"
+                loaded.output.hasPrefix("wrote 2 values in \(writes) write"), "\(loaded.messages.prefix(500))"
             )
         }
         #expect(envelope < 64)

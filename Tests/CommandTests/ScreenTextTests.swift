@@ -99,8 +99,7 @@ struct TextTableTests {
     @Test("colours in a table take no room, and can be removed again")
     func colours() {
         let table = TextTable(
-            columns: [.init(title: "A", givesWay: true)],
-            rows: [.init(cells: ["m\u{308}x"], isMarked: true)]
+            columns: [.init(title: "A", givesWay: true)], rows: [.init(cells: ["m\u{308}x"], isMarked: true)]
         )
         let lines = table.lines(width: 10, paint: Paint(isOn: true))
         #expect(lines[1] == "\u{1B}[33mm\u{308}x\u{1B}[0m")

@@ -30,9 +30,7 @@
     final class ServiceTests: FolderSuite {
         /// Starts `plugboard` as a manager does. A socket that is handed over is descriptor 3.
         private func start(
-            _ words: [String],
-            listener: Int32? = nil,
-            _ variables: [String]
+            _ words: [String], listener: Int32? = nil, _ variables: [String]
         ) throws -> ChildProcess {
             var start = ChildStart(
                 program: "/bin/sh",

@@ -59,9 +59,7 @@
         private func limited(to bytes: Int, _ words: [String]) throws -> Run {
             let script = "ulimit -f \(bytes / 512); exec \"$@\""
             return try Run(
-                program: "/bin/sh",
-                ["-c", script, "sh", Products.plugboard] + words,
-                in: shop.folder
+                program: "/bin/sh", ["-c", script, "sh", Products.plugboard] + words, in: shop.folder
             )
         }
 

@@ -55,8 +55,7 @@ struct NoBrokerTests {
         for command in ["keys", "broker"] {
             let finished = try plugboard(command, "--socket", path, in: folder)
             #expect(
-                finished.messages.contains("a Unix socket takes at most \(SocketPath.bytesMax)"),
-                "\(command)"
+                finished.messages.contains("a Unix socket takes at most \(SocketPath.bytesMax)"), "\(command)"
             )
             #expect(finished.end != .exited(0))
         }
@@ -148,10 +147,7 @@ final class BrokerCommandTests: FolderSuite {
         #expect(!third.messages.contains("listening on"))
     }
 
-    @Test(
-        "SIGTERM and SIGINT end it with status 0, and no socket is left",
-        arguments: [SIGTERM, SIGINT]
-    )
+    @Test("SIGTERM and SIGINT end it with status 0, and no socket is left", arguments: [SIGTERM, SIGINT])
     func signals(number: Int32) throws {
         let broker = try startBroker(in: folder)
         #expect(folder.exists("s"))
@@ -175,9 +171,7 @@ final class BrokerCommandTests: FolderSuite {
     func noHangup() throws {
         let script = #"trap '' HUP; exec "$0" broker --ready --socket "$1""#
         let broker = try Run(
-            program: "/bin/sh",
-            ["-c", script, Products.plugboard, folder.socket],
-            in: folder
+            program: "/bin/sh", ["-c", script, Products.plugboard, folder.socket], in: folder
         )
         try eventually("the broker listens") { broker.output == "ready\n" }
         broker.signal(SIGHUP)

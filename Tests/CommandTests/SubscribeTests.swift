@@ -124,9 +124,7 @@ final class SubscribeTests: BrokerSuite {
         _ = try run("publish", "a", "1")
         let script = #""$0" subscribe '**' | head -1; echo "after"; "$0" publish a 2 >&2"#
         let finished = try Run(
-            program: "/bin/bash",
-            ["-c", "set -o pipefail; " + script, Products.plugboard],
-            in: folder
+            program: "/bin/bash", ["-c", "set -o pipefail; " + script, Products.plugboard], in: folder
         )
         .finished()
         #expect(finished.lines.count == 2)

@@ -172,9 +172,7 @@ struct SuccessionTests {
         try eventually("it is told") { broker.messages.contains("begun anew") }
     }
 
-    @Test(
-        "SIGHUP replaces the broker if its program was replaced; one that can't start changes nothing"
-    )
+    @Test("SIGHUP replaces the broker if its program was replaced; one that can't start changes nothing")
     func replaced() throws {
         let program = try copyProgram("plugboard")
         let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
@@ -234,9 +232,7 @@ struct SuccessionTests {
         try folder.write("p.json", denying)
         let program = try copyProgram("plugboard")
         let broker = try Run(
-            program: program,
-            ["broker", "--socket", folder.socket, "--policy", "p.json"],
-            in: folder
+            program: program, ["broker", "--socket", folder.socket, "--policy", "p.json"], in: folder
         )
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
         let spoiling = "case $1 in broker) echo '{' >p.json;; esac; exec '\(Products.plugboard)' \"$@\""
@@ -255,9 +251,7 @@ struct SuccessionTests {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
         let program = try copyProgram("plugboard")
         let broker = try Run(
-            program: program,
-            ["broker", "--socket", folder.socket, "--policy", "p.json"],
-            in: folder
+            program: program, ["broker", "--socket", folder.socket, "--policy", "p.json"], in: folder
         )
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
         try SystemCalls.rename(folder.script("other", "case $1 in policy) exit 1;; esac"), to: program)

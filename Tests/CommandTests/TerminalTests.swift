@@ -9,17 +9,11 @@
     final class TerminalTests: BrokerSuite {
         /// What a command shows on a terminal, until it ends.
         private func screen(
-            _ words: String...,
-            input: String = "",
-            environment: [String: String] = ["NO_COLOR": "1"]
+            _ words: String..., input: String = "", environment: [String: String] = ["NO_COLOR": "1"]
         ) throws -> String {
             let terminal = try TestTerminal()
             let run = try Run(
-                words,
-                in: folder,
-                input: input,
-                environment: environment,
-                terminal: terminal.path
+                words, in: folder, input: input, environment: environment, terminal: terminal.path
             )
             _ = try run.finished()
             return terminal.shown()
@@ -171,15 +165,12 @@
         func progress() throws {
             let terminal = try TestTerminal()
             let pipe = try folder.write(
-                "feed",
-                String(repeating: "{\"key\":\"a\",\"value\":1}\n", count: 20_000)
+                "feed", String(repeating: "{\"key\":\"a\",\"value\":1}\n", count: 20_000)
             )
             let script =
                 #"{ cat "$1"; sleep 0.5; cat "$1"; sleep 0.2; cat "$1"; } | "$0" publish --from - 2>"$2" >result"#
             let run = try Run(
-                program: "/bin/sh",
-                ["-c", script, Products.plugboard, pipe, terminal.path],
-                in: folder
+                program: "/bin/sh", ["-c", script, Products.plugboard, pipe, terminal.path], in: folder
             )
             _ = try run.finished()
             let shown = terminal.shown()

@@ -10,9 +10,7 @@
     final class TopTests: BrokerSuite {
         /// `top` on a terminal, after it has drawn something.
         private func top(
-            on terminal: TestTerminal,
-            _ more: String...,
-            environment: [String: String] = ["NO_COLOR": "1"]
+            on terminal: TestTerminal, _ more: String..., environment: [String: String] = ["NO_COLOR": "1"]
         ) throws -> Run {
             let run = try Run(
                 ["top", "--every", "0.1"] + more,
@@ -349,10 +347,7 @@
             }
             let dumb = try TestTerminal()
             let second = try Run(
-                ["top", "--every", "0.1"],
-                in: folder,
-                environment: ["TERM": "dumb"],
-                terminal: dumb.path
+                ["top", "--every", "0.1"], in: folder, environment: ["TERM": "dumb"], terminal: dumb.path
             )
             try eventually("lines") { dumb.shown().contains("warnings 0\n") }
             second.signal(SIGTERM)
@@ -385,20 +380,14 @@
             #expect(!terminal.written().unicodeScalars.contains("\u{1B}"))
         }
 
-        @Test(
-            "an invalid period is a usage error, and without a broker it says so on an untouched terminal"
-        )
+        @Test("an invalid period is a usage error, and without a broker it says so on an untouched terminal")
         func failures() throws {
             #expect(try run("top", "--every", "0.05").end == .exited(64))
             #expect(try run("top", "--every", "0").end == .exited(64))
             let nowhere = try TemporaryFolder()
             let terminal = try TestTerminal()
             let finished = try Run(
-                ["top"],
-                in: nowhere,
-                environment: ["NO_COLOR": "1"],
-                terminal: terminal.path,
-                typing: true
+                ["top"], in: nowhere, environment: ["NO_COLOR": "1"], terminal: terminal.path, typing: true
             ).finished()
             #expect(finished.end == .exited(69))
             #expect(terminal.written().hasPrefix("plugboard top: no broker at "))

@@ -107,10 +107,7 @@ final class UpLifeTests: ShopSuite {
         _ = up
     }
 
-    @Test(
-        "a signal stops the plugins, then the broker; nothing is left",
-        arguments: [SIGINT, SIGTERM]
-    )
+    @Test("a signal stops the plugins, then the broker; nothing is left", arguments: [SIGINT, SIGTERM])
     func stops(number: Int32) throws {
         try shop.add(
             "polite",
@@ -195,15 +192,10 @@ final class UpLifeTests: ShopSuite {
     )
     func signalledTwice() throws {
         try shop.add(
-            "tidy",
-            "trap 'sleep 0.2; echo tidied; exit 0' TERM; echo here; while :; do sleep 0.05; done"
+            "tidy", "trap 'sleep 0.2; echo tidied; exit 0' TERM; echo here; while :; do sleep 0.05; done"
         )
         for _ in 0..<2 {
-            let up = try Run(
-                program: "/usr/bin/timeout",
-                ["3", Products.plugboard, "up"],
-                in: shop.folder
-            )
+            let up = try Run(program: "/usr/bin/timeout", ["3", Products.plugboard, "up"], in: shop.folder)
             let finished = try up.finished()
             #expect(finished.end == .exited(124))
             #expect(finished.output.hasSuffix("tidied\n"))
@@ -253,11 +245,7 @@ final class UpLifeTests: ShopSuite {
         kill(broker, SIGKILL)
         let finished = try up.finished()
         #expect(finished.end == .exited(1))
-        #expect(
-            finished.messages.contains(
-                "broker | was ended by SIGKILL: the bus is gone; stopping"
-            )
-        )
+        #expect(finished.messages.contains("broker | was ended by SIGKILL: the bus is gone; stopping"))
         #expect(finished.messages.hasSuffix("plugboard up: the broker was lost\n"))
         try shop.expectGone(pids)
         #expect(!shop.folder.exists("s"))

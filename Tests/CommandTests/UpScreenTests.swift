@@ -106,8 +106,7 @@ struct UpStateTests {
 
     /// The files after the plugin has written and `up` has ended.
     private func run(
-        _ arguments: String...,
-        killed: Bool = false
+        _ arguments: String..., killed: Bool = false
     ) throws -> (during: [String], after: [String]) {
         let up = try Run(["up"] + arguments, in: shop.folder)
         func files() -> [String] {

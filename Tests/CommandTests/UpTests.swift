@@ -102,8 +102,7 @@ final class UpStartTests: ShopSuite {
     }
 
     @Test(
-        "programs in other languages",
-        .enabled(if: FileStatus.isRunnable(path: "/usr/bin/env") && hasPython)
+        "programs in other languages", .enabled(if: FileStatus.isRunnable(path: "/usr/bin/env") && hasPython)
     )
     func python() throws {
         try shop.folder.write(
@@ -147,8 +146,7 @@ final class UpStartTests: ShopSuite {
     func broken() throws {
         try shop.add("good", "echo fine; exec sleep 100")
         try shop.folder.write(
-            "plugins/half/plugin.json",
-            "{\"name\":\"half\",\n\"run\":\"x\",\n\"colour\":1}"
+            "plugins/half/plugin.json", "{\"name\":\"half\",\n\"run\":\"x\",\n\"colour\":1}"
         )
         try shop.folder.write("plugins/gone/plugin.json", #"{"name":"gone","run":"nowhere"}"#)
         let up = try shop.up()

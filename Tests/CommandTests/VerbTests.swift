@@ -157,14 +157,7 @@ final class VerbTests: BrokerSuite {
     @Test("--name, or else PLUGBOARD_NAME, is the writer's name; --cause is passed on")
     func authors() throws {
         _ = try run(
-            "publish",
-            "a",
-            "1",
-            "--name",
-            "till",
-            "--cause",
-            "7",
-            environment: ["PLUGBOARD_NAME": "other"]
+            "publish", "a", "1", "--name", "till", "--cause", "7", environment: ["PLUGBOARD_NAME": "other"]
         )
         #expect(
             try run("get", "a", "--json").output.hasSuffix(#""by":"till","cause":7,"live":false}"# + "\n")
@@ -190,9 +183,7 @@ final class VerbTests: BrokerSuite {
         #expect(try run("keys", "a..b").end == .exited(64))
     }
 
-    @Test(
-        "get with a pattern prints one record per key, in order, that publish --from accepts"
-    )
+    @Test("get with a pattern prints one record per key, in order, that publish --from accepts")
     func patterns() throws {
         _ = try run("publish", "c.b", "[2]", "--name", "x")
         _ = try run("publish", "c.a", #"{"n":1.50}"#, "--name", "x", "--cause", "1")

@@ -22,9 +22,7 @@ enum FramerFuzz {
 
     /// A line that repeats a plain one with other digits is the same request.
     private static func checkRepeats(
-        _ stream: [UInt8],
-        _ lines: ArraySlice<[UInt8]>,
-        _ decoder: inout RequestDecoder
+        _ stream: [UInt8], _ lines: ArraySlice<[UInt8]>, _ decoder: inout RequestDecoder
     ) {
         var start = 0
         for (line, next) in zip(lines, lines.dropFirst()) {
@@ -35,8 +33,7 @@ enum FramerFuzz {
             guard isRepeated, decoder.decodePlain(line.span, into: &old), old.cause == .none else { continue }
             hold(decoder.decodePlain(next.span, into: &new), "a repeated line isn't plain")
             hold(
-                old.key == new.key && old.value == new.value && old.id == new.id,
-                "a repeated line is another"
+                old.key == new.key && old.value == new.value && old.id == new.id, "a repeated line is another"
             )
             hold(
                 old.operation == new.operation && old.fields == new.fields,
@@ -90,8 +87,7 @@ enum FramerFuzz {
         guard isPlain else { return }
         hold(plain.operation == request.operation, "another operation")
         hold(
-            plain.key == request.key && plain.value == request.value && plain.id == request.id,
-            "other places"
+            plain.key == request.key && plain.value == request.value && plain.id == request.id, "other places"
         )
         hold(plain.fields == request.fields, "other fields")
     }

@@ -64,11 +64,7 @@ enum JournalFuzz {
         return state
     }
 
-    private static func take(
-        _ record: RecordLine,
-        _ line: Span<UInt8>,
-        _ state: inout [[UInt8]: [UInt8]]
-    ) {
+    private static func take(_ record: RecordLine, _ line: Span<UInt8>, _ state: inout [[UInt8]: [UInt8]]) {
         let key = Array(record.key.bytes(of: line))
         state[key] = record.kind == .update ? Array(record.value.bytes(of: line)) : nil
     }

@@ -34,11 +34,7 @@ enum PatternFuzz {
         if isMatch { hold(key.starts(with: prefix), "a match without the pattern's beginning") }
     }
 
-    private static func check(
-        _ one: Span<UInt8>,
-        _ other: Span<UInt8>,
-        _ key: Span<UInt8>
-    ) {
+    private static func check(_ one: Span<UInt8>, _ other: Span<UInt8>, _ key: Span<UInt8>) {
         let (left, right) = (Pattern.matches(one, key), Pattern.matches(other, key))
         if Pattern.covers(one, other) {
             hold(!right || left, "covered, and not matched")

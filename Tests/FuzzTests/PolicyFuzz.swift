@@ -7,8 +7,7 @@ import PlugboardWire
 
 enum PolicyFuzz {
     private static let accounts = AccountNumbers(
-        user: { $0 == "me" ? 1_000 : nil },
-        group: { $0 == "staff" ? 50 : nil }
+        user: { $0 == "me" ? 1_000 : nil }, group: { $0 == "staff" ? 50 : nil }
     )
     private static let keys = ["a", "a.b", "cart.items", "cart.cards.1", "$broker.stats", "x.y.z"]
     private static let patterns = ["**", "a.*", "cart.**", "*.b", "$broker.**"]

@@ -94,9 +94,7 @@ struct ExamplesTests {
     }
 
     private func expect(
-        _ example: () -> Void,
-        _ lines: [String],
-        sourceLocation: SourceLocation = #_sourceLocation
+        _ example: () -> Void, _ lines: [String], sourceLocation: SourceLocation = #_sourceLocation
     ) {
         example()
         #expect(takePrinted() == lines, sourceLocation: sourceLocation)

@@ -38,8 +38,7 @@ struct IntervalTests {
     private let heard = Recorder<Change<Int>>()
 
     private func gate(
-        _ options: ObserverOptions,
-        where condition: (@Sendable (Int) -> Bool)? = nil
+        _ options: ObserverOptions, where condition: (@Sendable (Int) -> Bool)? = nil
     ) -> ObserverGate<Change<Int>> {
         ObserverGate(options, Change.rules(where: condition), clock: hand.clock) { [heard] in heard.record($0)
         }

@@ -89,8 +89,7 @@ struct KeyedObserverTests {
     }
 
     @Test(
-        "a keyed observable is an ordinary one too, and the two don't mix",
-        arguments: Subject.Kind.allCases
+        "a keyed observable is an ordinary one too, and the two don't mix", arguments: Subject.Kind.allCases
     )
     func ordinaryToo(kind: Subject.Kind) {
         let subject = Subject(kind)
@@ -173,10 +172,7 @@ struct KeyedObserverTests {
     }
 
     private func expectOrdinaryCalls<Kind: Publisher>(
-        _ kind: Kind,
-        _ a: Kind.AnyObserver,
-        _ b: Kind.AnyObserver,
-        count: () -> Int
+        _ kind: Kind, _ a: Kind.AnyObserver, _ b: Kind.AnyObserver, count: () -> Int
     ) {
         kind.add(a)
         #expect(count() == 1)

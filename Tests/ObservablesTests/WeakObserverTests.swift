@@ -38,8 +38,7 @@ struct WeakObserverTests {
     }
 
     @Test(
-        "one that is added twice is called once, and gone when removed once",
-        arguments: Subject.Kind.allCases
+        "one that is added twice is called once, and gone when removed once", arguments: Subject.Kind.allCases
     )
     func addedTwice(kind: Subject.Kind) {
         let subject = Subject(kind)
@@ -163,8 +162,7 @@ struct WeakObserverTests {
     }
 
     @Test(
-        "one that is added within a notification is called from the next on",
-        arguments: Subject.Kind.allCases
+        "one that is added within a notification is called from the next on", arguments: Subject.Kind.allCases
     )
     func addWithin(kind: Subject.Kind) {
         let subject = Subject(kind)

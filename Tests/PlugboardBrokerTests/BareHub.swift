@@ -178,14 +178,7 @@ extension Hub {
 
     mutating func beginReplay(_ subscription: SubscriptionHandle, from place: ReadPlace, after: UInt64) {
         Replaying.begin(
-            subscription,
-            from: place,
-            after: after,
-            keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            &durability
+            subscription, from: place, after: after, keyspace, &matching, &sessions, &delivery, &durability
         )
     }
 

@@ -144,11 +144,7 @@ struct CatchingUpTests {
     @Test("where the files are gone, everything is told anew")
     func tooLate() throws {
         let options = JournalOptions(
-            sync: .never,
-            historyBytes: 0,
-            segmentBytes: 4_000...4_000,
-            leewayBytes: 0...0,
-            looseBytes: 8_000
+            sync: .never, historyBytes: 0, segmentBytes: 4_000...4_000, leewayBytes: 0...0, looseBytes: 8_000
         )
         try withBroker(options) { broker in
             let writer = try broker.client()

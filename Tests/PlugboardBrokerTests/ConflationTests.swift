@@ -227,8 +227,7 @@ struct ConflationTests {
         // While the snapshot is being sent: a key that was sent, one that wasn't, a new one, and one that
         // is deleted.
         hub.send(
-            "publish k.0 1\npublish k.\(count - 1) 2\npublish k.new 3\ndelete k.\(count - 2)",
-            from: writer
+            "publish k.0 1\npublish k.\(count - 1) 2\npublish k.new 3\ndelete k.\(count - 2)", from: writer
         )
         let lines = hub.read(observer)
         let synced = lines.firstIndex { $0.hasPrefix(#"{"event":"synced""#) }

@@ -163,8 +163,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "a client that doesn't read its replies is not read, and loses none",
-        arguments: PollerKind.allCases
+        "a client that doesn't read its replies is not read, and loses none", arguments: PollerKind.allCases
     )
     func backpressure(poller: PollerKind) throws {
         let broker = try TestBroker(poller: poller)

@@ -22,9 +22,7 @@ struct DeadlineTests {
         for time: UInt64 in [50, 10, 40, 20, 30] { deadlines.add(at: time, .call(time)) }
         let first = deadlines.next
         #expect(first == 10)
-        let (none, two, rest) = (
-            due(&deadlines, at: 9), due(&deadlines, at: 20), due(&deadlines, at: 1_000)
-        )
+        let (none, two, rest) = (due(&deadlines, at: 9), due(&deadlines, at: 20), due(&deadlines, at: 1_000))
         #expect(none == [])
         #expect(two == [10, 20])
         #expect(rest == [30, 40, 50])

@@ -20,12 +20,7 @@ struct FullDiskTests {
         let worker = ImmediateWorker(disk)
         let options = JournalOptions(sync: .never)
         let (_, writer, _) = try Journal.open(
-            disk,
-            worker: worker,
-            options: options,
-            boot: "boot",
-            newEpoch: { "e" },
-            records: &records
+            disk, worker: worker, options: options, boot: "boot", newEpoch: { "e" }, records: &records
         ) { _, _ in }
         try test.hub.durability.begin(writer, records)
     }

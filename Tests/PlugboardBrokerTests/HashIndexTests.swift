@@ -48,9 +48,7 @@ struct HashIndexTests {
     }
 
     @Test(
-        "each slot is found once while the table grows, shrinks and is moved",
-        arguments: [7, 500, 1 << 60]
-    )
+        "each slot is found once while the table grows, shrinks and is moved", arguments: [7, 500, 1 << 60])
     func model(spread: UInt64) {
         var pair = Pair(spread: spread)
         var numbers = SystemRandomNumberGenerator()

@@ -69,11 +69,7 @@ struct HeldPartTests {
         for (number, text) in texts.enumerated() {
             let bytes = Array(text.utf8)
             let header = LineQueue.Header(
-                UInt64(number),
-                event: UInt64(number),
-                keyHash: 0,
-                observable: nil,
-                count: bytes.count
+                UInt64(number), event: UInt64(number), keyHash: 0, observable: nil, count: bytes.count
             )
             if bytes.count > 1 {
                 queue.append(HeldBytes(bytes.span), header)

@@ -157,20 +157,14 @@ struct KnownShapeTests {
     private func update(_ subscription: UInt64, before: UInt64 = 1) -> JudgedUpdate {
         let observable = ObservableHandle(word: 1 << 32 | 7)
         return JudgedUpdate(
-            subscription: subscription,
-            observable: observable,
-            before: before,
-            revision: before + 1
+            subscription: subscription, observable: observable, before: before, revision: before + 1
         )
     }
 
     private func learn(_ subscription: UInt64, _ shapes: inout KnownShapes) -> Bool {
         guard let place = shapes.placeToLearn(update(subscription)) else { return false }
         let made = KnownShape(
-            update(subscription),
-            isIn: true,
-            conditions: KnownPlaces(),
-            parts: KnownPlaces()
+            update(subscription), isIn: true, conditions: KnownPlaces(), parts: KnownPlaces()
         )
         shapes.keep(made, at: place)
         return true

@@ -6,8 +6,7 @@ import Testing
 @Suite("reading a policy")
 struct PolicyReaderTests {
     private static let accounts = AccountNumbers(
-        user: { ["alice": 1_001, "bob": 1_002][$0] },
-        group: { ["shop": 50][$0] }
+        user: { ["alice": 1_001, "bob": 1_002][$0] }, group: { ["shop": 50][$0] }
     )
 
     private func read(_ text: String) throws(PolicyFault) -> Policy {

@@ -25,8 +25,7 @@ struct PublishGroupTests {
     }
 
     @Test(
-        "as many as a group holds, one fewer and one more are told in their order",
-        arguments: [-1, 0, 1, 20]
+        "as many as a group holds, one fewer and one more are told in their order", arguments: [-1, 0, 1, 20]
     )
     func sizes(more: Int) {
         let lines = (0..<(PublishGroup.publishesMax + more)).map {

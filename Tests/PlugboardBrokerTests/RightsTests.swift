@@ -212,9 +212,7 @@ struct RightsTests {
     }
 
     @Test(
-        "what is no key or no pattern is told as everywhere",
-        arguments: ["open..a", "open.", ".open", "."]
-    )
+        "what is no key or no pattern is told as everywhere", arguments: ["open..a", "open.", ".open", "."])
     func malformed(text: String) {
         for line in ["get", "who", "why", "delete", "call", "serve", "subscribe", "trace", "keys"] {
             #expect(code(ask("\(line) \(text)", from: guest)).hasPrefix("bad_"), "\(line) \(text)")

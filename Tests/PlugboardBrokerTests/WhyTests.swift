@@ -19,12 +19,7 @@ struct WhyTests {
         return names.joined(separator: " ") + end
     }
 
-    private func why(
-        _ key: String,
-        _ test: BareHub,
-        _ client: SessionHandle,
-        limit: Int? = nil
-    ) -> String {
+    private func why(_ key: String, _ test: BareHub, _ client: SessionHandle, limit: Int? = nil) -> String {
         let limit = limit.map { #","limit":\#($0)"# } ?? ""
         return chain(test.send(#"{"op":"why","key":"\#(key)"\#(limit)}"#, from: client).first)
     }

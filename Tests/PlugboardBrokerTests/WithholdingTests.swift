@@ -87,8 +87,7 @@ struct WithholdingTests {
     }
 
     @Test(
-        "who may see a key again before it goes on waits on, and is told it once",
-        arguments: Waiting.allCases
+        "who may see a key again before it goes on waits on, and is told it once", arguments: Waiting.allCases
     )
     func foundBefore(waiting: Waiting) {
         wait(waiting)

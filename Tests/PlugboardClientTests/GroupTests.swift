@@ -117,8 +117,7 @@ struct GroupTests {
             }
         }
         let late = try await writer.subscribe(
-            ["in", "out"],
-            options: SubscribeOptions(initial: false, delivery: .all)
+            ["in", "out"], options: SubscribeOptions(initial: false, delivery: .all)
         )
         async let writing: Void = {
             for number in 1...30 { try await writer.publish("in", number) }

@@ -10,8 +10,7 @@ struct PluginArgumentsTests {
     private let quiet = PluginOption.flag("quiet", "say nothing")
 
     private func parse(
-        _ words: String...,
-        environment: [String: String] = [:]
+        _ words: String..., environment: [String: String] = [:]
     ) throws(PluginUsageError) -> PluginArguments {
         try PluginArguments(parsing: words, name: "logger", options: [file, keep, rate, quiet]) {
             environment[$0]

@@ -63,11 +63,7 @@ import Testing
             let late = manner.syncs == .late ? LateWorker(disk) : nil
             let clock = PlayedClock(disk)
             let journal = try TestJournal(
-                disk,
-                options: manner.options,
-                givesState: manner.givesState,
-                worker: late,
-                time: clock.source
+                disk, options: manner.options, givesState: manner.givesState, worker: late, time: clock.source
             )
             opened = journal
             for turn in 1...turns {
@@ -117,11 +113,7 @@ import Testing
 
     /// What is wrong with a disk after it is opened; nil if nothing is.
     static func complaint(
-        _ disk: SimulatedDisk,
-        _ promised: Promised,
-        least: Int,
-        boot: String,
-        newEpoch: String = "e2"
+        _ disk: SimulatedDisk, _ promised: Promised, least: Int, boot: String, newEpoch: String = "e2"
     ) -> String? {
         let found = Result {
             let again = try TestJournal(disk, boot: boot, newEpoch: newEpoch)
@@ -132,9 +124,7 @@ import Testing
 
     /// What is wrong with the result of opening a disk; nil if nothing is.
     static func complaint(
-        _ found: Result<(state: State, epoch: String), any Error>,
-        _ promised: Promised,
-        least: Int
+        _ found: Result<(state: State, epoch: String), any Error>, _ promised: Promised, least: Int
     ) -> String? {
         do {
             let (state, epoch) = try found.get()
@@ -207,8 +197,7 @@ import Testing
 
     @Test(arguments: Manner.all, [false, true])
     func `a machine that stops after a broker was killed, or its disk failed, loses nothing that was safe`(
-        manner: Manner,
-        fails: Bool
+        manner: Manner, fails: Bool
     ) throws {
         var random = SeededRandom(seed: 9)
         let recoveries = Recoveries()

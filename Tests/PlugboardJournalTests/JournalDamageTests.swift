@@ -83,8 +83,7 @@ import Testing
     @Test func `a missing segment refuses to start`() throws {
         let disk = SimulatedDisk()
         let journal = try TestJournal(
-            disk,
-            options: JournalOptions(sync: .never, segmentBytes: 300...300, looseBytes: 1_000_000)
+            disk, options: JournalOptions(sync: .never, segmentBytes: 300...300, looseBytes: 1_000_000)
         )
         for number in 1...30 {
             journal.publish("key", "\(number)")

@@ -173,8 +173,7 @@ extension JournalCrashTests {
                         .get().state
                     let found = promised.states.lastIndex { $0 == state } ?? -1
                     #expect(
-                        found >= (isKill ? promised.told : promised.safe),
-                        "\(name), stopped at \(number)"
+                        found >= (isKill ? promised.told : promised.safe), "\(name), stopped at \(number)"
                     )
                 } catch is JournalError {
                     missed += 1

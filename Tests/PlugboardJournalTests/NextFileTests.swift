@@ -19,9 +19,7 @@ struct NextFileTests {
 
     /// Writes until a segment ends, this long after it began.
     private func fillSegment(
-        _ journal: TestJournal,
-        on disk: SimulatedDisk? = nil,
-        after nanoseconds: UInt64 = 0
+        _ journal: TestJournal, on disk: SimulatedDisk? = nil, after nanoseconds: UInt64 = 0
     ) throws {
         let disk = disk ?? self.disk
         let before = Self.segments(disk)

@@ -40,9 +40,7 @@ enum PlayedSessions {
     }
 
     private static func ends(
-        _ kind: Kind,
-        _ manner: JournalCrashTests.Manner,
-        _ prepare: (SimulatedDisk, Int) -> Void
+        _ kind: Kind, _ manner: JournalCrashTests.Manner, _ prepare: (SimulatedDisk, Int) -> Void
     ) -> [End] {
         let session = Session(kind: kind, manner: manner.description)
         let played = all.withLock { all in

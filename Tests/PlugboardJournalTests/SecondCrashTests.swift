@@ -14,11 +14,7 @@ extension JournalCrashTests {
             for choice in 0..<choices {
                 let first = stop.disk.afterPowerCut { count in Self.choose(choice, count, &random) }
                 states += Self.recoverWithCrashes(
-                    first,
-                    stop.promised,
-                    "stopped at \(number), \(choice)",
-                    recoveries,
-                    &random
+                    first, stop.promised, "stopped at \(number), \(choice)", recoveries, &random
                 )
             }
         }

@@ -93,8 +93,7 @@ import Testing
     }
 
     @Test(
-        "at least the wanted part of the history stays",
-        arguments: [(0, 10), (1, 9), (1_000, 9), (1_001, 8)]
+        "at least the wanted part of the history stays", arguments: [(0, 10), (1, 9), (1_000, 9), (1_001, 8)]
     )
     func history(bytes: Int, first: UInt64) {
         let kept = SegmentIndex.firstKept(of: Array(1...9), upTo: 9, historyBytes: bytes) { _ in 1_000 }

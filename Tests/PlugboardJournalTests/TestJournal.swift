@@ -123,23 +123,14 @@ final class TestJournal {
         var author = ByteBuffer()
         EventEncoder.appendAuthor(name: Array(by.utf8).span, to: &author)
         let text = Array((value ?? "").utf8)
-        let commit = Commit(
-            key: name.span,
-            revision: revision,
-            value: text.span,
-            by: author.bytes
-        )
+        let commit = Commit(key: name.span, revision: revision, value: text.span, by: author.bytes)
         records.append(commit)
     }
 
     /// Asks for room, as a broker does before a write.
     func hasRoom(for bytes: Int) throws -> Bool {
         if records.hasRoom(for: bytes) { return true }
-        return try writer.makeRoom(
-            &records,
-            needed: RecordBuffer.needed(for: bytes),
-            revision: revision
-        )
+        return try writer.makeRoom(&records, needed: RecordBuffer.needed(for: bytes), revision: revision)
     }
 
     /// Ends a turn. From here on, clients may have been told of it.
@@ -163,9 +154,7 @@ final class TestJournal {
         var author = ByteBuffer()
         value.append(string: held.value)
         author.append(string: #","by":"# + held.by)
-        try body(
-            Commit(key: name.span, revision: held.revision, value: value.bytes, by: author.bytes)
-        )
+        try body(Commit(key: name.span, revision: held.revision, value: value.bytes, by: author.bytes))
     }
 
     /// Asks for a sync. `waiting` is how many replies wait for it.
@@ -199,10 +188,7 @@ final class TestJournal {
 extension JournalOptions {
     /// Makes files so small that a few records make many of them.
     static let small = JournalOptions(
-        sync: .never,
-        historyBytes: 600,
-        segmentBytes: 500...500,
-        looseBytes: 900
+        sync: .never, historyBytes: 600, segmentBytes: 500...500, looseBytes: 900
     )
     static let plain = JournalOptions(sync: .never)
 }

@@ -24,10 +24,7 @@ struct ChildProcessTests {
 
     private func shell(_ script: String, _ arguments: [String] = [], folder: String? = nil) -> ChildStart {
         ChildStart(
-            program: "/bin/sh",
-            arguments: ["-c", script, "sh"] + arguments,
-            folder: folder,
-            output: .piped
+            program: "/bin/sh", arguments: ["-c", script, "sh"] + arguments, folder: folder, output: .piped
         )
     }
 

@@ -99,8 +99,7 @@ struct PollerTests {
     }
 
     @Test(
-        "a descriptor can't be added twice, nor changed without being added",
-        arguments: PollerKind.allCases
+        "a descriptor can't be added twice, nor changed without being added", arguments: PollerKind.allCases
     )
     func misuse(kind: PollerKind) throws {
         let pair = try UnixSocket.pair()

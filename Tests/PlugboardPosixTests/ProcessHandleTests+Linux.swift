@@ -19,9 +19,7 @@
         @Test("is a pidfd if the C library has it, and its signals reach the whole group")
         func group() throws {
             let start = ChildStart(
-                program: "/bin/sh",
-                arguments: ["-c", "sleep 1000 & echo $!; wait"],
-                output: .piped
+                program: "/bin/sh", arguments: ["-c", "sleep 1000 & echo $!; wait"], output: .piped
             )
             var child = try ChildProcess(starting: start)
             let handle = ProcessHandle(child: child.pid)

@@ -92,8 +92,7 @@ struct EqualityTests {
             let right = left.changed(recipe, &random)
             let (leftText, rightText) = (left.spelled(&random), right.spelled(&random))
             #expect(
-                areEqual(leftText, rightText) == (left.asMeant == right.asMeant),
-                "\(leftText) \(rightText)"
+                areEqual(leftText, rightText) == (left.asMeant == right.asMeant), "\(leftText) \(rightText)"
             )
             #expect(
                 areEqual(leftText, rightText, .spelling) == (left.asSpelled == right.asSpelled),

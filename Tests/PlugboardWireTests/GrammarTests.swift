@@ -6,10 +6,7 @@ import Testing
 
 @Suite("The scanner against the grammar")
 struct GrammarTests {
-    @Test(
-        "they agree on random texts, complete, cut and changed",
-        arguments: 0..<40 as Range<UInt64>
-    )
+    @Test("they agree on random texts, complete, cut and changed", arguments: 0..<40 as Range<UInt64>)
     func agree(seed: UInt64) {
         var random = Random(state: seed)
         for _ in 0..<50 {

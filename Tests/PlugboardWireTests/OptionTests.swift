@@ -8,9 +8,7 @@ import Testing
 struct OptionTests {
     /// A number at both ends of its range, and just outside.
     private func expectRange(
-        _ line: (String) -> String,
-        _ range: ClosedRange<UInt64>,
-        _ read: (Decoded) -> UInt64
+        _ line: (String) -> String, _ range: ClosedRange<UInt64>, _ read: (Decoded) -> UInt64
     ) {
         for value in [range.lowerBound, range.upperBound] {
             let decoded = decode(line(String(value)))

@@ -20,10 +20,7 @@ struct PartFuzzTests {
                 _ = pointers.withParts(of: right) { $0.found }
                 var buffer = ByteBuffer()
                 let hasChanged = pointers.appendChanges(
-                    from: left,
-                    to: right,
-                    into: &buffer,
-                    using: &comparer
+                    from: left, to: right, into: &buffer, using: &comparer
                 )
                 let conditions = try? Conditions(where: left, at: 0)
                 let holds = conditions?.hold(for: right, using: &comparer)

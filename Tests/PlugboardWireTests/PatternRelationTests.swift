@@ -39,9 +39,7 @@ struct PatternRelationTests {
     }
 
     private func compare(
-        _ relation: (Span<UInt8>, Span<UInt8>) -> Bool,
-        _ left: [UInt8],
-        _ right: [UInt8]
+        _ relation: (Span<UInt8>, Span<UInt8>) -> Bool, _ left: [UInt8], _ right: [UInt8]
     ) -> Bool {
         relation(left.span, right.span)
     }

@@ -102,10 +102,7 @@ struct SameShapeTests {
 
     /// Returns whether there is a patch.
     private func expectSamePatch(
-        _ old: [UInt8],
-        _ new: [UInt8],
-        _ shift: borrowing ShapeShift,
-        _ comparer: inout JSONComparer
+        _ old: [UInt8], _ new: [UInt8], _ shift: borrowing ShapeShift, _ comparer: inout JSONComparer
     ) -> Bool {
         var any = ByteBuffer()
         var next = ByteBuffer()
@@ -135,11 +132,7 @@ struct SameShapeTests {
             var next = ByteBuffer()
             isTold = set.appendChanges(from: old.span, to: new.span, into: &any, using: &comparer)
             let isNext = set.appendChanges(
-                from: old.span,
-                to: new.span,
-                at: places,
-                into: &next,
-                using: &comparer
+                from: old.span, to: new.span, at: places, into: &next, using: &comparer
             )
             #expect(isNext == isTold && text(next) == text(any))
             if !old.isEmpty, isNext, places.areSame(old.span, new.span) {

@@ -70,9 +70,7 @@ extension Tree {
     }
 
     private static func addition(
-        to members: [Member],
-        _ recipe: Recipe,
-        _ random: inout SeededRandom
+        to members: [Member], _ recipe: Recipe, _ random: inout SeededRandom
     ) -> [Member] {
         let name = Array(names[random.below(names.count)].utf8)
         if !recipe.repeats, members.contains(where: { $0.name == name }) { return [] }

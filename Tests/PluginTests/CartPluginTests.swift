@@ -39,9 +39,7 @@ struct CartPluginTests {
 
     /// What is rejected while `body` runs, up to the first `count`.
     private func rejections(
-        _ shop: Shop,
-        count: Int,
-        _ body: () async throws -> Void
+        _ shop: Shop, count: Int, _ body: () async throws -> Void
     ) async throws -> [String] {
         var events = try await shop.bus.subscribe("cart.rejected").makeAsyncIterator()
         try await body()

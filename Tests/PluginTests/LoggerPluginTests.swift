@@ -127,9 +127,7 @@ struct LoggerPluginTests {
     }
 
     @Test(
-        "everything that the broker did before the end was requested is in the file",
-        arguments: [1, 5_000]
-    )
+        "everything that the broker did before the end was requested is in the file", arguments: [1, 5_000])
     func stopping(_ count: Int) async throws {
         let (shop, plugin, log) = try await open()
         for number in 1...count { try shop.bus.pipeline.emit("n", JSON.integer(number)) }
@@ -176,9 +174,7 @@ struct LoggerPluginTests {
         let shop = try await Shop()
         let plugin = try shop.start("logger", ["--file", shop.folder + "/no/log"])
         #expect(try await plugin.end() == 1)
-        #expect(
-            plugin.errors == "logger: \(shop.folder)/no/log can't be opened: No such file or directory\n"
-        )
+        #expect(plugin.errors == "logger: \(shop.folder)/no/log can't be opened: No such file or directory\n")
     }
 
     @Test("it prints where it writes and nothing else, unless it is verbose")

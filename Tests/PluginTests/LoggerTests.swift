@@ -127,8 +127,7 @@ struct LogFileTests {
     func noRotation() throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(
-            atPath: folder("log") + ".1/full",
-            withIntermediateDirectories: true
+            atPath: folder("log") + ".1/full", withIntermediateDirectories: true
         )
         var log = try LogFile(path: folder("log"), bytesMax: 3, keep: 1)
         for number in 10...13 { try log.append(.integer(number)) }

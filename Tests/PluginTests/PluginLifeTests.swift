@@ -59,9 +59,7 @@ struct PluginLifeTests {
     }
 
     @Test(
-        "SIGTERM and SIGINT end it with 0 while it works",
-        arguments: ShopPlugin.allCases,
-        [SIGTERM, SIGINT]
+        "SIGTERM and SIGINT end it with 0 while it works", arguments: ShopPlugin.allCases, [SIGTERM, SIGINT]
     )
     func stopping(_ plugin: ShopPlugin, _ signal: Int32) async throws {
         let shop = try await Shop()

@@ -52,10 +52,7 @@ struct Expectation {
     }
 
     private static func compare(
-        _ expected: [JSONNode],
-        _ got: [JSONNode],
-        _ isOpen: Bool,
-        _ path: String
+        _ expected: [JSONNode], _ got: [JSONNode], _ isOpen: Bool, _ path: String
     ) -> String? {
         guard isOpen ? got.count >= expected.count : got.count == expected.count else {
             return "\(place(path)) has \(got.count) elements, not \(expected.count)"
@@ -67,10 +64,7 @@ struct Expectation {
     }
 
     private static func compare(
-        _ expected: [JSONNode.Member],
-        _ got: [JSONNode.Member],
-        _ isOpen: Bool,
-        _ path: String
+        _ expected: [JSONNode.Member], _ got: [JSONNode.Member], _ isOpen: Bool, _ path: String
     ) -> String? {
         let names = got.map(\.name)
         guard names.starts(with: expected.map(\.name)), isOpen || names.count == expected.count else {

@@ -241,8 +241,7 @@ struct LimitTests {
             .map { row in
                 row.split(separator: "|").map {
                     $0.trimmingPrefix(" ").split(separator: " ").joined(separator: " ").replacing(
-                        "`",
-                        with: ""
+                        "`", with: ""
                     )
                 }
             }

@@ -78,9 +78,7 @@ struct LineVectorTests {
 
     /// Sends the first column on a connection of its own, and expects the second.
     private static func expect(
-        _ row: VectorTable.Row,
-        _ broker: RunningBroker,
-        _ schema: ProtocolSchema
+        _ row: VectorTable.Row, _ broker: RunningBroker, _ schema: ProtocolSchema
     ) throws {
         let peer = try broker.connect()
         try peer.send(try row.bytes(0) + [0x0A])

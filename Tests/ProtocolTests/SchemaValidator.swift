@@ -111,10 +111,7 @@ extension SchemaValidator {
     }
 
     private func additional(
-        _ schema: JSONNode,
-        _ around: JSONNode,
-        _ value: JSONNode,
-        _ path: String
+        _ schema: JSONNode, _ around: JSONNode, _ value: JSONNode, _ path: String
     ) throws -> String? {
         let patterns = around["patternProperties"]?.members ?? []
         for member in value.members ?? [] where around["properties"]?[member.name] == nil {
@@ -124,11 +121,7 @@ extension SchemaValidator {
         return nil
     }
 
-    private func patternProperties(
-        _ schemas: JSONNode,
-        _ value: JSONNode,
-        _ path: String
-    ) throws -> String? {
+    private func patternProperties(_ schemas: JSONNode, _ value: JSONNode, _ path: String) throws -> String? {
         for member in value.members ?? [] {
             for schema in schemas.members ?? [] where try matches(member.name, schema.name) {
                 if let problem = try problem(member.value, schema.value, "\(path).\(member.name)") {
@@ -165,10 +158,7 @@ extension SchemaValidator {
     }
 
     private func bound(
-        _ value: JSONNode,
-        _ bound: JSONNode,
-        _ path: String,
-        _ holds: (Double, Double) -> Bool
+        _ value: JSONNode, _ bound: JSONNode, _ path: String, _ holds: (Double, Double) -> Bool
     ) -> String? {
         // A double distinguishes 2^53 and 2^53+1 from 2^53−1, which is what matters here.
         guard case .number = value.content, let number = Double(value.text), let limit = Double(bound.text)

@@ -121,9 +121,7 @@ extension Transcript {
 
     /// The blocks of a Markdown page that are fenced as ```` ```language ````.
     static func blocks(
-        _ language: String,
-        of page: String,
-        name: String
+        _ language: String, of page: String, name: String
     ) -> [(name: String, firstLine: Int, text: String)] {
         var blocks: [(name: String, firstLine: Int, text: String)] = []
         var block: [Substring]?

@@ -131,10 +131,7 @@ final class TranscriptReplay {
     private func checkNothingIsLeft(_ client: String, _ peer: LinePeer, _ pace: Pace) throws {
         let last = transcript.steps[transcript.steps.count - 1]
         let step = Transcript.Step(
-            place: last.place,
-            client: client,
-            text: "nothing more for \(client)",
-            action: last.action
+            place: last.place, client: client, text: "nothing more for \(client)", action: last.action
         )
         if pace == .allAtOnce { return try checkEnd(peer, step) }
         try attempt(step) { try peer.send(#"{"op":"sync","id":"end of transcript"}"# + "\n") }

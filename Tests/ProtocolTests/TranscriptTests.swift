@@ -8,9 +8,7 @@ import Testing
 @Suite("transcripts", .someAtATime)
 struct TranscriptTests {
     @Test(
-        "each transcript goes as written",
-        arguments: try ProtocolFolder.transcripts(),
-        RunningBroker.pollers
+        "each transcript goes as written", arguments: try ProtocolFolder.transcripts(), RunningBroker.pollers
     )
     func replays(_ name: String, _ poller: PollerKind) throws {
         let transcript = try Transcript(name: "protocol/\(name)", text: try ProtocolFolder.text(name))

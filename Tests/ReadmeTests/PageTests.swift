@@ -87,8 +87,7 @@ struct PageTests {
                 guard path.hasSuffix(".md"), Readme.exists(path) else { continue }
                 if let anchor = match.2 {
                     #expect(
-                        try Self.anchors(of: path).contains(String(anchor)),
-                        "\(page): \(target)#\(anchor)"
+                        try Self.anchors(of: path).contains(String(anchor)), "\(page): \(target)#\(anchor)"
                     )
                 }
                 if !pages.contains(path) { pages.append(path) }

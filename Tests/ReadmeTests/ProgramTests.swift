@@ -62,8 +62,7 @@ struct ProgramTests {
         let package = try JSONDecoder().decode(Described.self, from: Data(output.drop { $0 != "{" }.utf8))
         let programs = package.products.filter { $0.type.keys.contains("executable") }.map(\.name)
         let plugins = try FileManager.default.contentsOfDirectory(
-            at: folder.appendingPathComponent("plugins"),
-            includingPropertiesForKeys: [.isDirectoryKey]
+            at: folder.appendingPathComponent("plugins"), includingPropertiesForKeys: [.isDirectoryKey]
         ).filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }
         // `swift run` must not offer anything else, so what only tests need is no product.
         #expect(Set(programs) == Set(plugins.map(\.lastPathComponent) + ["plugboard", "plugboard-bench"]))
@@ -174,8 +173,7 @@ struct ProgramTests {
 private struct Cart: Codable, Sendable { var items = 0; var note = "" }
 
 private func watch(
-    _ cart: some ValueObservable<Cart>,
-    _ hear: @escaping @Sendable (Int) -> Void
+    _ cart: some ValueObservable<Cart>, _ hear: @escaping @Sendable (Int) -> Void
 ) -> Disposable {
     cart.observe(\.items) { change in hear(change.new) }
 }

@@ -74,16 +74,10 @@ struct QuestionTests {
     @Test("two programs that answer each other for ever are found")
     func loop() async throws {
         let heater = try await Self.answer(
-            "room.temperature",
-            with: "room.heating",
-            by: "heater",
-            in: scratch
+            "room.temperature", with: "room.heating", by: "heater", in: scratch
         )
         let thermostat = try await Self.answer(
-            "room.heating",
-            with: "room.temperature",
-            by: "thermostat",
-            in: scratch
+            "room.heating", with: "room.temperature", by: "thermostat", in: scratch
         )
         try await Self.command(["publish", "room.temperature", "0", "--name", "person"], in: scratch)
         try await Self.until("they are at rest", "get", "room.temperature", in: scratch) { $0 == "100\n" }
@@ -96,10 +90,7 @@ struct QuestionTests {
 
     /// A program that writes one key whenever another key changes. It gives up after a while.
     private static func answer(
-        _ observed: String,
-        with written: String,
-        by name: String,
-        in scratch: TemporaryFolder
+        _ observed: String, with written: String, by name: String, in scratch: TemporaryFolder
     ) async throws -> Bus {
         let bus = try await Bus.connect(name: name, path: scratch.busSocket)
         let changes = try await bus.subscribe(observed)
@@ -181,10 +172,7 @@ struct QuestionTests {
 
     /// Asks until the answer is as expected.
     private static func until(
-        _ what: String,
-        _ words: String...,
-        in scratch: TemporaryFolder,
-        _ isSo: (String) -> Bool
+        _ what: String, _ words: String..., in scratch: TemporaryFolder, _ isSo: (String) -> Bool
     ) async throws {
         let end = ContinuousClock.now + HangGuard.duration
         while true {

@@ -5,8 +5,7 @@
 
 /// Lends bytes, in memory that ends right after them.
 public func withBytes<Result, Failure: Error>(
-    _ bytes: [UInt8],
-    _ body: (Span<UInt8>) throws(Failure) -> Result
+    _ bytes: [UInt8], _ body: (Span<UInt8>) throws(Failure) -> Result
 ) throws(Failure) -> Result {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { unsafe copy.deallocate() }
@@ -16,8 +15,7 @@ public func withBytes<Result, Failure: Error>(
 
 /// Lends the bytes of a text, likewise.
 public func withBytes<Result, Failure: Error>(
-    _ text: String,
-    _ body: (Span<UInt8>) throws(Failure) -> Result
+    _ text: String, _ body: (Span<UInt8>) throws(Failure) -> Result
 ) throws(Failure) -> Result {
     try withBytes(Array(text.utf8), body)
 }

@@ -62,11 +62,7 @@ public final class LinePeer {
             case .ended: return
             case .failed(let code): throw SystemError(code: code, operation: "send")
             case .wouldBlock:
-                let ready = Self.ready(
-                    socket.fd,
-                    for: isEnded ? [.write] : [.read, .write],
-                    until: limit
-                )
+                let ready = Self.ready(socket.fd, for: isEnded ? [.write] : [.read, .write], until: limit)
                 guard !ready.isEmpty else { throw Problem.notTaken(after: seconds) }
                 if ready.contains(.read) { try receive() }
             }

@@ -53,8 +53,7 @@ public enum SwiftProgram {
     /// The objects of the client library: those of a program that links it, without the program's own.
     private static func libraryObjects() throws -> [String] {
         let list = try String(
-            contentsOfFile: products + "/cart.product/Objects.LinkFileList",
-            encoding: .utf8
+            contentsOfFile: products + "/cart.product/Objects.LinkFileList", encoding: .utf8
         )
         let own = ["/cart.build/", "/CartPlugin.build/"]
         return list.split(separator: "\n").map(String.init).filter { object in

@@ -15,8 +15,7 @@ public final class TestTerminal {
     public let path: String
     /// The opened terminal, for a program's standard output.
     public private(set) lazy var program = FileHandle(
-        fileDescriptor: SystemCalls.open(path, O_RDWR | O_NOCTTY),
-        closeOnDealloc: true
+        fileDescriptor: SystemCalls.open(path, O_RDWR | O_NOCTTY), closeOnDealloc: true
     )
     private let screen: Descriptor
     private var bytes: [UInt8] = []

@@ -14,9 +14,7 @@ public struct Turns: SuiteTrait, TestTrait, TestScoping {
     fileprivate enum Kind { case waiting, computing, alone }
 
     public func provideScope(
-        for test: Test,
-        testCase: Test.Case?,
-        performing function: @Sendable () async throws -> Void
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
         await Places.shared.take(kind)

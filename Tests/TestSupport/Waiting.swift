@@ -31,9 +31,7 @@ public func eventually(
 
 /// Waits for a condition without blocking a thread: with two processors, all tests share two threads.
 public func eventually(
-    _ what: String,
-    seconds: Double = HangGuard.seconds,
-    _ condition: () async throws -> Bool
+    _ what: String, seconds: Double = HangGuard.seconds, _ condition: () async throws -> Bool
 ) async throws {
     let limit = TimeLimit(seconds: seconds)
     let pauses = Pauses()

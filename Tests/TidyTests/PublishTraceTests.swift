@@ -29,8 +29,7 @@ struct PublishTraceTests {
     /// The bodies of all functions with the step's name in its file.
     private static func bodies(of step: Step) throws -> [[String]] {
         let file = try #require(
-            try SourceTree.files(in: "Sources").first { $0.path == step.path },
-            "\(step.path)"
+            try SourceTree.files(in: "Sources").first { $0.path == step.path }, "\(step.path)"
         )
         return file.code.indices.compactMap { start in
             guard file.code[start].contains("func \(step.name)(") else { return nil }

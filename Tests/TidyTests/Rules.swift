@@ -108,9 +108,7 @@ enum Rules {
     }
 
     private static func found(
-        in file: SourceFile,
-        _ what: String,
-        where isFound: (String) -> Bool
+        in file: SourceFile, _ what: String, where isFound: (String) -> Bool
     ) -> [String] {
         file.code.indices.filter { isFound(file.code[$0]) }.map { "\(file.place($0)): \(what)" }
     }

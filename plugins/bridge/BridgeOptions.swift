@@ -16,23 +16,16 @@ enum BridgeOptions {
     static let own = PluginOption.list("own", "PATTERNS", "keys that only this host writes")
     static let user = PluginOption.text("user", "NAME", "etcd's user")
     static let passwordFile = PluginOption.text(
-        "password-file",
-        "PATH",
-        "the first line is the user's password"
+        "password-file", "PATH", "the first line is the user's password"
     )
     static let cacert = PluginOption.text(
-        "cacert",
-        "PATH",
-        "certificates that the nodes' must come from (the system's)"
+        "cacert", "PATH", "certificates that the nodes' must come from (the system's)"
     )
     static let cert = PluginOption.text("cert", "PATH", "this host's certificate, for nodes that ask for one")
     static let key = PluginOption.text("key", "PATH", "the certificate's key, unless it is in the same file")
     static let proxy = PluginOption.text("proxy", "URL", "a proxy on the way to etcd (none)")
     static let compare = PluginOption.integer(
-        "compare",
-        "SECONDS",
-        1...86_400,
-        "how often everything is compared with etcd (600)"
+        "compare", "SECONDS", 1...86_400, "how often everything is compared with etcd (600)"
     )
     static let file = PluginOption.text("file", "PATH", "a file with more options, a line NAME = VALUE each")
 

@@ -27,10 +27,7 @@ struct BridgeRunner: Sendable {
     }
 
     private func sessions(
-        _ gateway: EtcdGateway,
-        _ health: BridgeHealth,
-        _ hosts: HostConnections,
-        _ reporter: BridgeReporter
+        _ gateway: EtcdGateway, _ health: BridgeHealth, _ hosts: HostConnections, _ reporter: BridgeReporter
     ) async throws {
         var pause = RetryPause()
         while !Task.isCancelled {
@@ -73,10 +70,7 @@ struct BridgeRunner: Sendable {
     }
 
     private func session(
-        _ gateway: EtcdGateway,
-        _ health: BridgeHealth,
-        _ hosts: HostConnections,
-        _ reporter: BridgeReporter
+        _ gateway: EtcdGateway, _ health: BridgeHealth, _ hosts: HostConnections, _ reporter: BridgeReporter
     ) async throws {
         let opening = BridgeOpening(bus: bus, settings: settings, gateway: gateway, health: health)
         let start = try await opening.run()

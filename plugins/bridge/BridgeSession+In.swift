@@ -166,9 +166,7 @@ extension BridgeSession {
                 }
             }
             try await write(
-                batch.records + batch.writes,
-                nextCursor(after: batch, moving: move),
-                of: batch.host
+                batch.records + batch.writes, nextCursor(after: batch, moving: move), of: batch.host
             ) {
                 keep(batch.conflicts)
                 take(batch, at: $0)

@@ -69,10 +69,7 @@ struct BridgeOpening: Sendable {
     }
 
     private func cursor(
-        _ remembered: BridgeCursor?,
-        _ comparison: Mirror.Comparison,
-        _ epoch: String,
-        _ store: EtcdStore
+        _ remembered: BridgeCursor?, _ comparison: Mirror.Comparison, _ epoch: String, _ store: EtcdStore
     ) -> BridgeCursor {
         BridgeCursor(
             etcd: comparison == .join ? 0 : remembered?.etcd ?? 0,

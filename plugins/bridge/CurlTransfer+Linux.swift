@@ -70,9 +70,7 @@
         }
 
         private static func find<Function>(
-            _ name: String,
-            in library: UnsafeMutableRawPointer,
-            _ type: Function.Type
+            _ name: String, in library: UnsafeMutableRawPointer, _ type: Function.Type
         ) -> Function? {
             guard let symbol = unsafe dlsym(library, name) else { return nil }
             return unsafe unsafeBitCast(symbol, to: type)

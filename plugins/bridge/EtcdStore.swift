@@ -229,9 +229,7 @@ struct EtcdStore: Sendable {
         var put = EtcdPut(key: prefix.own(name), value: Data(value.bytes))
         put.lease = lease.map { EtcdNumber($0) }
         let body = EtcdTransactionRequest(
-            compare: [],
-            success: [EtcdOperation(request_put: put)],
-            failure: []
+            compare: [], success: [EtcdOperation(request_put: put)], failure: []
         )
         let reply = try await gateway.ask("/v3/kv/txn", body, as: EtcdTransactionReply.self)
         gateway.note(reply.header)

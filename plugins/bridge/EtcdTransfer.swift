@@ -101,8 +101,7 @@ final class EtcdTransfer: Sendable {
 
     /// Runs `body` on a thread of its own, or says that there is none.
     private static func onThread(
-        _ body: @escaping @Sendable () -> Void,
-        orElse fail: (TransferError) -> Void
+        _ body: @escaping @Sendable () -> Void, orElse fail: (TransferError) -> Void
     ) {
         do {
             try Background.start(body)

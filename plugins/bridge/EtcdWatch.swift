@@ -22,9 +22,7 @@ final class EtcdWatch: Sendable {
         let token = try await gateway.token()
         let node = gateway.node
         let create = EtcdWatchRequest.Create(
-            key: prefix.start,
-            range_end: prefix.end,
-            start_revision: EtcdNumber(revision)
+            key: prefix.start, range_end: prefix.end, start_revision: EtcdNumber(revision)
         )
         var request = try gateway.request("/v3/watch", EtcdWatchRequest(create_request: create), node: node)
         // Without a leader, the stream then ends instead of falling silent.

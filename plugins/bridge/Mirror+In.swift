@@ -132,13 +132,7 @@ extension Mirror {
     }
 
     private func lost(_ change: EtcdChange, _ state: KeyState) -> LostWrite {
-        LostWrite(
-            key: change.key,
-            value: state.value,
-            by: state.by,
-            revision: state.revision,
-            winner: change
-        )
+        LostWrite(key: change.key, value: state.value, by: state.by, revision: state.revision, winner: change)
     }
 
     /// Notes that a step was done. `revision` is that of the bus, if the step wrote there.

@@ -148,9 +148,7 @@ extension Mirror {
 
     /// Sends nothing until the watch has shown what the guards met.
     private mutating func wait(
-        for transaction: EtcdTransaction,
-        _ revision: Int,
-        _ found: [String: (revision: Int, id: WriteID?)]
+        for transaction: EtcdTransaction, _ revision: Int, _ found: [String: (revision: Int, id: WriteID?)]
     ) {
         for write in transaction.writes where found[write.key]?.revision ?? 0 != write.guardRevision {
             if let there = found[write.key]?.revision {

@@ -27,9 +27,7 @@ enum CartCommand: Equatable {
         }
         if !allowsQuantity, value?["quantity"] != nil {
             throw Rejection(
-                sku: sku,
-                .badRequest,
-                "cart.remove takes the product out whole, without a quantity"
+                sku: sku, .badRequest, "cart.remove takes the product out whole, without a quantity"
             )
         }
         return sku
@@ -40,9 +38,7 @@ enum CartCommand: Equatable {
         guard let quantity = given.integer, CartLimits.quantities.contains(quantity) else {
             let bounds = "1 to \(CartLimits.quantities.upperBound)"
             throw Rejection(
-                sku: value?["sku"]?.string,
-                .badRequest,
-                "\"quantity\" is a whole number, \(bounds)"
+                sku: value?["sku"]?.string, .badRequest, "\"quantity\" is a whole number, \(bounds)"
             )
         }
         return quantity

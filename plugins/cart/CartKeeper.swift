@@ -101,8 +101,7 @@ actor CartKeeper {
 
     /// Changes the cart, and publishes it if the bus still has the cart that was changed.
     private func change(
-        _ sku: String,
-        _ body: (inout Cart) throws(Rejection) -> LineChange
+        _ sku: String, _ body: (inout Cart) throws(Rejection) -> LineChange
     ) async throws -> Cart {
         for _ in 0..<Self.attempts {
             var (cart, revision) = try await current(sku)
@@ -140,10 +139,7 @@ actor CartKeeper {
 
     /// Returns false if another client was faster.
     private func publish(
-        _ change: LineChange,
-        of cart: Cart,
-        after revision: Int,
-        _ sku: String
+        _ change: LineChange, of cart: Cart, after revision: Int, _ sku: String
     ) async throws -> Bool {
         do {
             let written =

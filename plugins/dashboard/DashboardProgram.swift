@@ -21,24 +21,16 @@ public enum DashboardProgram {
     }
 
     static let port = PluginOption.integer(
-        "port",
-        "N",
-        1...65_535,
-        "the port at 127.0.0.1; by default a free one"
+        "port", "N", 1...65_535, "the port at 127.0.0.1; by default a free one"
     )
     static let listen = PluginOption.text(
-        "listen",
-        "unix:PATH",
-        "listen at a Unix socket instead, as for ssh -L"
+        "listen", "unix:PATH", "listen at a Unix socket instead, as for ssh -L"
     )
     static let browser = PluginOption.text(
-        "open",
-        "PROGRAM",
-        "start this with a page that leads to the address"
+        "open", "PROGRAM", "start this with a page that leads to the address"
     )
     static let write = PluginOption.flag(
-        "write",
-        "let the page publish, emit, patch, delete, pause, step, resume"
+        "write", "let the page publish, emit, patch, delete, pause, step, resume"
     )
 
     static let arguments = PluginArguments.read(

@@ -62,24 +62,16 @@ public enum LoggerProgram {
         "where to write; by default NAME.log in PLUGBOARD_STATE, or else the socket's path and .log"
     )
     private static let maxBytes = PluginOption.integer(
-        "max-bytes",
-        "BYTES",
-        1...Int.max,
-        "how large the file may grow before it is rotated (16777216)"
+        "max-bytes", "BYTES", 1...Int.max, "how large the file may grow before it is rotated (16777216)"
     )
     private static let keep = PluginOption.integer(
-        "keep",
-        "N",
-        1...1_000,
-        "how many rotated files to keep (4)"
+        "keep", "N", 1...1_000, "how many rotated files to keep (4)"
     )
     private static let withoutValues = PluginOption.flag(
-        "no-values",
-        "write which keys change, but no values"
+        "no-values", "write which keys change, but no values"
     )
     private static let verbose = PluginOption.flag(
-        "verbose",
-        "print every event as well; so does PLUGBOARD_VERBOSE"
+        "verbose", "print every event as well; so does PLUGBOARD_VERBOSE"
     )
 
     private static let arguments = PluginArguments.read(

@@ -85,8 +85,7 @@ struct FeedRecord: Equatable {
     }
 
     private static func product(
-        _ known: [String: JSON],
-        _ others: [(name: String, value: JSON)]
+        _ known: [String: JSON], _ others: [(name: String, value: JSON)]
     ) throws(FeedFault) -> JSON? {
         guard known["title"] != nil || known["price"] != nil else { return nil }
         guard let title = known["title"], title.string != nil else {

@@ -42,10 +42,7 @@ public enum ReviewTrackerProgram {
 
     private static let file = PluginOption.text("file", "PATH", "what to read; - is standard input")
     private static let rate = PluginOption.number(
-        "rate",
-        "N",
-        0.001...1_000_000,
-        "publish at most N lines a second"
+        "rate", "N", 0.001...1_000_000, "publish at most N lines a second"
     )
     private static let thenEvery = PluginOption.number(
         "then-every",

@@ -90,10 +90,7 @@ struct Access: ~Copyable {
 
     /// Throws unless a client may do something with the key of a request.
     static func check(
-        _ action: PolicyAction,
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ session: borrowing Session
+        _ action: PolicyAction, _ request: Request, _ line: Span<UInt8>, _ session: borrowing Session
     ) throws(Refusal) {
         guard session.isGuarded else { return }
         guard session.authorize(action, request.key.bytes(of: line)) else {
@@ -103,9 +100,7 @@ struct Access: ~Copyable {
 
     /// Throws unless a client may see at least some of the keys that each of its patterns can match.
     static func checkPatterns(
-        _ wanted: [ByteRange],
-        _ line: Span<UInt8>,
-        _ session: borrowing Session
+        _ wanted: [ByteRange], _ line: Span<UInt8>, _ session: borrowing Session
     ) throws(Refusal) {
         guard session.isGuarded else { return }
         for range in wanted where !session.authorizeSome(.subscribe, range.bytes(of: line)) {
@@ -114,10 +109,7 @@ struct Access: ~Copyable {
     }
 
     static func forbidden(
-        _ action: PolicyAction,
-        _ range: ByteRange,
-        _ line: Span<UInt8>,
-        _ session: borrowing Session
+        _ action: PolicyAction, _ range: ByteRange, _ line: Span<UInt8>, _ session: borrowing Session
     ) -> Refusal {
         let word = action == .subscribe ? "see" : action.rawValue
         let objection =
@@ -237,9 +229,7 @@ struct Access: ~Copyable {
 
     /// Counts the bytes of a request that has come in part. Returns the same as `recountOwed`.
     mutating func recountPartial(
-        _ bytes: Int,
-        of session: SessionHandle,
-        _ clearance: Clearance?
+        _ bytes: Int, of session: SessionHandle, _ clearance: Clearance?
     ) -> Excess? {
         if let clearance, let isOver = count(.partial, bytes, of: session, clearance) {
             return isOver ? .quota : nil
@@ -250,10 +240,7 @@ struct Access: ~Copyable {
     /// Counts bytes of a client for its user. Returns whether they have grown past the user's quota; nil if
     /// it has none.
     private mutating func count(
-        _ kind: WaitingBytes.Kind,
-        _ bytes: Int,
-        of session: SessionHandle,
-        _ clearance: Clearance
+        _ kind: WaitingBytes.Kind, _ bytes: Int, of session: SessionHandle, _ clearance: Clearance
     ) -> Bool? {
         guard let account = clearance.account else { return nil }
         let growth = bytes - clearance.waiting[kind]
@@ -290,5 +277,131 @@ struct Access: ~Copyable {
             "this user, all its clients together, \(quota)",
             hint: "\"\(name)\" of \"quotas\" in the broker's --policy"
         )
+    }
+}
+
+// Questions about a client's rights and its user's quota. They change nothing.
+
+extension Session {
+    /// Whether this client may do something with a key.
+    @inline(__always)
+    func authorize(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
+        clearance == nil || isPermitted(action, key)
+    }
+
+    /// Whether this client may do something with every key that a pattern matches.
+    func authorizeAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
+        clearance?.permitAll(action, pattern) ?? true
+    }
+
+    /// Whether this client may do something with some key that a pattern matches.
+    func authorizeSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
+        clearance?.permitSome(action, pattern) ?? true
+    }
+
+    @inline(never)
+    private func isPermitted(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
+        clearance?.permit(action, key) ?? true
+    }
+
+    /// Whether its waiting bytes have to be counted whenever it is served.
+    var isCounted: Bool { isGuarded || isBehind || hasShare }
+
+    /// Whether something that was queued for this client has not been sent yet.
+    var hasUnread: Bool {
+        if let catchup, !catchup.isEmpty { return true }
+        return outbox.count > 0 || isBehind || isHeld
+    }
+}
+
+extension Session {
+    /// About how many bytes a call takes up while it waits for its answer.
+    private static let callBytes = 512
+
+    /// The bytes that wait for this client: its outbox, its catch-up, owed keys, and its unanswered calls.
+    var owedBytes: Int { outbox.keptCount + waitingBytes }
+
+    /// The same without the bytes that it shares with other clients.
+    var ownOwedBytes: Int { mutating get { outbox.own.count + outbox.unsharedBytes() + waitingBytes } }
+
+    private var waitingBytes: Int {
+        guard isOpen else { return 0 }
+        var calls = (duties?.made.count ?? 0) * Self.callBytes
+        if let clearance {
+            for backlog in clearance.withheld.values { calls += backlog.keys.count * OwedKey.countedBytes }
+        }
+        guard let catchup else { return calls }
+        return calls + catchup.queuedBytes + catchup.deferred.count
+            + catchup.owedCount * OwedKey.countedBytes
+    }
+}
+
+// Where a client belongs: what its user may do, and whether it is the supervisor's or a plugin's. Clients in
+// a plugin's session have its name from their greeting on, can't take another name, and may only do what its
+// declaration lists.
+
+/// Places clients.
+enum Placement {
+    /// Gives a client that has just connected its rights.
+    static func place(
+        _ session: SessionHandle,
+        _ groups: [UInt32],
+        _ access: inout Access,
+        _ supervision: borrowing Supervision,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable
+    ) {
+        let peer = sessions[session].peer
+        let plugin = supervision.plugin(of: peer)
+        if supervision.isSupervisor(peer) {
+            sessions[session].clearance = Clearance(groups: groups, rights: nil, isSupervisor: true)
+        } else if let rights = access.rights(of: peer, groups, name: plugin?.name) {
+            sessions[session].clearance = Clearance(groups: groups, rights: rights)
+        }
+        if let plugin, !supervision.isSupervisor(peer) {
+            bind(session, to: plugin, groups, &keyspace, &sessions)
+        }
+        access.openAccount(of: sessions[session])
+    }
+
+    /// Makes a client part of a plugin, for good.
+    static func bind(
+        _ session: SessionHandle,
+        to plugin: SupervisedPlugin,
+        _ groups: [UInt32],
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable
+    ) {
+        let clearance = sessions[session].clearance ?? Clearance(groups: groups, rights: nil)
+        sessions[session].clearance = clearance
+        clearance.plugin = plugin
+        clearance.name = plugin.name
+        sessions[session].rename(Array(plugin.name.utf8).span, &keyspace)
+    }
+}
+
+/// How a supervisor's report about a plugin concerns a client.
+enum ReportedClient {
+    /// It belonged to the plugin already.
+    case known
+    /// It turns out to belong to the plugin.
+    case found
+    /// It has taken the plugin's name.
+    case namesake
+    case other
+
+    init(
+        _ session: borrowing Session,
+        _ plugin: SupervisedPlugin,
+        _ supervision: borrowing Supervision,
+        _ keyspace: borrowing Keyspace
+    ) {
+        if let own = session.clearance?.plugin, own === plugin {
+            self = .known
+        } else if session.clearance?.plugin == nil, supervision.plugin(of: session.peer) === plugin {
+            self = .found
+        } else {
+            self = session.isNamed(plugin.name, keyspace) ? .namesake : .other
+        }
     }
 }

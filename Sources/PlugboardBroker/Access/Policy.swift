@@ -2,6 +2,7 @@
 // quotas. A value that doesn't change. All rules that apply to a client count, in any order. What none of
 // them allows is forbidden. What one of them denies is forbidden, even if others allow it.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -134,4 +135,166 @@ public enum PolicyLimits {
     public static let patternsMax = 1_024
     /// Users, groups or plugins that a rule names.
     public static let namesMax = 1_024
+}
+
+// The policy that a broker follows now, and the rights made from it. Owned by `Access`. Clients to whom the
+// same rules apply share one `Rights` object, so that many clients need little memory.
+
+/// A policy with the rights made from it.
+struct PolicyInForce {
+    let policy: Policy
+    /// The broker's own user.
+    private let owner: UInt32
+    /// Rights by the places of their rules.
+    private var made: [[Int]: Rights] = [:]
+
+    init(_ policy: Policy, owner: UInt32) {
+        self.policy = policy
+        self.owner = owner
+    }
+
+    /// Whether a user may connect.
+    func admits(_ user: UInt32, _ groups: [UInt32]) -> Bool {
+        policy.admits(user, groups, owner: owner)
+    }
+
+    /// A user's quota.
+    func quota(of user: UInt32) -> Quota {
+        policy.quota(of: user, owner: owner)
+    }
+
+    /// What a client may do.
+    mutating func rights(of user: UInt32, _ groups: [UInt32], name: String?) -> Rights {
+        let places = policy.applicable(to: user, groups, name: name, owner: owner)
+        if let rights = made[places] { return rights }
+        let rights = Rights(places.map { policy.rules[$0] })
+        made[places] = rights
+        return rights
+    }
+}
+
+// Reads a policy file, and describes a mistake in it with its line and column. Don't call it on the loop's
+// thread: looking up the number of a user may wait for another service.
+
+/// Why a policy was refused.
+public struct PolicyProblem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The file, or `file:line:column`.
+    public let place: String
+    public let message: String
+
+    public var description: String { "\(place): \(message)" }
+
+    init(place: String, message: String) {
+        self.place = place
+        self.message = message
+    }
+
+    init(_ fault: PolicyFault, in text: [UInt8], of path: String) {
+        let before = text.prefix(fault.offset)
+        let line = before.count(where: { $0 == 0x0A }) + 1
+        let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        let column = String(decoding: before[start...], as: UTF8.self).count + 1
+        self.init(place: "\(path):\(line):\(column)", message: fault.message)
+    }
+}
+
+extension Policy {
+    /// Reads a file. Throws a `PolicyProblem` for the first mistake.
+    public init(path: String) throws(PolicyProblem) {
+        try self.init(path: path, .system)
+    }
+
+    init(path: String, _ accounts: AccountNumbers) throws(PolicyProblem) {
+        let text: [UInt8]
+        do {
+            text = try InputFile.contents(path: path, limit: PolicyLimits.bytesMax)
+        } catch {
+            throw PolicyProblem(place: path, message: "\(error)")
+        }
+        try self.init(text: text, of: path, accounts)
+    }
+
+    /// The policy that the broker before in this process has left to this one; nil if it left none. Messages
+    /// name it by `path`. Throws a `PolicyProblem`.
+    public init?(leftIn inheritance: Inheritance?, path: String) throws(PolicyProblem) {
+        guard let file = inheritance?.takeFile(.policy) else { return nil }
+        let text: [UInt8]
+        do {
+            text = try file.contents()
+        } catch {
+            throw PolicyProblem(place: path, message: "\(error)")
+        }
+        try self.init(text: text, of: path, .system)
+    }
+
+    /// The policy as a file for `policy check`, or for the next broker. Throws `SystemError`.
+    public func file() throws -> DataFile {
+        try DataFile.unnamed(containing: text)
+    }
+
+    private init(text: [UInt8], of path: String, _ accounts: AccountNumbers) throws(PolicyProblem) {
+        do throws(PolicyFault) {
+            self = try PolicyReader.policy(in: text, accounts)
+        } catch {
+            throw PolicyProblem(error, in: text, of: path)
+        }
+    }
+}
+
+// Rights that change: by another policy, a name, or a plugin's declaration. Keys that a client may not see
+// don't exist for it: refusals depend on the policy alone, never on what is there. Services and calls that
+// aren't permitted any more end later, because others are told of that.
+
+/// Works out rights anew.
+enum Renewal {
+    /// Works out anew what a client may do. Returns whether it might see less than before; nil if nothing has
+    /// changed.
+    static func renew(
+        _ session: SessionHandle,
+        _ access: inout Access,
+        _ matching: inout Matching,
+        _ requests: borrowing Requests,
+        _ sessions: borrowing SessionTable,
+        at revision: UInt64
+    ) -> Bool? {
+        guard let clearance = sessions[session].clearance, !clearance.isSupervisor,
+            let rights = access.rights(of: sessions[session].peer, clearance.groups, name: clearance.name)
+        else { return nil }
+        let before = clearance.rights
+        if rights === before { return nil }
+        clearance.rights = rights
+        matching.outdate()
+        noteNewSight(of: session, matching, requests, sessions, at: revision)
+        return before?.mayShowMore(than: rights) ?? true
+    }
+
+    /// A plugin's client had the rights `before`, and may have others now. Nil means that it could do
+    /// everything. Returns the same.
+    static func limit(
+        _ session: SessionHandle,
+        _ before: Rights?,
+        _ matching: borrowing Matching,
+        _ requests: borrowing Requests,
+        _ sessions: borrowing SessionTable,
+        at revision: UInt64
+    ) -> Bool? {
+        guard let rights = sessions[session].clearance?.plugin?.rights, rights !== before else { return nil }
+        noteNewSight(of: session, matching, requests, sessions, at: revision)
+        return before?.mayShowMore(than: rights) ?? true
+    }
+
+    /// A client may see other keys now. What it knows of them may be outdated, so a piece of a value would
+    /// tell too little.
+    private static func noteNewSight(
+        of session: SessionHandle,
+        _ matching: borrowing Matching,
+        _ requests: borrowing Requests,
+        _ sessions: borrowing SessionTable,
+        at revision: UInt64
+    ) {
+        if sessions[session].isBusy { requests.outdate(session) }
+        for subscription in sessions[session].subscriptions.list.all {
+            matching[subscription].filter?.noteHidden(upTo: revision)
+        }
+    }
 }

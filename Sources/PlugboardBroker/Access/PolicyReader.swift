@@ -18,8 +18,7 @@ struct AccountNumbers: Sendable {
     var group: @Sendable (String) -> UInt32?
 
     static let system = AccountNumbers(
-        user: { Accounts.user(named: $0) },
-        group: { Accounts.group(named: $0) }
+        user: { Accounts.user(named: $0) }, group: { Accounts.group(named: $0) }
     )
 }
 
@@ -158,9 +157,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     /// Reads a name, a number, or an array of them.
     private func numbers(
-        _ node: Int,
-        _ what: String,
-        _ number: (String) -> UInt32?
+        _ node: Int, _ what: String, _ number: (String) -> UInt32?
     ) throws(PolicyFault) -> Set<UInt32> {
         var found: Set<UInt32> = []
         for element in try oneOrMore(node, what) {
@@ -257,11 +254,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
     }
 
     /// The members of an object, except those whose names begin with `x-`, which may have any value.
-    private func members(
-        of node: Int,
-        _ what: String,
-        known: [String]
-    ) throws(PolicyFault) -> [Member] {
+    private func members(of node: Int, _ what: String, known: [String]) throws(PolicyFault) -> [Member] {
         guard json.kind(node, of: source) == .object else { throw fault("\(what) is an object", node) }
         var members: [Member] = []
         var seen: Set<String> = []

@@ -2,6 +2,7 @@
 // up. Quotas apply only under a policy, because without one only the broker's own user and root can connect.
 // `Access` owns the accounts. They are never removed, because values outlive their writers' connections.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The limits of one user.
@@ -29,12 +30,7 @@ public struct Quota: Equatable, Sendable {
         kept: 268_435_456
     )
     static let unlimited = Quota(
-        connections: .max,
-        subscriptions: .max,
-        owed: .max,
-        partial: .max,
-        keys: .max,
-        kept: .max
+        connections: .max, subscriptions: .max, owed: .max, partial: .max, keys: .max, kept: .max
     )
 
     /// The names of the limits in a policy, in the order of the specification.
@@ -126,20 +122,163 @@ extension UserAccount {
         let user = "user \(self.user)"
         try Self.always.agree("it counts the connections", connections, use.connections, of: user)
         try Self.always.agree(
-            "it counts what is observed and served",
-            subscriptions,
-            use.subscriptions,
-            of: user
+            "it counts what is observed and served", subscriptions, use.subscriptions, of: user
         )
         try Self.always.agree("it counts what is owed", waiting.owed, use.waiting.owed, of: user)
         try Self.always.agree(
-            "it counts the requests in part",
-            waiting.partial,
-            use.waiting.partial,
-            of: user
+            "it counts the requests in part", waiting.partial, use.waiting.partial, of: user
         )
         try Self.always.agree("it counts the keys", keys, use.keys, of: user)
         try Self.always.agree("it counts the bytes that are kept", kept, use.kept, of: user)
         try Self.always.hold("no batch is under way", planned.keys == 0 && planned.bytes == 0, of: user)
+    }
+}
+
+// What clients without a quota take up together. Without a policy, these are all clients. With a policy,
+// these are the clients of the broker's own user and of root, unless it names them. The limit protects the
+// machine from one's own faulty programs. Owned by `Access`. What always holds: clients that take up nothing
+// aren't noted and cost nothing, and the sums agree with the shares.
+
+/// Bytes that wait in the broker: for clients to read them, and for the rest of their requests.
+struct WaitingBytes {
+    enum Kind { case owed, partial }
+
+    var owed = 0
+    var partial = 0
+
+    subscript(kind: Kind) -> Int {
+        get { kind == .owed ? owed : partial }
+        set { if kind == .owed { owed = newValue } else { partial = newValue } }
+    }
+}
+
+/// The shares of clients in the two common limits.
+struct Commons {
+    private let most: WaitingBytes
+    private var shares: [SessionHandle: WaitingBytes] = [:]
+    private var sum = WaitingBytes()
+
+    init(owedMax: Int = Limits.commonOwedBytesMax, partialMax: Int = Limits.commonPartialBytesMax) {
+        most = WaitingBytes(owed: owedMax, partial: partialMax)
+    }
+
+    /// Notes how many bytes of a client wait. Returns true if they have grown and the sum exceeds the limit.
+    mutating func note(_ kind: WaitingBytes.Kind, _ bytes: Int, of session: SessionHandle) -> Bool {
+        if bytes == 0, shares.isEmpty { return false }
+        var share = shares[session] ?? WaitingBytes()
+        let growth = bytes - share[kind]
+        sum[kind] += growth
+        share[kind] = bytes
+        shares[session] = share.owed > 0 || share.partial > 0 ? share : nil
+        return growth > 0 && sum[kind] > most[kind]
+    }
+
+    /// Forgets a client that has left.
+    mutating func forget(_ session: SessionHandle) {
+        guard let share = shares.removeValue(forKey: session) else { return }
+        sum.owed -= share.owed
+        sum.partial -= share.partial
+    }
+}
+
+extension Commons {
+    private static var always: Invariants { Invariants(of: "Commons") }
+
+    /// All noted clients exist, and the sums are right.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        for session in shares.keys {
+            try Self.always.hold("who is noted is there", living.sessions.contains(session))
+        }
+        let owed = shares.values.reduce(0) { $0 + $1.owed }
+        try Self.always.agree("it adds up what is owed", sum.owed, owed)
+        let partial = shares.values.reduce(0) { $0 + $1.partial }
+        try Self.always.agree("it adds up the requests in part", sum.partial, partial)
+    }
+}
+
+// Too many bytes wait for a client to read them, or have come of its next request: too many for its user's
+// quota, or for all clients without a quota together. Such a client is closed.
+
+/// The limit that a client has exceeded, so that it is closed.
+enum Excess {
+    /// The quota of its user.
+    case quota
+    /// The limit of what waits for all clients without a quota together, or of what they have sent in part.
+    case commonOwed, commonPartial
+
+    /// What the client's last line says; nil if it only names the quota.
+    var message: String? {
+        switch self {
+        case .quota: nil
+        case .commonOwed: Self.message("\(Limits.commonOwedBytesMax) bytes wait to be read")
+        case .commonPartial: Self.message("\(Limits.commonPartialBytesMax) bytes of unfinished requests wait")
+        }
+    }
+
+    private static func message(_ what: String) -> String {
+        "more than \(what) of all clients without a quota together"
+    }
+}
+
+extension Excess {
+    /// Counts anew what a client is owed, and closes the client if that is too much.
+    @inline(never)
+    static func countOwed(
+        to session: SessionHandle,
+        _ access: inout Access,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        guard let excess = access.recountOwed(session, &sessions) else { return }
+        excess.close(session, &sessions, &delivery)
+    }
+
+    /// Counts what has come of a client's next request, and closes the client if that is too much.
+    static func countPartial(
+        _ bytes: Int,
+        of session: SessionHandle,
+        _ access: inout Access,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        let clearance = sessions[session].clearance
+        guard let excess = access.recountPartial(bytes, of: session, clearance) else { return }
+        excess.close(session, &sessions, &delivery)
+    }
+
+    private func close(_ session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery) {
+        guard let message else { return delivery.setAside(session, .quota, &sessions) }
+        delivery.setAside(session, .quota, saying: message, &sessions)
+    }
+}
+
+// How a key with a value counts for its writer's user. The broker's own keys count for nobody.
+
+/// Charges accounts for keys. Each key counts while it has a value.
+enum KeyCharge {
+    /// How many bytes of a key with a value count.
+    static func bytes(of observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Int {
+        keyspace[observable].keptBytes + keyspace.authors.originBytes(keyspace.writer(of: observable))
+    }
+
+    /// Call before a value is set, whether there was one or not.
+    @inline(never)
+    static func charge(
+        _ observable: ObservableHandle, count: Int, to author: AuthorHandle, _ keyspace: borrowing Keyspace
+    ) {
+        discharge(observable, keyspace)
+        guard !keyspace[observable].isReserved, let account = keyspace.authors.account(author) else { return }
+        account.keys += 1
+        account.kept += keyspace[observable].key.count + keyspace.authors[author].origin.count + count
+    }
+
+    /// Call before a value is removed.
+    @inline(never)
+    static func discharge(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) {
+        guard keyspace[observable].hasValue, !keyspace[observable].isReserved,
+            let account = keyspace.account(of: observable)
+        else { return }
+        account.keys -= 1
+        account.kept -= bytes(of: observable, keyspace)
     }
 }

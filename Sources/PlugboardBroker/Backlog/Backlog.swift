@@ -2,6 +2,7 @@
 // wait for a phase, its snapshot or the journal. All of these work alike: it is owed the newest value of each
 // key, and gets it when nothing stands in the way. Owned by its subscription; most never have one.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// What is owed to one subscription.
@@ -105,9 +106,7 @@ final class Backlog {
 
     /// The key whose phases hold back what comes next; nil if it can't be held back.
     private func gated(
-        _ next: Next,
-        _ session: borrowing Session,
-        _ keyspace: borrowing Keyspace
+        _ next: Next, _ session: borrowing Session, _ keyspace: borrowing Keyspace
     ) -> ObservableHandle? {
         switch next {
         case .nothing, .synced, .gap: nil
@@ -218,10 +217,7 @@ final class Backlog {
     /// Notes that a throttled subscription was told about a key. There is one deadline for each subscription
     /// that was told something lately.
     func noteWindow(
-        _ keyHash: UInt64,
-        _ subscription: SubscriptionHandle,
-        _ event: UInt64,
-        _ deadlines: inout Deadlines
+        _ keyHash: UInt64, _ subscription: SubscriptionHandle, _ event: UInt64, _ deadlines: inout Deadlines
     ) {
         guard let span = window?.span else { return }
         let now = deadlines.now
@@ -253,9 +249,7 @@ extension Backlog {
 
     /// Its counts and flags agree with its content. Adds to `owedBy` how often each key is owed.
     func checkInvariants(
-        _ living: borrowing Living,
-        _ keyspace: borrowing Keyspace,
-        _ owedBy: inout [ObservableHandle: Int]
+        _ living: borrowing Living, _ keyspace: borrowing Keyspace, _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
         try keys.checkInvariants(living, keyspace, isSorted: replay?.gathers != true, &owedBy)
         try lines.checkInvariants()
@@ -269,5 +263,160 @@ extension Backlog {
     /// The bytes of the lines that it keeps.
     var lineBytes: Int {
         lines.byteCount + keys.writtenCost
+    }
+}
+
+// What a whole session has to catch up with: which of its subscriptions are ready, and a reply that waits for
+// them. Exists only while there is something.
+
+/// What waits for one session.
+final class Catchup {
+    /// Subscriptions that are owed something and wait only for room.
+    var ready = List<SubscriptionHandle>()
+    /// Whose turn it is in `ready`.
+    var turn = 0
+    /// Replies that are sent after everything up to `deferredUntil`.
+    var deferred = ByteBuffer()
+    var deferredUntil: UInt64 = 0
+    /// Subscriptions whose `subscribe` is answered in `deferred`. They begin after that.
+    var unanswered = List<SubscriptionHandle>()
+    /// Subscriptions that are sent older events from the journal.
+    var replaying = List<SubscriptionHandle>()
+    /// The bytes of the lines that all its subscriptions keep.
+    var queuedBytes = 0
+    /// How many keys are owed to all its subscriptions.
+    var owedCount = 0
+    /// The `id` of its goodbye, which is answered after everything that was asked before; empty if it has none. Nil
+    /// if it hasn't said goodbye, or was answered.
+    var goodbye: [UInt8]?
+
+    init() {}
+
+    /// Whether a subscription that isn't paused waits for a piece of the journal with events up to a
+    /// revision.
+    func isReading(upTo revision: UInt64 = .max, _ matching: borrowing Matching) -> Bool {
+        for place in replaying.indices {
+            guard let backlog = matching[replaying[place]].backlog, !backlog.isPaused else { continue }
+            if let replay = backlog.replay, replay.isReading, replay.frontRevision <= revision { return true }
+        }
+        return false
+    }
+
+    /// Whether nothing can be sent before more of the journal is read.
+    func awaitsJournal(_ matching: borrowing Matching) -> Bool { ready.isEmpty && isReading(matching) }
+
+    /// A subscription ends, so what it is owed counts no more.
+    func forget(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
+        queuedBytes -= backlog.lines.byteCount
+        if backlog.isReady { ready.remove(subscription) }
+        if backlog.awaitsReply { unanswered.remove(subscription) }
+    }
+
+    var isEmpty: Bool {
+        ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty
+            && replaying.isEmpty && goodbye == nil
+    }
+}
+
+extension Catchup {
+    private static var always: Invariants { Invariants(of: "Catchup") }
+
+    /// Its counts and lists agree with the subscriptions of its session.
+    func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
+        let client = "client \(hub.sessions[session].client)"
+        let waiting = Waiting(session, hub)
+        try Self.always.agree("it counts the keys that are owed", owedCount, waiting.owedCount, of: client)
+        try Self.always.agree(
+            "it counts the bytes that are queued", queuedBytes, waiting.queuedBytes, of: client
+        )
+        let areReplaying =
+            Set(replaying.all) == waiting.replaying && replaying.count == waiting.replaying.count
+        try Self.always.hold("it lists what is told again, each once", areReplaying, of: client)
+        guard hub.sessions[session].isOpen else { return }
+        let areListed = Set(ready.all) == waiting.ready && ready.count == waiting.ready.count
+        try Self.always.hold("it lists what is ready, each once", areListed, of: client)
+        let areUnanswered =
+            Set(unanswered.all) == waiting.unanswered && unanswered.count == waiting.unanswered.count
+        try Self.always.hold("it lists what is unanswered, each once", areUnanswered, of: client)
+    }
+
+    /// What the subscriptions of a session wait for, counted anew.
+    struct Waiting {
+        private(set) var owedCount = 0
+        private(set) var queuedBytes = 0
+        private(set) var ready: Set<SubscriptionHandle> = []
+        private(set) var unanswered: Set<SubscriptionHandle> = []
+        private(set) var replaying: Set<SubscriptionHandle> = []
+
+        init(_ session: SessionHandle, _ hub: borrowing Hub) {
+            // A client that leaves is sent nothing more. Its lists are cleared at once, its subscriptions end one
+            // by one.
+            let isOpen = hub.sessions[session].isOpen
+            for subscription in hub.sessions[session].subscriptions.list.all {
+                guard let backlog = hub.matching[subscription].backlog else { continue }
+                owedCount += backlog.keys.count
+                queuedBytes += backlog.lineBytes
+                if isOpen, backlog.isReady { ready.insert(subscription) }
+                if isOpen, backlog.awaitsReply { unanswered.insert(subscription) }
+                if backlog.replay != nil { replaying.insert(subscription) }
+            }
+        }
+
+        /// Nothing waits.
+        var isNothing: Bool {
+            owedCount == 0 && queuedBytes == 0 && ready.isEmpty && unanswered.isEmpty && replaying.isEmpty
+        }
+    }
+}
+
+// When a subscription with `every` may get the next line of a key. Keys that were sent lately are remembered
+// by their hash. Any other key is sent at once. A remembered key is owed until the window ends, and all later
+// events with it, so that the order holds. Two sets that take turns forget old keys without a clock for each.
+
+/// The window of a throttled subscription.
+struct Window {
+    /// Nanoseconds between two lines of one key.
+    let span: UInt64
+    /// Keys sent since the last tick, and since the tick before.
+    private var told: Set<UInt64> = []
+    private var toldBefore: Set<UInt64> = []
+    /// When a line was last sent.
+    private(set) var lastTold: UInt64 = 0
+    /// The next tick; nil if none is coming. Then nothing is held back.
+    var ticket: DeadlineTicket?
+    /// Events up to this one pass, although a tick is coming.
+    private var openEvent: UInt64 = 0
+
+    init(milliseconds: UInt32) {
+        span = UInt64(milliseconds) * 1_000_000
+    }
+
+    var isTicking: Bool { ticket != nil }
+
+    /// Whether an event of a key must wait.
+    func holds(_ keyHash: UInt64, event: UInt64 = .max) -> Bool {
+        isTicking && event > openEvent && (told.contains(keyHash) || toldBefore.contains(keyHash))
+    }
+
+    mutating func note(_ keyHash: UInt64, at now: UInt64) {
+        told.insert(keyHash)
+        lastTold = now
+    }
+
+    /// Lets all pass that is owed now.
+    mutating func open(event: UInt64) {
+        openEvent = event
+    }
+
+    /// Forgets keys that were sent before the previous tick.
+    mutating func age() {
+        toldBefore = told
+        told = []
+    }
+
+    /// Forgets all, because the last line was sent a whole span ago.
+    mutating func forget() {
+        told = []
+        toldBefore = []
     }
 }

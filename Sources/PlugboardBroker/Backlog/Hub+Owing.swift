@@ -31,9 +31,7 @@ extension Hub {
     /// more to do.
     @inline(__always)
     mutating func renewOwed(
-        _ observable: ObservableHandle,
-        _ revision: UInt64,
-        to subscription: SubscriptionHandle
+        _ observable: ObservableHandle, _ revision: UInt64, to subscription: SubscriptionHandle
     ) -> Bool {
         guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly
         else { return false }
@@ -197,15 +195,7 @@ extension Hub {
         _ backlog: Backlog
     ) {
         Owing.append(
-            owed,
-            holding: held,
-            to: subscription,
-            backlog,
-            &keyspace,
-            matching,
-            &sessions,
-            &delivery,
-            &access
+            owed, holding: held, to: subscription, backlog, &keyspace, matching, &sessions, &delivery, &access
         )
     }
 
@@ -240,9 +230,7 @@ extension Hub {
 
     /// Makes room for a line. Returns where to keep it, or adds it to the gap and returns nil.
     private mutating func openQueue(
-        for header: LineQueue.Header,
-        of subscription: SubscriptionHandle,
-        before: Int? = nil
+        for header: LineQueue.Header, of subscription: SubscriptionHandle, before: Int? = nil
     ) -> Backlog? {
         let (backlog, catchup) = openBacklog(of: subscription)
         let cost = LineQueue.cost(ofLine: header.count)
@@ -274,11 +262,7 @@ extension Hub {
             return
         }
         let header = LineQueue.Header(
-            revision,
-            event: delivery.eventNumber,
-            keyHash: 0,
-            observable: nil,
-            count: line.count
+            revision, event: delivery.eventNumber, keyHash: 0, observable: nil, count: line.count
         )
         openQueue(for: header, of: subscription)?.lines.append(line, header)
         noteReady(subscription)
@@ -312,4 +296,243 @@ extension Hub {
 
     /// What it costs to owe an event of a key, in observers told.
     private static let stepsPerOwedEvent = 16
+}
+
+// Owed keys: each is noted in its subscription's backlog, counted for its client, and stays as long as it is
+// owed.
+
+/// Adds owed keys to backlogs, and removes them.
+enum Owing {
+    /// After so many more owed keys, those of a client that doesn't read are counted again.
+    private static let keysPerCount = 1_024
+
+    /// Owes one more key. A session that is owed too many keys is dismissed.
+    static func append(
+        _ owed: OwedKey,
+        holding held: HeldBytes? = nil,
+        to subscription: SubscriptionHandle,
+        _ backlog: Backlog,
+        _ keyspace: inout Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access
+    ) {
+        let place = backlog.keys.append(owed)
+        if let held { backlog.keys.hold(held, at: place) }
+        keyspace[owed.observable].owedBy += 1
+        let session = matching[subscription].session
+        let catchup = sessions[session].makeCatchup()
+        catchup.owedCount += 1
+        if catchup.owedCount > Limits.owedKeysMax || catchup.owedCount % Self.keysPerCount == 0 {
+            check(session, &sessions, &delivery, &access)
+        }
+    }
+
+    /// What it costs to renew a key that is owed: memory that was not touched lately.
+    static let stepsPerRenewed = 6
+
+    /// Nearly every update to a reader that has stopped: the key is owed already, at the place where it was owed
+    /// to the last one, and only its revision changes. Returns false if there is more to do.
+    static func renew(
+        _ news: borrowing News,
+        to subscription: SubscriptionHandle,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ delivery: borrowing Delivery,
+        _ insight: inout Insight
+    ) -> Bool {
+        let place = keyspace[news.observable].owedPlace
+        let isRenewed = matching[subscription].renew(
+            news.observable, at: place, revision: news.revision, event: delivery.eventNumber
+        )
+        if isRenewed { insight.count(steps: stepsPerRenewed) }
+        return isRenewed
+    }
+
+    /// Owes a write that an observer missed. If the key is owed already, the newer write counts.
+    static func append(
+        missed observable: ObservableHandle,
+        revision: UInt64,
+        to subscription: SubscriptionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access
+    ) {
+        let backlog = sessions.openBacklog(of: subscription, &matching).backlog
+        guard let owed = backlog.place(of: observable, &keyspace) else {
+            let owed = OwedKey(observable, revision: revision, .unsure)
+            return append(owed, to: subscription, backlog, &keyspace, matching, &sessions, &delivery, &access)
+        }
+        backlog.keys.noteMissed(owed)
+        if backlog.keys[owed].revision < revision {
+            backlog.keys.renew(owed, revision: revision, event: 0)
+        }
+    }
+
+    /// Counts what a session is owed, and dismisses it if that is too much.
+    static func check(
+        _ session: SessionHandle,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ access: inout Access
+    ) {
+        if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
+            delivery.setAside(session, .slow, &sessions)
+        } else {
+            Excess.countOwed(to: session, &access, &sessions, &delivery)
+        }
+    }
+
+    /// Removes an owed key. Its observable may not be needed any more.
+    static func forget(
+        _ place: OwedKeys.Place,
+        of subscription: SubscriptionHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable
+    ) {
+        let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
+        catchup.owedCount -= 1
+        catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
+        keyspace[backlog.keys.remove(place).observable].owedBy -= 1
+    }
+
+    /// A client is owed something. Until that is sent, its later events are owed, too.
+    static func noteBehind(
+        _ session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
+    ) {
+        sessions[session].isBehind = true
+        delivery.touch(session, &sessions)
+    }
+
+    /// Tells how many lines are missing, and between which revisions.
+    static func appendLagged(
+        _ dropped: UInt64,
+        _ first: UInt64,
+        _ last: UInt64,
+        to subscription: SubscriptionHandle,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        let session = matching[subscription].session
+        delivery.openOwn(of: session, &sessions)
+        EventEncoder.appendLagged(
+            sub: matching.sub(of: subscription),
+            dropped: dropped,
+            first: first,
+            last: last,
+            to: &sessions[session].outbox.own
+        )
+    }
+}
+
+// Rights and what is owed. What waits for an observer of keys that it may not see any more is withheld. If it may
+// see such a key again, it is owed the key as it is by then, as after an absence. So nothing waits for an observer
+// that it may not see, and no line is made of a value that was written meanwhile.
+
+extension Hub {
+    /// Call when the rights of a client have changed, and not in the middle of an event.
+    mutating func adjustOwed(to session: SessionHandle) {
+        guard sessions[session].isOpen, let clearance = sessions[session].clearance else { return }
+        var affected: [SubscriptionHandle] = []
+        for subscription in sessions[session].subscriptions.list.all
+        where matching[subscription].backlog != nil || clearance.withheld[subscription] != nil {
+            affected.append(subscription)
+        }
+        for subscription in affected {
+            withhold(from: subscription, clearance)
+            release(to: subscription, clearance)
+        }
+        // To review one may send what is owed to the others.
+        for subscription in affected { review(subscription) }
+        // Perhaps it isn't behind any more.
+        if sessions[session].isBehind { delivery.touch(session, &sessions) }
+    }
+
+    private mutating func withhold(from subscription: SubscriptionHandle, _ clearance: Clearance) {
+        guard let backlog = matching[subscription].backlog else { return }
+        var next = backlog.keys.front
+        while let place = next {
+            next = backlog.keys.place(after: place)
+            let owed = backlog.keys[place]
+            insight.count(steps: Self.stepsPerWithheld)
+            if clearance.permit(.subscribe, keyspace[owed.observable].key) { continue }
+            keyspace[owed.observable].owedBy += 1
+            Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
+            clearance.withhold(owed, from: subscription)
+        }
+        if !backlog.lines.isEmpty { withholdLines(from: subscription, backlog, clearance) }
+        guard backlog.isReady else { return }
+        if case .room = state(of: subscription, backlog) { return }
+        backlog.endReady()
+        openBacklog(of: subscription).catchup.ready.remove(subscription)
+    }
+
+    /// Of the updates and deletes among the lines, the newest state of their keys is withheld. Emits and traces
+    /// are gone, because nobody could make them again.
+    private mutating func withholdLines(
+        from subscription: SubscriptionHandle, _ backlog: Backlog, _ clearance: Clearance
+    ) {
+        let bytes = backlog.lines.byteCount
+        let told = backlog.lines.removeLines { !clearance.permit(.subscribe, $0) }
+        insight.count(steps: bytes / Self.bytesPerWithheldStep)
+        openBacklog(of: subscription).catchup.queuedBytes -= bytes - backlog.lines.byteCount
+        for line in told {
+            let observable = keyspace.findOrInsert(line.key.span)
+            guard clearance.withheld[subscription]?.keys.find(observable) == nil else { continue }
+            keyspace[observable].owedBy += 1
+            clearance.withhold(OwedKey(observable, revision: line.revision, .unsure), from: subscription)
+        }
+    }
+
+    /// Owes what was withheld and may be seen again.
+    private mutating func release(to subscription: SubscriptionHandle, _ clearance: Clearance) {
+        guard let withheld = clearance.withheld[subscription] else { return }
+        var owed: [OwedKey] = []
+        var next = withheld.keys.front
+        while let place = next {
+            next = withheld.keys.place(after: place)
+            insight.count(steps: Self.stepsPerWithheld)
+            let observable = withheld.keys[place].observable
+            guard clearance.permit(.subscribe, keyspace[observable].key) else { continue }
+            var key = withheld.keys.remove(place)
+            guard isKnown(key) else {
+                keyspace[observable].owedBy -= 1
+                keyspace.removeIfUnneeded(observable)
+                continue
+            }
+            let isGated = phases.holds(observable, from: matching[subscription].phase)
+            key.noteReleased(at: keyspace[observable].revision, isGated: isGated)
+            owed.append(key)
+        }
+        if withheld.keys.isEmpty { clearance.withheld[subscription] = nil }
+        if owed.isEmpty { return }
+        owed.sort { $0.revision < $1.revision }
+        let (backlog, catchup) = openBacklog(of: subscription)
+        backlog.insert(owed, &keyspace)
+        for key in owed { keyspace[key.observable].owedBy -= 1 }
+        catchup.owedCount += owed.count
+        Owing.check(matching[subscription].session, &sessions, &delivery, &access)
+    }
+
+    /// Whether there is something to say about a key that was withheld: it has a value, or the observer may know
+    /// it, and it is known who deleted it.
+    private mutating func isKnown(_ key: OwedKey) -> Bool {
+        if keyspace[key.observable].hasValue { return true }
+        if key.isInitial { return false }
+        if keyspace.writer(of: key.observable) != nil { return true }
+        guard let entry = keyspace.lastDelete(of: key.observable) else { return false }
+        keyspace.keepDeleter(entry.author, of: key.observable)
+        keyspace.set(entry.reason, cause: entry.cause, of: key.observable)
+        return true
+    }
+
+    /// What it costs to withhold or to release a key, in observers told; and how many bytes of lines are looked at
+    /// in the time of one.
+    private static let stepsPerWithheld = 8
+    private static let bytesPerWithheldStep = 32
 }

@@ -172,9 +172,7 @@ extension Hub {
 
     /// Sends an owed key as it is now. Returns false if there is nothing to send about it.
     private mutating func tellKey(
-        _ place: OwedKeys.Place,
-        _ subscription: SubscriptionHandle,
-        _ backlog: Backlog
+        _ place: OwedKeys.Place, _ subscription: SubscriptionHandle, _ backlog: Backlog
     ) -> Bool {
         let (owed, notes) = (backlog.keys[place], backlog.keys.notes(at: place))
         let session = matching[subscription].session
@@ -234,13 +232,7 @@ extension Hub {
     private mutating func tellReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         guard let replay = backlog.replay else { return }
         let told = Replaying.tellNext(
-            of: replay,
-            to: subscription,
-            backlog,
-            keyspace,
-            matching,
-            &sessions,
-            &delivery
+            of: replay, to: subscription, backlog, keyspace, matching, &sessions, &delivery
         )
         goOn(with: replay, of: subscription)
         guard let told else { return }
@@ -315,9 +307,7 @@ extension Hub {
 
 extension Hub {
     private mutating func noteWindow(
-        of subscription: SubscriptionHandle,
-        _ keyHash: UInt64,
-        _ backlog: Backlog
+        of subscription: SubscriptionHandle, _ keyHash: UInt64, _ backlog: Backlog
     ) {
         backlog.noteWindow(keyHash, subscription, delivery.eventNumber, &deadlines)
     }

@@ -39,13 +39,7 @@ struct LineQueue: ~Copyable {
         /// Its bytes are shared with other queues.
         fileprivate var isShared = false
 
-        init(
-            _ revision: UInt64,
-            event: UInt64,
-            keyHash: UInt64,
-            observable: ObservableHandle?,
-            count: Int
-        ) {
+        init(_ revision: UInt64, event: UInt64, keyHash: UInt64, observable: ObservableHandle?, count: Int) {
             (self.revision, self.event, self.keyHash) = (revision, event, keyHash)
             (self.observable, self.count) = (observable, count)
         }

@@ -147,9 +147,7 @@ extension Calls {
 
     /// Both sides and a deadline know each call.
     func checkInvariants(
-        _ living: borrowing Living,
-        _ deadlines: borrowing Deadlines,
-        _ sessions: borrowing SessionTable
+        _ living: borrowing Living, _ deadlines: borrowing Deadlines, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         for (number, call) in calls {
             let name = "call \(number)"
@@ -176,8 +174,7 @@ extension Calls {
     }
 
     private func checkServices(
-        _ living: borrowing Living,
-        _ sessions: borrowing SessionTable
+        _ living: borrowing Living, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         var known = 0
         for session in living.sessions {
@@ -192,5 +189,170 @@ extension Calls {
             }
         }
         try Self.always.agree("nobody serves who is gone", try services.checkInvariants(), known)
+    }
+}
+
+// A client's promise to answer the calls of a key, or of all keys that match a pattern. Exists from its
+// `serve` to its `unserve` or the end of its session.
+
+/// One served key or pattern.
+final class Service {
+    /// The client that serves.
+    let session: SessionHandle
+    private let text: [UInt8]
+    /// Its place in its session's list.
+    var place = 0
+    /// The calls that it got.
+    var counts = CallCounts()
+
+    init(pattern: Span<UInt8>, session: SessionHandle) {
+        text = Array(pattern)
+        self.session = session
+    }
+
+    /// The pattern as it was written.
+    var pattern: [UInt8] { text }
+}
+
+// A session's services and calls. Exists only while there are any; most clients never have one.
+
+/// A session's side of services and calls. `Calls` knows them, too.
+final class Duties {
+    /// Its services.
+    private(set) var services: [Service] = []
+    /// Calls that it made, without an answer yet.
+    private(set) var made: [PendingCall] = []
+    /// Calls that it has to answer.
+    private(set) var toAnswer: [PendingCall] = []
+
+    var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
+
+    func add(_ service: Service) {
+        service.place = services.count
+        services.append(service)
+    }
+
+    func remove(_ service: Service) {
+        services.removeSwapping(at: service.place) { $0.place = $1 }
+    }
+
+    func addMade(_ call: PendingCall) {
+        call.callerPlace = made.count
+        made.append(call)
+    }
+
+    func removeMade(_ call: PendingCall) {
+        made.removeSwapping(at: call.callerPlace) { $0.callerPlace = $1 }
+    }
+
+    func addToAnswer(_ call: PendingCall) {
+        call.serverPlace = toAnswer.count
+        toAnswer.append(call)
+    }
+
+    func removeToAnswer(_ call: PendingCall) {
+        toAnswer.removeSwapping(at: call.serverPlace) { $0.serverPlace = $1 }
+    }
+}
+
+extension Duties {
+    /// Makes the loop look at a client. Perhaps its connection stayed open only for a call or a service that
+    /// has just ended.
+    static func noteEnd(
+        for session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
+    ) {
+        if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
+    }
+
+    func has(made call: PendingCall) -> Bool {
+        made.indices.contains(call.callerPlace) && made[call.callerPlace] === call
+    }
+
+    func has(toAnswer call: PendingCall) -> Bool {
+        toAnswer.indices.contains(call.serverPlace) && toAnswer[call.serverPlace] === call
+    }
+}
+
+extension Array {
+    /// Removes the element at `place`. The last one moves there, and `move` notes that.
+    fileprivate mutating func removeSwapping(at place: Int, _ move: (Element, Int) -> Void) {
+        let last = removeLast()
+        guard place < count else { return }
+        self[place] = last
+        move(last, place)
+    }
+}
+
+// Which clients the latest calls were sent to. With this, a late answer is told from an answer that nobody
+// asked for, even if the call is over. Owned by `Calls`.
+
+/// The clients of the newest calls, by the calls' numbers.
+struct AskedClients {
+    /// How many calls back clients are remembered.
+    static let callsMax = 65_536
+
+    private let capacity: Int
+    /// A client's number for each call. Grows up to `capacity`; then the oldest are overwritten.
+    private var clients: [UInt64] = []
+    private var last: UInt64 = 0
+
+    init(capacity: Int = Self.callsMax) {
+        self.capacity = capacity
+    }
+
+    /// Notes the client of a call: of the next call, or of an earlier one. Numbers begin at 1.
+    mutating func note(_ client: UInt64, for call: UInt64) {
+        let place = place(of: call)
+        if place == clients.count { clients.append(client) } else { clients[place] = client }
+        last = max(last, call)
+    }
+
+    /// Whether this call was sent to this client, as far as that is remembered.
+    func wasAsked(_ client: UInt64, _ call: UInt64) -> Bool {
+        guard call > 0, call <= last, last - call < UInt64(capacity) else { return false }
+        return clients[place(of: call)] == client
+    }
+
+    private func place(of call: UInt64) -> Int {
+        Int((call - 1) % UInt64(capacity))
+    }
+}
+
+// How calls end: for `$broker.stats` all of them, and for `$broker.services` those of each service. What
+// always holds: each call that was made was answered, has failed, or still waits.
+
+/// How many calls were made, and how they ended.
+struct CallCounts: BitwiseCopyable {
+    private(set) var asked: UInt64 = 0
+    private(set) var answered: UInt64 = 0
+    private(set) var failed: UInt64 = 0
+    /// For the answers since `resetTimes`: their number, the sum of their times, and the longest time.
+    private var timed: UInt64 = 0
+    private var nanoseconds: UInt64 = 0
+    private var longest: UInt64 = 0
+
+    mutating func noteAsked() { asked &+= 1 }
+
+    /// A call has ended after `span` nanoseconds. `isAnswer` is false if its server answered with an error.
+    mutating func noteEnd(isAnswer: Bool, after span: UInt64) {
+        guard isAnswer else { return failed &+= 1 }
+        answered &+= 1
+        timed &+= 1
+        nanoseconds &+= span
+        longest = max(longest, span)
+    }
+
+    mutating func resetTimes() { (timed, nanoseconds, longest) = (0, 0, 0) }
+
+    /// Appends `asked`, `answered` and `failed`, and `mean` and `max` in microseconds.
+    func appendMembers(to value: inout ByteBuffer) {
+        let members: [(StaticString, UInt64)] = [
+            (#""asked":"#, asked), (#","answered":"#, answered), (#","failed":"#, failed),
+            (#","mean":"#, timed == 0 ? 0 : nanoseconds / timed / 1000), (#","max":"#, longest / 1000),
+        ]
+        for (name, count) in members {
+            value.append(name)
+            value.append(decimal: count)
+        }
     }
 }

@@ -96,10 +96,7 @@ struct Delivery: ~Copyable {
 
     /// The same with a message for the client's last line.
     mutating func setAside(
-        _ session: SessionHandle,
-        _ farewell: Farewell,
-        saying message: String,
-        _ sessions: inout SessionTable
+        _ session: SessionHandle, _ farewell: Farewell, saying message: String, _ sessions: inout SessionTable
     ) {
         if sessions[session].takesAnswers { note(message, to: session) }
         setAside(session, farewell, &sessions)
@@ -170,9 +167,7 @@ struct Delivery: ~Copyable {
 
     /// Takes a reply back. A client that is behind gets it after all that it is owed now.
     private mutating func deferReply(
-        of session: SessionHandle,
-        at revision: UInt64,
-        _ sessions: inout SessionTable
+        of session: SessionHandle, at revision: UInt64, _ sessions: inout SessionTable
     ) {
         guard let start = replyStart else { return }
         replyStart = nil
@@ -229,10 +224,7 @@ struct Delivery: ~Copyable {
     /// The place of the event's line for a subscription; see `TurnLog`.
     @inline(__always)
     mutating func line(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ form: EventKind,
-        for text: inout SubscriptionText
+        _ event: KeyEvent, _ tail: borrowing EventTail, _ form: EventKind, for text: inout SubscriptionText
     ) -> ByteRange {
         log.line(event, tail, form, for: &text)
     }
@@ -281,11 +273,7 @@ struct Delivery: ~Copyable {
     }
 
     /// Turns a session's share of the log, without its first bytes, into bytes of its own.
-    mutating func takeOverLog(
-        _ session: SessionHandle,
-        skipping: Int = 0,
-        _ sessions: inout SessionTable
-    ) {
+    mutating func takeOverLog(_ session: SessionHandle, skipping: Int = 0, _ sessions: inout SessionTable) {
         if !sessions[session].outbox.hasRunToHold {
             buffers.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
         }
@@ -325,10 +313,7 @@ struct Delivery: ~Copyable {
 
     /// Whether an observer is told anything of a change from one value to another.
     mutating func concerns(
-        _ event: KeyEvent,
-        from old: Span<UInt8>,
-        to value: Span<UInt8>,
-        _ filter: Filter?
+        _ event: KeyEvent, from old: Span<UInt8>, to value: Span<UInt8>, _ filter: Filter?
     ) -> Bool {
         judge.concerns(event, from: old, to: value, filter)
     }
@@ -364,8 +349,7 @@ extension Delivery {
 
     /// Nothing is left of the last turn.
     func checkInvariants(
-        _ living: borrowing Living,
-        _ sessions: borrowing SessionTable
+        _ living: borrowing Living, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         if isDone { try log.checkInvariants() }
         try buffers.checkInvariants()
@@ -383,8 +367,7 @@ extension Delivery {
     }
 
     private func dirtyAreThere(
-        _ living: borrowing Living,
-        _ sessions: borrowing SessionTable
+        _ living: borrowing Living, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         let listed = Set(dirty.all).union(heard.all)
         try Self.always.agree("nobody is touched twice", dirty.count + heard.count, listed.count)
@@ -392,9 +375,7 @@ extension Delivery {
         for session in living.sessions {
             let isListed = listed.contains(session) == sessions[session].isTouched
             try Self.always.hold(
-                "who is touched is listed",
-                isListed,
-                of: "client \(sessions[session].client)"
+                "who is touched is listed", isListed, of: "client \(sessions[session].client)"
             )
         }
     }

@@ -35,13 +35,7 @@ extension Hub {
         delivery.beginEvent()
         if news.event != .emit, keyspace[news.observable].hasAcknowledgers { return tellInPhases(news) }
         let next = Self.tellReaders(
-            news,
-            until: requests.effortEnd,
-            keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            &insight
+            news, until: requests.effortEnd, keyspace, &matching, &sessions, &delivery, &insight
         )
         if let next { tellOthers(news, from: next) }
     }
@@ -134,13 +128,7 @@ extension Hub {
         let subscription = observer.subscription
         guard sessions[observer.session].isOpen, !sessions[observer.session].isBehind else { return false }
         let line = FilteredLine.find(
-            news.event,
-            tail,
-            of: news.observable,
-            subscription,
-            keyspace,
-            &matching,
-            &delivery
+            news.event, tail, of: news.observable, subscription, keyspace, &matching, &delivery
         )
         if let line { delivery.append(line, to: observer.session, &sessions) }
         return true
@@ -173,9 +161,7 @@ extension Hub {
         guard isObserved(observable) else { return }
         var ending = ByteBuffer()
         EventEncoder.appendEnd(
-            isWhileConnected: request.has(.whileConnected),
-            milliseconds: request.timeToLive,
-            to: &ending
+            isWhileConnected: request.has(.whileConnected), milliseconds: request.timeToLive, to: &ending
         )
         var news = News(.update, of: observable, revision, to: value, by: author, request.cause, reason)
         news.ending = ending.bytes
@@ -227,10 +213,7 @@ extension Hub {
 
     /// Tells the observers of a key from a place on about one event, each at once or later.
     private mutating func deliver(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        of observable: ObservableHandle,
-        from place: Int
+        _ event: KeyEvent, _ tail: borrowing EventTail, of observable: ObservableHandle, from place: Int
     ) {
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<Recipient>()
@@ -250,10 +233,7 @@ extension Hub {
     /// Finds or writes the event's line for an observer, if it is told now.
     @inline(never)
     private mutating func encode(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        for observer: Recipient,
-        _ latest: inout LatestLine
+        _ event: KeyEvent, _ tail: borrowing EventTail, for observer: Recipient, _ latest: inout LatestLine
     ) {
         guard sessions[observer.session].keepsUp else { return }
         let line = delivery.line(event, tail, observer.kind, for: &matching[observer.text])
@@ -294,4 +274,58 @@ private struct LatestLine {
 
     @inline(__always)
     func isOf(_ observer: Recipient) -> Bool { observer.words == words }
+}
+
+// An event of a key on its way to observers. The key, the value before and the author's text are added where it
+// is told; see `KeyTexts` and `LentText`.
+
+/// What is told of a write.
+struct News: ~Escapable {
+    let event: KeyEvent
+    let observable: ObservableHandle
+    let revision: UInt64
+    let value: Span<UInt8>
+    let author: AuthorHandle
+    let cause: WriteCause
+    let reason: EventReason?
+    /// What will end the value, as text for the event; empty if nothing will.
+    var ending: Span<UInt8>
+
+    @inline(__always)
+    @_lifetime(copy value)
+    init(
+        _ event: KeyEvent,
+        of observable: ObservableHandle,
+        _ revision: UInt64,
+        to value: Span<UInt8>,
+        by author: AuthorHandle,
+        _ cause: WriteCause,
+        _ reason: EventReason?
+    ) {
+        self.event = event
+        self.observable = observable
+        self.revision = revision
+        self.value = value
+        self.author = author
+        self.cause = cause
+        self.reason = reason
+        ending = Span()
+    }
+
+    /// All that the event tells. `old` is the value before.
+    @inline(__always)
+    @_lifetime(copy self, copy key, copy old, copy by)
+    func tail(_ key: Span<UInt8>, old: Span<UInt8>, by: Span<UInt8>) -> EventTail {
+        var tail = EventTail(
+            key: key,
+            revision: revision,
+            value: value,
+            old: event == .emit ? Span() : old,
+            by: by,
+            cause: cause,
+            reason: reason
+        )
+        tail.ending = ending
+        return tail
+    }
 }

@@ -84,13 +84,7 @@ extension Outcome {
                 outcomes.append(.waiting(barrier))
             } else {
                 let outcome = Outcome(
-                    of: event,
-                    hash,
-                    isReadBack,
-                    matching[subscription],
-                    sessions[session],
-                    phases,
-                    keyspace
+                    of: event, hash, isReadBack, matching[subscription], sessions[session], phases, keyspace
                 )
                 outcomes.append(outcome)
             }
@@ -115,10 +109,7 @@ extension Outcome {
         } else if way == .direct {
             self = .sent
         } else if case .phase(let held) = backlog?.state(
-            from: subscription.phase,
-            of: session,
-            phases,
-            keyspace
+            from: subscription.phase, of: session, phases, keyspace
         ),
             let gate = phases.gate(of: held)
         {

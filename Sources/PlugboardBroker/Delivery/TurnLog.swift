@@ -24,12 +24,7 @@ private struct OwnLine: ~Copyable {
     init() {}
 
     /// Whether it is the line for a recipient of an event.
-    func tells(
-        _ event: UInt64,
-        _ telling: Telling,
-        _ change: borrowing ByteBuffer,
-        _ words: UInt64
-    ) -> Bool {
+    func tells(_ event: UInt64, _ telling: Telling, _ change: borrowing ByteBuffer, _ words: UInt64) -> Bool {
         self.event == event && self.telling == telling && self.words == words
             && (telling != .change || self.change.bytes.isEqual(to: change.bytes))
     }
@@ -102,10 +97,7 @@ struct TurnLog: ~Copyable {
     /// subscription with the same text and kind.
     @inline(__always)
     mutating func line(
-        _ kind: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ form: EventKind,
-        for text: inout SubscriptionText
+        _ kind: KeyEvent, _ tail: borrowing EventTail, _ form: EventKind, for text: inout SubscriptionText
     ) -> ByteRange {
         if text.encodedEvent == event, text.encodedKind == form { return text.line }
         return encode(kind, tail, &text, form)
@@ -194,10 +186,7 @@ struct TurnLog: ~Copyable {
     }
 
     private mutating func encode(
-        _ kind: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ text: inout SubscriptionText,
-        _ form: EventKind
+        _ kind: KeyEvent, _ tail: borrowing EventTail, _ text: inout SubscriptionText, _ form: EventKind
     ) -> ByteRange {
         let start = bytes.count
         kind.appendStart(text.updateStart, to: &bytes)

@@ -111,8 +111,7 @@ struct Durability: ~Copyable {
         }
         guard awaited < Limits.durablesMax else {
             throw Refusal(
-                .limit,
-                "at most \(Limits.durablesMax) durable writes of a client wait for the disk"
+                .limit, "at most \(Limits.durablesMax) durable writes of a client wait for the disk"
             )
         }
     }
@@ -165,9 +164,7 @@ struct Durability: ~Copyable {
 
     /// Takes the next reply whose write is on disk, and copies its `id` and its sum.
     mutating func nextReply(
-        upTo mark: JournalMark,
-        id: inout ByteBuffer,
-        sum: inout ByteBuffer
+        upTo mark: JournalMark, id: inout ByteBuffer, sum: inout ByteBuffer
     ) -> DurableReplies.Waiting? {
         replies.next(upTo: mark, id: &id, sum: &sum)
     }
@@ -289,9 +286,7 @@ struct Durability: ~Copyable {
 
     /// Checks that replies wait in their order, and that each session counts its own.
     func checkInvariants(
-        _ living: borrowing Living,
-        _ sessions: borrowing SessionTable,
-        _ matching: borrowing Matching
+        _ living: borrowing Living, _ sessions: borrowing SessionTable, _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
         try replies.checkInvariants(living, sessions)
         try replays.checkInvariants(living, matching)

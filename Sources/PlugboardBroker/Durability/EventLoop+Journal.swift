@@ -142,12 +142,7 @@ extension EventLoop {
     /// Answers the durable writes up to a mark, all with a refusal if there is one.
     private mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal?) {
         DurableAnswers.send(
-            upTo: mark,
-            refusal,
-            at: hub.revision,
-            &hub.durability,
-            &hub.sessions,
-            &hub.delivery
+            upTo: mark, refusal, at: hub.revision, &hub.durability, &hub.sessions, &hub.delivery
         )
     }
 

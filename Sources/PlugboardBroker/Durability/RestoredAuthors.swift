@@ -123,9 +123,7 @@ struct RestoredAuthors: ~Copyable {
     /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
     /// record, in milliseconds since 1970.
     mutating func bindToTime(
-        lastRecord when: UInt64,
-        _ keyspace: inout Keyspace,
-        _ deadlines: inout Deadlines
+        lastRecord when: UInt64, _ keyspace: inout Keyspace, _ deadlines: inout Deadlines
     ) {
         for (bond, end) in ends where keyspace.bound(at: bond, revision: end.revision) != nil {
             let left = end.left(lastRecord: when, deadlines)
@@ -141,10 +139,7 @@ struct RestoredAuthors: ~Copyable {
     }
 
     private static func make(
-        _ name: Span<UInt8>,
-        _ origin: Span<UInt8>,
-        _ account: UserAccount?,
-        _ keyspace: inout Keyspace
+        _ name: Span<UInt8>, _ origin: Span<UInt8>, _ account: UserAccount?, _ keyspace: inout Keyspace
     ) -> AuthorHandle {
         let presence = Presence(client: 0, account: account)
         presence.end()

@@ -191,15 +191,7 @@ extension Hub {
         // One more reference, so that the key stays when its gate is removed.
         keyspace[observable].owedBy += 1
         let free = PhaseRelease.advance(
-            observable,
-            gate,
-            late: late,
-            &keyspace,
-            &matching,
-            sessions,
-            &phases,
-            &deadlines,
-            isSelective
+            observable, gate, late: late, &keyspace, &matching, sessions, &phases, &deadlines, isSelective
         )
         // This sends all that a client is owed. The next gate is closed already.
         for subscription in free { review(subscription) }
@@ -230,14 +222,7 @@ extension Hub {
         if replay.readyCount > 0 || Replaying.asksForNext(replay, &durability) { return }
         if replay.hasFailed {
             Replaying.noteUnreadable(
-                replay,
-                of: subscription,
-                &keyspace,
-                &matching,
-                &sessions,
-                &delivery,
-                &access,
-                deadlines
+                replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access, deadlines
             )
         }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }

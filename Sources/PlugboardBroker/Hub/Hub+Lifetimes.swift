@@ -44,10 +44,7 @@ extension Hub {
     /// Call after a write: what bound the key before doesn't bind it any more, and the write may bind it
     /// anew.
     mutating func renewLifetime(
-        of observable: ObservableHandle,
-        _ request: Request,
-        _ reason: EventReason?,
-        _ session: SessionHandle
+        of observable: ObservableHandle, _ request: Request, _ reason: EventReason?, _ session: SessionHandle
     ) {
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)

@@ -10,10 +10,7 @@ extension Hub {
     /// only waits.
     @inline(__always)
     mutating func take(
-        _ place: Range<Int>,
-        of bytes: inout MutableSpan<UInt8>,
-        number: UInt64,
-        from session: SessionHandle
+        _ place: Range<Int>, of bytes: inout MutableSpan<UInt8>, number: UInt64, from session: SessionHandle
     ) -> Bool {
         switch requests.read(place, of: bytes.span, number) {
         case .nothing: break
@@ -53,10 +50,7 @@ extension Hub {
     /// their replies has to wait, the line waits for that.
     @inline(__always)
     private mutating func mayExecute(
-        _ place: Range<Int>,
-        _ number: UInt64,
-        after bytes: Span<UInt8>,
-        _ session: SessionHandle
+        _ place: Range<Int>, _ number: UInt64, after bytes: Span<UInt8>, _ session: SessionHandle
     ) -> Bool {
         if requests.group.isEmpty { return true }
         publishWaiting(in: bytes)
@@ -81,9 +75,7 @@ extension Hub {
 
     @inline(__always)
     static func effort(
-        _ insight: borrowing Insight,
-        _ matching: borrowing Matching,
-        _ delivery: borrowing Delivery
+        _ insight: borrowing Insight, _ matching: borrowing Matching, _ delivery: borrowing Delivery
     ) -> UInt64 { insight.effort &+ 2 &* matching.visits &+ delivery.judge.steps }
 
     /// Whether others should have their turn before more is done for anybody.
@@ -101,9 +93,7 @@ extension Hub {
 
     @inline(__always)
     private mutating func publish(
-        _ publishes: Span<WaitingPublish>,
-        in bytes: Span<UInt8>,
-        _ session: SessionHandle
+        _ publishes: Span<WaitingPublish>, in bytes: Span<UInt8>, _ session: SessionHandle
     ) {
         for index in publishes.indices {
             if index > 0, hasDoneEnough {
@@ -115,9 +105,7 @@ extension Hub {
 
     @inline(__always)
     private mutating func publish(
-        _ waiting: WaitingPublish,
-        in bytes: Span<UInt8>,
-        _ session: SessionHandle
+        _ waiting: WaitingPublish, in bytes: Span<UInt8>, _ session: SessionHandle
     ) {
         let (isOpen, isGuarded, author) = sessions[session].standing
         guard isOpen else { return }

@@ -2,8 +2,8 @@
 // appends the results to the outboxes. It does no input or output and knows no descriptor. Used by the loop's
 // thread alone.
 
-import PlugboardMemory
 import PlugboardJournal
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -235,16 +235,7 @@ struct Hub: ~Copyable {
         let sub = try NewSubscription.chooseSub(asked, patterns: wanted.count, matching, &sessions)
         for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
         let start = try Subscribe.prepare(
-            asked,
-            wanted,
-            &requests,
-            &keyspace,
-            &sessions,
-            &delivery,
-            access,
-            durability,
-            &insight,
-            deadlines
+            asked, wanted, &requests, &keyspace, &sessions, &delivery, access, durability, &insight, deadlines
         )
         endFound()
         guard let start else { return }
@@ -301,13 +292,7 @@ struct Hub: ~Copyable {
 
     private mutating func trace(_ asked: AskedRequest) throws(Refusal) {
         let traced = try StartTrace.perform(
-            asked,
-            requests,
-            &keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            &insight
+            asked, requests, &keyspace, &matching, &sessions, &delivery, &insight
         )
         noteWeight(of: traced, 1)
     }
@@ -390,5 +375,43 @@ struct Hub: ~Copyable {
         noteOwn(session)
         // What it may see again comes after the reply.
         noteName(name, of: session)
+    }
+}
+
+// Hands the state of a broker without a journal to the next one in this process: its values and its
+// remembered writes, in files without names. So a client that comes back learns what it missed, and gets
+// nothing twice.
+
+extension Hub {
+    /// Writes the state to files. Nothing may change it afterwards. Throws `SystemError`.
+    func carry(_ time: TimeSource) throws -> CarriedState {
+        let values = CarriedValues(time)
+        // Newer values go with the remembered writes.
+        let since = keyspace.history.completeSince
+        var count = 0
+        values.forEach(in: keyspace, upTo: since, deadlines) { _ in count += 1 }
+        return try CarriedState(
+            epoch: keyspace.epoch,
+            since: since,
+            revision: revision,
+            keys: count,
+            when: values.wall,
+            values: { add in try values.forEach(in: keyspace, upTo: since, deadlines, add) },
+            writes: { add in try values.forEachRemembered(in: keyspace, deadlines, add) }
+        )
+    }
+
+    /// Continues with the state of the broker before. Throws `JournalError` or `SystemError`.
+    mutating func goOn(with state: CarriedState) throws {
+        keyspace.beginRestoring()
+        var authors = RestoredAuthors()
+        let recovered = try state.read { record, line in
+            authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
+        }
+        authors.bindToTime(lastRecord: recovered.when, &keyspace, &deadlines)
+        authors.release(&keyspace)
+        let epoch = recovered.epoch ?? keyspace.epoch
+        keyspace.resume(epoch, at: recovered.revision, isNew: recovered.epoch == nil)
+        endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
 }

@@ -140,10 +140,7 @@ enum HubInvariants {
         for observable in living.observables {
             let (stated, found) = (Int(hub.keyspace[observable].owedBy), owedBy[observable] ?? 0)
             try always.agree(
-                "it counts who is owed it",
-                stated,
-                found,
-                of: String(hub.keyspace[observable].key)
+                "it counts who is owed it", stated, found, of: String(hub.keyspace[observable].key)
             )
         }
         for session in living.sessions { try whoIsBehindHasAReason(session, hub) }
@@ -151,9 +148,7 @@ enum HubInvariants {
 
     /// Nobody is owed a key that it may not see.
     private static func whatIsOwedMayBeSeen(
-        _ subscription: SubscriptionHandle,
-        _ backlog: Backlog,
-        _ hub: borrowing Hub
+        _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
         let session = hub.matching[subscription].session
         guard hub.sessions[session].isOpen, let clearance = hub.sessions[session].clearance else { return }
@@ -168,9 +163,7 @@ enum HubInvariants {
 
     /// A subscription that is owed something, and isn't held back, is ready.
     private static func whoIsOwedWaitsForSomething(
-        _ subscription: SubscriptionHandle,
-        _ backlog: Backlog,
-        _ hub: borrowing Hub
+        _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
         let session = hub.matching[subscription].session
         guard hub.sessions[session].isOpen, !backlog.isEmpty, !backlog.isReady else { return }
@@ -196,10 +189,7 @@ enum HubInvariants {
         guard hub.sessions[session].isOpen else { return }
         let isReplyWaiting = catchup.map { !$0.deferred.isEmpty } ?? false
         try always.agree(
-            "it is held while a reply waits",
-            hub.sessions[session].isHeld,
-            isReplyWaiting,
-            of: client
+            "it is held while a reply waits", hub.sessions[session].isHeld, isReplyWaiting, of: client
         )
         let isCatchingUp = catchup.map { !$0.ready.isEmpty || $0.isReading(hub.matching) } ?? false
         let isBehind = hub.sessions[session].isBehind
@@ -221,10 +211,7 @@ enum HubInvariants {
         }
         for plugin in hub.supervision.onDemand {
             let observers = hub.supervision.countObservers(
-                of: plugin,
-                hub.keyspace,
-                hub.matching,
-                hub.sessions
+                of: plugin, hub.keyspace, hub.matching, hub.sessions
             )
             let stated = plugin.demand?.observers ?? -1
             try always.agree("demand is the observers that there are", stated, observers, of: plugin.name)
@@ -295,4 +282,65 @@ private struct DueCounts {
         case .idle: break
         }
     }
+}
+
+// What is reported if something that always holds doesn't: the structure, what should hold, and what was
+// found. Each structure checks itself between two turns, and the hub checks how they fit together. Nothing
+// that a peer sends can break one of these.
+
+/// Something that should always hold, and doesn't.
+struct BrokenInvariant: Error, Equatable, CustomStringConvertible {
+    /// The structure whose state is wrong.
+    let structure: String
+    /// What should hold.
+    let sentence: String
+    /// A number or a name that was found; may be empty.
+    let found: String
+
+    var description: String {
+        "\(structure): \(sentence)" + (found.isEmpty ? "" : " (\(found))")
+    }
+}
+
+/// The checks of one structure.
+struct Invariants {
+    let structure: StaticString
+
+    init(of structure: StaticString) {
+        self.structure = structure
+    }
+
+    /// Throws unless `holds` is true. `of` names what the check is about.
+    @inline(__always)
+    func hold(
+        _ sentence: StaticString, _ holds: Bool, of subject: @autoclosure () -> String = ""
+    ) throws(BrokenInvariant) {
+        if !holds { throw broken(sentence, subject()) }
+    }
+
+    /// Throws unless the stated number is the one that was found.
+    @inline(__always)
+    func agree<Number: Equatable>(
+        _ sentence: StaticString,
+        _ stated: Number,
+        _ found: Number,
+        of subject: @autoclosure () -> String = ""
+    ) throws(BrokenInvariant) {
+        if stated == found { return }
+        let subject = subject()
+        let numbers = "it says \(stated), found were \(found)"
+        throw broken(sentence, subject.isEmpty ? numbers : "\(subject): \(numbers)")
+    }
+
+    @inline(never)
+    private func broken(_ sentence: StaticString, _ found: String) -> BrokenInvariant {
+        BrokenInvariant(structure: "\(structure)", sentence: "\(sentence)", found: found)
+    }
+}
+
+/// What exists between two turns. Any other handle in the state is stale, and must not be followed.
+struct Living {
+    var observables: Set<ObservableHandle> = []
+    var sessions: Set<SessionHandle> = []
+    var subscriptions: Set<SubscriptionHandle> = []
 }

@@ -56,10 +56,7 @@ extension Refusal {
 
     /// The key has no value. The hint names keys that may have been meant.
     static func notFound(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        for clearance: Clearance?,
-        _ keyspace: inout Keyspace
+        _ request: Request, _ line: Span<UInt8>, for clearance: Clearance?, _ keyspace: inout Keyspace
     ) -> Refusal {
         let hint = keyspace.hint(for: request.key.bytes(of: line), to: clearance)
         return .noValue(request, line, hint: hint ?? "keys lists what there is")
@@ -129,8 +126,7 @@ extension Refusal {
     )
 
     static let unreadAnswer = Refusal(
-        .limit,
-        "there is an answer, but up to \(Limits.outboxBytesMax) bytes wait unread before it"
+        .limit, "there is an answer, but up to \(Limits.outboxBytesMax) bytes wait unread before it"
     )
 }
 

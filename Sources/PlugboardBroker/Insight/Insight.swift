@@ -63,12 +63,7 @@ struct Insight: ~Copyable {
     mutating func noteReturns(_ keyspace: inout Keyspace) { warnings.noteReturns(&keyspace) }
 
     /// Notes a problem.
-    mutating func warn(
-        _ kind: Warnings.Kind,
-        _ message: String,
-        revision: UInt64,
-        at milliseconds: UInt64
-    ) {
+    mutating func warn(_ kind: Warnings.Kind, _ message: String, revision: UInt64, at milliseconds: UInt64) {
         warnings.raise(kind, message, revision: revision, at: milliseconds)
     }
 
@@ -106,10 +101,7 @@ struct Insight: ~Copyable {
     /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers
     /// afterwards.
     mutating func beginTrace(
-        of write: TracedWrite,
-        _ key: Span<UInt8>,
-        by author: Span<UInt8>,
-        _ sessions: borrowing SessionTable
+        of write: TracedWrite, _ key: Span<UInt8>, by author: Span<UInt8>, _ sessions: borrowing SessionTable
     ) -> Bool {
         findTracers(of: key, isCall: false, sessions)
         guard tracing.takes(revision: write.revision) else { return false }
@@ -120,10 +112,7 @@ struct Insight: ~Copyable {
     /// Notes what happened to a call, if a tracer wants it and there is room. `text` is the line from the
     /// writer on.
     mutating func trace(
-        callOf key: Span<UInt8>,
-        _ text: Span<UInt8>,
-        revision: UInt64,
-        _ sessions: borrowing SessionTable
+        callOf key: Span<UInt8>, _ text: Span<UInt8>, revision: UInt64, _ sessions: borrowing SessionTable
     ) {
         findTracers(of: key, isCall: true, sessions)
         guard tracing.takes(revision: revision) else { return }
@@ -151,11 +140,7 @@ struct Insight: ~Copyable {
     }
 
     /// Finds the tracers that want a write or a call of a key.
-    private mutating func findTracers(
-        of key: Span<UInt8>,
-        isCall: Bool,
-        _ sessions: borrowing SessionTable
-    ) {
+    private mutating func findTracers(of key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) {
         let visits = tracing.find(key, isCall: isCall, sessions)
         steps &+= UInt64(visits * Self.stepsPerTracer)
     }
@@ -233,10 +218,7 @@ struct Insight: ~Copyable {
         turns.reset()
     }
 
-    func checkInvariants(
-        _ living: borrowing Living,
-        _ matching: borrowing Matching
-    ) throws(BrokenInvariant) {
+    func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
         try tracing.checkInvariants(living, matching)
     }
 }
@@ -255,4 +237,59 @@ struct Round {
     fileprivate(set) var nextSlot = 0
     /// When the present round began.
     fileprivate(set) var start: UInt64 = 0
+}
+
+// Counts of the broker's work, for `$broker.stats`. Owned by `Insight`. What always holds: counts only grow,
+// and the clock is read for turns only while a client wants to know.
+
+/// Counts since the broker began.
+struct Counts {
+    /// Lines of clients that have left. Those of connected clients are added when somebody asks.
+    var lines: UInt64 = 0
+    var writes: UInt64 = 0
+    /// Events, once for each observer.
+    var events: UInt64 = 0
+    /// Bytes that were read and sent.
+    var received: UInt64 = 0
+    var sent: UInt64 = 0
+
+    /// Each count with the name of its member.
+    var all: [(name: StaticString, count: UInt64)] {
+        [
+            ("lines", lines), ("writes", writes), ("events", events), ("received", received),
+            ("sent", sent),
+        ]
+    }
+}
+
+/// How long turns took, while a client wants to know.
+struct TurnTimes {
+    private(set) var count: UInt64 = 0
+    private(set) var nanoseconds: UInt64 = 0
+    private(set) var longest: UInt64 = 0
+    private var start: UInt64 = 0
+    private let time: TimeSource
+
+    init(time: TimeSource) {
+        self.time = time
+    }
+
+    /// Begins a turn, unless one has begun.
+    mutating func begin() {
+        if start == 0 { start = time.nanoseconds() }
+    }
+
+    mutating func end() {
+        if start == 0 { return }
+        let passed = time.nanoseconds() - start
+        start = 0
+        count += 1
+        nanoseconds += passed
+        longest = max(longest, passed)
+    }
+
+    /// Forgets the times of finished turns. The present turn goes on.
+    mutating func reset() {
+        (count, nanoseconds, longest) = (0, 0, 0)
+    }
 }

@@ -62,3 +62,120 @@ struct TraceTelling {
         return true
     }
 }
+
+// Notes what happens to a write, for those who trace it, before observers are told.
+
+/// A traced write, without its key and its writer.
+struct TracedWrite {
+    let operation: Operation
+    let reason: EventReason?
+    let revision: UInt64
+    let cause: WriteCause
+}
+
+/// Notes writes.
+enum WriteTrace {
+    /// What it costs to find the outcome of an event for one observer, in observers told.
+    private static let stepsPerOutcome = 64
+
+    /// Notes a write of a key, and its outcome for each observer.
+    static func note(
+        _ write: TracedWrite,
+        _ observable: ObservableHandle,
+        to value: Span<UInt8>,
+        by author: AuthorHandle,
+        _ insight: inout Insight,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: borrowing SessionTable,
+        _ delivery: inout Delivery,
+        _ phases: borrowing Phases,
+        _ durability: borrowing Durability,
+        _ isSelective: Bool
+    ) {
+        let isTraced = insight.beginTrace(
+            of: write, keyspace[observable].key, by: keyspace.authors[author].by, sessions
+        )
+        guard isTraced else { return }
+        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+        let observers = keyspace.observers(of: observable).subscriptions
+        let listed = observers.prefix(Limits.listedObserversMax)
+        if listed.count < observers.count { insight.noteMore() }
+        insight.count(steps: listed.count * Self.stepsPerOutcome)
+        let open = listed.filter { sessions[matching[$0].session].isOpen }
+        let outcomes = Outcome.all(
+            of: KeyEvent(write.operation),
+            keyspace[observable].key,
+            to: value,
+            for: open,
+            of: observers,
+            keyspace,
+            matching,
+            sessions,
+            &delivery,
+            phases,
+            durability
+        )
+        for (subscription, outcome) in zip(open, outcomes) {
+            var text = ByteBuffer()
+            text.append("{")
+            matching.appendSource(of: subscription, keyspace, sessions, to: &text)
+            outcome.append(keyspace, matching, sessions, to: &text)
+            let client = sessions[matching[subscription].session].client
+            insight.trace(text.bytes, client: client, isSent: outcome.isSent)
+        }
+    }
+}
+
+// Notes what happens to a call, for those who trace it: when it is sent to its server, and when it is over.
+
+/// Notes calls.
+enum CallTrace {
+    /// Notes what has happened to a call.
+    static func note(
+        _ call: PendingCall,
+        _ outcome: CallOutcome,
+        at now: UInt64,
+        _ insight: inout Insight,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable
+    ) {
+        var text = ByteBuffer()
+        append(call.caller, &keyspace, &sessions, to: &text)
+        call.cause.append(to: &text)
+        text.append(#","call":""#)
+        text.append(decimal: call.number)
+        text.append("\"")
+        if let server = call.service?.session {
+            text.append(#","server":{"#)
+            sessions[server].appendSource(keyspace, to: &text)
+            text.append("}")
+        }
+        outcome.append(after: now - min(now, call.start), to: &text)
+        insight.trace(callOf: call.key.span, text.bytes, revision: keyspace.revision, sessions)
+    }
+
+    /// Notes a call of a key that nobody serves.
+    static func note(
+        unserved asked: AskedRequest,
+        _ insight: inout Insight,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable
+    ) {
+        var text = ByteBuffer()
+        append(asked.session, &keyspace, &sessions, to: &text)
+        asked.request.cause.append(to: &text)
+        CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)
+        insight.trace(callOf: asked.key, text.bytes, revision: keyspace.revision, sessions)
+    }
+
+    private static func append(
+        _ caller: SessionHandle,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        to text: inout ByteBuffer
+    ) {
+        let author = sessions[caller].author(&keyspace)
+        text.append(keyspace.authors[author].by)
+    }
+}

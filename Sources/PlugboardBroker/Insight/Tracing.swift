@@ -355,10 +355,7 @@ extension Tracing {
     private static var always: Invariants { Invariants(of: "Tracing") }
 
     /// The tracers are the subscriptions that trace.
-    func checkInvariants(
-        _ living: borrowing Living,
-        _ matching: borrowing Matching
-    ) throws(BrokenInvariant) {
+    func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
         let awake = tracers.filter { !$0.isResting }
         try Self.always.agree("it counts who doesn't rest", awakeCount, awake.count)
         let forWrites = awake.count { !$0.onlyCalls }
@@ -401,4 +398,102 @@ extension Tracing {
             try Self.always.hold("who has a gap is there, and waits to be told", waits)
         }
     }
+}
+
+// A tracer: a subscription that traces, with its patterns and its limit. Owned by `Tracing`, which gives it a
+// number.
+
+/// A subscription that traces, and its patterns.
+struct Tracer {
+    /// `.none` if the number is free.
+    let subscription: SubscriptionHandle
+    /// The session of the subscription.
+    let session: SessionHandle
+    let patterns: [[UInt8]]
+    /// The places of the patterns in the tree.
+    var standing: [TracerPlace] = []
+    /// The last search that found it. It may have several matching patterns.
+    var lastSearch: UInt64 = 0
+    /// How many events it gets in a time; nil if all.
+    var limit: TraceLimit?
+    /// It isn't told of writes.
+    var onlyCalls = false
+    /// Writes that were dropped for it, as it was not told yet.
+    var gap: Gap?
+    /// Its number is in `withGap`, perhaps for an earlier tracer with this number.
+    var isListed = false
+
+    mutating func drop(_ revision: UInt64) {
+        if gap == nil { gap = Gap(dropped: 0, first: revision, last: revision) }
+        gap?.dropped += 1
+        gap?.last = revision
+    }
+
+    /// It is told nothing until its rest is over.
+    var isResting: Bool { limit?.isReached == true }
+
+    /// Whether it is told this note of the turn, if it wants it.
+    func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
+
+    /// Another entry of the tree was removed, so one of its own has moved.
+    mutating func noteMoved(_ node: PatternNode<Int>, from last: Int, to index: Int) {
+        for place in standing.indices where standing[place].node === node && standing[place].index == last {
+            standing[place].index = index
+            return
+        }
+    }
+}
+
+/// The place of a tracer's pattern in the tree.
+struct TracerPlace {
+    let node: PatternNode<Int>
+    var index: Int
+}
+
+// How many events a tracer gets in a time. After that it rests until the time is over. While all tracers
+// rest, a write costs no more than without tracers. Owned by its tracer. What always holds between turns: a
+// resting tracer has a deadline that ends the rest.
+
+/// The limit of one tracer, and its place in the present span.
+struct TraceLimit {
+    /// The span if only the number of events is given, and the number if only the span is given.
+    static let millisecondsDefault: UInt32 = 1_000
+    static let eventsDefault = 1
+
+    /// How many events it gets in one span.
+    let events: Int
+    /// The span in nanoseconds.
+    private let span: UInt64
+    private var count = 0
+    /// When the present span ends.
+    private(set) var end: UInt64 = 0
+    /// The deadline that ends the rest.
+    var ticket: DeadlineTicket?
+    /// Which notes of this turn the tracer is told: those after its last rest and before the next one.
+    private(set) var told = 0..<Int.max
+
+    init(events: Int, milliseconds: UInt32) {
+        self.events = events
+        span = UInt64(milliseconds) * 1_000_000
+    }
+
+    var isReached: Bool { count >= events }
+
+    /// Whether a note is the last one before the rest.
+    func isLast(_ place: Int) -> Bool { isReached && place + 1 == told.upperBound }
+
+    /// Counts the event of a note.
+    mutating func take(_ place: Int, at now: UInt64) {
+        if now >= end { (count, end) = (0, now &+ span) }
+        count += 1
+        if isReached { told = told.lowerBound..<(place + 1) }
+    }
+
+    /// Ends the rest. Notes of this turn that exist already aren't told.
+    mutating func wake(after places: Int) {
+        (count, end, ticket, told) = (0, 0, nil, places..<Int.max)
+    }
+
+    /// The turn has ended.
+    mutating func forgetTurn() { told = isReached ? 0..<0 : 0..<Int.max }
 }

@@ -69,8 +69,7 @@ struct Warnings: ~Copyable {
         let steps = keyspace.history.loop(from: number, to: earlier).dropLast().map { step in
             let entry = keyspace.history[step]
             return Step(
-                key: String(keyspace[entry.observable].key),
-                by: String(keyspace.authors[entry.author].name)
+                key: String(keyspace[entry.observable].key), by: String(keyspace.authors[entry.author].name)
             )
         }
         raise(steps, revision: keyspace.revision, at: now)

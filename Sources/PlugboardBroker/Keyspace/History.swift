@@ -2,8 +2,8 @@
 // What they name is kept until the ring has passed the entry. Whole generations keep it, so that a write
 // counts no references. Owned by the keyspace.
 
-import PlugboardMemory
 import PlugboardJournal
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -205,11 +205,7 @@ struct History: ~Copyable {
         recent.authors.append(author)
     }
 
-    private mutating func drain(
-        count: UInt64,
-        _ table: inout ObservableTable,
-        _ authors: inout Authors
-    ) {
+    private mutating func drain(count: UInt64, _ table: inout ObservableTable, _ authors: inout Authors) {
         var left = count
         while left > 0, let author = passed.authors.popLast() {
             authors.release(author)
@@ -270,8 +266,7 @@ extension History {
     }
 
     private func entriesPointToWhatIsThere(
-        _ living: borrowing Living,
-        authors: Set<AuthorHandle>
+        _ living: borrowing Living, authors: Set<AuthorHandle>
     ) throws(BrokenInvariant) {
         var revision: UInt64 = 0
         for number in oldest..<count {
@@ -292,5 +287,187 @@ extension History {
             (older.mark, older.observables.all, older.authors.all),
             (recent.mark, recent.observables.all, recent.authors.all),
         ]
+    }
+}
+
+// Follows causes back through the history. Revisions rise along the ring, so a revision is looked for first
+// where it should be, and then by binary search. Several entries may share a revision: the writes of a batch,
+// and the emits that came after a write.
+
+extension History {
+    /// How many steps back a loop is looked for.
+    static let returnStepsMax = 32
+    /// How many entries of one revision are looked at.
+    static let sharedMax: UInt64 = 64
+
+    /// The number of the first entry after a revision; `count` if there is none.
+    func first(after revision: UInt64) -> UInt64 {
+        first(after: revision, before: count)
+    }
+
+    private func first(after revision: UInt64, before limit: UInt64) -> UInt64 {
+        var (low, high) = (oldest, limit)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle].revision <= revision { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The last entry of a revision before the entry `limit`.
+    func last(of revision: UInt64, before limit: UInt64) -> UInt64? {
+        guard limit > oldest, revision <= self[limit - 1].revision else { return nil }
+        // Usually each entry has a revision of its own.
+        let behind = self[limit - 1].revision - revision
+        let expected = limit - 1 &- behind
+        if behind < limit - oldest, self[expected].revision == revision,
+            expected + 1 == limit || self[expected + 1].revision != revision
+        {
+            return expected
+        }
+        return search(revision, before: limit)
+    }
+
+    /// `last` and the entries before it that share its revision, newest first; at most `sharedMax`.
+    func shared(with last: UInt64) -> ReversedCollection<ClosedRange<UInt64>> {
+        var first = last
+        let end = max(oldest, last - min(last, Self.sharedMax - 1))
+        while first > end, self[first - 1].revision == self[last].revision { first -= 1 }
+        return (first...last).reversed()
+    }
+
+    /// The nearest entry among an entry's causes that has the same key and the same author.
+    func returning(to number: UInt64) -> UInt64? {
+        let start = self[number]
+        var current = number
+        for _ in 0..<Self.returnStepsMax {
+            guard let last = cause(of: current) else { return nil }
+            let candidates = shared(with: last)
+            if let same = candidates.first(where: { isAlike(self[$0], start) }) { return same }
+            current = follow(candidates, else: last)
+        }
+        return nil
+    }
+
+    /// The steps from an entry back to one that `returning` found, both included.
+    func loop(from number: UInt64, to end: UInt64) -> [UInt64] {
+        var steps = [number]
+        while let current = steps.last, current > end, steps.count <= Self.returnStepsMax,
+            let last = cause(of: current)
+        {
+            let candidates = shared(with: last)
+            steps.append(candidates.contains(end) ? end : follow(candidates, else: last))
+        }
+        return steps
+    }
+
+    /// The last entry of the revision that an entry names as its cause.
+    func cause(of number: UInt64) -> UInt64? {
+        self[number].cause.revision.flatMap { last(of: $0, before: number) }
+    }
+
+    /// The entry among these that names a cause itself.
+    private func follow(_ candidates: ReversedCollection<ClosedRange<UInt64>>, else last: UInt64) -> UInt64 {
+        candidates.first { self[$0].cause.isNamed } ?? last
+    }
+
+    private func isAlike(_ left: Entry, _ right: Entry) -> Bool {
+        left.observable == right.observable && left.author == right.author
+    }
+
+    private func search(_ revision: UInt64, before limit: UInt64) -> UInt64? {
+        let low = first(after: revision, before: limit)
+        return low > oldest && self[low - 1].revision == revision ? low - 1 : nil
+    }
+}
+
+// The keys of recent emits, each with the revision of the bus at that time. With them, an observer that was
+// away learns how many emits it missed. There are two generations: when the newer one is full, the older one
+// is forgotten. What always holds: revisions ascend, and all emits from `completeSince` on are here.
+
+/// The keys of the last emits of a bus. Owned by the keyspace.
+struct EmitLog: ~Copyable {
+    /// The limits of one generation. Emits in a row to the same key at the same revision are one entry.
+    static let entriesMax = 32_768
+    static let keyBytesMax = 1_048_576
+
+    private var recent = EmitGeneration()
+    private var older = EmitGeneration()
+    /// All emits that carry this revision or a later one are known.
+    private(set) var completeSince: UInt64 = 0
+
+    /// Starts after the last revision of an earlier broker, whose emits are unknown.
+    mutating func begin(after revision: UInt64) { completeSince = revision + 1 }
+
+    mutating func note(_ key: Span<UInt8>, at revision: UInt64) {
+        if repeatsLast(key, revision) {
+            let last = recent.entries.count - 1
+            recent.entries[last].times &+= 1
+            return
+        }
+        if !recent.hasRoom(for: key.count) { beginGeneration() }
+        recent.keys.append(key)
+        let keyEnd = UInt32(truncatingIfNeeded: recent.keys.count)
+        recent.entries.append(EmitGeneration.Entry(revision: revision, keyEnd: keyEnd, times: 1))
+    }
+
+    /// The places of the entries that carry this revision or a later one.
+    func places(from revision: UInt64) -> Range<Int> {
+        let end = older.entries.count + recent.entries.count
+        var start = end
+        while start > 0, entry(start - 1).revision >= revision { start -= 1 }
+        return start..<end
+    }
+
+    /// How many emits the entry at a place stands for.
+    func times(_ place: Int) -> UInt64 { UInt64(entry(place).times) }
+
+    /// The key of the entry at a place.
+    @_lifetime(borrow self)
+    func key(_ place: Int) -> Span<UInt8> {
+        let count = older.entries.count
+        return place < count ? older.key(place) : recent.key(place - count)
+    }
+
+    private func entry(_ place: Int) -> EmitGeneration.Entry {
+        let count = older.entries.count
+        return place < count ? older.entries[place] : recent.entries[place - count]
+    }
+
+    private func repeatsLast(_ key: Span<UInt8>, _ revision: UInt64) -> Bool {
+        guard let last = recent.entries.last, last.revision == revision, last.times < .max else {
+            return false
+        }
+        return recent.key(recent.entries.count - 1).isEqual(to: key)
+    }
+
+    private mutating func beginGeneration() {
+        if let last = older.entries.last { completeSince = max(completeSince, last.revision + 1) }
+        swap(&recent, &older)
+        recent.entries.removeAll(keeping: Self.entriesMax)
+        recent.keys.removeAll()
+    }
+}
+
+/// The keys of emits, in their order.
+struct EmitGeneration: ~Copyable {
+    struct Entry: BitwiseCopyable {
+        let revision: UInt64
+        /// Where its key ends. The key begins where the one before ends.
+        let keyEnd: UInt32
+        var times: UInt32
+    }
+
+    var entries = List<Entry>()
+    var keys = ByteBuffer()
+
+    @_lifetime(borrow self)
+    func key(_ index: Int) -> Span<UInt8> {
+        let start = index == 0 ? 0 : Int(entries[index - 1].keyEnd)
+        return keys.bytes[start..<Int(entries[index].keyEnd)]
+    }
+
+    func hasRoom(for key: Int) -> Bool {
+        entries.count < EmitLog.entriesMax && keys.count + key <= EmitLog.keyBytesMax
     }
 }

@@ -4,6 +4,7 @@
 
 import PlugboardMemory
 import PlugboardPosix
+import PlugboardWire
 
 /// An ordered index over observables that it doesn't own. Each observable holds its own links.
 struct KeyOrder: ~Copyable {
@@ -65,10 +66,7 @@ struct KeyOrder: ~Copyable {
     }
 
     private mutating func setLink(
-        _ tower: ObservableHandle,
-        _ level: Int,
-        _ next: ObservableHandle,
-        in all: inout Slab<Observable>
+        _ tower: ObservableHandle, _ level: Int, _ next: ObservableHandle, in all: inout Slab<Observable>
     ) {
         if tower == .none { head[level] = next } else { all[tower].setLink(level, next.slot) }
     }
@@ -114,9 +112,7 @@ extension KeyOrder {
     }
 
     private func levelAscends(
-        _ level: Int,
-        _ all: borrowing Slab<Observable>,
-        count: Int
+        _ level: Int, _ all: borrowing Slab<Observable>, count: Int
     ) throws(BrokenInvariant) {
         var found = 0
         var last = ObservableHandle.none
@@ -134,4 +130,146 @@ extension KeyOrder {
         }
         try Self.always.agree("each observable stands in the order once", found, count)
     }
+}
+
+// Keys that were probably meant instead of a missing one: keys with a small difference in one token, or keys
+// below it. The search leaps along the order of keys and never looks at all of them, so a miss costs the same
+// on any bus.
+
+/// A search for keys similar to a missing one.
+struct NearestKeys: ~Copyable, ~Escapable {
+    /// How many keys a hint names.
+    static let namedMax = 3
+    /// After so many searches in a turn, misses get no hint.
+    static let searchesPerTurn = 16
+    /// How many tokens, from the last, are checked for a slip.
+    private static let tokensMax = 4
+    /// How many neighbours of one token are visited.
+    private static let leapsMax = 24
+    /// Longer keys are rarely typed by hand.
+    private static let keyBytesMax = 96
+    /// How many bytes may differ between the common start and the common end of two tokens.
+    private static let differenceMax = 3
+
+    private let key: Span<UInt8>
+    /// The rights of the client: it only learns of keys that it may see.
+    private let clearance: Clearance?
+    private var found: [(key: String, difference: Int)] = []
+    /// The next key to look up, put together here.
+    private var probe = ByteBuffer()
+
+    /// A hint that names existing keys similar to `key`; nil if there are none.
+    static func hint(
+        for key: Span<UInt8>, in table: borrowing Keyspace, to clearance: Clearance?
+    ) -> String? {
+        guard key.count <= keyBytesMax else { return nil }
+        var search = NearestKeys(key, clearance)
+        search.lookForSlips(table)
+        let meant = search.names
+        if !meant.isEmpty { return "did you mean \(listed(meant, "or"))?" }
+        search.lookBelow(table)
+        let below = search.names
+        return below.isEmpty ? nil : "below it there is \(listed(below, "and"))"
+    }
+
+    @_lifetime(copy key)
+    private init(_ key: Span<UInt8>, _ clearance: Clearance?) {
+        self.key = key
+        self.clearance = clearance
+    }
+
+    private var names: [String] {
+        let least = found.map(\.difference).min()
+        return found.filter { $0.difference == least }.prefix(Self.namedMax).map { "\"\($0.key)\"" }
+    }
+
+    /// Notes keys that differ from the wanted one in a single token.
+    private mutating func lookForSlips(_ table: borrowing Keyspace) {
+        var end = key.count
+        for _ in 0..<Self.tokensMax {
+            var start = end
+            while start > 0, key[start - 1] != Self.dot { start -= 1 }
+            // Most slips leave the first letter alone. If there are few neighbours, other slips are found,
+            // too.
+            if end > start { lookAround(ByteRange(start, end), from: start + 1, table) }
+            lookAround(ByteRange(start, end), from: start, table)
+            if start == 0 { return }
+            end = start - 1
+        }
+    }
+
+    /// Visits the neighbours of a token, starting at the first `from` bytes of the key.
+    private mutating func lookAround(_ token: ByteRange, from: Int, _ table: borrowing Keyspace) {
+        let wanted = token.bytes(of: key)
+        probe.removeAll()
+        probe.append(key[..<from])
+        for _ in 0..<Self.leapsMax {
+            guard let observable = table.first(from: probe.bytes) else { return }
+            let neighbour = table[observable].key
+            guard neighbour.count > token.start,
+                neighbour[..<token.start].isEqual(to: key[..<token.start])
+            else { return }
+            let end = neighbour.firstIndex(of: Self.dot, from: token.start) ?? neighbour.count
+            let other = neighbour[token.start..<end]
+            let difference = Self.difference(wanted, other)
+            let longer = max(wanted.count, other.count)
+            let allowed = max(1, min(Self.differenceMax, longer / 2))
+            if difference > 0, difference <= allowed, difference < longer {
+                add(other, for: token, difference, table)
+            }
+            probe.removeAll()
+            probe.append(neighbour[..<end])
+            // Past everything below this token.
+            probe.append(byte: Self.dot + 1)
+        }
+    }
+
+    /// Notes the key with one token replaced, if it exists.
+    private mutating func add(
+        _ other: Span<UInt8>, for token: ByteRange, _ difference: Int, _ table: borrowing Keyspace
+    ) {
+        probe.removeAll()
+        probe.append(key[..<token.start])
+        probe.append(other)
+        probe.append(key[token.end...])
+        let observable = table.find(probe.bytes, hash: table.hash(probe.bytes))
+        if let observable, table[observable].hasValue { note(table[observable].key, difference) }
+    }
+
+    /// Notes keys below the wanted one.
+    private mutating func lookBelow(_ table: borrowing Keyspace) {
+        probe.removeAll()
+        probe.append(key)
+        probe.append(byte: Self.dot)
+        var next = table.first(from: probe.bytes)
+        for _ in 0..<Self.leapsMax {
+            guard let observable = next, table[observable].key.starts(with: probe.bytes) else { return }
+            if table[observable].hasValue { note(table[observable].key, 0) }
+            next = table.next(after: observable)
+        }
+    }
+
+    private mutating func note(_ key: Span<UInt8>, _ difference: Int) {
+        guard clearance?.permit(.subscribe, key) ?? true else { return }
+        let name = String(key)
+        if !found.contains(where: { $0.key == name }) { found.append((name, difference)) }
+    }
+
+    /// The length of the longer token without the common start and end: 1 for a letter changed, added or
+    /// lost, 2 for two that were swapped.
+    private static func difference(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
+        let shorter = min(left.count, right.count)
+        var start = 0
+        while start < shorter, left[start] == right[start] { start += 1 }
+        var end = 0
+        while end < shorter - start, left[left.count - 1 - end] == right[right.count - 1 - end] { end += 1 }
+        return max(left.count, right.count) - start - end
+    }
+
+    private static func listed(_ names: [String], _ word: String) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return "\(names.dropLast().joined(separator: ", ")) \(word) \(last)"
+    }
+
+    private static let dot = UInt8(ascii: ".")
 }

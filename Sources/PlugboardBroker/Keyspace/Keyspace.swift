@@ -5,8 +5,8 @@
 // as a value, the history or a client refers to it. A key stays as long as something needs it. The room knows
 // nothing of backlogs, rights or the journal.
 
-import PlugboardMemory
 import PlugboardJournal
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -189,12 +189,7 @@ struct Keyspace: ~Copyable {
         writer: AuthorHandle
     ) -> Observable.Change {
         let change = observables.set(
-            observable,
-            value,
-            revision: revision ?? self.revision,
-            cause: cause,
-            writer: writer,
-            &authors
+            observable, value, revision: revision ?? self.revision, cause: cause, writer: writer, &authors
         )
         if change.isFirst, !change.isReserved { keyCount += 1 }
         return change
@@ -281,10 +276,7 @@ struct Keyspace: ~Copyable {
     /// Remembers the write that was just made.
     @inline(__always)
     mutating func note(
-        _ operation: Operation,
-        _ observable: ObservableHandle,
-        _ author: AuthorHandle,
-        _ cause: WriteCause
+        _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
     ) {
         history.append(operation, observable, author, revision: revision, cause: cause, &authors)
     }
@@ -395,10 +387,7 @@ struct Keyspace: ~Copyable {
 
     /// Remembers a write of an earlier broker. The journal has the result of a patch, not the patch.
     mutating func restore(
-        _ operation: Operation,
-        _ observable: ObservableHandle,
-        _ author: AuthorHandle,
-        _ record: RecordLine
+        _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine
     ) {
         history.restore(operation, observable, author, record, &observables, &authors)
         if history.isGenerationFull { endTurn() }
@@ -410,5 +399,173 @@ struct Keyspace: ~Copyable {
         history.begin(after: snapshotRevision)
         observables.endLoading(&authors)
         endTurn()
+    }
+}
+
+// Checks of the keyspace's invariants, made between two turns.
+
+/// The invariants of the keyspace.
+enum KeyspaceInvariants {
+    /// Checks the whole room, and notes in `living` which keys exist. `owned` are the legacies of open
+    /// connections.
+    static func check(
+        _ keyspace: borrowing Keyspace,
+        _ living: inout Living,
+        _ deadlines: borrowing Deadlines,
+        _ owned: [LegacyHandle]
+    ) throws(BrokenInvariant) {
+        try keyspace.observables.checkInvariants(&living)
+        let always = Invariants(of: "Keyspace")
+        var (values, bound) = (0, 0)
+        for observable in living.observables {
+            try keyspace[observable].checkInvariants()
+            let isKnown = keyspace[observable].revision <= keyspace.revision
+            try always.hold("no value is newer than the bus", isKnown, of: String(keyspace[observable].key))
+            if keyspace.observables.marks(of: observable).bond != nil { bound += 1 }
+            if !keyspace[observable].isReserved, keyspace[observable].hasValue { values += 1 }
+        }
+        try always.agree("it counts the keys with a value", keyspace.keyCount, values)
+        try keyspace.history.checkInvariants(living, keyspace.observables)
+        let isPast = keyspace.history.lastRevision <= keyspace.revision
+        try always.hold("no remembered write is newer than the bus", isPast)
+        try always.agree("it binds the keys that say so", keyspace.lifetimes.count, bound)
+        try keyspace.lifetimes.checkInvariants(living, deadlines, keyspace.observables, owned)
+    }
+
+    /// Each author has as many references as values, the history and `others` hold.
+    static func checkAuthors(
+        _ keyspace: borrowing Keyspace, _ living: borrowing Living, _ others: [AuthorHandle]
+    ) throws(BrokenInvariant) {
+        var found: [AuthorHandle: Int] = [:]
+        for author in others + keyspace.history.keptAuthors { found[author, default: 0] += 1 }
+        for observable in living.observables {
+            if let writer = keyspace.writer(of: observable) { found[writer, default: 0] += 1 }
+        }
+        try keyspace.authors.checkInvariants(found)
+    }
+}
+
+// What the events about a write tell of its key: the key, the value before, and the author's text. Telling an
+// event changes the keyspace, which counts what is owed. So short texts are copied, and the memory of a long
+// value is taken out until the event is told.
+
+/// The texts of one write. `Keyspace.lend` makes it, and `Keyspace.takeBack` ends it.
+struct LentText: ~Copyable {
+    /// The author's text, the key, and a value that is stored beside its key.
+    private var copied = ByteBuffer()
+    private var byCount = 0
+    private var keyCount = 0
+    /// A value that has memory of its own.
+    private var value = ByteBlock()
+    private var valueCount = 0
+
+    mutating func copy(by: Span<UInt8>, key: Span<UInt8>, value: Span<UInt8>) {
+        (byCount, keyCount) = (by.count, key.count)
+        copied.removeAll()
+        copied.append(by)
+        copied.append(key)
+        copied.append(value)
+    }
+
+    var hasLongValue: Bool { !value.isEmpty }
+
+    /// Exchanges the memory of a long value, and how long that is, for the same of an observable.
+    mutating func exchange(_ block: inout ByteBlock, _ count: inout UInt32) {
+        swap(&value, &block)
+        let lent = count
+        count = UInt32(valueCount)
+        valueCount = Int(lent)
+    }
+
+    /// All that the event tells.
+    @_lifetime(borrow self, copy news)
+    func tail(of news: borrowing News) -> EventTail {
+        let copied = copied.bytes
+        let keyEnd = byCount + keyCount
+        let old = hasLongValue ? value.bytes[..<valueCount] : copied[keyEnd...]
+        return news.tail(copied[byCount..<keyEnd], old: old, by: copied[..<byCount])
+    }
+}
+
+// The values that outlive a broker: in a journal's snapshot, and in the files that a broker without a journal
+// hands to its successor. Only reads the keyspace; used by the loop's thread.
+
+/// Values as records, as of one moment.
+struct CarriedValues {
+    /// The moment, in monotonic nanoseconds.
+    let now: UInt64
+    /// The same moment, in milliseconds since 1970.
+    let wall: UInt64
+
+    init(_ time: TimeSource) {
+        (now, wall) = (time.nanoseconds(), time.millisecondsSince1970())
+    }
+
+    /// Gives each value up to `revision` to `body`. Leaves out the broker's own keys: its successor writes
+    /// those anew.
+    func forEach(
+        in keyspace: borrowing Keyspace,
+        upTo revision: UInt64 = .max,
+        _ deadlines: borrowing Deadlines,
+        _ body: (borrowing Commit) throws -> Void
+    ) rethrows {
+        var next = keyspace.first(from: Span())
+        while let observable = next {
+            next = keyspace.next(after: observable)
+            let isWanted = keyspace[observable].hasValue && keyspace[observable].revision <= revision
+            guard isWanted, !keyspace[observable].isReserved else { continue }
+            try body(commit(observable, keyspace, deadlines))
+        }
+    }
+
+    /// Gives each remembered write to `body`, with its time in milliseconds since 1970: those that a journal
+    /// would have. The values of overwritten ones are gone. In their place stands null, which the later write
+    /// replaces.
+    func forEachRemembered(
+        in keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines,
+        _ body: (borrowing Commit, UInt64) throws -> Void
+    ) rethrows {
+        for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
+            let entry = keyspace.history[number]
+            let observable = entry.observable
+            // The next broker writes its own keys anew.
+            guard entry.isChange, !keyspace[observable].isReserved else { continue }
+            let isPresent = keyspace[observable].hasValue && keyspace[observable].revision == entry.revision
+            if isPresent, entry.operation != .delete {
+                try body(commit(observable, keyspace, deadlines), entry.milliseconds)
+            } else {
+                try body(past(entry, keyspace), entry.milliseconds)
+            }
+        }
+    }
+
+    /// A delete, or a write that was overwritten. Neither counts for a user.
+    @_lifetime(borrow keyspace)
+    private func past(_ entry: History.Entry, _ keyspace: borrowing Keyspace) -> Commit {
+        Commit(
+            key: keyspace.observables.all[entry.observable].key,
+            revision: entry.revision,
+            value: entry.operation == .delete ? Span() : StaticString("null").bytes,
+            by: keyspace.authors.by(entry.author),
+            cause: entry.cause,
+            reason: entry.reason
+        )
+    }
+
+    /// The write that made a key's value.
+    @_lifetime(borrow keyspace)
+    private func commit(
+        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
+    ) -> Commit {
+        var commit = Commit(observable, keyspace)
+        if let bond = keyspace.bond(of: observable) {
+            commit.isWhileConnected = bond.isWhileConnected
+            let left = bond.ticket.flatMap {
+                deadlines.millisecondsLeft(of: $0, at: now, roundedUp: false)
+            }
+            if let left { (commit.expires, commit.end) = (wall + left, deadlines.end(in: left)) }
+        }
+        return commit
     }
 }

@@ -45,9 +45,7 @@ struct Lifetimes: ~Copyable {
 
     /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
     mutating func bind(
-        _ observable: ObservableHandle,
-        to legacy: LegacyHandle?,
-        _ observables: inout ObservableTable
+        _ observable: ObservableHandle, to legacy: LegacyHandle?, _ observables: inout ObservableTable
     ) -> Int {
         let bond = Bond(
             observable: observable,
@@ -172,9 +170,7 @@ extension Lifetimes {
     }
 
     private func keyKnows(
-        _ handle: Handle<Bond>,
-        _ living: borrowing Living,
-        _ observables: borrowing ObservableTable
+        _ handle: Handle<Bond>, _ living: borrowing Living, _ observables: borrowing ObservableTable
     ) throws(BrokenInvariant) {
         let bond = bonds[handle]
         let isThere = living.observables.contains(bond.observable)
@@ -187,8 +183,7 @@ extension Lifetimes {
     }
 
     private func deadlineIsThere(
-        of handle: Handle<Bond>,
-        _ deadlines: borrowing Deadlines
+        of handle: Handle<Bond>, _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
         guard let ticket = bonds[handle].deadline else { return }
         let (place, revision) = (Int(handle.slot), bonds[handle].revision)
@@ -219,9 +214,98 @@ extension Deadlines {
         let left = bond.ticket.flatMap { millisecondsLeft(of: $0, at: now, roundedUp: true) }
         let milliseconds = left.map { max(1, $0) } ?? 0
         EventEncoder.appendEnd(
-            isWhileConnected: bond.isWhileConnected,
-            milliseconds: milliseconds,
-            to: &buffer
+            isWhileConnected: bond.isWhileConnected, milliseconds: milliseconds, to: &buffer
         )
+    }
+}
+
+// What few keys have besides a value, in one word, so that a plain write sees at a glance that there is
+// nothing. Part of a key's extras.
+
+/// Whether a key is bound to a time or a connection, and why the broker made its last write.
+struct LifetimeMarks: BitwiseCopyable {
+    private static let reasonBits: UInt32 = 2
+    private static let reasonMask: UInt32 = 3
+    /// The low bits are the reason. Above them is the place of the bond, counted from 1.
+    private var word: UInt32 = 0
+
+    /// Nothing is noted, as for nearly all keys.
+    @inline(__always) var isEmpty: Bool { word == 0 }
+
+    /// The place of its bond; nil if it isn't bound.
+    var bond: Int? {
+        get {
+            let place = word >> Self.reasonBits
+            return place == 0 ? nil : Int(place) - 1
+        }
+        set {
+            let place = newValue.map { UInt32(truncatingIfNeeded: $0 + 1) } ?? 0
+            word = word & Self.reasonMask | place << Self.reasonBits
+        }
+    }
+
+    /// Why the broker made the last write; nil if a client made it.
+    var reason: EventReason? {
+        get { EventReason(rawValue: UInt8(truncatingIfNeeded: word & Self.reasonMask)) }
+        set { word = word & ~Self.reasonMask | UInt32(newValue?.rawValue ?? 0) }
+    }
+}
+
+// What a client leaves behind when its connection ends: a write that is made then, and bound keys that are
+// deleted. Only clients that have either get one. Owned by `Lifetimes`. The session holds its handle until
+// the connection ends.
+
+typealias LegacyHandle = Handle<Legacy>
+
+/// The will of one client, and the chain of keys that it bound to its connection.
+struct Legacy: ~Copyable {
+    /// The places of its first and last bond in `Lifetimes`; negative if there are none.
+    var first: Int32 = -1
+    var last: Int32 = -1
+    /// Once the connection has ended: the next in the queue.
+    var next: LegacyHandle?
+    var will: Will?
+
+    /// The size of its will; 0 if there is none.
+    var willBytes: Int { Self.bytes(of: will) }
+
+    static func bytes(of will: borrowing Will?) -> Int {
+        switch will {
+        case .some(let will): will.bytes.count
+        case .none: 0
+        }
+    }
+
+    init() {}
+}
+
+/// A write for later, with a copy of its bytes.
+struct Will: ~Copyable {
+    /// Its ranges are of `bytes`.
+    let write: Request
+    private let memory: ByteBuffer
+
+    /// Copies what the write needs from its line.
+    init(_ write: Request, in line: Span<UInt8>) {
+        var copy = write
+        var memory = ByteBuffer()
+        copy.key = Self.keep(write.key, of: line, in: &memory)
+        copy.value = Self.keep(write.value, of: line, in: &memory)
+        copy.field = Self.keep(write.field, of: line, in: &memory)
+        copy.originStart = memory.count
+        memory.append(write.origin(of: line))
+        self.write = copy
+        self.memory = memory
+    }
+
+    /// The bytes that the write's ranges refer to.
+    var bytes: Span<UInt8> { memory.bytes }
+
+    private static func keep(
+        _ range: ByteRange, of line: Span<UInt8>, in memory: inout ByteBuffer
+    ) -> ByteRange {
+        let start = memory.count
+        memory.append(range.bytes(of: line))
+        return ByteRange(start, memory.count)
     }
 }

@@ -92,11 +92,7 @@ struct ObservableTable: ~Copyable {
 
     /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
     /// bytes. 0 means that no value is expected soon.
-    mutating func insert(
-        _ key: Span<UInt8>,
-        hash: UInt64,
-        valueCount: Int = 0
-    ) -> ObservableHandle {
+    mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
         let height = order.nextHeight()
         let made = Observable(key: key, height: height, valueCount: valueCount)
         let observable = all.insert(made)
@@ -219,8 +215,7 @@ extension ObservableTable {
             try Self.always.hold("a long value fits its memory", !isLong || hasRoom)
             let isBound = self.extras[extras].marks.bond != nil
             try Self.always.hold(
-                "without a value it is bound to nothing",
-                all[observable].hasValue || !isBound
+                "without a value it is bound to nothing", all[observable].hasValue || !isBound
             )
         }
         try Self.always.agree("all extras are a key's", self.extras.count, found.count)
@@ -234,15 +229,51 @@ extension ObservableTable {
         try slotTellsTheHash(kept, of: observable)
     }
 
-    private func slotTellsTheHash(
-        _ kept: UInt32,
-        of observable: ObservableHandle
-    ) throws(BrokenInvariant) {
+    private func slotTellsTheHash(_ kept: UInt32, of observable: ObservableHandle) throws(BrokenInvariant) {
         let key = all[observable].key
         let hash = hash(key)
         let isKept = kept == UInt32(truncatingIfNeeded: hash)
         try Self.always.hold("a slot has the hash of its key", isKept, of: String(key))
         let isFound = find(key, hash: hash) == observable
         try Self.always.hold("each observable is found by its key", isFound, of: String(key))
+    }
+}
+
+// The hash of keys: eight bytes at a time by folded multiplication. Each table has a random seed, so that
+// nobody can choose keys that collide.
+
+/// Hashes keys for one table.
+struct KeyHash {
+    private let seed = UInt64.random(in: .min ... .max)
+    private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    @inline(__always)
+    func callAsFunction(_ bytes: Span<UInt8>) -> UInt64 {
+        var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count)
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            hash = Self.fold(hash ^ bytes.word(at: offset))
+            offset += 8
+        }
+        return Self.fold(hash ^ Self.rest(bytes, from: offset))
+    }
+
+    /// The last bytes, fewer than eight, as one number.
+    @inline(__always)
+    private static func rest(_ bytes: Span<UInt8>, from start: Int) -> UInt64 {
+        if bytes.count >= 8 { return bytes.word(at: bytes.count - 8) }
+        var rest: UInt64 = 0
+        var offset = start
+        while offset < bytes.count {
+            rest = rest << 8 | UInt64(bytes[offset])
+            offset += 1
+        }
+        return rest
+    }
+
+    @inline(__always)
+    private static func fold(_ value: UInt64) -> UInt64 {
+        let product = (value ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: multiplier)
+        return product.high ^ product.low
     }
 }

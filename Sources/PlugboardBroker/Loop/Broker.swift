@@ -52,9 +52,7 @@ public final class Broker: Sendable {
         let inheritance = configuration.inheritance
         guard
             let server = try ServerSocket(
-                path: path,
-                listener: configuration.listener,
-                inheritance: inheritance
+                path: path, listener: configuration.listener, inheritance: inheritance
             )
         else { throw BrokerError.alreadyRunning(path: path) }
         self.server = server
@@ -194,5 +192,71 @@ public final class Broker: Sendable {
         try server.setOpen(policy.admitsOthers)
         self.policy.set(policy)
         policyInbox.put(policy)
+    }
+}
+
+// Whether another broker in this process takes over once this one has ended, or why none can.
+
+/// The last call of `want` counts. From any thread.
+final class Succession: Sendable {
+    private let wanted = Shared(false)
+    private let ending = Shared(false)
+    private let refusal = Shared<String?>(nil)
+
+    init() {}
+
+    var isWanted: Bool { wanted.get() }
+    /// Whether the broker is to end, whoever comes next.
+    var isEnding: Bool { ending.get() }
+
+    func want(_ isWanted: Bool) {
+        wanted.set(isWanted)
+        ending.set(true)
+    }
+
+    /// The broker goes on, because the next one can't take over.
+    func refuse(_ reason: String) {
+        refusal.set(reason)
+    }
+
+    /// Why the next one couldn't take over last; nil if that was told.
+    func takeRefusal() -> String? { refusal.exchange(nil) }
+}
+
+// The settings of a broker.
+
+/// The settings of one broker.
+public struct Configuration: Sendable {
+    /// The path of the socket. If its folder is missing, it is made with mode 0700.
+    public var socketPath: String
+    /// How the loop waits.
+    public var poller: PollerKind
+    /// The folder of the journal; nil if values are kept only in memory.
+    public var stateFolder: String?
+    public var journal = JournalOptions()
+    /// The policy; nil if only the broker's own user and root can connect, and may do everything.
+    public var policy: Policy?
+    /// A socket that listens at `socketPath` already. The broker closes it, and whoever made it removes it.
+    public var listener: Int32?
+    /// Called on the broker's thread when all kept values are loaded and serving begins.
+    public var serving: @Sendable () throws -> Void = {}
+    /// Called on the broker's thread at an interval while the loop works.
+    public var heartbeat: Heartbeat?
+    /// Whether the process is the broker's own, so that free memory may be given back to the system.
+    public var hasOwnProcess = false
+    /// The process of the supervisor, which publishes `$broker.plugins.…`; nil if there is none.
+    public var supervisor: Int32?
+    /// What the last broker in this process has left to this one; nil if nothing.
+    public var inheritance: Inheritance?
+    /// Called on the broker's thread with news of the journal and the policy, for a person.
+    public var report: @Sendable (String) -> Void = { _ in }
+
+    /// A broker at `socketPath`.
+    public init(
+        socketPath: String = SocketPath.standard(), poller: PollerKind = .standard, stateFolder: String? = nil
+    ) {
+        self.socketPath = socketPath
+        self.poller = poller
+        self.stateFolder = stateFolder
     }
 }

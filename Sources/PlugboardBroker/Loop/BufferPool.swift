@@ -105,8 +105,7 @@ extension BufferPool {
                 let spare = spares[next].buffer.allocatedBytes
                 let isOfRow = Int.bitWidth - 1 - spare.leadingZeroBitCount == row
                 try Self.always.hold(
-                    "a buffer lies in the row of its size",
-                    isOfRow && spares[next].buffer.isEmpty
+                    "a buffer lies in the row of its size", isOfRow && spares[next].buffer.isEmpty
                 )
                 (found, size) = (found + 1, size + spare)
                 next = spares[next].next

@@ -101,9 +101,7 @@ extension EventLoop {
     /// Returns how many bytes were read; 0 if there is nothing to do. Doesn't touch the inbox, which may be
     /// `target`. `isAtEnd` says that no more bytes will come.
     private mutating func read(
-        _ connection: Connection,
-        into target: inout MutableSpan<UInt8>,
-        _ isAtEnd: inout Bool
+        _ connection: Connection, into target: inout MutableSpan<UInt8>, _ isAtEnd: inout Bool
     ) -> Int {
         switch network.read(connection.descriptor, into: &target) {
         case .bytes(let count):
@@ -120,9 +118,7 @@ extension EventLoop {
     /// Executes lines while the client reads its replies, and others needn't wait too long. Returns how many
     /// bytes are done.
     private mutating func executeLines(
-        of connection: Connection,
-        in bytes: inout MutableSpan<UInt8>,
-        searchFrom: Int
+        of connection: Connection, in bytes: inout MutableSpan<UInt8>, searchFrom: Int
     ) -> Int {
         let session = connection.session
         let before = hub.effort

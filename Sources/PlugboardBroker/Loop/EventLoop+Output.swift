@@ -257,8 +257,7 @@ extension EventLoop {
         if hub.sessions[session].outbox.own.isEmpty, hub.sessions[session].outbox.runs == 1 {
             var next = TurnLog.newestRun
             return network.write(
-                hub.delivery.log.run(&next, of: hub.sessions[session].outbox),
-                to: connection.descriptor
+                hub.delivery.log.run(&next, of: hub.sessions[session].outbox), to: connection.descriptor
             )
         }
         return writeGathered(connection)

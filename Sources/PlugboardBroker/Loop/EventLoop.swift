@@ -2,8 +2,8 @@
 // Reading comes before writing in a turn, so that a reply queued now leaves now. Owns the connections; used
 // by one thread.
 
-import PlugboardMemory
 import PlugboardJournal
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -423,4 +423,230 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             )
         }
     }
+}
+
+// The loop's side of the policy. It asks the kernel who connects. A new policy begins between two turns, so
+// that no event is told half by one policy and half by the other.
+
+extension EventLoop {
+    /// The groups of a connecting process, if there is a policy, which may name groups.
+    func groups(of descriptor: borrowing Descriptor) -> [UInt32] {
+        hub.access.followsPolicy ? network.groups(of: descriptor) : []
+    }
+
+    /// Follows the new policy from the inbox. When this is reported, nobody is sent anything any more that
+    /// the new policy hides.
+    mutating func takePolicy(from inbox: Mailbox<Policy>) {
+        guard let policy = inbox.take() else { return }
+        for (session, farewell) in hub.replacePolicy(policy) {
+            guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
+            dismiss(connection, farewell, keepingUnread: false)
+        }
+        report("the policy was loaded anew: \(policy.summary)")
+    }
+}
+
+// While the disk is behind what clients write, each client may write its share of what the disk takes. Who writes
+// more isn't read until it has waited for that. Who writes little is served at once.
+
+extension EventLoop {
+    /// Shares are counted in periods of this length.
+    static var throttleNanoseconds: UInt64 { 5_000_000 }
+    /// What each client may write in a period, however many there are.
+    static var throttleBytesMin: Int { 1_024 }
+
+    /// Counts what a client's lines brought to the journal.
+    mutating func throttle(_ connection: Connection, _ bytes: Int, _ pressure: JournalPressure) {
+        guard bytes > 0, !connection.isThrottled else { return }
+        let now = time.nanoseconds()
+        let share = share(of: pressure)
+        guard connection.owes(bytes, share: share, period: Self.period(of: now)) else { return }
+        connection.isThrottled = true
+        if throttled.isEmpty { nextThrottle = now + Self.throttleNanoseconds }
+        throttled.append(connection.token)
+    }
+
+    /// Goes on with those that have waited long enough, and with all when the disk isn't behind any more.
+    mutating func goOnWithThrottled() throws {
+        let now = time.nanoseconds()
+        guard now >= nextThrottle else { return }
+        nextThrottle = now + Self.throttleNanoseconds
+        hub.durability.lookAtDisk()
+        let share = hub.durability.pressure.map { self.share(of: $0) } ?? .max
+        let count = throttled.count
+        for place in 0..<count {
+            let token = throttled[place]
+            guard let connection = connections.find(token: token), connection.isThrottled else { continue }
+            if connection.owes(0, share: share, period: Self.period(of: now)) {
+                throttled.append(token)
+            } else {
+                connection.isThrottled = false
+                try watch(connection)
+                try noteSlow(connection)
+            }
+        }
+        throttled.removeFirst(count)
+    }
+
+    private func share(of pressure: JournalPressure) -> Int {
+        let all = pressure.bytesPerSecond / Int(1_000_000_000 / Self.throttleNanoseconds)
+        return max(Self.throttleBytesMin, all / (throttled.count + 1))
+    }
+
+    private static func period(of nanoseconds: UInt64) -> UInt32 {
+        UInt32(truncatingIfNeeded: nanoseconds / throttleNanoseconds)
+    }
+}
+
+// Memory that is free goes back to the system: half a second after something large has ended, and some of it
+// already while very many keys go.
+
+extension EventLoop {
+    private static var tidyNanoseconds: UInt64 { 500_000_000 }
+    /// The memory of very many keys goes a part at a time: who allocates waits for that.
+    private static var tidyOfKeysNanoseconds: UInt64 { 50_000_000 }
+
+    /// Switches this on. The process must be the broker's own.
+    mutating func beginTidying() {
+        HeapMemory.returnLarge()
+        isTidying = true
+    }
+
+    /// Something has ended that may have had much memory.
+    mutating func noteFreed() { tidy(after: Self.tidyNanoseconds) }
+
+    private mutating func tidy(after nanoseconds: UInt64) {
+        if isTidying { tidyTime = min(tidyTime ?? .max, time.nanoseconds() &+ nanoseconds) }
+    }
+
+    /// Gives memory back if it is time: a piece of the tables in each turn, and at last the heap's in another
+    /// thread, because that takes long.
+    mutating func tidy() {
+        noteFewerKeys()
+        guard let due = tidyTime, time.nanoseconds() >= due else { return }
+        guard !hub.requests.isForgetting, shrink() else { return tidyTime = due &+ Self.pieceNanoseconds }
+        tidyTime = nil
+        hub.delivery.releaseSpare()
+        try? Background.start { HeapMemory.giveBack() }
+    }
+
+    /// Returns whether the tables have nothing more to give back.
+    private mutating func shrink() -> Bool {
+        let visits = Self.visitsPerPiece
+        let areKeysDone = hub.keyspace.shrink(visits: visits)
+        let areDeadlinesDone = hub.deadlines.shrink(visits: visits)
+        return hub.matching.shrink(visits: visits, &hub.keyspace) && areKeysDone && areDeadlinesDone
+    }
+
+    private mutating func noteFewerKeys() {
+        let count = hub.keyspace.count
+        if count > keysMost { keysMost = count }
+        guard count + Self.fewerKeys < keysMost else { return }
+        keysMost = count
+        tidy(after: Self.tidyOfKeysNanoseconds)
+    }
+
+    /// How many places of the tables are looked at in such a turn, and how long the bus has for itself until
+    /// the next one.
+    private static var visitsPerPiece: Int { 16_384 }
+    private static var pieceNanoseconds: UInt64 { 1_000_000 }
+    /// If so many keys fewer are there, memory is given back.
+    private static var fewerKeys: Int { 65_536 }
+}
+
+// What always holds between two turns of the loop: what waits to be sent will be sent, now or after something
+// that the loop waits for. Checked after each turn if the sockets are simulated, and now and then in debug
+// builds.
+
+extension EventLoop {
+    /// Call at the end of a turn. If each turn is checked, throws the first thing that doesn't hold.
+    @inline(__always)
+    mutating func checkTurn() throws {
+        if Network.isCheckedEachTurn { try checkInvariants() }
+        checkNowAndThen()
+    }
+
+    /// Checks the whole state. Throws the first thing that doesn't hold.
+    func checkInvariants() throws(BrokenInvariant) {
+        try hub.checkInvariants()
+        try connections.checkInvariants(hub.sessions)
+        let always = Invariants(of: "EventLoop")
+        try always.hold(
+            "what was written is kept before it is told",
+            !hub.durability.hasJournal || hub.durability.isWritten
+        )
+        try always.hold(
+            "nobody is left to be served but those for whom a turn has no time",
+            (hub.delivery.isDone || !mayServeMore && hub.delivery.heard.isEmpty)
+                && hub.delivery.dismissed.isEmpty
+        )
+        let goOn = Set(unsettled.all).union(passedOver.all)
+        let leaving = Set(self.leaving.all)
+        let released = Set(self.released.all)
+        // Of very many that have ended at once, some are still to be closed.
+        let finished = Set(self.finished.all)
+        for connection in connections.all() where !hub.sessions[connection.session].isTouched {
+            let name = "client \(hub.sessions[connection.session].client)"
+            let isReleased = connection.isReleased
+            let isListed = released.contains(connection.token)
+            try always.hold("who is released goes on", !isReleased || isListed, of: name)
+            let isClosing = finished.contains(connection.token)
+            let isWatched = connection.interest == connection.wantedInterest(hub.sessions[connection.session])
+            try always.hold("a connection is watched for what it waits for", isWatched || isClosing, of: name)
+            try always.hold(
+                "what was sent before a hang-up is read",
+                !connection.isReadOn || connection.isSlow || isClosing || leaving.contains(connection.token),
+                of: name
+            )
+            try always.hold(
+                "who is done with is gone",
+                !connection.isFinished(hub.sessions[connection.session]) || connection.isSlow
+                    || leaving.contains(connection.token) || isClosing,
+                of: name
+            )
+            try always.hold("who is behind goes on", willGoOn(connection, goOn), of: name)
+        }
+    }
+
+    /// Whether a client that is behind will be sent more: in the next turn, when there is room, or when the
+    /// journal was read.
+    private func willGoOn(_ connection: Connection, _ goOn: Set<UInt64>) -> Bool {
+        let session = connection.session
+        guard hub.sessions[session].isOpen, hub.sessions[session].isBehind else { return true }
+        return connection.isWaitingToWrite || goOn.contains(connection.token)
+            || hub.sessions[session].catchup?.awaitsJournal(hub.matching) == true
+    }
+}
+
+// How fast turns go on this machine. The broker's meter counts steps, and how long a step takes depends on the
+// machine, on what else it does, and on what is in its cache. So while there is more to do than fits into a turn,
+// turns are timed, and become smaller until each takes a few milliseconds at most.
+
+/// How much smaller than usual turns are.
+struct TurnPace {
+    /// A turn that takes longer is too long.
+    static let nanosecondsMax: UInt64 = 3_000_000
+    /// Turns become larger again if they are this short.
+    static let nanosecondsMin: UInt64 = 1_000_000
+    /// Turns become smaller by this power of two at most.
+    static let shiftMax = 3
+
+    private(set) var shift = 0
+    private var start: UInt64?
+    /// How long the last turn took, if it was timed.
+    private var taken: UInt64?
+
+    /// Call before a turn: it is to be as large as the last one suggests. A turn keeps its size to its end.
+    mutating func adapt() {
+        guard let taken else { return }
+        if taken > Self.nanosecondsMax { shift = min(shift + 1, Self.shiftMax) }
+        if taken < Self.nanosecondsMin { shift = max(shift - 1, 0) }
+    }
+
+    /// Call when a turn begins to work. `isFull` means that there was more to do than fitted into the last one. A
+    /// turn that isn't timed reads no clock.
+    mutating func begin(isFull: Bool, _ time: TimeSource) { start = isFull ? time.nanoseconds() : nil }
+
+    /// Call when the turn has done its work.
+    mutating func end(_ time: TimeSource) { taken = start.map { time.nanoseconds() - $0 } }
 }

@@ -20,10 +20,7 @@ protocol Sockets {
     /// Writes as much as the system takes at once.
     func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer
     /// Writes several pieces at once.
-    func write(
-        gathering pieces: borrowing GatheredBytes,
-        to descriptor: borrowing Descriptor
-    ) -> Transfer
+    func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer
     /// Ends a connection as if its peer had closed it.
     func end(_ descriptor: borrowing Descriptor)
 }
@@ -56,10 +53,7 @@ struct KernelSockets: Sockets {
     }
 
     @inline(__always)
-    func write(
-        gathering pieces: borrowing GatheredBytes,
-        to descriptor: borrowing Descriptor
-    ) -> Transfer {
+    func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer {
         descriptor.write(gathering: pieces)
     }
 

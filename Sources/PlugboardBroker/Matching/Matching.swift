@@ -81,10 +81,7 @@ struct Matching: ~Copyable {
 
     /// Makes a subscription with this `sub` that observes nothing yet.
     mutating func add(
-        _ sub: Span<UInt8>,
-        of session: SessionHandle,
-        _ options: RequestOptions,
-        _ filter: Filter?
+        _ sub: Span<UInt8>, of session: SessionHandle, _ options: RequestOptions, _ filter: Filter?
     ) -> SubscriptionHandle {
         lastSerial += 1
         let subscription = SubscriptionRecord(
@@ -297,9 +294,7 @@ struct Matching: ~Copyable {
 
     /// Removes subscriptions whose clients may not see the key.
     private func dropForbidden(
-        _ key: Span<UInt8>,
-        from list: inout List<SubscriptionHandle>,
-        _ sessions: borrowing SessionTable
+        _ key: Span<UInt8>, from list: inout List<SubscriptionHandle>, _ sessions: borrowing SessionTable
     ) {
         var allowed = 0
         for index in list.indices
@@ -351,8 +346,7 @@ extension Matching {
     }
 
     private func observersAreWhereTheySay(
-        _ living: borrowing Living,
-        _ keyspace: borrowing Keyspace
+        _ living: borrowing Living, _ keyspace: borrowing Keyspace
     ) throws(BrokenInvariant) {
         var (places, observers, ends) = (0, 0, 0)
         for subscription in living.subscriptions {
@@ -369,9 +363,7 @@ extension Matching {
                 let exact = keyspace.observables.exactObservers(of: place.observable)
                 let isThere = exact.indices.contains(index) && exact[index] == subscription
                 try Self.always.hold(
-                    "it observes its keys where it says",
-                    isThere,
-                    of: String(keyspace[place.observable].key)
+                    "it observes its keys where it says", isThere, of: String(keyspace[place.observable].key)
                 )
             }
         }
@@ -396,5 +388,51 @@ extension Matching {
         let acknowledges = list.all.contains { self[$0].acknowledges }
         let isNoted = keyspace[observable].hasAcknowledgers == acknowledges
         try always.hold("it knows whether one of them acknowledges", isNoted, of: key)
+    }
+}
+
+// The keys that have long lists of observers, in the order in which the lists were made. A key's next event
+// makes its list anew from patterns and names, so a list may be dropped at any time. Without a limit, many
+// observers of many keys would take up their product.
+
+/// Long lists of observers, the oldest first. Used by the loop's thread alone.
+struct LongLists: ~Copyable {
+    /// A list that was made. It may have been made again since.
+    struct Entry: BitwiseCopyable {
+        let observable: ObservableHandle
+        /// The generation of patterns at that time.
+        let generation: UInt64
+        let observerCount: Int
+    }
+
+    /// A list of at least so many observers is long.
+    static let observersMin = 8
+    /// How many observers all long lists together may have; the newest list is always kept.
+    static let observersMax = 524_288
+
+    private var entries = List<Entry>()
+    private var goneCount = 0
+    /// The number of observers in all of these lists.
+    private(set) var observerCount = 0
+
+    init() {}
+
+    /// The lists are over the limit.
+    var isFull: Bool { observerCount > Self.observersMax && entries.count - goneCount > 1 }
+
+    var first: Entry? { goneCount < entries.count ? entries[goneCount] : nil }
+
+    mutating func append(_ entry: Entry) {
+        entries.append(entry)
+        observerCount += entry.observerCount
+    }
+
+    mutating func removeFirst() {
+        observerCount -= entries[goneCount].observerCount
+        goneCount += 1
+        guard goneCount * 2 > entries.count else { return }
+        entries.removeFirst(goneCount)
+        goneCount = 0
+        if entries.isEmpty { entries.releaseMemory() }
     }
 }

@@ -2,6 +2,7 @@
 // session. Owned by `Matching`; observers' lists and the session hold its handle.
 
 import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 
 typealias SubscriptionHandle = Handle<SubscriptionRecord>
@@ -91,10 +92,7 @@ struct SubscriptionRecord: ~Copyable {
     /// Not inlined: so the backlog isn't retained.
     @inline(never)
     borrowing func renew(
-        _ observable: ObservableHandle,
-        at place: OwedKeys.Place,
-        revision: UInt64,
-        event: UInt64
+        _ observable: ObservableHandle, at place: OwedKeys.Place, revision: UInt64, event: UInt64
     ) -> Bool {
         backlog?.renew(observable, at: place, revision: revision, event: event) ?? false
     }
@@ -123,9 +121,7 @@ struct SubscriptionRecord: ~Copyable {
 
     /// Appends its first pattern that matches a key.
     func appendPattern(
-        matching key: Span<UInt8>,
-        _ keyspace: borrowing Keyspace,
-        to buffer: inout ByteBuffer
+        matching key: Span<UInt8>, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer
     ) {
         for index in keys.indices where keyspace[keys[index].observable].key.isEqual(to: key) {
             return buffer.append(key)
@@ -209,4 +205,231 @@ enum EventWay {
     case key
     /// Later, as a line of its own.
     case line
+}
+
+// The text of a `sub`. All subscriptions of the bus with the same `sub` share it. Most are called 1, so their
+// lines begin alike and are encoded once for all of them.
+
+typealias TextHandle = Handle<SubscriptionText>
+
+/// The start of a subscription's events.
+struct SubscriptionText: ~Copyable {
+    /// How many subscriptions have this text.
+    fileprivate var subscriptionCount = 1
+    /// `{"event":"update","sub":…`, ready to be copied.
+    private let start: ByteBlock
+    private static let subOffset = 24
+
+    /// The event whose line for this text is in the turn's log, with its kind and its place there.
+    var encodedEvent: UInt64 = 0
+    var encodedKind = EventKind(rawValue: 0)
+    var line = ByteRange.none
+
+    fileprivate init(sub: Span<UInt8>) {
+        var buffer = ByteBuffer()
+        EventEncoder.appendUpdateStart(sub: sub, to: &buffer)
+        start = ByteBlock(buffer.bytes)
+    }
+
+    /// The start of an update's line.
+    @inline(__always) var updateStart: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { start.bytes }
+    }
+
+    /// The `sub` as JSON.
+    var sub: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { Self.sub(in: updateStart) }
+    }
+
+    /// The `sub` in the start of an update's line.
+    @inline(__always)
+    @_lifetime(copy updateStart)
+    static func sub(in updateStart: Span<UInt8>) -> Span<UInt8> { updateStart[subOffset...] }
+}
+
+/// All texts in use. Owns them.
+struct SubscriptionTexts: ~Copyable {
+    private var all = Slab<SubscriptionText>()
+    private var index = HashIndex()
+    private let hash = KeyHash()
+
+    init() {}
+
+    subscript(text: TextHandle) -> SubscriptionText {
+        @inline(__always)
+        _read { yield all[text] }
+        @inline(__always)
+        _modify { yield &all[text] }
+    }
+
+    /// The `sub` of a text, as JSON.
+    @_lifetime(borrow self)
+    func sub(of text: TextHandle) -> Span<UInt8> { all[text].sub }
+
+    /// The text for a `sub` given as JSON, if a subscription has it.
+    func find(_ sub: Span<UInt8>) -> TextHandle? { find(sub, hash(sub)) }
+
+    private func find(_ sub: Span<UInt8>, _ hash: UInt64) -> TextHandle? {
+        var search = index.search(hash)
+        while let slot = index.next(&search) {
+            if let text = all.handle(inSlot: slot), all[text].sub.isEqual(to: sub) { return text }
+        }
+        return nil
+    }
+
+    /// The text for a `sub`, for one more subscription.
+    mutating func add(_ sub: Span<UInt8>) -> TextHandle {
+        let hash = hash(sub)
+        if let text = find(sub, hash) {
+            all[text].subscriptionCount += 1
+            return text
+        }
+        let text = all.insert(SubscriptionText(sub: sub))
+        index.insert(hash, text.slot)
+        return text
+    }
+
+    /// One subscription less has this text.
+    mutating func remove(_ text: TextHandle) {
+        all[text].subscriptionCount -= 1
+        guard all[text].subscriptionCount == 0 else { return }
+        index.remove(hash(all[text].sub), text.slot)
+        _ = all.remove(text)
+    }
+
+    /// Gives back the memory of texts that are gone, as `Slab` does.
+    mutating func shrink(visits: Int) -> Bool {
+        let isDone = index.shrink(visits: visits)
+        return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
+    }
+}
+
+extension SubscriptionTexts {
+    private static var always: Invariants { Invariants(of: "SubscriptionTexts") }
+
+    /// Each text counts its subscriptions.
+    func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
+        var users: [TextHandle: Int] = [:]
+        for subscription in living.subscriptions { users[matching[subscription].text, default: 0] += 1 }
+        var found = 0
+        try index.forEach { slot, hash throws(BrokenInvariant) in
+            let text = all.handle(inSlot: slot) ?? .none
+            try Self.always.hold("a text that is found is there", text != .none)
+            let sub = String(all[text].sub)
+            let isAtHome = UInt32(truncatingIfNeeded: self.hash(all[text].sub)) == hash
+            try Self.always.hold("a text is found by its hash", isAtHome, of: sub)
+            let (stated, count) = (all[text].subscriptionCount, users[text] ?? 0)
+            try Self.always.agree("a text counts its subscriptions", stated, count, of: sub)
+            found += 1
+        }
+        try Self.always.hold("the index is sound", index.isSound)
+        try Self.always.agree("each subscription's text is there", found, users.count)
+    }
+}
+
+// The subscriptions of one session: a list, because there are usually few. Many are found by hash.
+
+/// A session's subscriptions by their text.
+struct SubscriptionSet: ~Copyable {
+    private static let indexedFrom = 16
+    private(set) var list = List<SubscriptionHandle>()
+    /// Those of many by their text. Few sessions have one.
+    private var index: SubscriptionIndex?
+    /// All positive integers below this are taken.
+    private(set) var lowestFree: UInt64 = 1
+
+    init() {}
+
+    @inline(__always) var isEmpty: Bool { list.isEmpty }
+    @inline(__always) var count: Int { list.count }
+
+    func find(_ text: TextHandle, _ matching: borrowing Matching) -> SubscriptionHandle? {
+        if let index { return index.find(text, matching) }
+        for place in list.indices where matching[list[place]].text == text { return list[place] }
+        return nil
+    }
+
+    mutating func insert(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
+        matching[subscription].place = Int32(list.count)
+        list.append(subscription)
+        if let index { return index.insert(subscription, matching) }
+        guard list.count == Self.indexedFrom else { return }
+        let index = SubscriptionIndex()
+        for place in list.indices { index.insert(list[place], matching) }
+        self.index = index
+    }
+
+    /// Removes it from the set. The caller does the rest.
+    mutating func remove(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
+        index?.remove(subscription, matching)
+        let place = Int(matching[subscription].place)
+        list.removeSwapping(at: place)
+        if place < list.count { matching[list[place]].place = Int32(place) }
+        if list.count < Self.indexedFrom { index = nil }
+        noteFree(matching.sub(of: subscription))
+    }
+
+    /// Remembers that a number is taken, so that smaller ones aren't tried again. This keeps the numbering of
+    /// many subscriptions fast.
+    mutating func noteTaken(_ number: UInt64) {
+        lowestFree = max(lowestFree, number + 1)
+    }
+
+    private mutating func noteFree(_ sub: Span<UInt8>) {
+        guard let number = UInt64(String(sub)), number > 0 else { return }
+        lowestFree = min(lowestFree, number)
+    }
+}
+
+/// Finds the subscriptions of a session that has many.
+private final class SubscriptionIndex {
+    private var slots = HashIndex()
+
+    private static func hash(_ text: TextHandle) -> UInt64 { (text.word &* 0x9E37_79B9_7F4A_7C15) >> 32 }
+
+    var count: Int { slots.count }
+
+    func find(_ text: TextHandle, _ matching: borrowing Matching) -> SubscriptionHandle? {
+        var search = slots.search(Self.hash(text))
+        while let slot = slots.next(&search) {
+            if let found = matching.subscription(inSlot: slot), matching[found].text == text { return found }
+        }
+        return nil
+    }
+
+    func insert(_ subscription: SubscriptionHandle, _ matching: borrowing Matching) {
+        slots.insert(Self.hash(matching[subscription].text), subscription.slot)
+    }
+
+    func remove(_ subscription: SubscriptionHandle, _ matching: borrowing Matching) {
+        slots.remove(Self.hash(matching[subscription].text), subscription.slot)
+    }
+}
+
+extension SubscriptionSet {
+    private static var always: Invariants { Invariants(of: "SubscriptionSet") }
+
+    /// Each subscription belongs to the session, knows its place, and is found by its text.
+    func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
+        var numbers = 0
+        for place in 0..<list.count {
+            let subscription = list[place]
+            let isItsOwn = matching[subscription].session == session
+            try Self.always.hold("a subscription is its session's", isItsOwn, of: "place \(place)")
+            try Self.always.agree("a subscription knows its place", Int(matching[subscription].place), place)
+            if count < Self.indexedFrom { continue }
+            let isFound = find(matching[subscription].text, matching) == subscription
+            try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
+        }
+        try Self.always.agree("many are indexed", index?.count ?? 0, count < Self.indexedFrom ? 0 : count)
+        guard lowestFree > 1 else { return }
+        for place in list.indices {
+            let subscription = list[place]
+            let number = UInt64(String(matching.sub(of: subscription))) ?? 0
+            if number > 0, number < lowestFree { numbers += 1 }
+        }
+        try Self.always.agree("no smaller number is free", UInt64(numbers), lowestFree - 1)
+    }
 }

@@ -103,3 +103,114 @@ enum Control {
         return refusal
     }
 }
+
+// Ends another client's connection. The loop tells that client at the end of the turn.
+
+/// `disconnect`.
+enum Disconnect {
+    /// Returns the client to close. Call `reply` after what that causes.
+    static func perform(
+        _ asked: AskedRequest,
+        _ client: UInt64,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) throws(Refusal) -> SessionHandle {
+        let other = try target(client, by: asked.session, sessions)
+        let message = message(from: sessions[asked.session], keyspace)
+        if other == asked.session {
+            delivery.note(message, to: other)
+            sessions[other].farewell = .disconnected
+        } else {
+            delivery.setAside(other, .disconnected, saying: message, &sessions)
+        }
+        return other
+    }
+
+    static func reply(
+        _ asked: AskedRequest,
+        _ client: UInt64,
+        revision: UInt64,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        delivery.openReply(to: asked.session, &sessions)
+        ReplyEncoder.appendDisconnected(
+            client: client, id: asked.id, revision: revision, to: &sessions[asked.session].outbox.own
+        )
+    }
+
+    /// Under a policy, this takes the right to control all keys.
+    private static func target(
+        _ client: UInt64, by session: SessionHandle, _ sessions: borrowing SessionTable
+    ) throws(Refusal) -> SessionHandle {
+        guard sessions[session].isGuarded, sessions[session].client != client else {
+            return try sessions.find(client, for: session)
+        }
+        guard sessions[session].authorizeAll(.control, Pattern.everything) else {
+            let hint = "it takes the right to control **"
+            throw Refusal(.forbidden, "this client may not disconnect others", hint: hint)
+        }
+        guard let other = sessions.find(client: client) else { throw .noClient(client) }
+        return other
+    }
+
+    private static func message(from session: borrowing Session, _ keyspace: borrowing Keyspace) -> String {
+        var name = ByteBuffer()
+        session.appendName(keyspace, to: &name)
+        // A client without a name is called by its number.
+        let isNumber = session.signature == nil || name.bytes[1] == UInt8(ascii: "#")
+        let who = isNumber ? "" : " \(String(name.bytes))"
+        return "client \(session.client)\(who) has ended this connection"
+    }
+}
+
+// An observer of an earlier phase has handled an event.
+
+/// `ack`.
+enum Acknowledge {
+    /// The subscription that acknowledges. `revision` is that of the bus.
+    static func check(
+        _ asked: AskedRequest,
+        _ options: RequestOptions,
+        at revision: UInt64,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) throws(Refusal) -> SubscriptionHandle {
+        let subscription = try asked.subscription(of: asked.session, matching, sessions)
+        guard matching[subscription].acknowledges else {
+            let message = "subscription \(String(matching.sub(of: subscription))) does not acknowledge"
+            let hint = "subscribe with \"ack\":true"
+            throw Refusal(.conflict, message, hint: hint, at: asked.request.sub.start)
+        }
+        if options.revision <= revision { return subscription }
+        let message = "revision \(options.revision) is still to come: the bus is at \(revision)"
+        var refusal = Refusal(.conflict, message, at: options.revisionStart)
+        refusal.revision = revision
+        throw refusal
+    }
+}
+
+// What the protocol offers: all operations, or one of them.
+
+/// `help`.
+enum Help {
+    static func perform(
+        _ asked: AskedRequest, _ about: ByteRange, _ sessions: inout SessionTable, _ delivery: inout Delivery
+    ) throws(Refusal) {
+        var operation: Operation?
+        if asked.request.has(.about) {
+            operation = Operation(about.bytes(of: asked.line))
+            if operation == nil { throw unknown(about, asked.line) }
+        }
+        delivery.openReply(to: asked.session, &sessions)
+        ReplyEncoder.appendHelp(about: operation, id: asked.id, to: &sessions[asked.session].outbox.own)
+    }
+
+    private static func unknown(_ about: ByteRange, _ line: Span<UInt8>) -> Refusal {
+        let word = String(about.bytes(of: line)[..<min(48, about.count)])
+        let names = Operation.allCases.map { $0.name.description }.joined(separator: ", ")
+        let hint = OperationHelp.hint(for: word) ?? "the operations are \(names)"
+        return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: about.start)
+    }
+}

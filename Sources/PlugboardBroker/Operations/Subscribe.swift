@@ -1,6 +1,7 @@
 // A subscription begins. The reply, the snapshot, `synced` and the first live event are in that order because all
 // of it happens within one request.
 
+import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
@@ -35,14 +36,7 @@ enum Subscribe {
             return Start(filter: filter, beginning: beginning, snapshot: nil)
         }
         let snapshot = requests.prepare(
-            asked,
-            wanted,
-            filter,
-            &keyspace,
-            &sessions,
-            &delivery,
-            &insight,
-            deadlines
+            asked, wanted, filter, &keyspace, &sessions, &delivery, &insight, deadlines
         )
         return snapshot.map { Start(filter: filter, beginning: beginning, snapshot: $0) }
     }
@@ -68,15 +62,7 @@ enum Subscribe {
         // What the observer knew before isn't known here. It will only have been sent what it missed.
         if beginning.isResumed == true { filter?.unsentRevision = options.since }
         let subscription = try NewSubscription.begin(
-            sub,
-            wanted,
-            filter,
-            asked,
-            options,
-            &keyspace,
-            &matching,
-            &sessions,
-            &insight
+            sub, wanted, filter, asked, options, &keyspace, &matching, &sessions, &insight
         )
         let emits = resumption.countEmits(keyspace, sessions[session])
         NewSubscription.reply(
@@ -190,5 +176,285 @@ enum Subscribe {
         for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
         backlog.insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, &keyspace)
         catchup.owedCount += backlog.keys.count
+    }
+}
+
+// How a subscription comes and goes: its name, what it observes, its replies. What it is sent is up to the
+// operation.
+
+/// Makes and ends subscriptions.
+enum NewSubscription {
+    /// What each pattern of a new subscription costs, in observers told. A filter costs a step for each byte.
+    private static let stepsPerPattern = 256
+
+    /// The `sub` of the request as JSON, or else the smallest free number.
+    static func chooseSub(
+        _ asked: AskedRequest,
+        patterns count: Int,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable
+    ) throws(Refusal) -> ByteBuffer {
+        let session = asked.session
+        try Access.checkSubscriptions(of: sessions[session], patterns: count)
+        guard sessions[session].subscriptions.count < Limits.subscriptionsMax else {
+            throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
+        }
+        guard asked.request.has(.sub) else { return smallestFreeSub(of: session, matching, &sessions) }
+        let sub = asked.sub
+        if has(sub, session, matching, sessions) { throw .duplicate(sub, asked.request) }
+        return sub
+    }
+
+    private static func has(
+        _ sub: borrowing ByteBuffer,
+        _ session: SessionHandle,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) -> Bool {
+        matching.find(sub.bytes, in: sessions[session].subscriptions) != nil
+    }
+
+    private static func smallestFreeSub(
+        of session: SessionHandle, _ matching: borrowing Matching, _ sessions: inout SessionTable
+    ) -> ByteBuffer {
+        var digits = ByteBuffer()
+        while true {
+            let number = sessions[session].subscriptions.lowestFree
+            digits.removeAll()
+            digits.append(decimal: number)
+            guard has(digits, session, matching, sessions) else { return digits }
+            sessions[session].subscriptions.noteTaken(number)
+        }
+    }
+
+    /// Makes a subscription that observes its patterns. If keys would then visit too many nodes, makes none
+    /// and throws.
+    static func begin(
+        _ sub: borrowing ByteBuffer,
+        _ wanted: [ByteRange],
+        _ filter: Filter?,
+        _ asked: AskedRequest,
+        _ options: RequestOptions,
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ insight: inout Insight
+    ) throws(Refusal) -> SubscriptionHandle {
+        let session = asked.session
+        let user = sessions[session].peer.user
+        let subscription = matching.add(sub.bytes, of: session, options, filter)
+        insight.count(steps: wanted.count * Self.stepsPerPattern + (filter?.bytes ?? 0))
+        for range in wanted {
+            matching.attach(subscription, of: user, to: range.bytes(of: asked.line), &keyspace)
+        }
+        guard matching.steps(of: user) <= Limits.patternStepsMax else {
+            matching.detach(subscription, of: user, &keyspace)
+            matching.remove(subscription)
+            throw Refusal(.limit, Self.tooManySteps, hint: Pattern.fewerSteps)
+        }
+        sessions[session].subscriptions.insert(subscription, &matching)
+        if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
+        if options.every > 0 {
+            let backlog = sessions.openBacklog(of: subscription, &matching).backlog
+            backlog.window = Window(milliseconds: options.every)
+        }
+        return subscription
+    }
+
+    private static let tooManySteps =
+        "with these patterns, finding who observes a key could take more than \(Limits.patternStepsMax) steps"
+
+    /// Replies with the name of a new subscription, the revision from which on it gets events, and whether
+    /// what it missed follows, if it asked for that. A client that is behind gets the reply later, and no
+    /// event of this subscription before it.
+    static func reply(
+        _ subscription: SubscriptionHandle,
+        _ asked: AskedRequest,
+        at revision: UInt64,
+        isResumed: Bool? = nil,
+        emits: EmitCount? = nil,
+        _ matching: inout Matching,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        let session = asked.session
+        if sessions[session].isBehind {
+            let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
+            backlog.awaitReply()
+            catchup.unanswered.append(subscription)
+        }
+        delivery.openReply(to: session, &sessions)
+        ReplyEncoder.appendStart(asked.request.operation, id: asked.id, to: &sessions[session].outbox.own)
+        sessions[session].outbox.own.append(#","sub":"#)
+        sessions[session].outbox.own.append(matching.sub(of: subscription))
+        sessions[session].outbox.own.append(#","revision":"#)
+        sessions[session].outbox.own.append(decimal: revision)
+        if let isResumed {
+            sessions[session].outbox.own.append(isResumed ? #","resumed":true"# : #","resumed":false"#)
+        }
+        emits?.append(to: &sessions[session].outbox.own)
+        sessions[session].outbox.own.append("}\n")
+    }
+    /// Replies that a subscription has ended.
+    static func replyEnded(
+        _ asked: AskedRequest, _ sessions: inout SessionTable, _ delivery: inout Delivery
+    ) {
+        let session = asked.session
+        delivery.openReply(to: session, &sessions)
+        ReplyEncoder.appendStart(.unsubscribe, id: asked.id, to: &sessions[session].outbox.own)
+        sessions[session].outbox.own.append(#","sub":"#)
+        sessions[session].outbox.own.append(asked.sub.bytes)
+        sessions[session].outbox.own.append("}\n")
+    }
+}
+
+// What an observer missed while it was away. Like a slow reader, it is owed the newest value of each key that
+// was written meanwhile. The history or the journal knows these keys. If neither goes back far enough, the
+// observer gets all current values.
+
+/// How a new subscription begins.
+enum Beginning {
+    case fresh
+    /// With what the observer missed, from the history.
+    case remembered
+    /// With what the observer missed, from this place in the journal.
+    case kept(ReadPlace)
+    /// With all current values, because nobody knows what the observer missed.
+    case anew
+
+    /// All current values come first.
+    var isWhole: Bool {
+        switch self {
+        case .fresh, .anew: true
+        case .remembered, .kept: false
+        }
+    }
+
+    var isResumed: Bool? {
+        switch self {
+        case .fresh: nil
+        case .remembered, .kept: true
+        case .anew: false
+        }
+    }
+}
+
+/// What a new subscription wants to know about the time before it.
+struct Resumption: ~Escapable {
+    private let asked: AskedRequest
+    private let wanted: [ByteRange]
+    private let options: RequestOptions
+
+    @_lifetime(copy asked)
+    init(_ asked: AskedRequest, _ wanted: [ByteRange], _ options: RequestOptions) {
+        (self.wanted, self.options) = (wanted, options)
+        self.asked = asked
+    }
+
+    /// How the subscription begins. All that it missed since a revision is known if the revision has this
+    /// epoch, and the history or the journal goes back that far. Neither has the broker's own keys. The
+    /// history has no values, so it isn't enough for `delivery` "all".
+    func beginning(
+        _ keyspace: borrowing Keyspace, _ durability: borrowing Durability, _ access: borrowing Access
+    ) -> Beginning {
+        guard asked.request.has(.since) else { return .fresh }
+        // With another policy, the client may now see older keys that it couldn't see then.
+        guard isOfThisLife(keyspace), access.hasStood(since: options.since), !wantsOwnKeys else {
+            return .anew
+        }
+        let isRemembered = options.since >= keyspace.history.completeSince
+        if isRemembered, options.delivery == .latest || options.since == keyspace.revision {
+            return .remembered
+        }
+        if let place = durability.beginReading(after: options.since) { return .kept(place) }
+        return isRemembered ? .remembered : .anew
+    }
+
+    /// The writes since then, including deletes.
+    func missed(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> [History.Entry] {
+        var missed: [History.Entry] = []
+        for number in keyspace.history.first(after: options.since)..<keyspace.history.count {
+            let entry = keyspace.history[number]
+            guard entry.isChange, isWanted(keyspace[entry.observable].key, session) else {
+                continue
+            }
+            missed.append(entry)
+        }
+        return missed
+    }
+
+    /// The latest deletes of keys that the observer may still know. Only keys that are still gone.
+    func goneKeys(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> [History.Entry] {
+        let first =
+            isOfThisLife(keyspace) ? keyspace.history.first(after: options.since) : keyspace.history.oldest
+        var deletes: [ObservableHandle: UInt64] = [:]
+        for number in first..<keyspace.history.count {
+            let entry = keyspace.history[number]
+            guard entry.operation == .delete, !keyspace[entry.observable].hasValue,
+                isWanted(keyspace[entry.observable].key, session)
+            else { continue }
+            deletes[entry.observable] = number
+        }
+        var gone: [History.Entry] = []
+        for number in deletes.values.sorted() { gone.append(keyspace.history[number]) }
+        return gone
+    }
+
+    /// How many emits the observer missed, if it asks: those of the revision that it names and of later ones.
+    func countEmits(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> EmitCount? {
+        guard asked.request.has(.emits) else { return nil }
+        let (first, present) = (options.emits, keyspace.revision)
+        let isKnown = isOfThisLife(keyspace) && first <= present && first >= keyspace.emits.completeSince
+        let missed = isKnown ? countEmits(from: first, keyspace, session) : nil
+        return EmitCount(missed: missed, latest: countEmits(from: present, keyspace, session))
+    }
+
+    private func countEmits(
+        from revision: UInt64, _ keyspace: borrowing Keyspace, _ session: borrowing Session
+    ) -> UInt64 {
+        var count: UInt64 = 0
+        for place in keyspace.emits.places(from: revision)
+        where isWanted(keyspace.emits.key(place), session) {
+            count += keyspace.emits.times(place)
+        }
+        return count
+    }
+
+    /// Whether `since` is a revision of the current epoch.
+    private func isOfThisLife(_ keyspace: borrowing Keyspace) -> Bool {
+        let epoch = options.epoch.bytes(of: asked.line)
+        if asked.request.has(.epoch), String(epoch) != keyspace.epoch { return false }
+        return options.since <= keyspace.revision
+    }
+
+    private var wantsOwnKeys: Bool {
+        for range in wanted where Key.isReserved(range.bytes(of: asked.line)) { return true }
+        return false
+    }
+
+    private func isWanted(_ key: Span<UInt8>, _ session: borrowing Session) -> Bool {
+        guard session.authorize(.subscribe, key) else { return false }
+        for range in wanted where Pattern.matches(range.bytes(of: asked.line), key) { return true }
+        return false
+    }
+}
+
+/// What a new subscription learns about earlier emits.
+struct EmitCount {
+    /// The emits that it asked about; nil if not all of them are known.
+    let missed: UInt64?
+    /// The emits with the current revision.
+    let latest: UInt64
+
+    func append(to buffer: inout ByteBuffer) {
+        buffer.append(#","emits":{"#)
+        if let missed {
+            buffer.append(#""missed":"#)
+            buffer.append(decimal: missed)
+            buffer.append(",")
+        }
+        buffer.append(#""latest":"#)
+        buffer.append(decimal: latest)
+        buffer.append("}")
     }
 }

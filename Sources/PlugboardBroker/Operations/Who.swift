@@ -94,9 +94,7 @@ enum Who {
     }
 
     private static func appendWriter(
-        of observable: ObservableHandle,
-        _ keyspace: borrowing Keyspace,
-        to buffer: inout ByteBuffer
+        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer
     ) {
         guard keyspace[observable].hasValue, let writer = keyspace.writer(of: observable) else { return }
         buffer.append(#","writer":{"#)

@@ -33,13 +33,7 @@ enum Why {
         reply.append(#"","chain":["#)
         var chain = CauseChain(for: session, isSelective: isSelective)
         let end = chain.append(
-            of: observable,
-            limit: limit,
-            &keyspace,
-            &matching,
-            sessions,
-            calls,
-            to: &reply
+            of: observable, limit: limit, &keyspace, &matching, sessions, calls, to: &reply
         )
         reply.append("]")
         reply.append(end.member)
@@ -91,9 +85,7 @@ private struct CauseChain {
     }
 
     private func isSeen(
-        _ number: UInt64,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable
+        _ number: UInt64, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) -> Bool {
         sessions[session].authorize(.subscribe, keyspace[keyspace.history[number].observable].key)
     }
@@ -103,8 +95,7 @@ private struct CauseChain {
         guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
         guard
             let last = keyspace.history.last(
-                of: keyspace[observable].revision,
-                before: keyspace.history.count
+                of: keyspace[observable].revision, before: keyspace.history.count
             )
         else {
             return nil
@@ -210,9 +201,7 @@ private struct CauseChain {
 
     /// The step of a value that is older than the history. Its time and operation are unknown.
     private func appendForgottenStep(
-        _ observable: ObservableHandle,
-        _ keyspace: borrowing Keyspace,
-        to buffer: inout ByteBuffer
+        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer
     ) {
         buffer.append(#"{"key":""#)
         buffer.append(keyspace[observable].key)

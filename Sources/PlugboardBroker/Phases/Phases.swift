@@ -4,6 +4,7 @@
 // What always holds: a gate waits for subscriptions that exist and were told, and has a deadline. A key stays
 // as long as a gate or an acknowledgement names it. The room knows keys and deadlines, but no backlogs.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The gates of a bus, and the missing acknowledgements. Used by the loop's thread alone.
@@ -99,9 +100,7 @@ struct Phases: ~Copyable {
 
     /// Removes a key's gate, if it has one. Sends nothing.
     mutating func open(
-        _ observable: ObservableHandle,
-        _ keyspace: inout Keyspace,
-        _ deadlines: inout Deadlines
+        _ observable: ObservableHandle, _ keyspace: inout Keyspace, _ deadlines: inout Deadlines
     ) {
         guard let gate = gates.removeValue(forKey: observable) else { return }
         deadlines.cancel(gate.ticket)
@@ -174,10 +173,7 @@ extension Phases {
     }
 
     private func gateWillOpen(
-        _ gate: Gate,
-        of key: String,
-        _ observable: ObservableHandle,
-        _ deadlines: borrowing Deadlines
+        _ gate: Gate, of key: String, _ observable: ObservableHandle, _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
         let isTimed = deadlines.deadline(of: gate.ticket) == .gate(observable)
         try Self.always.hold("the deadline of a gate is there", isTimed, of: key)
@@ -189,5 +185,268 @@ extension Phases {
                 } ?? false
             try Self.always.hold("a gate waits for who was told", isTold, of: key)
         }
+    }
+}
+
+// Observers in phases. A write of a key with acknowledging observers reaches a later phase after the earlier
+// one has acknowledged, or its time is up. A gate holds one key back: newer writes of the key wait at the
+// same gate.
+
+/// Holds one key back from its later observers.
+struct Gate {
+    /// The oldest and the newest revision that wait.
+    var first: UInt64
+    var revision: UInt64
+    /// The phase that was told last. Later ones wait.
+    var phase: UInt8
+    /// Subscriptions of that phase that have not acknowledged yet, with the newest revision that each was
+    /// told.
+    var waiting: [Acknowledger]
+    /// When the time is up, in monotonic nanoseconds.
+    let end: UInt64
+    var ticket: DeadlineTicket
+}
+
+/// What would hold a write back from its later observers.
+struct AckBarrier {
+    /// The last phase that is told. Later ones wait.
+    let phase: UInt8
+    /// Subscriptions of it that are told the write and have to acknowledge it.
+    let told: [SubscriptionHandle]
+    /// Subscriptions of it that have to acknowledge an earlier write.
+    let earlier: [Acknowledger]
+    /// The oldest write that they are told; nil if it is the only one.
+    var since: UInt64?
+
+    /// All subscriptions that have to acknowledge.
+    var subscriptions: [SubscriptionHandle] { told + earlier.map(\.subscription) }
+
+    func holds(_ subscription: borrowing SubscriptionRecord) -> Bool { subscription.phase > phase }
+}
+
+extension AckBarrier {
+    /// The first phase that has to acknowledge a write before others are told of it; nil if none has to. The
+    /// key may have no observable yet.
+    init?(
+        for event: KeyEvent,
+        of observable: ObservableHandle?,
+        _ observers: [SubscriptionHandle],
+        from old: Span<UInt8>,
+        to value: Span<UInt8>,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable,
+        _ delivery: inout Delivery,
+        _ phases: borrowing Phases
+    ) {
+        if event == .emit { return nil }
+        if let observable, !keyspace[observable].hasAcknowledgers { return nil }
+        // An observer that isn't told won't acknowledge, unless it is still owed an earlier write.
+        let gate = observable.flatMap { phases.gate(of: $0) }
+        var acknowledging: [SubscriptionHandle] = []
+        for subscription in Self.acknowledgers(among: observers, matching, sessions) {
+            if delivery.concerns(event, from: old, to: value, matching[subscription].filter) {
+                acknowledging.append(subscription)
+            } else if gate != nil, let observable,
+                Self.isToBeTold(of: observable, subscription, keyspace, matching)
+            {
+                acknowledging.append(subscription)
+            }
+        }
+        var phase = acknowledging.first.map { matching[$0].phase }
+        var earlier: [Acknowledger] = []
+        if let gate, gate.phase <= phase ?? .max {
+            earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
+            if !earlier.isEmpty { phase = gate.phase }
+        }
+        guard let phase else { return nil }
+        let told = acknowledging.filter { matching[$0].phase == phase }
+        self.init(phase: phase, told: told, earlier: earlier)
+    }
+
+    /// The observers that acknowledge, by phase.
+    static func acknowledgers(
+        among observers: [SubscriptionHandle],
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable
+    ) -> [SubscriptionHandle] {
+        observers.filter { subscription in
+            let session = matching[subscription].session
+            guard sessions[session].isOpen, !sessions[session].isMute else { return false }
+            return matching[subscription].acknowledges
+        }
+    }
+
+    /// Whether an observer is still owed something of a key. Without a filter it always is.
+    static func isToBeTold(
+        of observable: ObservableHandle,
+        _ subscription: SubscriptionHandle,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching
+    ) -> Bool {
+        if matching[subscription].filter == nil { return true }
+        guard let backlog = matching[subscription].backlog else { return false }
+        return backlog.keys.find(observable, hint: keyspace[observable].owedPlace) != nil
+            || matching[subscription].delivery == .all
+                && backlog.lines.contains(keyHash: keyspace.hash(of: observable))
+    }
+}
+
+/// A subscription that a gate waits for. Its filter may leave the newest write out. Then it still has to
+/// acknowledge an earlier one.
+struct Acknowledger: BitwiseCopyable {
+    let subscription: SubscriptionHandle
+    let revision: UInt64
+}
+
+/// An event that a subscription with `ack` was told and has not acknowledged.
+struct Awaited: BitwiseCopyable {
+    let observable: ObservableHandle
+    let revision: UInt64
+    /// The oldest write of the key that it was told with this one.
+    let first: UInt64
+}
+
+// What happens when the gate of a key waits for nobody any more: which observers of later phases are told,
+// and which ones have to acknowledge next.
+
+/// Lets keys through to later phases.
+enum PhaseRelease {
+    /// Lets a key through to the next phases, up to the next one that acknowledges. Returns the subscriptions
+    /// that may be told now.
+    static func advance(
+        _ observable: ObservableHandle,
+        _ gate: Gate,
+        late: [LateClient],
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: borrowing SessionTable,
+        _ phases: inout Phases,
+        _ deadlines: inout Deadlines,
+        _ isSelective: Bool
+    ) -> [SubscriptionHandle] {
+        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+        let observers = keyspace.observers(of: observable).subscriptions
+        let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
+            .filter { matching[$0].phase > gate.phase }
+        let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }
+        // An observer that isn't told of this write may still have to acknowledge an earlier one.
+        let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
+        let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
+        phases.open(observable, &keyspace, &deadlines)
+        let behind = observers.filter { matching[$0].phase > gate.phase }
+        let free = behind.filter { matching[$0].phase <= next ?? .max }
+        if !late.isEmpty {
+            var naming = LateNaming(late)
+            for subscription in behind {
+                matching[subscription].backlog?.note(&naming, of: observable, &keyspace)
+            }
+        }
+        if let next, free.count < behind.count {
+            let barrier = AckBarrier(
+                phase: next,
+                told: told.filter { matching[$0].phase == next },
+                earlier: earlier.filter { matching[$0.subscription].phase == next },
+                since: gate.first
+            )
+            phases.close(observable, revision: gate.revision, barrier, &keyspace, &deadlines)
+        }
+        return free
+    }
+
+    /// The clients that are late at a gate, each once.
+    static func late(
+        at gate: Gate,
+        of observable: ObservableHandle,
+        _ keyspace: inout Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: inout SessionTable,
+        _ phases: borrowing Phases
+    ) -> [LateClient] {
+        var found: [LateClient] = []
+        for late in gate.waiting {
+            let session = matching[late.subscription].session
+            let client = sessions[session].client
+            let first = phases.firstAwaited(observable, from: late.subscription)
+            if let known = found.firstIndex(where: { $0.client == client }) {
+                found[known].first = min(found[known].first, first)
+                continue
+            }
+            let author = sessions[session].author(&keyspace)
+            let name = Array(keyspace.authors[author].name)
+            found.append(LateClient(client: client, name: name, first: first))
+        }
+        return found
+    }
+}
+
+// Clients that have not acknowledged in time. The lines of later phases name them in `unacked`.
+
+/// A client that is late with its `ack` of a key.
+struct LateClient {
+    let client: UInt64
+    /// Its name as JSON.
+    let name: [UInt8]
+    /// The first revision of the key that it has not acknowledged.
+    var first: UInt64
+}
+
+/// Who was late with one line. Never changes, so that many lines can share it.
+final class LateNames {
+    private let clients: [UInt64]
+    /// The names as JSON, with commas between.
+    private let names: [UInt8]
+
+    private init(_ clients: [UInt64], _ names: [UInt8]) {
+        (self.clients, self.names) = (clients, names)
+    }
+
+    /// Those who were late with a write of this revision, after those of earlier phases. A client is named once. Nil
+    /// if there is none.
+    fileprivate static func make(
+        _ late: [LateClient], at revision: UInt64, after before: LateNames?
+    ) -> LateNames? {
+        var (clients, names) = (before?.clients ?? [], before?.names ?? [])
+        for each in late where each.first <= revision && !clients.contains(each.client) {
+            if !clients.isEmpty { names.append(UInt8(ascii: ",")) }
+            clients.append(each.client)
+            names += each.name
+        }
+        if clients.count == before?.clients.count ?? 0 { return before }
+        return LateNames(clients, names)
+    }
+
+    /// Adds `,"unacked":[…]`.
+    func append(to buffer: inout ByteBuffer) {
+        let names = names
+        buffer.append(#","unacked":["#)
+        buffer.append(names.span)
+        buffer.append("]")
+    }
+
+    /// Adds the same to an event's line that is the end of the buffer.
+    func append(toLineAtEndOf buffer: inout ByteBuffer) {
+        let end: StaticString = "}\n"
+        buffer.truncate(to: buffer.count - end.utf8CodeUnitCount)
+        append(to: &buffer)
+        buffer.append(end)
+    }
+}
+
+/// Finds the names for one line after the other. Most lines get the same.
+struct LateNaming {
+    private let late: [LateClient]
+    private var last: (revision: UInt64, before: LateNames?, names: LateNames?)?
+
+    init(_ late: [LateClient]) {
+        self.late = late
+    }
+
+    /// The names for a line of this revision that has the names `before` already.
+    mutating func names(at revision: UInt64, after before: LateNames?) -> LateNames? {
+        if let last, last.revision == revision, last.before === before { return last.names }
+        let names = LateNames.make(late, at: revision, after: before)
+        last = (revision, before, names)
+        return names
     }
 }

@@ -48,11 +48,7 @@ struct Requests: ~Copyable {
 
     /// Reads a line to the place of the group's next publish.
     @inline(__always)
-    mutating func read(
-        _ place: Range<Int>,
-        of bytes: Span<UInt8>,
-        _ number: UInt64
-    ) -> Reading {
+    mutating func read(_ place: Range<Int>, of bytes: Span<UInt8>, _ number: UInt64) -> Reading {
         Self.read(place, of: bytes, number, into: &group.next, &decoder)
     }
 
@@ -371,5 +367,76 @@ struct Requests: ~Copyable {
             guard case .snapshot(let snapshot) = walk.work else { continue }
             try snapshot.backlog.checkInvariants(living, keyspace, &owedBy)
         }
+    }
+}
+
+// What each operation gets first: a request, its line, and the client that asked. The rooms that it needs
+// follow as further parameters.
+
+/// A request that is executed now.
+struct AskedRequest: ~Escapable {
+    let request: Request
+    let line: Span<UInt8>
+    let session: SessionHandle
+
+    @_lifetime(copy line)
+    init(_ request: Request, _ line: Span<UInt8>, from session: SessionHandle) {
+        (self.request, self.session) = (request, session)
+        self.line = line
+    }
+
+    /// The decoded `key`.
+    var key: Span<UInt8> {
+        @_lifetime(copy self)
+        get { request.key.bytes(of: line) }
+    }
+    /// The `id` as it was written.
+    var id: Span<UInt8> {
+        @_lifetime(copy self)
+        get { request.id.bytes(of: line) }
+    }
+    /// `sub` as JSON.
+    var sub: ByteBuffer {
+        var text = ByteBuffer()
+        let bytes = request.sub.bytes(of: line)
+        if request.subIsInteger { text.append(bytes) } else { JSONText.append(bytes, to: &text) }
+        return text
+    }
+
+    /// The subscription of a client with this `sub`.
+    func subscription(
+        of owner: SessionHandle, _ matching: borrowing Matching, _ sessions: borrowing SessionTable
+    ) throws(Refusal) -> SubscriptionHandle {
+        let sub = sub
+        guard let found = matching.find(sub.bytes, in: sessions[owner].subscriptions) else {
+            throw .unknown(sub, request)
+        }
+        return found
+    }
+}
+
+// A request that looks at more keys than others can wait for. It is put off before it has changed anything,
+// goes on with some keys in each turn, and is executed again when all were found. Meanwhile, the next lines
+// of its client wait, so that replies keep their order.
+
+/// The reason why a request was put off.
+enum WalkWork {
+    case keys(KeySearch), snapshot(ValueSnapshot)
+}
+
+/// A request that was put off. Owned by `Requests`.
+final class Walk {
+    let session: SessionHandle
+    let request: Request
+    /// The number of its line, and the line.
+    let number: UInt64
+    let line: [UInt8]
+    /// What was decoded from the line. While the request is executed, `Requests` has it.
+    var decoder = RequestDecoder()
+    var work: WalkWork
+
+    init(_ asked: AskedRequest, number: UInt64, _ work: WalkWork) {
+        (request, session, self.number, self.work) = (asked.request, asked.session, number, work)
+        line = Array(asked.line)
     }
 }

@@ -115,9 +115,7 @@ final class ValueSnapshot {
 
     /// Finds keys, and sorts them. Returns whether all were found.
     private func find(
-        _ keyspace: borrowing Keyspace,
-        _ deadlines: borrowing Deadlines,
-        _ allowance: inout SliceAllowance
+        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ allowance: inout SliceAllowance
     ) -> Bool {
         let isDone = search.goOn(keyspace, deadlines, &allowance.visits)
         found.append(search.takeFound(), keyspace)
@@ -130,9 +128,7 @@ final class ValueSnapshot {
 
     /// Owes found keys. Returns whether that was all.
     private func owe(
-        _ keyspace: inout Keyspace,
-        _ delivery: inout Delivery,
-        _ allowance: inout SliceAllowance
+        _ keyspace: inout Keyspace, _ delivery: inout Delivery, _ allowance: inout SliceAllowance
     ) -> Bool {
         backlog.keys.reserve(backlog.keys.count + found.count)
         while allowance.keys > 0, !delivery.judge.hasExaminedEnough || rounds >= Self.roundsMax {
@@ -165,4 +161,182 @@ struct SliceAllowance {
     var keys: Int
 
     static let unlimited = SliceAllowance(visits: .max, keys: .max)
+}
+
+// A search for the keys that match a request's patterns, whole or in steps.
+
+/// A search for keys, and how far it is. It doesn't find those whose time is over.
+struct KeySearch {
+    /// So many of those whose time is over are passed by in one slice: they are ended then.
+    private static let expiredMax = 256
+    private let patterns: [[UInt8]]
+    private let clearance: Clearance?
+    private let countMax: Int
+    /// The present pattern, and the last key that was looked at.
+    private var place = 0
+    private var last: [UInt8]
+    private var found: [ObservableHandle] = []
+    /// Those whose time is over, though they are still there.
+    private var expired: [ObservableHandle] = []
+
+    /// Searches for at most `countMax` keys that have a value, come after a key, and may be seen by a client.
+    init(_ patterns: [[UInt8]], for clearance: Clearance?, after: [UInt8] = [], countMax: Int = .max) {
+        (self.patterns, self.clearance, self.countMax) = (patterns, clearance, countMax)
+        last = after
+    }
+
+    /// Looks at keys while `visits` are left. Returns whether it is done.
+    mutating func goOn(
+        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int
+    ) -> Bool {
+        while place < patterns.count {
+            let (pattern, last) = (patterns[place], last)
+            let walked = keyspace.walk(pattern.span, after: last.span, &visits) { observable in
+                if deadlines.isOver(keyspace.bond(of: observable)) {
+                    expired.append(observable)
+                } else if isSeen(observable, keyspace) {
+                    found.append(observable)
+                }
+                return found.count < countMax && expired.count < Self.expiredMax
+            }
+            switch walked {
+            case .stopped:
+                guard found.count < countMax, let observable = expired.last else { return true }
+                self.last = Array(keyspace[observable].key)
+                return false
+            case .paused(let observable):
+                self.last = Array(keyspace[observable].key)
+                return false
+            case .ended:
+                place += 1
+                self.last = []
+            }
+        }
+        return true
+    }
+
+    /// The keys that were found since the last call.
+    mutating func takeFound() -> [ObservableHandle] {
+        defer { found = [] }
+        return found
+    }
+
+    /// What it passed by since that was taken last, because its time is over.
+    mutating func takeExpired() -> [ObservableHandle] {
+        defer { expired = [] }
+        return expired
+    }
+
+    /// The found keys that still have a value and may still be seen.
+    func present(in keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines) -> [ObservableHandle] {
+        found.filter {
+            keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace)
+                && !deadlines.isOver(keyspace.bond(of: $0))
+        }
+    }
+
+    /// All matching keys at this moment, in one go.
+    static func all(
+        _ patterns: [[UInt8]],
+        for clearance: Clearance?,
+        in keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines
+    ) -> [ObservableHandle] {
+        var search = KeySearch(patterns, for: clearance)
+        var visits = Int.max
+        while !search.goOn(keyspace, deadlines, &visits) { _ = search.takeExpired() }
+        return search.found
+    }
+
+    /// Whether the search is for this key.
+    func isWanted(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
+        keyspace[observable].hasValue && isSeen(observable, keyspace)
+            && patterns.contains { Pattern.matches($0.span, keyspace[observable].key) }
+    }
+
+    private func isSeen(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
+        clearance?.permit(.subscribe, keyspace[observable].key) ?? true
+    }
+}
+
+// Keys in the order of their last writes, found in portions: each portion is sorted, and the portions are
+// merged as keys are taken. So no step takes longer than its portion. Part of a `ValueSnapshot`.
+
+/// A key, and the revision of its value when it was found.
+struct DatedKey: BitwiseCopyable {
+    let revision: UInt64
+    let observable: ObservableHandle
+}
+
+/// Sorted portions, merged.
+struct KeyRuns {
+    private struct Run {
+        let keys: [DatedKey]
+        var next = 0
+
+        var first: DatedKey { keys[next] }
+    }
+
+    /// A binary heap. The run with the oldest first key is first.
+    private var runs: [Run] = []
+    /// How many keys are left.
+    private(set) var count = 0
+
+    var isEmpty: Bool { runs.isEmpty }
+
+    /// Adds a portion of keys, without those that are gone.
+    mutating func append(_ observables: [ObservableHandle], _ keyspace: borrowing Keyspace) {
+        var keys: [DatedKey] = []
+        keys.reserveCapacity(observables.count)
+        for observable in observables where keyspace.contains(observable) {
+            keys.append(DatedKey(revision: keyspace[observable].revision, observable: observable))
+        }
+        if keys.isEmpty { return }
+        keys.sort { Self.precedes($0, $1, keyspace) }
+        runs.append(Run(keys: keys))
+        count += keys.count
+        siftUp(from: runs.count - 1, keyspace)
+    }
+
+    /// Takes the oldest key out.
+    mutating func popFirst(_ keyspace: borrowing Keyspace) -> DatedKey? {
+        guard let first = runs.first?.first else { return nil }
+        runs[0].next += 1
+        count -= 1
+        if runs[0].next == runs[0].keys.count {
+            runs.swapAt(0, runs.count - 1)
+            runs.removeLast()
+        }
+        siftDown(keyspace)
+        return first
+    }
+
+    /// Keys of one batch share a revision, so their names decide. The place of a key that is gone doesn't
+    /// matter.
+    private static func precedes(_ one: DatedKey, _ other: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
+        if one.revision != other.revision { return one.revision < other.revision }
+        guard keyspace.contains(one.observable), keyspace.contains(other.observable) else { return false }
+        return keyspace.precedesByKey(one.observable, other.observable)
+    }
+
+    private mutating func siftUp(from start: Int, _ keyspace: borrowing Keyspace) {
+        var place = start
+        while place > 0, Self.precedes(runs[place].first, runs[(place - 1) / 2].first, keyspace) {
+            runs.swapAt(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+    }
+
+    private mutating func siftDown(_ keyspace: borrowing Keyspace) {
+        var place = 0
+        while true {
+            var first = place
+            for child in [2 * place + 1, 2 * place + 2] where child < runs.count {
+                if Self.precedes(runs[child].first, runs[first].first, keyspace) { first = child }
+            }
+            if first == place { return }
+            runs.swapAt(place, first)
+            place = first
+        }
+    }
 }

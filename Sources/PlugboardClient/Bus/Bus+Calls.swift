@@ -77,9 +77,7 @@ extension Bus {
 
     /// The same for a handler that gets the whole call: its key, its caller, and its value as JSON.
     public func serve<Answer: Encodable & SendableMetatype>(
-        _ key: String,
-        timeout: Duration? = nil,
-        _ handler: @escaping @Sendable (Call) async throws -> Answer
+        _ key: String, timeout: Duration? = nil, _ handler: @escaping @Sendable (Call) async throws -> Answer
     ) async throws -> Disposable {
         try await serve(key, isConcurrent: false, timeout: timeout, handler)
     }

@@ -30,11 +30,7 @@ extension Subscription {
         try await control("step", count: count, timeout: timeout)
     }
 
-    private func control(
-        _ operation: String,
-        count: Int? = nil,
-        timeout: Duration?
-    ) async throws -> Int {
+    private func control(_ operation: String, count: Int? = nil, timeout: Duration?) async throws -> Int {
         let request = ObjectText(op: operation).adding("sub", sub).adding("count", count)
         return try await bus.link.request(request, timeout: timeout).owed
     }

@@ -24,9 +24,7 @@ extension Bus {
     /// handle deletes what it published, and nothing else.
     /// - Throws: `BusError.refused`, for example `badKey`, or another failure of publishing.
     public func announce(
-        _ key: String,
-        _ value: some Encodable,
-        timeout: Duration? = nil
+        _ key: String, _ value: some Encodable, timeout: Duration? = nil
     ) async throws -> Disposable {
         let write = try Write.publish(key, value, while: .connected)
         let link = link

@@ -35,12 +35,7 @@ extension Bus {
         timeout: Duration? = nil
     ) async throws -> Int {
         let write = try Write.publish(
-            key,
-            value,
-            ifRevision: ifRevision,
-            while: lifetime,
-            ttl: ttl,
-            cause: cause
+            key, value, ifRevision: ifRevision, while: lifetime, ttl: ttl, cause: cause
         )
         return try await self.write(write, timeout: timeout)
     }
@@ -48,10 +43,7 @@ extension Bus {
     /// Sends a value to observers without keeping it. Returns the bus's present revision.
     @discardableResult
     public func emit(
-        _ key: String,
-        _ value: some Encodable,
-        cause: Int? = Cause.current,
-        timeout: Duration? = nil
+        _ key: String, _ value: some Encodable, cause: Int? = Cause.current, timeout: Duration? = nil
     ) async throws -> Int {
         try await write(.emit(key, value, cause: cause), timeout: timeout)
     }
@@ -75,8 +67,7 @@ extension Bus {
         timeout: Duration? = nil
     ) async throws -> Int {
         try await write(
-            .patch(key, value, field: field, ifRevision: ifRevision, cause: cause),
-            timeout: timeout
+            .patch(key, value, field: field, ifRevision: ifRevision, cause: cause), timeout: timeout
         )
     }
 
@@ -106,10 +97,7 @@ extension Bus {
     /// - Throws: `.refused` with `code == .notFound` if the key is absent.
     @discardableResult
     public func delete(
-        _ key: String,
-        ifRevision: Int? = nil,
-        cause: Int? = Cause.current,
-        timeout: Duration? = nil
+        _ key: String, ifRevision: Int? = nil, cause: Int? = Cause.current, timeout: Duration? = nil
     ) async throws -> Int {
         try await write(.delete(key, ifRevision: ifRevision, cause: cause), timeout: timeout)
     }
@@ -153,9 +141,7 @@ extension Bus {
 
     /// The value of a key as a type of yours (or as `JSON`); nil if the key is absent.
     public func get<Value: Decodable>(
-        _ key: String,
-        as type: Value.Type = Value.self,
-        timeout: Duration? = nil
+        _ key: String, as type: Value.Type = Value.self, timeout: Duration? = nil
     ) async throws -> Value? {
         try await entry(key, timeout: timeout)?.decode(as: type)
     }

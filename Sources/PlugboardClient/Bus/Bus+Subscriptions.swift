@@ -10,18 +10,14 @@ extension Bus {
     ///
     /// - Throws: `BusError.refused`, for example `bad_pattern`, or another failure of the request.
     public func subscribe(
-        _ pattern: String,
-        options: SubscribeOptions = SubscribeOptions(),
-        timeout: Duration? = nil
+        _ pattern: String, options: SubscribeOptions = SubscribeOptions(), timeout: Duration? = nil
     ) async throws -> Subscription {
         try await subscribe([pattern], options: options, timeout: timeout)
     }
 
     /// The same for several patterns. A key that matches several of them gives one event.
     public func subscribe(
-        _ patterns: [String],
-        options: SubscribeOptions = SubscribeOptions(),
-        timeout: Duration? = nil
+        _ patterns: [String], options: SubscribeOptions = SubscribeOptions(), timeout: Duration? = nil
     ) async throws -> Subscription {
         let sub = link.state.withLock { $0.takeSub() }
         let buffer = EventBuffer(bytesMax: options.unreadBytesMax)
@@ -139,10 +135,7 @@ extension Bus {
             )
         }
         return KeptSubscription(
-            sub: sub,
-            patterns: patterns,
-            options: options,
-            acknowledgesCallbacks: acknowledges
+            sub: sub, patterns: patterns, options: options, acknowledgesCallbacks: acknowledges
         ) { isResumed in
             memory.begin(isResumed: isResumed)
         } onEvent: { event in

@@ -43,9 +43,7 @@ public final class Bus: Sendable {
     ///   otherwise); `.untrusted` if another user's broker answers (see `options.peer`); `.notABroker`;
     ///   `.refused` if the name is invalid.
     public static func connect(
-        name: String? = nil,
-        path: String? = nil,
-        options: Options = Options()
+        name: String? = nil, path: String? = nil, options: Options = Options()
     ) async throws -> Bus {
         let path = path ?? SocketPath.standard()
         let link: Link
@@ -82,8 +80,7 @@ public final class Bus: Sendable {
     /// until the handle is disposed of or released. With `initial`, it is called with the present state
     /// first.
     public func onStateChange(
-        initial: Bool = false,
-        _ handler: @escaping @Sendable (ConnectionState) -> Void
+        initial: Bool = false, _ handler: @escaping @Sendable (ConnectionState) -> Void
     ) -> Disposable {
         link.connectionState.observe(initial: initial) { handler($0.new) }
     }

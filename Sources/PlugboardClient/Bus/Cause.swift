@@ -37,8 +37,7 @@ extension Event {
     /// ```
     @discardableResult
     public func causing<Result>(
-        isolation: isolated (any Actor)? = #isolation,
-        _ body: () async throws -> Result
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
         try await Cause.$current.withValue(asCause, operation: body, isolation: isolation)
     }

@@ -52,9 +52,7 @@ public struct Backoff: Sendable, Equatable {
     public var jitter: Double
 
     public init(
-        initial: Duration = .milliseconds(100),
-        maximum: Duration = .seconds(3),
-        jitter: Double = 0.5
+        initial: Duration = .milliseconds(100), maximum: Duration = .seconds(3), jitter: Double = 0.5
     ) {
         self.initial = initial
         self.maximum = maximum

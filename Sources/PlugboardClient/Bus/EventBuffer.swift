@@ -72,8 +72,7 @@ final class EventBuffer: Sendable {
     /// `ask` is called by the thread that brings the event, so that nobody has to wake up for that. Otherwise,
     /// and at the end, it returns nothing: then `next` says what there is.
     func arrivals(
-        isolation: isolated (any Actor)?,
-        ask: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        isolation: isolated (any Actor)?, ask: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) async -> [Event] {
         await withTaskCancellationHandler {
             await withCheckedContinuation(isolation: isolation) { reader in
@@ -172,10 +171,7 @@ private struct EventQueue {
     }
 
     /// What a reader gets now; nil if it has to wait.
-    mutating func outcome(
-        orWait reader: EventBuffer.Reader,
-        _ ticket: Int
-    ) -> Result<Event?, any Error>? {
+    mutating func outcome(orWait reader: EventBuffer.Reader, _ ticket: Int) -> Result<Event?, any Error>? {
         if let event = take() { return .success(event) }
         if isEnded { return failure.take().map { .failure($0) } ?? .success(nil) }
         readers[ticket] = reader

@@ -20,8 +20,7 @@ extension Subscription {
     /// itself, observers of later phases get the event and the answer together.
     /// - Throws: what a `for await` loop throws, and what `body` throws, which ends the subscription's loop.
     public func forEachGroup(
-        isolation: isolated (any Actor)? = #isolation,
-        _ body: ([Event]) async throws -> Void
+        isolation: isolated (any Actor)? = #isolation, _ body: ([Event]) async throws -> Void
     ) async throws {
         var handled: Int?
         var groups = 0

@@ -54,8 +54,7 @@ public final class Subscription: AsyncSequence, Sendable {
     /// ```
     /// - Throws: what the loop throws, and what `body` throws, which ends the subscription's loop.
     public func forEach(
-        isolation: isolated (any Actor)? = #isolation,
-        _ body: (Event) async throws -> Void
+        isolation: isolated (any Actor)? = #isolation, _ body: (Event) async throws -> Void
     ) async throws {
         var iterator = makeAsyncIterator()
         while let event = try await iterator.next(isolation: isolation) {

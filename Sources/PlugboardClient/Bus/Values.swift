@@ -45,8 +45,7 @@ public struct Values<Value: Decodable>: AsyncSequence {
                 if Task.isCancelled { return nil }
                 do {
                     let subscription = try await values.bus.subscribe(
-                        values.patterns,
-                        options: values.options
+                        values.patterns, options: values.options
                     )
                     updates = subscription.updates(as: Value.self).makeAsyncIterator()
                 } catch is CancellationError {
@@ -64,18 +63,14 @@ extension Values: Sendable where Value: Sendable {}
 extension Bus {
     /// The values of all keys that match a pattern, as a type of yours; see ``Values``.
     public func values<Value: Decodable>(
-        _ pattern: String,
-        as type: Value.Type = Value.self,
-        options: SubscribeOptions = SubscribeOptions()
+        _ pattern: String, as type: Value.Type = Value.self, options: SubscribeOptions = SubscribeOptions()
     ) -> Values<Value> {
         values([pattern], as: type, options: options)
     }
 
     /// The same for several patterns. A key that matches several of them comes once.
     public func values<Value: Decodable>(
-        _ patterns: [String],
-        as type: Value.Type = Value.self,
-        options: SubscribeOptions = SubscribeOptions()
+        _ patterns: [String], as type: Value.Type = Value.self, options: SubscribeOptions = SubscribeOptions()
     ) -> Values<Value> {
         Values(bus: self, patterns: patterns, options: options)
     }

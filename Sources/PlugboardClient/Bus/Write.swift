@@ -124,9 +124,7 @@ extension WriteTarget {
     )
         throws
     {
-        try add(
-            .publish(key, value, ifRevision: ifRevision, while: lifetime, ttl: ttl, cause: cause)
-        )
+        try add(.publish(key, value, ifRevision: ifRevision, while: lifetime, ttl: ttl, cause: cause))
     }
 
     /// Sends a value to observers without keeping it.

@@ -76,11 +76,7 @@ final class Conversation {
 
     /// Waits once and reads what has come. Returns why the connection ended, if it did.
     private func turn(_ milliseconds: Int32) throws -> BusError? {
-        try poller.change(
-            socket.fd,
-            token: Self.socketToken,
-            interest: isBlocked ? [.read, .write] : .read
-        )
+        try poller.change(socket.fd, token: Self.socketToken, interest: isBlocked ? [.read, .write] : .read)
         var isReadable = false
         var isWoken = false
         try poller.wait(milliseconds: milliseconds) { ready in

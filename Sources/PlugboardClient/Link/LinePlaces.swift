@@ -64,11 +64,7 @@ struct LinePlaces: Sendable {
         }
     }
 
-    private mutating func note(
-        _ name: Span<UInt8>,
-        _ value: ByteRange,
-        _ bytes: Span<UInt8>
-    ) {
+    private mutating func note(_ name: Span<UInt8>, _ value: ByteRange, _ bytes: Span<UInt8>) {
         let text =
             bytes[value.start] == UInt8(ascii: "\"") ? ByteRange(value.start + 1, value.end - 1) : .none
         switch name.count {

@@ -11,9 +11,7 @@ extension Link {
         let (isStopped, greeting) = state.withLock { ($0.isStopped, $0.greeting) }
         guard !isStopped else { throw BusError.closed }
         _ = try await request(
-            registration.request(for: greeting),
-            timeout: timeout,
-            registration: registration
+            registration.request(for: greeting), timeout: timeout, registration: registration
         )
     }
 
@@ -64,16 +62,12 @@ extension Link {
     /// Appends a request of the link itself. The outbox limit doesn't apply, and only the end of the
     /// connection makes it fail.
     func appendInternal(
-        _ request: ObjectText,
-        _ state: inout LinkState,
-        complete: @escaping LinkState.Completion = { _ in }
+        _ request: ObjectText, _ state: inout LinkState, complete: @escaping LinkState.Completion = { _ in }
     ) {
         let id = state.takeID()
         state.outbox += request.line(id: id)
         state.pending[id] = LinkState.Pending(
-            operation: request.operation,
-            complete: complete,
-            deadline: .max
+            operation: request.operation, complete: complete, deadline: .max
         )
     }
 }

@@ -62,11 +62,7 @@ final class Link: Sendable {
 
     /// Adds a request, and its line to the outbox or to those that wait.
     private func add(
-        _ pending: LinkState.Pending,
-        _ line: [UInt8],
-        _ id: Int,
-        isSent: Bool,
-        to state: inout LinkState
+        _ pending: LinkState.Pending, _ line: [UInt8], _ id: Int, isSent: Bool, to state: inout LinkState
     ) -> BusError? {
         if case .closed = state.phase { return .closed }
         if case .apart(let reason) = state.phase, state.isStopped { return reason ?? .closed }

@@ -27,9 +27,7 @@ public struct PluginArguments: Sendable {
     /// Reads this process's command line. Ends the process after `--help` (status 0), and after a mistake
     /// (status 64, with a message about the mistake).
     public static func read(
-        _ name: String,
-        _ summary: String,
-        options: [PluginOption] = []
+        _ name: String, _ summary: String, options: [PluginOption] = []
     ) -> PluginArguments {
         let words = Array(Arguments.all().dropFirst())
         do throws(PluginUsageError) {
@@ -82,9 +80,7 @@ public struct PluginArguments: Sendable {
     }
 
     private static let ownName = CommandOption(
-        "name",
-        "NAME",
-        "the name to write under; by default PLUGBOARD_NAME"
+        "name", "NAME", "the name to write under; by default PLUGBOARD_NAME"
     )
 
     private static func syntax(_ name: String, _ summary: String, _ options: [PluginOption]) -> CommandSyntax

@@ -31,20 +31,14 @@ public struct PluginOption: Sendable {
 
     /// An option that takes a whole number within bounds.
     public static func integer(
-        _ name: String,
-        _ placeholder: String,
-        _ bounds: ClosedRange<Int>,
-        _ help: String
+        _ name: String, _ placeholder: String, _ bounds: ClosedRange<Int>, _ help: String
     ) -> PluginOption {
         PluginOption(option: CommandOption(name, placeholder, help, .integer(bounds)))
     }
 
     /// An option that takes a number within bounds. It may have a fraction.
     public static func number(
-        _ name: String,
-        _ placeholder: String,
-        _ bounds: ClosedRange<Double>,
-        _ help: String
+        _ name: String, _ placeholder: String, _ bounds: ClosedRange<Double>, _ help: String
     ) -> PluginOption {
         PluginOption(option: CommandOption(name, placeholder, help, .number(bounds)))
     }

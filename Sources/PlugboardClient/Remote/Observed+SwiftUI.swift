@@ -10,9 +10,7 @@
         }
 
         /// One part of the value for a control that changes it.
-        public func binding<Part>(
-            _ part: any WritableKeyPath<Value, Part> & Sendable
-        ) -> Binding<Part> {
+        public func binding<Part>(_ part: any WritableKeyPath<Value, Part> & Sendable) -> Binding<Part> {
             Binding(get: { self.value[keyPath: part] }, set: { self.value[keyPath: part] = $0 })
         }
     }

@@ -71,8 +71,7 @@ extension Bus {
     /// default, and `isLive` is false. It is the default while the key is absent, too.
     @MainActor
     public func observed<Value: Codable & Sendable>(
-        _ key: String,
-        default defaultValue: Value
+        _ key: String, default defaultValue: Value
     ) -> Observed<Value> {
         Observed(observable(key, default: defaultValue))
     }

@@ -24,8 +24,7 @@ extension RemoteObservable {
     ///   failure of publishing.
     @discardableResult
     public func modify<Result: Sendable>(
-        timeout: Duration? = nil,
-        _ change: (inout Value) throws -> Result
+        timeout: Duration? = nil, _ change: (inout Value) throws -> Result
     ) async throws -> Result {
         try await ready(timeout: timeout)
         let limit = timeout ?? bus.link.options.requestTimeout
@@ -53,8 +52,7 @@ extension Bus {
     /// Returns at once. Until the broker has answered, the value is the default; `ready()` waits for the
     /// answer. It is the default while the key is absent, too. Keep the observable as long as you observe.
     public func observable<Value: Codable & Sendable>(
-        _ key: String,
-        default defaultValue: Value
+        _ key: String, default defaultValue: Value
     ) -> RemoteObservable<Value> {
         RemoteObservable(bus: self, key: key, default: defaultValue)
     }

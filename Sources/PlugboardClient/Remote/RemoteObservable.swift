@@ -110,8 +110,7 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable,
     }
 
     private func perform<Result: Sendable, Failure: Error>(
-        _ change: (inout Value) throws(Failure) -> Result,
-        again: HeldChange<Value>.Change?
+        _ change: (inout Value) throws(Failure) -> Result, again: HeldChange<Value>.Change?
     ) throws(Failure) -> Result {
         let (result, fault) = try state.withLock {
             (state) throws(Failure) -> (Result, BusError?) in
@@ -133,17 +132,14 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable,
     func noteChange() { changes.update { $0 &+= 1 } }
 
     public func observe(
-        initial: Bool,
-        _ observer: @escaping @Sendable (Change<Value>) -> Void
+        initial: Bool, _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable {
         guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
         return observed.observe(initial: initial, observer)
     }
 
     public func observe(
-        initial: Bool,
-        in place: ObserverPlace,
-        _ observer: @escaping @Sendable (Change<Value>) -> Void
+        initial: Bool, in place: ObserverPlace, _ observer: @escaping @Sendable (Change<Value>) -> Void
     ) -> Disposable {
         guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
         return observed.observe(initial: initial, in: place, observer)

@@ -28,8 +28,7 @@
             let path = "/proc/sys/kernel/random/boot_id"
             guard let bytes = try? InputFile.contents(path: path, limit: 64) else { return "" }
             return String(
-                decoding: bytes.filter { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C },
-                as: UTF8.self
+                decoding: bytes.filter { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }, as: UTF8.self
             )
         }
 

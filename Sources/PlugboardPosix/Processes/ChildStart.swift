@@ -77,11 +77,7 @@ public struct ChildStart: Sendable {
         var actions = SpawnActions()
         defer { actions.destroy() }
         try actions.prepare(
-            output: output,
-            writer: outputWriter,
-            reader: inputReader,
-            passing: passing,
-            folder: folder
+            output: output, writer: outputWriter, reader: inputReader, passing: passing, folder: folder
         )
         var attributes = SpawnAttributes()
         defer { attributes.destroy() }

@@ -17,8 +17,7 @@ public struct ServiceNotice: Sendable {
         let isMeant = values[2].map { $0 == "\(getpid())" } ?? true
         let microseconds = values[1].flatMap { UInt64($0) }.flatMap { $0 > 0 && $0 <= 1 << 40 ? $0 : nil }
         return ServiceNotice(
-            watchdogNanoseconds: isMeant ? microseconds.map { $0 * 1_000 } : nil,
-            socket: socket
+            watchdogNanoseconds: isMeant ? microseconds.map { $0 * 1_000 } : nil, socket: socket
         )
     }
 

@@ -12,19 +12,14 @@ import PlugboardMemory
         var raw: posix_spawn_file_actions_t?
 
         mutating func prepare(
-            output: ChildStart.Output,
-            writer: Int32?,
-            reader: Int32?,
-            passing: Int32?,
-            folder: String?
+            output: ChildStart.Output, writer: Int32?, reader: Int32?, passing: Int32?, folder: String?
         ) throws {
             unsafe posix_spawn_file_actions_init(&raw)
             if let reader {
                 try unsafe check(posix_spawn_file_actions_adddup2(&raw, reader, 0), "input")
             } else {
                 try unsafe check(
-                    posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0),
-                    "/dev/null"
+                    posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null"
                 )
             }
             try unsafe check(posix_spawn_file_actions_adddup2(&raw, writer ?? 1, 1), "output")
@@ -38,8 +33,7 @@ import PlugboardMemory
             }
             if let folder {
                 try unsafe check(
-                    posix_spawn_file_actions_addchdir_np(&raw, SystemText.cString(folder)),
-                    folder
+                    posix_spawn_file_actions_addchdir_np(&raw, SystemText.cString(folder)), folder
                 )
             }
         }

@@ -9,20 +9,13 @@ import PlugboardMemory
 enum SpawnCalls {
     /// Starts a program, and returns the number of its process.
     static func start(
-        _ start: ChildStart,
-        _ actions: inout SpawnActions,
-        _ attributes: inout SpawnAttributes
+        _ start: ChildStart, _ actions: inout SpawnActions, _ attributes: inout SpawnAttributes
     ) throws -> Int32 {
         var pid: pid_t = 0
         let code = unsafe withList([start.program] + start.arguments) { argv in
             unsafe withList(start.environment) { envp in
                 unsafe posix_spawn(
-                    &pid,
-                    SystemText.cString(start.program),
-                    &actions.raw,
-                    &attributes.raw,
-                    argv,
-                    envp
+                    &pid, SystemText.cString(start.program), &actions.raw, &attributes.raw, argv, envp
                 )
             }
         }
@@ -59,8 +52,7 @@ enum SpawnCalls {
 
     /// Lends texts in the form that `exec` takes.
     private static func withList(
-        _ texts: [String],
-        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
+        _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
     ) -> Int32 {
         var pointers = unsafe texts.map { unsafe strdup(SystemText.cString($0)) }
         unsafe pointers.append(nil)

@@ -37,12 +37,7 @@ enum SocketCalls {
     }
 
     /// Sends one datagram to the address in the first `length` bytes of `address`.
-    static func sendDatagram(
-        _ fd: Int32,
-        _ bytes: [UInt8],
-        to address: sockaddr_un,
-        _ length: Int
-    ) {
+    static func sendDatagram(_ fd: Int32, _ bytes: [UInt8], to address: sockaddr_un, _ length: Int) {
         let length = socklen_t(min(length, MemoryLayout<sockaddr_un>.size))
         _ = retrying {
             unsafe withPointer(to: address) { address, _ in
@@ -93,8 +88,7 @@ enum SocketCalls {
     }
 
     private static func withPointer<Address: BitwiseCopyable>(
-        to address: Address,
-        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+        to address: Address, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {
         unsafe withUnsafePointer(to: address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -105,8 +99,7 @@ enum SocketCalls {
 
     /// What the call makes of `empty`; nil if it fails.
     private static func filled<Address: BitwiseCopyable>(
-        _ empty: Address,
-        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+        _ empty: Address, _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) -> Address? {
         var address = empty
         var length = socklen_t(MemoryLayout<Address>.size)

@@ -22,8 +22,7 @@ public struct TrustedUsers: Equatable, Sendable {
     /// This user, root, and the user named here, by name or number; or else the one in
     /// `PLUGBOARD_PEER`; or else none. An empty variable counts as unset.
     public init(
-        naming peer: String?,
-        environment: (String) -> String? = SocketPath.variable
+        naming peer: String?, environment: (String) -> String? = SocketPath.variable
     ) throws(UnknownUser) {
         let named = environment(Self.variable).flatMap { $0.isEmpty ? nil : $0 }
         guard let name = peer ?? named else {

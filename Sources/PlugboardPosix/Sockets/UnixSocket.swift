@@ -63,9 +63,7 @@ public enum UnixSocket {
     /// `UntrustedBroker`. The connection is non-blocking. Connecting itself waits so long while the
     /// listener's queue is full, and then throws a `SystemError` that `isQueueFull`.
     public static func connect(
-        path: String,
-        trusting users: TrustedUsers = .own,
-        seconds: Double = connectSeconds
+        path: String, trusting users: TrustedUsers = .own, seconds: Double = connectSeconds
     ) throws -> Descriptor {
         let address = try SocketAddress(path: path)
         try users.check(folderOf: path, isOwnPlace: path == SocketPath.ownPlace())

@@ -49,10 +49,7 @@ public enum UTF8Sequence {
     }
 
     private static func continues(
-        _ bytes: Span<UInt8>,
-        _ place: Int,
-        _ length: Int,
-        _ second: ClosedRange<UInt8>
+        _ bytes: Span<UInt8>, _ place: Int, _ length: Int, _ second: ClosedRange<UInt8>
     ) -> Int {
         guard bytes.count - place >= length, second.contains(bytes[place + 1]) else { return 0 }
         for index in 2..<max(length, 2) where bytes[place + index] & 0xC0 != 0x80 { return 0 }

@@ -95,9 +95,7 @@ public struct Invocation: Sendable {
     }
 
     private static func read(
-        _ word: String,
-        _ rest: inout ArraySlice<String>,
-        _ options: [CommandOption]
+        _ word: String, _ rest: inout ArraySlice<String>, _ options: [CommandOption]
     ) throws(CommandMistake) -> (CommandOption, String) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let spelling = String(parts[0])

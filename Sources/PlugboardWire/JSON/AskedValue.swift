@@ -38,10 +38,7 @@ struct AskedValue: ~Copyable {
     /// Writes the places of the parts that pointers name, and returns a bit for each that names one. `alone` is
     /// the pointer as a JSON string if there is only one, otherwise empty. Call it after `read` has returned true.
     mutating func find(
-        _ tree: PointerTree,
-        alone: Span<UInt8>,
-        in value: Span<UInt8>,
-        _ places: inout MutableSpan<ByteRange>
+        _ tree: PointerTree, alone: Span<UInt8>, in value: Span<UInt8>, _ places: inout MutableSpan<ByteRange>
     ) -> UInt64 {
         if !alone.isEmpty, alone.isEqual(to: followed.bytes) {
             places[0] = end.place

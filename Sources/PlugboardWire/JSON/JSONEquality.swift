@@ -78,9 +78,7 @@ public struct JSONComparer: ~Copyable {
     /// Whether two values are equal. Both must be JSON that the scanner accepted, without white space
     /// around it.
     public mutating func areEqual(
-        _ left: Span<UInt8>,
-        _ right: Span<UInt8>,
-        _ sameness: JSONSameness = .meaning
+        _ left: Span<UInt8>, _ right: Span<UInt8>, _ sameness: JSONSameness = .meaning
     ) -> Bool {
         defer { forget() }
         return areEqual(JSONPair(left: left, right: right), part: nil, sameness)
@@ -122,10 +120,7 @@ public struct JSONComparer: ~Copyable {
     /// Whether a node of the left outline equals a node of the right one. The recursion is as deep as the
     /// nesting of the values.
     mutating func areEqual(
-        _ leftNode: Int,
-        _ rightNode: Int,
-        _ texts: JSONPair,
-        _ sameness: JSONSameness
+        _ leftNode: Int, _ rightNode: Int, _ texts: JSONPair, _ sameness: JSONSameness
     ) -> Bool {
         let leftBytes = left.bytes(leftNode, of: texts.left)
         let rightBytes = right.bytes(rightNode, of: texts.right)
@@ -141,10 +136,7 @@ public struct JSONComparer: ~Copyable {
 
     /// Whether two scalars of the same kind with different bytes are equal.
     private static func areEqual(
-        _ left: Span<UInt8>,
-        _ right: Span<UInt8>,
-        _ kind: JSONOutline.Kind,
-        _ sameness: JSONSameness
+        _ left: Span<UInt8>, _ right: Span<UInt8>, _ kind: JSONOutline.Kind, _ sameness: JSONSameness
     ) -> Bool {
         switch kind {
         case .number: sameness == .meaning && DecimalOrder.order(left, right) == 0
@@ -154,10 +146,7 @@ public struct JSONComparer: ~Copyable {
     }
 
     private mutating func areArraysEqual(
-        _ leftNode: Int,
-        _ rightNode: Int,
-        _ texts: JSONPair,
-        _ sameness: JSONSameness
+        _ leftNode: Int, _ rightNode: Int, _ texts: JSONPair, _ sameness: JSONSameness
     ) -> Bool {
         let count = left.childCount(leftNode)
         guard count == right.childCount(rightNode) else { return false }
@@ -170,10 +159,7 @@ public struct JSONComparer: ~Copyable {
     }
 
     private mutating func areObjectsEqual(
-        _ leftNode: Int,
-        _ rightNode: Int,
-        _ texts: JSONPair,
-        _ sameness: JSONSameness
+        _ leftNode: Int, _ rightNode: Int, _ texts: JSONPair, _ sameness: JSONSameness
     ) -> Bool {
         let pairing = pair(leftNode, rightNode, texts)
         guard pairing.isComplete else { return false }

@@ -80,10 +80,7 @@ struct JSONNames: ~Copyable {
 
     /// Where a name is, if it is there.
     private func place(
-        of characters: Span<UInt8>,
-        _ hash: UInt32,
-        _ outline: borrowing JSONOutline,
-        _ text: Span<UInt8>
+        of characters: Span<UInt8>, _ hash: UInt32, _ outline: borrowing JSONOutline, _ text: Span<UInt8>
     ) -> Int? {
         slots.first(from: slots.home(of: UInt64(hash))) { entry in
             entry.hash == hash

@@ -177,10 +177,7 @@ public struct JSONOutline: ~Copyable {
     }
 
     /// Call it after a value. Moves past the comma to the next value, or past closing brackets.
-    private mutating func closeFinished(
-        _ reading: inout Reading,
-        _ text: Span<UInt8>
-    ) throws(JSONFailure) {
+    private mutating func closeFinished(_ reading: inout Reading, _ text: Span<UInt8>) throws(JSONFailure) {
         while reading.open != Self.none {
             let open = Int(reading.open)
             let closing = JSONScanner.closing(text[start(open)])

@@ -111,9 +111,7 @@ public struct JSONPointerSet: Sendable {
         let range = ByteRange(tokens.count, tokens.count + token.count)
         tokens += token
         var node = Node(
-            token: range,
-            mark: Self.mark(of: token.span),
-            element: JSONPointerReader.element(token.span)
+            token: range, mark: Self.mark(of: token.span), element: JSONPointerReader.element(token.span)
         )
         node.nextSibling = nodes[parent].firstChild
         nodes[parent].firstChild = nodes.count

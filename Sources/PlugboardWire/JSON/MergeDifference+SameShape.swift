@@ -72,10 +72,7 @@ private struct SameShapeWalk: ~Escapable {
 
     /// Adds the member whose value begins here, if that differs, and moves past it.
     private mutating func appendMember(
-        _ name: ByteRange,
-        _ shift: borrowing ShapeShift,
-        _ start: Int,
-        _ buffer: inout ByteBuffer
+        _ name: ByteRange, _ shift: borrowing ShapeShift, _ start: Int, _ buffer: inout ByteBuffer
     ) throws(JSONFailure) -> Bool? {
         let place = scanner.position
         try scanner.skipValue()

@@ -47,11 +47,7 @@ extension JSONComparer {
     /// Adds the patch between an object of the left outline and one of the right. Returns false if there
     /// is none, or if it would be too long; then the buffer may have a part of it.
     fileprivate mutating func appendDifference(
-        _ leftObject: Int,
-        _ rightObject: Int,
-        _ texts: JSONPair,
-        to buffer: inout ByteBuffer,
-        end: Int
+        _ leftObject: Int, _ rightObject: Int, _ texts: JSONPair, to buffer: inout ByteBuffer, end: Int
     ) -> Bool {
         let start = buffer.count
         guard !pair(leftObject, rightObject, texts).hasRepeats else {
@@ -72,11 +68,7 @@ extension JSONComparer {
     /// Adds what the patch has to say about a member of the right outline, perhaps nothing. Returns false
     /// if a patch can't say it.
     private mutating func appendMember(
-        _ name: Int,
-        _ texts: JSONPair,
-        _ start: Int,
-        _ buffer: inout ByteBuffer,
-        _ end: Int
+        _ name: Int, _ texts: JSONPair, _ start: Int, _ buffer: inout ByteBuffer, _ end: Int
     ) -> Bool {
         let (value, partner) = (name + 1, right.partner(name))
         let before = buffer.count
@@ -101,11 +93,7 @@ extension JSONComparer {
     }
 
     private func appendRemovals(
-        _ leftObject: Int,
-        _ text: Span<UInt8>,
-        _ start: Int,
-        _ buffer: inout ByteBuffer,
-        _ end: Int
+        _ leftObject: Int, _ text: Span<UInt8>, _ start: Int, _ buffer: inout ByteBuffer, _ end: Int
     ) -> Bool {
         var name = leftObject + 1
         for _ in 0..<left.childCount(leftObject) {
@@ -119,11 +107,7 @@ extension JSONComparer {
         return true
     }
 
-    private static func appendName(
-        _ name: Span<UInt8>,
-        _ start: Int,
-        _ buffer: inout ByteBuffer
-    ) {
+    private static func appendName(_ name: Span<UInt8>, _ start: Int, _ buffer: inout ByteBuffer) {
         buffer.append(byte: buffer.count == start ? UInt8(ascii: "{") : UInt8(ascii: ","))
         buffer.append(name)
         buffer.append(":")

@@ -7,11 +7,7 @@ import PlugboardMemory
 public enum MergePatch {
     /// Adds the result of `patch` on `target` to `buffer`, without white space between members. An empty
     /// target counts as absent. Both must be JSON that the scanner accepted.
-    public static func apply(
-        _ patch: Span<UInt8>,
-        to target: Span<UInt8>,
-        into buffer: inout ByteBuffer
-    ) {
+    public static func apply(_ patch: Span<UInt8>, to target: Span<UInt8>, into buffer: inout ByteBuffer) {
         guard isObject(patch) else { return buffer.append(trimmed(patch)) }
         let changes = Members(patch)
         let existing = isObject(target) ? Members(target) : Members()
@@ -53,10 +49,7 @@ public enum MergePatch {
     }
 
     private static func appendName(
-        _ member: Member,
-        of object: Span<UInt8>,
-        _ separator: StaticString,
-        _ buffer: inout ByteBuffer
+        _ member: Member, of object: Span<UInt8>, _ separator: StaticString, _ buffer: inout ByteBuffer
     ) {
         buffer.append(separator)
         buffer.append(member.spelling.bytes(of: object))

@@ -44,10 +44,7 @@ public enum NumberAddition {
     }
 
     private static func add(
-        _ number: Span<UInt8>,
-        _ field: Span<UInt8>,
-        to value: Span<UInt8>,
-        _ buffer: inout ByteBuffer
+        _ number: Span<UInt8>, _ field: Span<UInt8>, to value: Span<UInt8>, _ buffer: inout ByteBuffer
     ) throws(Refusal) -> ByteRange {
         switch try PartPlace.find(field, in: value) {
         case .part(let place):
@@ -71,9 +68,7 @@ public enum NumberAddition {
     }
 
     private static func appendSum(
-        _ left: Span<UInt8>,
-        _ right: Span<UInt8>,
-        _ buffer: inout ByteBuffer
+        _ left: Span<UInt8>, _ right: Span<UInt8>, _ buffer: inout ByteBuffer
     ) throws(Refusal) -> ByteRange {
         guard let one = DecimalSum(left), let other = DecimalSum(right), let sum = one.adding(other) else {
             throw tooLong(at: nil)

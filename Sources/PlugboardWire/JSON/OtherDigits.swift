@@ -21,10 +21,7 @@ enum OtherDigits {
     /// `after` more bytes around those of the new text.
     @inline(__always)
     static func areAll(
-        _ old: borrowing JSONScanner,
-        _ oldPlace: Int,
-        _ new: borrowing JSONScanner,
-        _ place: Int
+        _ old: borrowing JSONScanner, _ oldPlace: Int, _ new: borrowing JSONScanner, _ place: Int
     ) -> Bool {
         let differing: Mask = old.sixteen(at: oldPlace) .!= new.sixteen(at: place)
         let words = JSONScanner.words(of: differing)
@@ -34,10 +31,7 @@ enum OtherDigits {
 
     @inline(__always)
     private static func mayDiffer(
-        _ differing: Mask,
-        _ old: SIMD16<UInt8>,
-        _ new: borrowing JSONScanner,
-        _ place: Int
+        _ differing: Mask, _ old: SIMD16<UInt8>, _ new: borrowing JSONScanner, _ place: Int
     ) -> Bool {
         let backslash = SIMD16<UInt8>(repeating: 0x5C)
         let escapes: Mask =
@@ -100,9 +94,7 @@ extension JSONScanner {
 
     /// The first place from which two texts of the same length differ; nil if they don't.
     private static func firstDifference(
-        _ old: borrowing JSONScanner,
-        _ new: borrowing JSONScanner,
-        from start: Int
+        _ old: borrowing JSONScanner, _ new: borrowing JSONScanner, from start: Int
     ) -> Int? {
         var place = start
         while place &+ 8 <= new.end {

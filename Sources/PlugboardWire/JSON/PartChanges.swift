@@ -11,9 +11,7 @@ extension JSONPointerSet {
     /// Whether a named part of `new` differs from that of `old`, or is gone. If `old` is empty, there was
     /// no value. Both must be JSON that the scanner accepted.
     public func haveChanged(
-        from old: Span<UInt8>,
-        to new: Span<UInt8>,
-        using comparer: inout JSONComparer
+        from old: Span<UInt8>, to new: Span<UInt8>, using comparer: inout JSONComparer
     ) -> Bool {
         withParts(of: new, .present, using: &comparer) { parts, comparer in
             let (changed, gone) = changes(from: old, to: parts, &comparer)
@@ -83,9 +81,7 @@ extension JSONPointerSet {
 
     /// A bit for each pointer whose part changed, and one for each whose part is gone.
     private func changes(
-        from old: Span<UInt8>,
-        to parts: borrowing JSONParts,
-        _ comparer: inout JSONComparer
+        from old: Span<UInt8>, to parts: borrowing JSONParts, _ comparer: inout JSONComparer
     ) -> (changed: UInt64, gone: UInt64) {
         if old.isEmpty { return (parts.found, 0) }
         return withParts(of: old, .former, using: &comparer) { oldParts, comparer in

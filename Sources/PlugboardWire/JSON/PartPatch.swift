@@ -9,10 +9,7 @@ public enum PartPatch {
     /// Adds the new value to `buffer`. An empty value counts as absent. Throws `conflict` if there is no
     /// such part and none can be made.
     public static func apply(
-        _ patch: Span<UInt8>,
-        atField field: Span<UInt8>,
-        to value: Span<UInt8>,
-        into buffer: inout ByteBuffer
+        _ patch: Span<UInt8>, atField field: Span<UInt8>, to value: Span<UInt8>, into buffer: inout ByteBuffer
     ) throws(Refusal) {
         guard let (token, wayEnd) = PointerTokens.last(of: field) else {
             return MergePatch.apply(patch, to: value, into: &buffer)
@@ -48,10 +45,7 @@ public enum PartPatch {
 
     /// A merge patch with this one name.
     private static func change(
-        _ token: Span<UInt8>,
-        of object: Span<UInt8>,
-        by patch: Span<UInt8>,
-        _ buffer: inout ByteBuffer
+        _ token: Span<UInt8>, of object: Span<UInt8>, by patch: Span<UInt8>, _ buffer: inout ByteBuffer
     ) {
         var whole = ByteBuffer()
         whole.append("{")

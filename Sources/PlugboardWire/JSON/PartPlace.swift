@@ -30,9 +30,7 @@ enum PartPlace {
 
     /// The member or the element that a token names. If a name occurs twice, its last member counts.
     private static func child(
-        of place: ByteRange,
-        named token: Span<UInt8>,
-        in value: Span<UInt8>
+        of place: ByteRange, named token: Span<UInt8>, in value: Span<UInt8>
     ) -> ByteRange? {
         PointerTokens.withCharacters(of: token) { name in
             var found: ByteRange?

@@ -45,8 +45,7 @@ public struct ShapeShift: ~Copyable {
     func former(_ place: ByteRange) -> ByteRange {
         if isNone { return place }
         return ByteRange(
-            place.start - distance(beforeNew: place.start),
-            place.end - distance(beforeNew: place.end)
+            place.start - distance(beforeNew: place.start), place.end - distance(beforeNew: place.end)
         )
     }
 

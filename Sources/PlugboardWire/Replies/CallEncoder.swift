@@ -37,11 +37,7 @@ public enum CallEncoder {
 
     /// The reply to the caller with the server's value.
     public static func appendAnswer(
-        id: Span<UInt8>,
-        key: Span<UInt8>,
-        value: Span<UInt8>,
-        by: Span<UInt8>,
-        to buffer: inout ByteBuffer
+        id: Span<UInt8>, key: Span<UInt8>, value: Span<UInt8>, by: Span<UInt8>, to buffer: inout ByteBuffer
     ) {
         ReplyEncoder.appendStart(.call, id: id, to: &buffer)
         buffer.append(#","key":""#)
@@ -74,10 +70,7 @@ public enum CallEncoder {
 
     /// The reply to `return`.
     public static func appendReturned(
-        id: Span<UInt8>,
-        call: UInt64,
-        isLate: Bool,
-        to buffer: inout ByteBuffer
+        id: Span<UInt8>, call: UInt64, isLate: Bool, to buffer: inout ByteBuffer
     ) {
         ReplyEncoder.appendStart(.answer, id: id, to: &buffer)
         buffer.append(#","call":""#)
@@ -88,10 +81,7 @@ public enum CallEncoder {
 
     /// The reply to `serve` and `unserve`.
     public static func appendServed(
-        _ operation: Operation,
-        id: Span<UInt8>,
-        key: Span<UInt8>,
-        to buffer: inout ByteBuffer
+        _ operation: Operation, id: Span<UInt8>, key: Span<UInt8>, to buffer: inout ByteBuffer
     ) {
         ReplyEncoder.appendStart(operation, id: id, to: &buffer)
         buffer.append(#","key":""#)

@@ -105,11 +105,7 @@ public enum EventEncoder {
     }
 
     /// The end of a snapshot.
-    public static func appendSynced(
-        sub: Span<UInt8>,
-        revision: UInt64,
-        to buffer: inout ByteBuffer
-    ) {
+    public static func appendSynced(sub: Span<UInt8>, revision: UInt64, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"synced","sub":"#)
         buffer.append(sub)
         buffer.append(#","revision":"#)
@@ -119,11 +115,7 @@ public enum EventEncoder {
 
     /// The line that stands for events that were dropped.
     public static func appendLagged(
-        sub: Span<UInt8>,
-        dropped: UInt64,
-        first: UInt64,
-        last: UInt64,
-        to buffer: inout ByteBuffer
+        sub: Span<UInt8>, dropped: UInt64, first: UInt64, last: UInt64, to buffer: inout ByteBuffer
     ) {
         buffer.append(#"{"event":"lagged","sub":"#)
         buffer.append(sub)
@@ -147,11 +139,7 @@ public enum EventEncoder {
 
     /// The first line of every connection.
     public static func appendHello(
-        epoch: String,
-        revision: UInt64,
-        client: UInt64,
-        name: String? = nil,
-        to buffer: inout ByteBuffer
+        epoch: String, revision: UInt64, client: UInt64, name: String? = nil, to buffer: inout ByteBuffer
     ) {
         buffer.append(
             string: #"{"event":"hello","broker":"plugboard","version":"\#(ProtocolVersion.software)""#

@@ -6,11 +6,7 @@ import PlugboardMemory
 /// Writes the `ok` and `error` lines.
 public enum ReplyEncoder {
     /// `{"ok":"…","id":…`: the beginning of a reply. An empty `id` is left out.
-    public static func appendStart(
-        _ operation: Operation,
-        id: Span<UInt8>,
-        to buffer: inout ByteBuffer
-    ) {
+    public static func appendStart(_ operation: Operation, id: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"ok":""#)
         buffer.append(operation.name)
         buffer.append("\"")
@@ -22,10 +18,7 @@ public enum ReplyEncoder {
 
     /// A reply that only has the revision of the bus.
     public static func appendDone(
-        _ operation: Operation,
-        id: Span<UInt8>,
-        revision: UInt64,
-        to buffer: inout ByteBuffer
+        _ operation: Operation, id: Span<UInt8>, revision: UInt64, to buffer: inout ByteBuffer
     ) {
         appendStart(operation, id: id, to: &buffer)
         buffer.append(#","revision":"#)
@@ -35,10 +28,7 @@ public enum ReplyEncoder {
 
     /// The reply to `add`.
     public static func appendAdded(
-        id: Span<UInt8>,
-        revision: UInt64,
-        sum: Span<UInt8>,
-        to buffer: inout ByteBuffer
+        id: Span<UInt8>, revision: UInt64, sum: Span<UInt8>, to buffer: inout ByteBuffer
     ) {
         appendStart(.add, id: id, to: &buffer)
         appendNumber(#","revision":"#, revision, &buffer)
@@ -67,10 +57,7 @@ public enum ReplyEncoder {
 
     /// The reply to `disconnect`.
     public static func appendDisconnected(
-        client: UInt64,
-        id: Span<UInt8>,
-        revision: UInt64,
-        to buffer: inout ByteBuffer
+        client: UInt64, id: Span<UInt8>, revision: UInt64, to buffer: inout ByteBuffer
     ) {
         appendStart(.disconnect, id: id, to: &buffer)
         appendNumber(#","client":"#, client, &buffer)
@@ -80,10 +67,7 @@ public enum ReplyEncoder {
 
     /// An error. If `id` is empty, it has `line`, the number of the request's line.
     public static func appendRefusal(
-        _ refusal: Refusal,
-        id: Span<UInt8>,
-        line: UInt64,
-        to buffer: inout ByteBuffer
+        _ refusal: Refusal, id: Span<UInt8>, line: UInt64, to buffer: inout ByteBuffer
     ) {
         buffer.append(#"{"error":""#)
         buffer.append(string: refusal.code.rawValue)
@@ -118,11 +102,7 @@ public enum ReplyEncoder {
     }
 
     /// The reply to `help`: all operations, or one.
-    public static func appendHelp(
-        about operation: Operation?,
-        id: Span<UInt8>,
-        to buffer: inout ByteBuffer
-    ) {
+    public static func appendHelp(about operation: Operation?, id: Span<UInt8>, to buffer: inout ByteBuffer) {
         let start = buffer.count
         appendStart(.help, id: id, to: &buffer)
         if let operation {
@@ -163,9 +143,7 @@ public enum ReplyEncoder {
     /// The help of each field, required fields first. Without `op` and `id`, which every request may
     /// have.
     private static func appendFields(
-        of operation: Operation,
-        _ help: OperationHelp,
-        _ buffer: inout ByteBuffer
+        of operation: Operation, _ help: OperationHelp, _ buffer: inout ByteBuffer
     ) {
         let common = FieldSet().with(.operation).with(.id)
         let required = operation.required.subtracting(common).fields

@@ -28,10 +28,7 @@ extension Conditions {
 
     /// Reads a pointer and the conditions on its part.
     private mutating func readPart(
-        _ name: Int,
-        _ outline: borrowing JSONOutline,
-        _ text: Span<UInt8>,
-        _ offset: Int
+        _ name: Int, _ outline: borrowing JSONOutline, _ text: Span<UInt8>, _ offset: Int
     ) throws(Refusal) {
         let place = offset + outline.start(name) + 1
         let known = pointers.count
@@ -39,10 +36,7 @@ extension Conditions {
         guard part == known else {
             let hint = "one object can hold all that is asked of a part"
             throw Refusal(
-                .duplicateField,
-                "\(outline.excerpt(name, of: text)) stands twice",
-                hint: hint,
-                at: place
+                .duplicateField, "\(outline.excerpt(name, of: text)) stands twice", hint: hint, at: place
             )
         }
         let value = name + 1
@@ -59,11 +53,7 @@ extension Conditions {
     }
 
     private mutating func readCondition(
-        _ name: Int,
-        of part: Int,
-        _ outline: borrowing JSONOutline,
-        _ text: Span<UInt8>,
-        _ offset: Int
+        _ name: Int, of part: Int, _ outline: borrowing JSONOutline, _ text: Span<UInt8>, _ offset: Int
     ) throws(Refusal) {
         let place = offset + outline.start(name) + 1
         let characters = JSONText.characters(outline.characters(name, of: text))
@@ -113,10 +103,7 @@ extension Conditions {
 
     /// The refusal if a part has a plain value or an empty object instead of operators.
     private static func noOperators(
-        _ name: Int,
-        _ outline: borrowing JSONOutline,
-        _ text: Span<UInt8>,
-        _ offset: Int
+        _ name: Int, _ outline: borrowing JSONOutline, _ text: Span<UInt8>, _ offset: Int
     ) -> Refusal {
         let value = name + 1
         let pointer = String(outline.bytes(name, of: text))

@@ -51,9 +51,7 @@ public struct Conditions: Sendable {
 
     /// The same if the places of the parts are known.
     public func hold(
-        for value: Span<UInt8>,
-        at places: borrowing KnownPlaces,
-        using comparer: inout JSONComparer
+        for value: Span<UInt8>, at places: borrowing KnownPlaces, using comparer: inout JSONComparer
     ) -> Bool {
         defer { comparer.forget() }
         return holdAll(for: places.parts(of: value), &comparer)
@@ -65,9 +63,7 @@ public struct Conditions: Sendable {
     }
 
     private func holds(
-        _ condition: Condition,
-        for parts: borrowing JSONParts,
-        _ comparer: inout JSONComparer
+        _ condition: Condition, for parts: borrowing JSONParts, _ comparer: inout JSONComparer
     ) -> Bool {
         let operand = operands[condition.operands.lowerBound].bytes(of: text.span)
         guard parts.has(condition.part) else {

@@ -85,9 +85,7 @@ struct EnvelopeCheck {
             return ClientName.refusal(options.name.bytes(of: line), at: options.name.start)
         case .explain where !hasWrite:
             return Refusal(
-                .wrongType,
-                "explain takes a write, not null",
-                at: places[.write, ofWrite: isWrite]
+                .wrongType, "explain takes a write, not null", at: places[.write, ofWrite: isWrite]
             )
         default: return nil
         }
@@ -95,10 +93,7 @@ struct EnvelopeCheck {
 
     /// Checks that one of two fields is given, but not both.
     private func oneOf(
-        _ first: Field,
-        _ second: Field,
-        _ request: Request,
-        _ places: borrowing FieldPlaces
+        _ first: Field, _ second: Field, _ request: Request, _ places: borrowing FieldPlaces
     ) -> Refusal? {
         guard request.has(first), request.has(second) else {
             if request.has(first) || request.has(second) { return nil }
@@ -110,9 +105,7 @@ struct EnvelopeCheck {
 
     /// Checks that at most one option says what events have in place of the value.
     private func forms(
-        _ request: Request,
-        _ options: RequestOptions,
-        _ places: borrowing FieldPlaces
+        _ request: Request, _ options: RequestOptions, _ places: borrowing FieldPlaces
     ) -> Refusal? {
         let forms: [(Field, Bool)] = [
             (.fields, request.has(.fields)), (.difference, options.differences), (.values, !options.values),
@@ -127,10 +120,7 @@ struct EnvelopeCheck {
     }
 
     private func tooMany(
-        _ first: Field,
-        _ second: Field,
-        _ operation: Operation,
-        _ places: borrowing FieldPlaces
+        _ first: Field, _ second: Field, _ operation: Operation, _ places: borrowing FieldPlaces
     ) -> Refusal {
         let message = "\(operation.name) takes \"\(first.name)\" or \"\(second.name)\", not both"
         return Refusal(
@@ -141,10 +131,7 @@ struct EnvelopeCheck {
     }
 
     private func unknownField(
-        _ request: Request,
-        _ allowed: FieldSet,
-        _ places: borrowing FieldPlaces,
-        _ line: Span<UInt8>
+        _ request: Request, _ allowed: FieldSet, _ places: borrowing FieldPlaces, _ line: Span<UInt8>
     ) -> Refusal? {
         let misplaced = places.first(of: request.fields.subtracting(allowed), ofWrite: isWrite)
         let names = allowed.fields.map { $0.name.text }

@@ -4,9 +4,7 @@
 import PlugboardMemory
 
 extension EnvelopeReader {
-    mutating func decodeError(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    mutating func decodeError(_ line: inout LineCursor) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "{") else {
             return try refuseType(of: .error, "an object with \"code\" and \"message\"", &line)
         }
@@ -30,8 +28,7 @@ extension EnvelopeReader {
     }
 
     private mutating func decodeErrorMember(
-        _ line: inout LineCursor,
-        _ check: inout EnvelopeCheck
+        _ line: inout LineCursor, _ check: inout EnvelopeCheck
     ) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "\"") else { throw line.syntax("a name in quotes") }
         let name = try line.decodeString()
@@ -53,9 +50,7 @@ extension EnvelopeReader {
         }
     }
 
-    private mutating func decodeCode(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    private mutating func decodeCode(_ line: inout LineCursor) throws(JSONFailure) {
         let start = line.position
         if line.current == UInt8(ascii: "\"") {
             options.errorCode = try line.decodeString()

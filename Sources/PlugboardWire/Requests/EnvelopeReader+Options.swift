@@ -4,10 +4,7 @@
 import PlugboardMemory
 
 extension EnvelopeReader {
-    mutating func decodeOption(
-        _ field: Field,
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    mutating func decodeOption(_ field: Field, _ line: inout LineCursor) throws(JSONFailure) {
         switch field {
         case .name: options.name = try decodeText(.name, &line)
         case .after: options.after = try decodeText(.after, &line)
@@ -51,9 +48,7 @@ extension EnvelopeReader {
 
     /// An integer within a range; the lower bound if it is refused.
     mutating func decodeNumber(
-        _ field: Field,
-        _ range: ClosedRange<UInt64>,
-        _ line: inout LineCursor
+        _ field: Field, _ range: ClosedRange<UInt64>, _ line: inout LineCursor
     ) throws(JSONFailure) -> UInt64 {
         let start = line.position
         guard let value = try decodeInteger(&line) else {
@@ -102,10 +97,7 @@ extension EnvelopeReader {
 
     /// An object or an array as written; empty if it is refused.
     private mutating func decodeRaw(
-        _ field: Field,
-        _ opening: Unicode.Scalar,
-        _ wanted: StaticString,
-        _ line: inout LineCursor
+        _ field: Field, _ opening: Unicode.Scalar, _ wanted: StaticString, _ line: inout LineCursor
     ) throws(JSONFailure) -> ByteRange {
         guard line.current == UInt8(ascii: opening) else {
             try refuseType(of: field, wanted, &line)
@@ -116,26 +108,20 @@ extension EnvelopeReader {
         return ByteRange(start, line.position)
     }
 
-    private mutating func decodeDelivery(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    private mutating func decodeDelivery(_ line: inout LineCursor) throws(JSONFailure) {
         let words = DeliveryMode.allCases.map { $0.name.text }
         guard let index = try decodeWord(of: .delivery, among: words, &line) else { return }
         options.delivery = DeliveryMode.allCases[index]
     }
 
     /// Checks the word of `while`. It can only be "connected", so it isn't kept.
-    mutating func decodeWhile(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    mutating func decodeWhile(_ line: inout LineCursor) throws(JSONFailure) {
         _ = try decodeWord(of: .whileConnected, among: ["connected"], &line)
     }
 
     /// The index of a string in `words`; nil if it is refused.
     private mutating func decodeWord(
-        of field: Field,
-        among words: [String],
-        _ line: inout LineCursor
+        of field: Field, among words: [String], _ line: inout LineCursor
     ) throws(JSONFailure) -> Int? {
         let start = line.position
         let wanted = words.map { "\"\($0)\"" }.joined(separator: " or ")
@@ -152,9 +138,7 @@ extension EnvelopeReader {
         return nil
     }
 
-    private mutating func decodePatterns(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    private mutating func decodePatterns(_ line: inout LineCursor) throws(JSONFailure) {
         let start = line.position
         guard line.current == UInt8(ascii: "[") else {
             return try refuseType(of: .keys, "an array of patterns", &line)

@@ -6,10 +6,7 @@ import PlugboardMemory
 extension EnvelopeReader {
     @inline(__always)
     mutating func decodeValue(
-        of field: Field,
-        _ line: inout LineCursor,
-        _ check: inout EnvelopeCheck,
-        _ request: inout Request
+        of field: Field, _ line: inout LineCursor, _ check: inout EnvelopeCheck, _ request: inout Request
     ) throws(JSONFailure) {
         switch field {
         case .value:
@@ -31,10 +28,7 @@ extension EnvelopeReader {
     }
 
     private mutating func decodeRareValue(
-        of field: Field,
-        _ line: inout LineCursor,
-        _ check: inout EnvelopeCheck,
-        _ request: inout Request
+        of field: Field, _ line: inout LineCursor, _ check: inout EnvelopeCheck, _ request: inout Request
     ) throws(JSONFailure) {
         switch field {
         case .ifRevision: request.ifRevision = try decodeRevision(.ifRevision, &line)
@@ -57,9 +51,7 @@ extension EnvelopeReader {
 
     /// Moves past a value that `field` doesn't take, and complains.
     mutating func refuseType(
-        of field: Field,
-        _ wanted: StaticString,
-        _ line: inout LineCursor
+        of field: Field, _ wanted: StaticString, _ line: inout LineCursor
     ) throws(JSONFailure) {
         let start = line.position
         try line.skipValue()
@@ -67,10 +59,7 @@ extension EnvelopeReader {
     }
 
     @inline(__always)
-    mutating func decodeText(
-        _ field: Field,
-        _ line: inout LineCursor
-    ) throws(JSONFailure) -> ByteRange {
+    mutating func decodeText(_ field: Field, _ line: inout LineCursor) throws(JSONFailure) -> ByteRange {
         guard line.current == UInt8(ascii: "\"") else {
             try refuseType(of: field, "a string", &line)
             return .none
@@ -80,9 +69,7 @@ extension EnvelopeReader {
 
     @inline(__always)
     private mutating func decodeOperation(
-        _ line: inout LineCursor,
-        _ check: inout EnvelopeCheck,
-        _ request: inout Request
+        _ line: inout LineCursor, _ check: inout EnvelopeCheck, _ request: inout Request
     ) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "\"") else {
             return try refuseType(of: .operation, "a string", &line)
@@ -126,10 +113,7 @@ extension EnvelopeReader {
         return line.integer(ByteRange(start, line.position))
     }
 
-    mutating func decodeRevision(
-        _ field: Field,
-        _ line: inout LineCursor
-    ) throws(JSONFailure) -> UInt64 {
+    mutating func decodeRevision(_ field: Field, _ line: inout LineCursor) throws(JSONFailure) -> UInt64 {
         let start = line.position
         if let value = try decodeInteger(&line), value >= 0 { return UInt64(value) }
         complain(Refusal(.wrongType, "\"\(field.name)\" takes a revision: 0 to 2^53−1", at: start))
@@ -138,8 +122,7 @@ extension EnvelopeReader {
 
     /// An origin is kept as written, so it isn't decoded.
     private mutating func decodeOrigin(
-        _ line: inout LineCursor,
-        _ request: inout Request
+        _ line: inout LineCursor, _ request: inout Request
     ) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "\"") else {
             return try refuseType(of: .origin, "a string", &line)
@@ -154,8 +137,7 @@ extension EnvelopeReader {
 
     /// A pointer is kept as spelled, like those of `fields`.
     private mutating func decodeFieldPointer(
-        _ line: inout LineCursor,
-        _ request: inout Request
+        _ line: inout LineCursor, _ request: inout Request
     ) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "\"") else {
             return try refuseType(of: .field, "a JSON Pointer", &line)
@@ -168,10 +150,7 @@ extension EnvelopeReader {
         if let refusal = NumberAddition.refusal(ofField: spelling, at: start) { complain(refusal) }
     }
 
-    private mutating func decodeSub(
-        _ line: inout LineCursor,
-        _ request: inout Request
-    ) throws(JSONFailure) {
+    private mutating func decodeSub(_ line: inout LineCursor, _ request: inout Request) throws(JSONFailure) {
         let start = line.position
         if line.current == UInt8(ascii: "\"") {
             request.sub = try line.decodeString()

@@ -24,9 +24,7 @@ extension EnvelopeReader {
     }
 
     /// Reads the array of writes or the single write at which `read` stopped.
-    mutating func readWrites(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    mutating func readWrites(_ line: inout LineCursor) throws(JSONFailure) {
         isInWrite = true
         if line.current == UInt8(ascii: "{") {
             try decodeWrite(&line)
@@ -36,9 +34,7 @@ extension EnvelopeReader {
         isInWrite = false
     }
 
-    private mutating func readArray(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    private mutating func readArray(_ line: inout LineCursor) throws(JSONFailure) {
         line.position += 1
         line.skipWhitespace()
         if line.current == UInt8(ascii: "]") {
@@ -54,9 +50,7 @@ extension EnvelopeReader {
         writeIndex = nil
     }
 
-    private mutating func decodeWrite(
-        _ line: inout LineCursor
-    ) throws(JSONFailure) {
+    private mutating func decodeWrite(_ line: inout LineCursor) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "{") else {
             complain(Refusal(.wrongType, "a write is an object", at: line.position))
             return try line.skipValue()

@@ -45,11 +45,7 @@ struct EnvelopeReader: ~Copyable {
     @inline(__always)
     mutating func begin(_ line: borrowing LineCursor) -> EnvelopeCheck {
         isUsed = true
-        return EnvelopeCheck(
-            start: line.position,
-            extensionsStart: extensionNames.count,
-            isWrite: isInWrite
-        )
+        return EnvelopeCheck(start: line.position, extensionsStart: extensionNames.count, isWrite: isInWrite)
     }
 
     /// Begins a line in shorthand.
@@ -61,9 +57,7 @@ struct EnvelopeReader: ~Copyable {
     /// stops before writes; then call `readWrites`, and this again. So it never calls itself, and the
     /// compiler can inline all of it.
     mutating func read(
-        _ line: inout LineCursor,
-        _ check: inout EnvelopeCheck,
-        into request: inout Request
+        _ line: inout LineCursor, _ check: inout EnvelopeCheck, into request: inout Request
     ) throws(JSONFailure) -> Bool {
         var goesOn = try check.isAtWrites ? Self.skipComma(&line) : Self.skipOpening(&line)
         check.isAtWrites = false
@@ -107,9 +101,7 @@ struct EnvelopeReader: ~Copyable {
 
     @inline(__always)
     private mutating func decodeMember(
-        _ line: inout LineCursor,
-        _ check: inout EnvelopeCheck,
-        into request: inout Request
+        _ line: inout LineCursor, _ check: inout EnvelopeCheck, into request: inout Request
     ) throws(JSONFailure) {
         guard line.current == UInt8(ascii: "\"") else { throw line.syntax("a field's name in quotes") }
         line.position += 1
@@ -124,9 +116,7 @@ struct EnvelopeReader: ~Copyable {
 
     /// Reads a member whose name is unknown, long, or spelled with escapes.
     private mutating func decodeUnusualMember(
-        _ line: inout LineCursor,
-        _ check: inout EnvelopeCheck,
-        into request: inout Request
+        _ line: inout LineCursor, _ check: inout EnvelopeCheck, into request: inout Request
     ) throws(JSONFailure) {
         let name = try line.decodeString()
         try line.skipColon()
@@ -197,28 +187,14 @@ struct EnvelopeReader: ~Copyable {
 
     /// Checks what is known only at the end of the envelope.
     @inline(__always)
-    private mutating func finish(
-        _ check: EnvelopeCheck,
-        _ line: Span<UInt8>,
-        _ request: Request
-    ) {
+    private mutating func finish(_ check: EnvelopeCheck, _ line: Span<UInt8>, _ request: Request) {
         forgetExtensions(since: check)
         if complaint != nil || check.isFaultless(request) { return }
         judge(check, line, request)
     }
 
-    private mutating func judge(
-        _ check: EnvelopeCheck,
-        _ line: Span<UInt8>,
-        _ request: Request
-    ) {
-        let refusal = check.refusal(
-            of: request,
-            options,
-            hasWrite: !writes.isEmpty,
-            places,
-            in: line
-        )
+    private mutating func judge(_ check: EnvelopeCheck, _ line: Span<UInt8>, _ request: Request) {
+        let refusal = check.refusal(of: request, options, hasWrite: !writes.isEmpty, places, in: line)
         if let refusal {
             complain(refusal)
         } else if request.operation == .will {

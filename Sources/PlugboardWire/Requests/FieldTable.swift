@@ -42,8 +42,7 @@ extension Field {
         case .values: FieldRow("values", "false: tell only that a value changed, without the value")
         case .fields:
             FieldRow(
-                "fields",
-                "JSON Pointers: tell only changes of these parts, and only the parts that changed"
+                "fields", "JSON Pointers: tell only changes of these parts, and only the parts that changed"
             )
         case .difference: FieldRow("diff", "true: a merge patch with what changed, instead of the value")
         case .condition: FieldRow("where", #"only values that match, such as {"/price":{"<":100}}"#)
@@ -55,8 +54,7 @@ extension Field {
         case .every: FieldRow("every", "milliseconds: at most one line per key in this time")
         case .phase:
             FieldRow(
-                "phase",
-                "0 to 9, by default 5: observers of later phases wait for the acks of earlier ones"
+                "phase", "0 to 9, by default 5: observers of later phases wait for the acks of earlier ones"
             )
         case .acknowledges: FieldRow("ack", "true: later phases wait for this one's ack")
         case .revision: FieldRow("revision", "the revision that you have handled")
@@ -70,8 +68,7 @@ extension Field {
         case .durable: FieldRow("durable", "true: the reply comes when it is on disk")
         case .since:
             FieldRow(
-                "since",
-                "a revision: the changes after it, if they are known, instead of the current values"
+                "since", "a revision: the changes after it, if they are known, instead of the current values"
             )
         case .epoch: FieldRow("epoch", "the epoch of the greeting that since comes from")
         case .field:
@@ -82,8 +79,7 @@ extension Field {
         case .emits: FieldRow("emits", "a revision: the reply says how many emits came at it and after it")
         case .origin:
             FieldRow(
-                "origin",
-                "who wrote it first, if you pass it on: at most \(Limits.originBytesMax) bytes"
+                "origin", "who wrote it first, if you pass it on: at most \(Limits.originBytesMax) bytes"
             )
         case .only: FieldRow("only", "\"calls\": tell nothing of writes")
         }

@@ -27,8 +27,7 @@ public struct RequestDecoder: ~Copyable {
     /// valid until the next call, and as long as the line. After a refusal, `request` has what was read,
     /// such as its `id`.
     public mutating func decode(
-        _ line: inout MutableSpan<UInt8>,
-        into request: inout Request
+        _ line: inout MutableSpan<UInt8>, into request: inout Request
     ) throws(Refusal) {
         if decodePlain(line.span, into: &request) { return }
         try decodeUnusual(&line, into: &request)
@@ -45,8 +44,7 @@ public struct RequestDecoder: ~Copyable {
 
     /// Decodes a line that isn't plain.
     public mutating func decodeUnusual(
-        _ line: inout MutableSpan<UInt8>,
-        into request: inout Request
+        _ line: inout MutableSpan<UInt8>, into request: inout Request
     ) throws(Refusal) {
         reader.reset()
         request = Request()
@@ -74,8 +72,7 @@ public struct RequestDecoder: ~Copyable {
 
     @inline(__always)
     private mutating func decodeJSON(
-        _ line: consuming LineCursor,
-        into request: inout Request
+        _ line: consuming LineCursor, into request: inout Request
     ) throws(Refusal) {
         do throws(JSONFailure) {
             line.skipWhitespace()

@@ -6,9 +6,7 @@ import PlugboardMemory
 extension EnvelopeReader {
     /// `call KEY`, `call KEY JSON` or `return CALL JSON`.
     mutating func decodeCallWords(
-        _ words: inout Words,
-        _ line: Span<UInt8>,
-        _ request: inout Request
+        _ words: inout Words, _ line: Span<UInt8>, _ request: inout Request
     ) throws(Refusal) {
         guard let word = words.next() else { throw missing(request.operation) }
         if request.operation == .call {
@@ -26,9 +24,7 @@ extension EnvelopeReader {
 
     /// `step SUB`, `step SUB COUNT` or `ack SUB REVISION`.
     mutating func decodeSubAndNumber(
-        _ words: inout Words,
-        _ line: Span<UInt8>,
-        _ request: inout Request
+        _ words: inout Words, _ line: Span<UInt8>, _ request: inout Request
     ) throws(Refusal) {
         guard let sub = words.next() else { throw missing(request.operation) }
         try decodeWordSub(sub, line, &request)
@@ -48,10 +44,7 @@ extension EnvelopeReader {
     }
 
     func number(
-        _ word: ByteRange,
-        _ range: ClosedRange<UInt64>,
-        _ line: Span<UInt8>,
-        _ operation: Operation
+        _ word: ByteRange, _ range: ClosedRange<UInt64>, _ line: Span<UInt8>, _ operation: Operation
     ) throws(Refusal) -> UInt64 {
         let isNumber = (try? JSONScanner.validate(word.bytes(of: line))) != nil
         guard isNumber, let value = JSONScanner(line).integer(word) else {

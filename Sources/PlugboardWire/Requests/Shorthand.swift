@@ -15,10 +15,7 @@ extension EnvelopeReader {
     }
 
     private mutating func readWords(
-        _ verb: ByteRange,
-        _ words: inout Words,
-        _ line: Span<UInt8>,
-        into request: inout Request
+        _ verb: ByteRange, _ words: inout Words, _ line: Span<UInt8>, into request: inout Request
     ) throws(Refusal) {
         guard let operation = Operation(verb.bytes(of: line)) else {
             throw Self.unknownWord(verb, line)
@@ -38,9 +35,7 @@ extension EnvelopeReader {
 
     /// Reads the argument of an operation that takes at most one.
     private mutating func decodeArgument(
-        _ words: inout Words,
-        _ line: Span<UInt8>,
-        _ request: inout Request
+        _ words: inout Words, _ line: Span<UInt8>, _ request: inout Request
     ) throws(Refusal) {
         let word = words.next()
         try refuseMore(&words, line, request.operation)
@@ -75,9 +70,7 @@ extension EnvelopeReader {
 
     /// Reads the write of `will` or `explain`, in the form that it has by itself.
     private mutating func decodeWordWrite(
-        _ words: inout Words,
-        _ line: Span<UInt8>,
-        _ request: inout Request
+        _ words: inout Words, _ line: Span<UInt8>, _ request: inout Request
     ) throws(Refusal) {
         guard let verb = words.next() else {
             if request.operation == .will { return }
@@ -100,9 +93,7 @@ extension EnvelopeReader {
     }
 
     private func decodeKeyAndValue(
-        _ words: inout Words,
-        _ line: Span<UInt8>,
-        _ request: inout Request
+        _ words: inout Words, _ line: Span<UInt8>, _ request: inout Request
     ) throws(Refusal) {
         guard let key = words.next(), let value = words.rest() else { throw missing(request.operation) }
         try checkValue(value, line)
@@ -135,9 +126,7 @@ extension EnvelopeReader {
         while let pattern = words.next() {
             guard patterns.count < Limits.patternsMax else {
                 throw Refusal(
-                    .limit,
-                    "a subscription has at most \(Limits.patternsMax) patterns",
-                    at: pattern.start
+                    .limit, "a subscription has at most \(Limits.patternsMax) patterns", at: pattern.start
                 )
             }
             patterns.append(pattern)
@@ -147,11 +136,7 @@ extension EnvelopeReader {
     }
 
     /// Reads a sub: an integer, a string in quotes without escapes, or a plain word, which is a string.
-    func decodeWordSub(
-        _ word: ByteRange,
-        _ line: Span<UInt8>,
-        _ request: inout Request
-    ) throws(Refusal) {
+    func decodeWordSub(_ word: ByteRange, _ line: Span<UInt8>, _ request: inout Request) throws(Refusal) {
         request.fields = request.fields.with(.sub)
         request.sub = word
         let bytes = word.bytes(of: line)

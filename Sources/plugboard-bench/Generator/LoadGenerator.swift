@@ -37,10 +37,7 @@ final class LoadGenerator {
 
     /// Takes over connections that are set up. A signal interrupts a run.
     init(
-        _ workload: Workload,
-        _ publishers: [LoadPublisher],
-        _ observers: [LoadObserver],
-        _ signals: Signals?
+        _ workload: Workload, _ publishers: [LoadPublisher], _ observers: [LoadObserver], _ signals: Signals?
     ) throws {
         self.workload = workload
         self.publishers = publishers

@@ -69,11 +69,7 @@ struct BarBlock {
     }
 
     private func drawWhisker(
-        in drawing: inout Drawing,
-        _ left: Double,
-        _ least: Double,
-        _ most: Double,
-        y: Double
+        in drawing: inout Drawing, _ left: Double, _ least: Double, _ most: Double, y: Double
     ) {
         guard most - least >= 1 else { return }
         let middle = y + Self.barHeight / 2

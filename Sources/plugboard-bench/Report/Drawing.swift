@@ -20,11 +20,7 @@ struct Drawing {
     }
 
     mutating func words(
-        _ text: String,
-        x: Double,
-        y: Double,
-        _ style: Style = .text,
-        anchor: Anchor = .start
+        _ text: String, x: Double, y: Double, _ style: Style = .text, anchor: Anchor = .start
     ) {
         let place = anchor == .start ? "" : " text-anchor=\"\(anchor.rawValue)\""
         shapes.append(

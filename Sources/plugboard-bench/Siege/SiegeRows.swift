@@ -185,9 +185,7 @@ enum SiegeRows {
     /// Much that ends at one moment.
     private static let leaving: [SiegeRow] = [
         SiegeRow(
-            name: "leave-keys",
-            what: "the writer of 1,000,000 keys with while is killed",
-            lasts: false
+            name: "leave-keys", what: "the writer of 1,000,000 keys with while is killed", lasts: false
         ) {
             let link = try $0.connect()
             try $0.publish(link, 1_000_000, "siege.leave.k", #","while":"connected""#)
@@ -201,9 +199,7 @@ enum SiegeRows {
             attacker.hold([link])
         },
         SiegeRow(
-            name: "leave-subscriptions",
-            what: "a client with 131,072 subscriptions is killed",
-            lasts: false
+            name: "leave-subscriptions", what: "a client with 131,072 subscriptions is killed", lasts: false
         ) {
             let link = try $0.connect()
             try $0.subscribe(link, 131_072) { "\"key\":\"siege.leave.k\($0)\"" }

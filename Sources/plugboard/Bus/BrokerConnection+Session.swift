@@ -8,9 +8,7 @@ extension BrokerConnection {
     /// Connects as the options say, and returns when the greeting has come. `timeout`, in seconds, takes the
     /// place of `--timeout`. Without a name in the options and the environment, it takes `usualName`.
     static func open(
-        _ invocation: Invocation,
-        timeout: Double? = nil,
-        usualName: String? = nil
+        _ invocation: Invocation, timeout: Double? = nil, usualName: String? = nil
     ) throws -> BrokerConnection {
         let connection = try BrokerConnection(
             path: invocation.text(.socket) ?? SocketPath.standard(),
@@ -25,10 +23,7 @@ extension BrokerConnection {
     /// Makes the one request of a command. With `--json` it prints any reply and returns nil, because nothing
     /// is left to show. A refusal ends the command.
     static func ask(
-        _ request: ObjectText,
-        _ invocation: Invocation,
-        _ console: CommandConsole,
-        timeout: Double? = nil
+        _ request: ObjectText, _ invocation: Invocation, _ console: CommandConsole, timeout: Double? = nil
     ) throws -> BrokerLine? {
         let reply = try open(invocation, timeout: timeout).request(request)
         if invocation.has(.json) { try console.output.json(reply.bytes) }

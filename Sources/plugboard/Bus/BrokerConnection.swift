@@ -30,9 +30,7 @@ final class BrokerConnection {
 
     /// Connects. Throws a `CommandError` that names the path and says how to start a broker.
     init(
-        path: String,
-        trusting users: TrustedUsers = .own,
-        timeout: Double = BrokerConnection.timeoutSeconds
+        path: String, trusting users: TrustedUsers = .own, timeout: Double = BrokerConnection.timeoutSeconds
     ) throws {
         self.path = path
         self.users = users

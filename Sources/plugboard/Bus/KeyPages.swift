@@ -6,9 +6,7 @@ import PlugboardWire
 enum KeyPages {
     /// Asks for the keys that match a pattern. `body` gets the entries of each page as the broker wrote them.
     static func forEach(
-        of pattern: String,
-        from connection: BrokerConnection,
-        _ body: ([JSONValue]) throws -> Void
+        of pattern: String, from connection: BrokerConnection, _ body: ([JSONValue]) throws -> Void
     ) throws {
         var request = try ObjectText(op: "keys").adding("key", string: pattern).checked()
         while true {

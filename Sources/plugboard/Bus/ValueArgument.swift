@@ -6,9 +6,7 @@ import PlugboardWire
 
 extension CommandOption {
     static let text = CommandOption(
-        flag: "text",
-        short: "t",
-        "VALUE is a text: it needs no quotes and isn't JSON"
+        flag: "text", short: "t", "VALUE is a text: it needs no quotes and isn't JSON"
     )
 }
 

@@ -5,21 +5,14 @@ import PlugboardWire
 
 extension CommandOption {
     static let raw = CommandOption(
-        flag: "raw",
-        short: "r",
-        "only values, and strings without quotes and escapes"
+        flag: "raw", short: "r", "only values, and strings without quotes and escapes"
     )
     static let field = CommandOption(
-        "field",
-        short: "f",
-        "POINTER",
-        "only this part of each value: a JSON Pointer, such as /price"
+        "field", short: "f", "POINTER", "only this part of each value: a JSON Pointer, such as /price"
     )
 
     static let null = CommandOption(
-        flag: "null",
-        short: "0",
-        "with --raw: a NUL byte after each value, for xargs -0, and no line feed"
+        flag: "null", short: "0", "with --raw: a NUL byte after each value, for xargs -0, and no line feed"
     )
 
     /// The options for the form of printed values.

@@ -12,21 +12,15 @@ extension CommandOption {
     static let json = CommandOption(flag: "json", short: "j", "print JSON lines, also on a terminal")
 
     static let clientName = CommandOption(
-        "name",
-        "NAME",
-        "the name on the bus, as who shows it; by default PLUGBOARD_NAME, or else #N"
+        "name", "NAME", "the name on the bus, as who shows it; by default PLUGBOARD_NAME, or else #N"
     )
 
     static let timeout = CommandOption(
-        "timeout",
-        "SECONDS",
-        "how long to wait for the broker; by default PLUGBOARD_TIMEOUT, or 5",
-        .seconds
+        "timeout", "SECONDS", "how long to wait for the broker; by default PLUGBOARD_TIMEOUT, or 5", .seconds
     )
 
     static let noReconnect = CommandOption(
-        flag: "no-reconnect",
-        "when the broker goes, end with status 69 instead of waiting"
+        flag: "no-reconnect", "when the broker goes, end with status 69 instead of waiting"
     )
 
     static let ifRevision = CommandOption(

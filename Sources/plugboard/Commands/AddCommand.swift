@@ -5,10 +5,7 @@ import PlugboardWire
 
 extension CommandOption {
     static let addedField = CommandOption(
-        "field",
-        short: "f",
-        "POINTER",
-        "add to this part of the value: a JSON Pointer, such as /visits"
+        "field", short: "f", "POINTER", "add to this part of the value: a JSON Pointer, such as /visits"
     )
 }
 
@@ -43,9 +40,7 @@ extension Command {
         }
         let request = ObjectText(op: "add").adding("key", string: key).adding("value", json: value)
         let reply = try SingleWrite.send(
-            try SingleWrite.adding(options: invocation, to: request),
-            invocation,
-            console
+            try SingleWrite.adding(options: invocation, to: request), invocation, console
         )
         guard let sum = reply?["value"] else { return }
         try console.output.line(sum.text)

@@ -24,8 +24,7 @@ extension Command {
                 )
             }
             throw CommandError(
-                .refused,
-                "\(ProgramImage.replace(by: program, arguments: invocation.arguments))"
+                .refused, "\(ProgramImage.replace(by: program, arguments: invocation.arguments))"
             )
         }
     )

@@ -13,8 +13,7 @@ extension CommandOption {
         .choice(PollerKind.allCases.map(\.rawValue))
     )
     static let ready = CommandOption(
-        flag: "ready",
-        "print \"ready\" to standard output when clients can connect, and nothing else"
+        flag: "ready", "print \"ready\" to standard output when clients can connect, and nothing else"
     )
     static let supervised = CommandOption(
         flag: "supervised",
@@ -30,8 +29,7 @@ extension CommandOption {
         "where to keep the journal; by default a folder for the socket in ~/.local/state/plugboard"
     )
     static let memory = CommandOption(
-        flag: "memory",
-        "keep no journal: what is written lasts as long as the broker"
+        flag: "memory", "keep no journal: what is written lasts as long as the broker"
     )
     static let sync = CommandOption(
         "sync",
@@ -194,10 +192,7 @@ extension Command {
 
     /// Printed only when the broker has read its journal and serves.
     private static func greet(
-        _ invocation: Invocation,
-        _ console: CommandConsole,
-        path: String,
-        isSuccessor: Bool
+        _ invocation: Invocation, _ console: CommandConsole, path: String, isSuccessor: Bool
     ) throws {
         if isSuccessor { return console.say("begun anew, as \(Program.version)") }
         if invocation.has(.ready) { return try console.output.line(BrokerReady.line) }
@@ -221,10 +216,7 @@ extension Command {
 
     /// Checks the files that may have changed: the policy and the program.
     private static func readAgain(
-        _ policy: String?,
-        _ broker: Broker,
-        _ successor: BrokerSuccessor,
-        _ console: CommandConsole
+        _ policy: String?, _ broker: Broker, _ successor: BrokerSuccessor, _ console: CommandConsole
     ) {
         if let policy { reload(policy, broker, console) }
         if !successor.comeIfOther(), policy == nil {

@@ -5,10 +5,7 @@ import PlugboardWire
 
 extension CommandOption {
     static let answerTimeout = CommandOption(
-        "timeout",
-        "SECONDS",
-        "how long to wait for the answer; by default PLUGBOARD_TIMEOUT, or 5",
-        .seconds
+        "timeout", "SECONDS", "how long to wait for the answer; by default PLUGBOARD_TIMEOUT, or 5", .seconds
     )
 }
 

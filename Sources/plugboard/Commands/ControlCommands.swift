@@ -6,19 +6,14 @@ import PlugboardWire
 
 extension CommandParameter {
     fileprivate static let client = CommandParameter(
-        "CLIENT",
-        "the number of the observer's client, as who shows it"
+        "CLIENT", "the number of the observer's client, as who shows it"
     )
     fileprivate static let sub = CommandParameter("SUB", "its subscription, as who shows it (1)", .optional)
 }
 
 extension CommandOption {
     static let stepCount = CommandOption(
-        "count",
-        short: "n",
-        "N",
-        "how many lines (1)",
-        .integer(1...Limits.stepsMax)
+        "count", short: "n", "N", "how many lines (1)", .integer(1...Limits.stepsMax)
     )
 }
 
@@ -69,9 +64,7 @@ extension Command {
         name: "disconnect",
         group: .operate,
         summary: "end the connection of a client",
-        parameters: [
-            CommandParameter("CLIENT", "the client's number, as clients and who show it")
-        ],
+        parameters: [CommandParameter("CLIENT", "the client's number, as clients and who show it")],
         options: [.json] + CommandOption.connection,
         details: """
             The client gets a last line that names who did this. What it left for its end is done: the \

@@ -32,8 +32,7 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let patience = DashboardPage.patienceSeconds + BrokerConnection.timeoutSeconds
         let connection = try BrokerConnection.open(
-            invocation,
-            timeout: invocation.seconds(.timeout) ?? patience
+            invocation, timeout: invocation.seconds(.timeout) ?? patience
         )
         let isShown = !invocation.has(.noBrowser) && console.output.isTerminal
         let opener = isShown ? PageOpener.program() : nil
@@ -48,9 +47,7 @@ extension Command {
 
     /// Returns only if that failed.
     private static func becomePlugin(
-        _ connection: BrokerConnection,
-        _ invocation: Invocation,
-        _ opener: String?
+        _ connection: BrokerConnection, _ invocation: Invocation, _ opener: String?
     ) -> CommandError {
         do {
             let beside = SocketPath.folder(of: try ownProgram())

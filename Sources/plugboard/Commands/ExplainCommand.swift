@@ -64,9 +64,7 @@ enum DryRun {
         let code = refused["error"]?.string ?? "refused"
         let hints = refused["hint"]?.string.map { ["hint: \($0)"] } ?? []
         return CommandError(
-            .refused,
-            "it would be refused: \(code): \(refused["message"]?.string ?? "")",
-            hints: hints
+            .refused, "it would be refused: \(code): \(refused["message"]?.string ?? "")", hints: hints
         )
     }
 

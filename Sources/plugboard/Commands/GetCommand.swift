@@ -65,10 +65,7 @@ extension Command {
 /// The values of keys and patterns, at one revision.
 private enum KeptValues {
     static func run(
-        _ keys: KeyWords,
-        _ form: ValueForm,
-        _ invocation: Invocation,
-        _ console: CommandConsole
+        _ keys: KeyWords, _ form: ValueForm, _ invocation: Invocation, _ console: CommandConsole
     ) throws {
         let connection = try BrokerConnection.open(invocation)
         let snapshot = try Snapshot(of: keys.words, from: connection, showingProgressOf: console)
@@ -88,15 +85,11 @@ private enum KeptValues {
 /// The values of keys, and each new one.
 private enum ValueWatch {
     static func run(
-        _ keys: KeyWords,
-        _ form: ValueForm,
-        _ invocation: Invocation,
-        _ console: CommandConsole
+        _ keys: KeyWords, _ form: ValueForm, _ invocation: Invocation, _ console: CommandConsole
     ) throws {
         let request = try ObjectText(op: "subscribe").adding("keys", strings: keys.words).checked()
         let observation = Observation(
-            try BrokerConnection.open(invocation),
-            comesBack: true
+            try BrokerConnection.open(invocation), comesBack: true
         ) { console.say($0.text) }
         try observation.ask(StandingRequest(request, .subscription(hasInitial: true)))
         try observation.connection.watchOutput()

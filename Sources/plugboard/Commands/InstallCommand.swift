@@ -10,9 +10,7 @@ extension CommandOption {
     static let user = CommandOption(flag: "user", "write the files for this user's service manager instead")
     static let printing = CommandOption(flag: "print", "print what would be written, and write nothing")
     static let installedPlugins = CommandOption(
-        "plugins",
-        "DIR",
-        "the plugins to copy; with --user: run plugboard up with this folder"
+        "plugins", "DIR", "the plugins to copy; with --user: run plugboard up with this folder"
     )
     static let manager = CommandOption(
         "for",

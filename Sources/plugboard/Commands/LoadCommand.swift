@@ -4,8 +4,7 @@ import PlugboardWire
 
 extension CommandOption {
     static let bound = CommandOption(
-        flag: "bound",
-        "also write values that ended with their writer's connection; now they stay"
+        flag: "bound", "also write values that ended with their writer's connection; now they stay"
     )
 }
 

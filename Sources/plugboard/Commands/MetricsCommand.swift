@@ -6,11 +6,7 @@ import PlugboardWire
 extension CommandOption {
     static let into = CommandOption("into", "FILE", "write them into this file, in one step")
     static let everySeconds = CommandOption(
-        "every",
-        short: "e",
-        "SECONDS",
-        "with --into: again and again, until Ctrl-C",
-        .seconds
+        "every", short: "e", "SECONDS", "with --into: again and again, until Ctrl-C", .seconds
     )
 }
 
@@ -60,10 +56,7 @@ extension Command {
     }
 
     private static func repeatedly(
-        _ seconds: Double,
-        _ file: String,
-        _ invocation: Invocation,
-        _ console: CommandConsole
+        _ seconds: Double, _ file: String, _ invocation: Invocation, _ console: CommandConsole
     ) throws {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let poller = PollPoller()

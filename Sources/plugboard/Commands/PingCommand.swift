@@ -12,15 +12,10 @@ extension CommandOption {
         .integer(1...Int(Limits.integerMax))
     )
     static let interval = CommandOption(
-        "interval",
-        "SECONDS",
-        "how long to wait between two (1); may be 0",
-        .seconds
+        "interval", "SECONDS", "how long to wait between two (1); may be 0", .seconds
     )
     static let pingKey = CommandOption(
-        "key",
-        "KEY",
-        "the key to emit (plugboard.ping.N, with its client's number)"
+        "key", "KEY", "the key to emit (plugboard.ping.N, with its client's number)"
     )
 }
 
@@ -105,8 +100,7 @@ private struct Pinger {
             return nanoseconds
         }
         throw CommandError(
-            .unavailable,
-            "no answer from the broker at \(connection.path) within \(timeoutSeconds) seconds"
+            .unavailable, "no answer from the broker at \(connection.path) within \(timeoutSeconds) seconds"
         )
     }
 

@@ -10,9 +10,7 @@ extension CommandOption {
         .integer(0...PluginLog.linesMax)
     )
     static let follow = CommandOption(
-        flag: "follow",
-        short: "F",
-        "log: go on with what it prints, with times, until Ctrl-C"
+        flag: "follow", short: "F", "log: go on with what it prints, with times, until Ctrl-C"
     )
 }
 
@@ -148,8 +146,7 @@ private struct PluginCaller {
         let words = PluginAction.allCases.map(\.rawValue)
         let hint = Suggestion.hint(for: word, among: words)
         throw CommandError.usage(
-            "plugins takes \(words.joined(separator: ", ")), not \"\(word)\"",
-            hint: hint
+            "plugins takes \(words.joined(separator: ", ")), not \"\(word)\"", hint: hint
         )
     }
 

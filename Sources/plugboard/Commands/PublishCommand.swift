@@ -4,18 +4,13 @@ import PlugboardWire
 
 extension CommandOption {
     static let from = CommandOption(
-        "from",
-        "FILE",
-        "publish each JSON line of FILE, {\"key\":…,\"value\":…}; - is standard input"
+        "from", "FILE", "publish each JSON line of FILE, {\"key\":…,\"value\":…}; - is standard input"
     )
 }
 
 extension CommandOption {
     static let timeToLive = CommandOption(
-        "ttl",
-        "SECONDS",
-        "delete the key after that time, unless it is written again",
-        .seconds
+        "ttl", "SECONDS", "delete the key after that time, unless it is written again", .seconds
     )
 }
 
@@ -62,10 +57,7 @@ extension Command {
         }
         let missing = ["KEY", "VALUE"].dropFirst(invocation.arguments.count).first
         if let missing {
-            throw CommandError.usage(
-                "\(missing) is missing",
-                hint: "usage: \(invocation.syntax.usage())"
-            )
+            throw CommandError.usage("\(missing) is missing", hint: "usage: \(invocation.syntax.usage())")
         }
         try SingleWrite.run(invocation, console, hasValue: true)
     }

@@ -5,9 +5,7 @@ import PlugboardWire
 
 extension CommandOption {
     static let chrome = CommandOption(
-        "chrome",
-        "FILE",
-        "instead write a trace into FILE, which Perfetto and Chrome open"
+        "chrome", "FILE", "instead write a trace into FILE, which Perfetto and Chrome open"
     )
 }
 
@@ -56,8 +54,7 @@ extension Command {
             .adding("phase", 0)
             .adding("initial", !invocation.has(.noInitial), unless: true)
         let standing = StandingRequest(
-            try request.checked(),
-            .subscription(hasInitial: !invocation.has(.noInitial))
+            try request.checked(), .subscription(hasInitial: !invocation.has(.noInitial))
         )
         let observation = try Observation(invocation, console)
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
@@ -70,8 +67,7 @@ extension Command {
         if !invocation.has(.chrome) { try observation.connection.watchOutput() }
         try observation.connection.watch(signals.raw)
         var recorder = Recorder(
-            console: console,
-            trace: try invocation.text(.chrome).map { try ChromeTrace(path: $0) }
+            console: console, trace: try invocation.text(.chrome).map { try ChromeTrace(path: $0) }
         )
         try recorder.begin(
             header: Recording.header(
@@ -95,10 +91,7 @@ extension Command {
     }
 
     private static func record(
-        until count: UInt64?,
-        _ observation: Observation,
-        _ signals: Signals,
-        _ recorder: inout Recorder
+        until count: UInt64?, _ observation: Observation, _ signals: Signals, _ recorder: inout Recorder
     ) throws {
         var left = count ?? .max
         do {
@@ -116,9 +109,7 @@ extension Command {
     /// the reply, also what somebody holds by a pause. It doesn't wait after a second Ctrl-C, and not for a
     /// broker that is gone.
     private static func finish(
-        _ observation: Observation,
-        _ signals: Signals,
-        _ recorder: inout Recorder
+        _ observation: Observation, _ signals: Signals, _ recorder: inout Recorder
     ) throws {
         var wish = StopWish()
         _ = wish.takeAll(of: signals)
@@ -140,9 +131,7 @@ extension Command {
 
     /// The next line. Before it waits, it writes all lines that it has.
     private static func next(
-        _ observation: Observation,
-        _ recorder: inout Recorder,
-        milliseconds: Int32
+        _ observation: Observation, _ recorder: inout Recorder, milliseconds: Int32
     ) throws -> BrokerLine? {
         if observation.hasLine { return try observation.nextLine(milliseconds: 0) }
         try recorder.flush()

@@ -5,14 +5,10 @@ import PlugboardWire
 
 extension CommandOption {
     static let speed = CommandOption(
-        "speed",
-        "FACTOR",
-        "how many times faster than recorded (1); 0 or max: as fast as possible"
+        "speed", "FACTOR", "how many times faster than recorded (1); 0 or max: as fast as possible"
     )
     static let to = CommandOption(
-        "to",
-        "PREFIX",
-        "put PREFIX and a dot before each key, to spare the real keys"
+        "to", "PREFIX", "put PREFIX and a dot before each key, to spare the real keys"
     )
 }
 

@@ -10,8 +10,7 @@ extension CommandOption {
         "the answer is a text, and so is a string that COMMAND gets"
     )
     static let readyToServe = CommandOption(
-        flag: CommandOption.ready.name,
-        "print \"ready\" when calls are answered"
+        flag: CommandOption.ready.name, "print \"ready\" when calls are answered"
     )
 }
 

@@ -8,11 +8,7 @@ extension CommandOption {
     static let old = CommandOption(flag: "old", "also show the value before each change")
     static let noValues = CommandOption(flag: "no-values", "show only which keys change")
     static let count = CommandOption(
-        "count",
-        short: "n",
-        "N",
-        "end after N events",
-        .integer(1...Int(Limits.integerMax))
+        "count", short: "n", "N", "end after N events", .integer(1...Int(Limits.integerMax))
     )
 }
 
@@ -114,10 +110,7 @@ extension Command {
     }
 
     private static func show(
-        _ observation: Observation,
-        _ invocation: Invocation,
-        _ console: CommandConsole,
-        _ form: ValueForm
+        _ observation: Observation, _ invocation: Invocation, _ console: CommandConsole, _ form: ValueForm
     ) throws {
         var view = EventView(console: console, asJSON: invocation.has(.json), form: form)
         var left = invocation.integer(.count) ?? .max

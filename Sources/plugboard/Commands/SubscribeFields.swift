@@ -5,18 +5,13 @@ import PlugboardWire
 
 extension CommandOption {
     static let condition = CommandOption(
-        "where",
-        "JSON",
-        "only values that meet this, such as '{\"/price\":{\"<\":100}}'"
+        "where", "JSON", "only values that meet this, such as '{\"/price\":{\"<\":100}}'"
     )
     static let parts = CommandOption(
-        "fields",
-        "POINTERS",
-        "only these parts, when one changes: /price,/stock/de"
+        "fields", "POINTERS", "only these parts, when one changes: /price,/stock/de"
     )
     static let differences = CommandOption(
-        flag: "diff",
-        "after the first value, only what changed, as a merge patch"
+        flag: "diff", "after the first value, only what changed, as a merge patch"
     )
     static let shortest = CommandOption(
         "every",
@@ -32,10 +27,7 @@ extension CommandOption {
         .choice(["latest", "all"])
     )
     static let phase = CommandOption(
-        "phase",
-        "N",
-        "0 to 9: observers of a lower phase get events first (5)",
-        .integer(0...9)
+        "phase", "N", "0 to 9: observers of a lower phase get events first (5)", .integer(0...9)
     )
 
     /// These options of `subscribe`.

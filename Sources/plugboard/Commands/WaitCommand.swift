@@ -5,10 +5,7 @@ import PlugboardWire
 
 extension CommandOption {
     static let duration = CommandOption(
-        "for",
-        "SECONDS",
-        "end after that time; without it, there is no limit",
-        .seconds
+        "for", "SECONDS", "end after that time; without it, there is no limit", .seconds
     )
 }
 
@@ -41,8 +38,7 @@ extension Command {
         let form = try ValueForm(invocation)
         let keys = try KeyWords(invocation.arguments)
         let request = try SubscribeFields.withCondition(
-            ObjectText(op: "subscribe").adding("key", string: invocation.arguments[0]),
-            invocation
+            ObjectText(op: "subscribe").adding("key", string: invocation.arguments[0]), invocation
         )
         .checked()
         let observation = try Observation(invocation, console)

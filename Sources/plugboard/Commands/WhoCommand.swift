@@ -38,9 +38,7 @@ extension Command {
 enum ObserverText {
     /// Observers in columns; `ending` gives the last column.
     static func table(
-        _ observers: [JSONObject],
-        _ paint: Paint,
-        ending: (JSONObject, Paint) -> String
+        _ observers: [JSONObject], _ paint: Paint, ending: (JSONObject, Paint) -> String
     ) -> [String] {
         let rows = observers.map { observer in
             [

@@ -4,10 +4,7 @@ import PlugboardWire
 
 extension CommandOption {
     static let limit = CommandOption(
-        "limit",
-        "N",
-        "show at most N steps (\(Limits.chainStepsDefault))",
-        .integer(1...Limits.pageKeysMax)
+        "limit", "N", "show at most N steps (\(Limits.chainStepsDefault))", .integer(1...Limits.pageKeysMax)
     )
 }
 

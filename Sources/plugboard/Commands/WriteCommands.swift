@@ -6,18 +6,13 @@ import PlugboardWire
 extension CommandParameter {
     static let key = CommandParameter("KEY", "tokens separated by dots, such as cart.summary")
     static let value = CommandParameter(
-        "VALUE",
-        "JSON; a text needs quotes: '\"hello\"', or --text. - reads it from standard input",
-        .several
+        "VALUE", "JSON; a text needs quotes: '\"hello\"', or --text. - reads it from standard input", .several
     )
 }
 
 extension CommandOption {
     static let patchedField = CommandOption(
-        "field",
-        short: "f",
-        "POINTER",
-        "change this part of the value: a JSON Pointer, such as /size or /2"
+        "field", short: "f", "POINTER", "change this part of the value: a JSON Pointer, such as /size or /2"
     )
 }
 

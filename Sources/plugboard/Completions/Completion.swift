@@ -80,9 +80,7 @@ enum Completion: Equatable {
 
     /// The option whose value stands at the cursor.
     private static func option(
-        before current: String,
-        _ words: ArraySlice<String>,
-        _ options: [CommandOption]
+        before current: String, _ words: ArraySlice<String>, _ options: [CommandOption]
     ) -> CommandOption? {
         guard let last = words.last else { return nil }
         return options.first { $0.takesValue && $0.isSpelled(last) }

@@ -64,9 +64,7 @@ struct MetricsText {
                 "turn_\(member)_seconds",
                 .gauge,
                 "\(help) turn of the loop since the figures were last read.",
-                [
-                    ([], Self.seconds(microseconds))
-                ]
+                [([], Self.seconds(microseconds))]
             )
         }
     }
@@ -91,9 +89,7 @@ struct MetricsText {
             "clients_omitted",
             .gauge,
             "Clients that have no figures here, because there are too many.",
-            [
-                ([], "\(told.count - clients.count)")
-            ]
+            [([], "\(told.count - clients.count)")]
         )
         func samples(_ member: String) -> [(labels: [(String, String)], value: String)] {
             clients.map { (Self.labels(of: $0), $0[member]?.integer.map(String.init) ?? "0") }
@@ -176,10 +172,7 @@ struct MetricsText {
     }
 
     private mutating func add(
-        _ name: String,
-        _ kind: Kind,
-        _ help: String,
-        _ samples: [(labels: [(String, String)], value: String)]
+        _ name: String, _ kind: Kind, _ help: String, _ samples: [(labels: [(String, String)], value: String)]
     ) {
         guard !samples.isEmpty else { return }
         let name = "\(Program.name)_\(name)"

@@ -18,8 +18,7 @@ struct ListedService {
         ObjectText().adding("key", string: key).adding("client", clientNumber).adding("name", string: client)
             .adding("plugin", string: plugin)
             .adding("asked", json: counts?["asked"]?.bytes).adding(
-                "answered",
-                json: counts?["answered"]?.bytes
+                "answered", json: counts?["answered"]?.bytes
             )
             .adding("failed", json: counts?["failed"]?.bytes).adding("mean", json: counts?["mean"]?.bytes)
             .adding("max", json: counts?["max"]?.bytes).bytes

@@ -176,8 +176,7 @@ struct Installation {
                 }
                 guard files.count + folders.count <= filesMax else {
                     throw CommandError(
-                        .refused,
-                        "\(folder) has more than \(filesMax) files: that is no plugin"
+                        .refused, "\(folder) has more than \(filesMax) files: that is no plugin"
                     )
                 }
             }

@@ -115,8 +115,7 @@ final class ChromeTrace {
         add(event("cause", "s", start).adding("cat", string: "cause").adding("id", arrows))
         add(
             event("cause", "f", end).adding("cat", string: "cause").adding("id", arrows).adding(
-                "bp",
-                string: "e"
+                "bp", string: "e"
             )
         )
     }

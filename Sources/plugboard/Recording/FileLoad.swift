@@ -26,10 +26,7 @@ struct FileLoad: ~Copyable {
     }
 
     private init(
-        _ sender: consuming FileSender,
-        _ console: CommandConsole,
-        _ present: Set<String>?,
-        takesBound: Bool
+        _ sender: consuming FileSender, _ console: CommandConsole, _ present: Set<String>?, takesBound: Bool
     ) {
         self.sender = sender
         self.console = console

@@ -106,9 +106,7 @@ struct FileSender: ~Copyable {
     mutating func located(_ error: CommandError) -> CommandError {
         bar.clear()
         return CommandError(
-            error.status,
-            "\(error.message), after line \(lines) of \(reader.name)",
-            hints: error.hints
+            error.status, "\(error.message), after line \(lines) of \(reader.name)", hints: error.hints
         )
     }
 

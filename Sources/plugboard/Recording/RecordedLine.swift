@@ -122,10 +122,7 @@ enum RecordedLine {
     }
 
     private static func event(
-        _ kind: RecordedEvent.Kind,
-        _ object: JSONObject,
-        _ milliseconds: Double,
-        _ number: Int
+        _ kind: RecordedEvent.Kind, _ object: JSONObject, _ milliseconds: Double, _ number: Int
     ) throws(JSONFault) -> RecordedEvent {
         guard let key = object["key"]?.string else { throw missing("key") }
         if let fault = Key.fault(Array(key.utf8).span) {

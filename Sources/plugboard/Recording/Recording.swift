@@ -12,10 +12,7 @@ enum Recording {
 
     /// The first line, without its line feed.
     static func header(
-        patterns: [String],
-        revision: UInt64?,
-        greeting: BrokerLine?,
-        milliseconds since1970: UInt64
+        patterns: [String], revision: UInt64?, greeting: BrokerLine?, milliseconds since1970: UInt64
     ) -> [UInt8] {
         var header = ObjectText().adding("recording", version).adding("patterns", strings: patterns)
             .adding("started", string: UTCTime.text(since1970)).adding("revision", revision)

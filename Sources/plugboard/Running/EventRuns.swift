@@ -8,14 +8,10 @@ import PlugboardWire
 extension CommandOption {
     static let executing = CommandOption(flag: "exec", "run the program after -- for each event")
     static let runLimit = CommandOption(
-        "limit",
-        "SECONDS",
-        "with --exec: end a command that takes longer",
-        .seconds
+        "limit", "SECONDS", "with --exec: end a command that takes longer", .seconds
     )
     static let everyEvent = CommandOption(
-        flag: "all",
-        "with --exec: a command for each event, also when it falls behind"
+        flag: "all", "with --exec: a command for each event, also when it falls behind"
     )
 }
 

@@ -22,9 +22,7 @@ final class FullScreen {
     init(_ stream: StandardStream = .output) {
         self.stream = stream
         terminal = RawTerminal(
-            output: stream,
-            greeting: Array(Self.greeting.utf8),
-            farewell: Array(Self.farewell.utf8)
+            output: stream, greeting: Array(Self.greeting.utf8), farewell: Array(Self.farewell.utf8)
         )
     }
 

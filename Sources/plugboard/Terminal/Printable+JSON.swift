@@ -33,9 +33,7 @@ extension Printable {
     }
 
     /// A sequence such as `ESC [ 31 m`, as `Paint` writes it.
-    private static func colour(
-        at text: Substring.UnicodeScalarView
-    ) -> Substring.UnicodeScalarView? {
+    private static func colour(at text: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView? {
         guard text.starts(with: "\u{1B}[".unicodeScalars) else { return nil }
         let digits = text.dropFirst(2).prefix { ("0"..."9").contains($0) }
         guard digits.count <= 2, digits.endIndex < text.endIndex, text[digits.endIndex] == "m" else {

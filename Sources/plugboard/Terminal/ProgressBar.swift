@@ -49,12 +49,7 @@ struct ProgressBar {
 
     /// `[#####     ]  48 %  48,210 lines  96,000/s  0:03 left`, at most `columns` wide.
     static func text(
-        done: Int,
-        of total: Int?,
-        count: String,
-        rate: Int,
-        seconds: Double,
-        columns: Int
+        done: Int, of total: Int?, count: String, rate: Int, seconds: Double, columns: Int
     ) -> String {
         let counted = "\(count)  \(TextLayout.grouped(rate))/s"
         guard let total, total > 0 else { return String(counted.prefix(columns - 1)) }

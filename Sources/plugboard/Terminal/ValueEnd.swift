@@ -50,8 +50,6 @@ extension UInt64 {
 
 extension CommandOption {
     static let long = CommandOption(
-        flag: "long",
-        short: "l",
-        "also show the revision, and what ends the value by itself, and when"
+        flag: "long", short: "l", "also show the revision, and what ends the value by itself, and when"
     )
 }

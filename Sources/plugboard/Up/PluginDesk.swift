@@ -141,8 +141,7 @@ final class PluginDesk {
             published[process.name] = report
             let request = ObjectText(op: "publish").adding("key", string: PluginKey.state(of: process.name))
                 .adding("value", json: report[...]).adding("while", string: "connected").adding(
-                    "cause",
-                    cause
+                    "cause", cause
                 )
             // By the time of the answer, the broker knows the process in it.
             let pid = process.isHeld ? process.pid.map(UInt64.init) : nil

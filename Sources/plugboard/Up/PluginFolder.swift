@@ -52,8 +52,7 @@ struct PluginFolder: Sendable {
                 let plugin = try Self.plugin(in: folder, executable: executable)
                 if let first = plugins[plugin.name] {
                     throw PluginProblem(
-                        place: file,
-                        message: "the name \"\(plugin.name)\" is taken by \(first.folder)"
+                        place: file, message: "the name \"\(plugin.name)\" is taken by \(first.folder)"
                     )
                 }
                 plugins[plugin.name] = plugin
@@ -91,10 +90,7 @@ struct PluginFolder: Sendable {
     }
 
     private static func program(
-        of manifest: PluginManifest,
-        file: String,
-        folder: String,
-        executable: String
+        of manifest: PluginManifest, file: String, folder: String, executable: String
     ) throws(PluginProblem) -> String {
         let run = manifest.run
         let beside = SocketPath.folder(of: executable)
@@ -107,8 +103,7 @@ struct PluginFolder: Sendable {
         if let place = places.first(where: FileStatus.isRunnable) { return place }
         if let place = places.first(where: { FileStatus(path: $0).kind == .file }) {
             throw PluginProblem(
-                place: file,
-                message: "\(place) is not executable; try: chmod +x \(ShellWord.quoted(place))"
+                place: file, message: "\(place) is not executable; try: chmod +x \(ShellWord.quoted(place))"
             )
         }
         throw PluginProblem(

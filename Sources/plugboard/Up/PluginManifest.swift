@@ -144,8 +144,7 @@ struct PluginManifest: Equatable, Sendable {
     }
 
     private static func word<Rule: RawRepresentable<String> & CaseIterable>(
-        _ member: JSONObject.Member,
-        _: Rule.Type
+        _ member: JSONObject.Member, _: Rule.Type
     ) throws(FieldFault) -> Rule {
         let word = try string(member)
         if let rule = Rule(rawValue: word) { return rule }

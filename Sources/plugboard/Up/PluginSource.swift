@@ -76,11 +76,7 @@ struct ChildLauncher {
     /// The start of a program through `plugboard launch`. A plugin is held until the broker knows
     /// it.
     func start(
-        _ program: String,
-        _ arguments: [String],
-        name: String,
-        folder: String? = nil,
-        isPlugin: Bool = false
+        _ program: String, _ arguments: [String], name: String, folder: String? = nil, isPlugin: Bool = false
     ) -> ChildStart {
         var environment = Environment.all(with: [
             "PLUGBOARD_SOCKET": socket, "PLUGBOARD_NAME": name, "PLUGBOARD_PROGRAM": executable,

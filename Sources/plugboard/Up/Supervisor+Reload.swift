@@ -45,9 +45,7 @@ extension Supervisor {
     }
 
     private func dismiss(
-        allBut names: Set<String>,
-        broken: Set<String>,
-        _ changes: inout PluginChanges
+        allBut names: Set<String>, broken: Set<String>, _ changes: inout PluginChanges
     ) throws {
         for process in plugins where !names.contains(process.name) && !process.isLeaving {
             if let folder = process.terms.start.folder, broken.contains(folder) { continue }

@@ -11,8 +11,7 @@ extension CommandOption {
     )
     static let demo = CommandOption(flag: "demo", "play a shopping session through the plugins")
     static let verbose = CommandOption(
-        flag: "verbose",
-        "show whole lines, and let plugins such as the logger print everything that happens"
+        flag: "verbose", "show whole lines, and let plugins such as the logger print everything that happens"
     )
 }
 

@@ -40,8 +40,7 @@ struct CrowdTests {
     }
 
     @Test(
-        "an observer that stops under full load costs no memory and disturbs nobody",
-        .timeLimit(.minutes(5))
+        "an observer that stops under full load costs no memory and disturbs nobody", .timeLimit(.minutes(5))
     )
     func sleeper() throws {
         let folder = try TemporaryFolder()
@@ -89,8 +88,7 @@ struct CrowdTests {
 
     private func residentBytes(of pid: Int32) throws -> Int {
         let text = String(
-            decoding: try InputFile.contents(path: "/proc/\(pid)/statm", limit: 4_096),
-            as: UTF8.self
+            decoding: try InputFile.contents(path: "/proc/\(pid)/statm", limit: 4_096), as: UTF8.self
         )
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0)
             * Int(sysconf(Int32(_SC_PAGESIZE)))

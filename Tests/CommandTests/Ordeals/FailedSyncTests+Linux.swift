@@ -35,9 +35,7 @@
                 "broker", "--ready", "--socket", folder.socket, "--state", state, "--sync", "never",
             ]
             let broker = try Run(
-                program: Self.perl,
-                ["-e", Self.withoutSync, Products.plugboard] + keeping,
-                in: folder
+                program: Self.perl, ["-e", Self.withoutSync, Products.plugboard] + keeping, in: folder
             )
             try eventually("the broker listens") { broker.output == "ready\n" }
             let (observer, writer) = (try LinePeer(path: folder.socket), try LinePeer(path: folder.socket))

@@ -155,9 +155,7 @@ final class SiegeStage {
 
     /// Takes turns beside a bystander. Returns the most that one of them has done, and what all have.
     func watch(
-        turns: Int,
-        _ measure: KeyPath<TurnCost, Int>,
-        after start: () throws -> Void
+        turns: Int, _ measure: KeyPath<TurnCost, Int>, after start: () throws -> Void
     ) throws -> (most: Int, all: Int) {
         let bystander = try connect()
         try start()

@@ -123,11 +123,7 @@ struct CallCheck {
     /// Checks that the client that got the call serves the key, and that no client serves a more specific
     /// pattern for it.
     private mutating func checkServer(
-        _ duty: Duty,
-        _ key: String,
-        _ value: String,
-        _ asked: Asked,
-        _ caller: Conversation
+        _ duty: Duty, _ key: String, _ value: String, _ asked: Asked, _ caller: Conversation
     ) {
         let told = duty.told
         let own = services.filter {
@@ -151,12 +147,7 @@ struct CallCheck {
     }
 
     private mutating func check(
-        _ reply: Told,
-        _ asked: Asked,
-        _ key: String,
-        _ value: String,
-        timeout: Int,
-        _ caller: Conversation
+        _ reply: Told, _ asked: Asked, _ key: String, _ value: String, timeout: Int, _ caller: Conversation
     ) {
         let duty = duties[value]
         if reply.kind == .done || !reply.by.isEmpty { return checkAnswer(reply, duty) }
@@ -192,11 +183,7 @@ struct CallCheck {
 
     /// Checks that a server had left, or may have, or lost its right, or that the broker was ending.
     private mutating func checkGone(
-        _ reply: Told,
-        _ asked: Asked,
-        _ key: String,
-        _ duty: Duty?,
-        _ caller: Conversation
+        _ reply: Told, _ asked: Asked, _ key: String, _ duty: Duty?, _ caller: Conversation
     ) {
         let servers =
             duty.map { [$0.server] }

@@ -27,9 +27,7 @@ struct DigestTests {
 
     /// A line for each world: its kind, its seed and its digest.
     private static func lines(
-        _ worlds: Int,
-        _ kind: String,
-        _ play: @Sendable (UInt64) -> Recording
+        _ worlds: Int, _ kind: String, _ play: @Sendable (UInt64) -> Recording
     ) -> String {
         let digests = Mutex([UInt64](repeating: 0, count: worlds))
         DispatchQueue.concurrentPerform(iterations: worlds) { number in

@@ -18,9 +18,7 @@ struct FarewellCheck {
     }
 
     static func complaints(
-        _ conversations: [Conversation],
-        _ log: WriteLog,
-        _ terms: OrderCheck.Terms
+        _ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms
     ) -> [String] {
         var check = FarewellCheck(conversations, log, terms)
         check.collect()

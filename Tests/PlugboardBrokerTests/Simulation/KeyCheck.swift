@@ -36,9 +36,7 @@ struct KeyCheck {
     }
 
     static func complaints(
-        _ conversations: [Conversation],
-        _ log: WriteLog,
-        _ terms: OrderCheck.Terms
+        _ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms
     ) -> [String] {
         var check = KeyCheck(log, terms.policies)
         for conversation in conversations { check.collectAuthors(conversation) }
@@ -61,10 +59,7 @@ struct KeyCheck {
                 var bond: Wish.Bond?
                 if case .bind(_, _, let asked) = asked.wish { bond = asked }
                 authors[value] = Author(
-                    key: write.key,
-                    by: conversation.client,
-                    bond: bond,
-                    conversation: conversation
+                    key: write.key, by: conversation.client, bond: bond, conversation: conversation
                 )
             }
         }
@@ -232,13 +227,7 @@ struct KeyCheck {
     }
 
     private mutating func add(_ key: String, _ asked: Asked, _ places: [Int], isWrite: Bool, ended: Int) {
-        let one = Placed(
-            begun: asked.begun,
-            ended: ended,
-            places: places,
-            isWrite: isWrite,
-            wish: asked.wish
-        )
+        let one = Placed(begun: asked.begun, ended: ended, places: places, isWrite: isWrite, wish: asked.wish)
         placed[key, default: []].append(one)
     }
 

@@ -21,8 +21,7 @@ enum LineReading {
     /// The members of an object by name; empty for anything else.
     static func dictionary(_ text: String) -> [String: String] {
         Dictionary(
-            (members(of: Array(text.utf8)) ?? []).map { ($0.name, $0.value) },
-            uniquingKeysWith: { $1 }
+            (members(of: Array(text.utf8)) ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }
         )
     }
 

@@ -57,10 +57,7 @@ extension Mutation {
 
     /// Changes an event of a subscription that isn't resumed and has got the key before.
     private func change(
-        _ recording: Recording,
-        _ chance: Chance,
-        _ isMeant: (Told) -> Bool,
-        _ change: (inout Told) -> Void
+        _ recording: Recording, _ chance: Chance, _ isMeant: (Told) -> Bool, _ change: (inout Told) -> Void
     ) -> Bool {
         let places = places(recording) {
             $0.kind == .event && $0.name == "update" && !$0.isInitial && isMeant($0)

@@ -65,10 +65,7 @@ enum Mutation: CaseIterable {
     }
 
     func edit(
-        _ recording: Recording,
-        _ chance: Chance,
-        _ isMeant: (Told) -> Bool,
-        _ change: (Place) -> Void
+        _ recording: Recording, _ chance: Chance, _ isMeant: (Told) -> Bool, _ change: (Place) -> Void
     ) -> Bool {
         let places = places(recording, isMeant)
         guard !places.isEmpty else { return false }

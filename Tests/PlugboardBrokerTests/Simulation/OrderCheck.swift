@@ -68,11 +68,7 @@ struct OrderCheck {
         for (number, conversation) in conversations.enumerated() {
             for asked in conversation.asked {
                 var emitted = Emitted(
-                    key: "",
-                    by: conversation.client,
-                    connection: number,
-                    begun: .max,
-                    ended: .max
+                    key: "", by: conversation.client, connection: number, begun: .max, ended: .max
                 )
                 if case .will(let key, let value, true) = asked.wish {
                     emitted.key = key

@@ -18,9 +18,7 @@ struct PolicyCheck {
     }
 
     static func complaints(
-        _ conversations: [Conversation],
-        _ log: WriteLog,
-        _ terms: OrderCheck.Terms
+        _ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms
     ) -> [String] {
         if terms.policies.isEmpty { return conversations.flatMap(forbidden) }
         var check = PolicyCheck(terms.policies, log)

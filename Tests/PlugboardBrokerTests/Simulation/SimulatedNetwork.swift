@@ -107,10 +107,7 @@ final class SimulatedNetwork: Sockets, Poller {
         return Transfer.ofSending { send(bytes, link) }
     }
 
-    func write(
-        gathering pieces: borrowing GatheredBytes,
-        to descriptor: borrowing Descriptor
-    ) -> Transfer {
+    func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
         var all: [UInt8] = []
         for index in 0..<pieces.count { all += Array(pieces[index]) }
@@ -192,10 +189,7 @@ final class SimulatedNetwork: Sockets, Poller {
             let canWrite = watch.interest.contains(.write) && hasRoom
             guard canRead || canWrite || link.isClosedByClient else { return nil }
             return Readiness(
-                token: watch.token,
-                canRead: canRead,
-                canWrite: canWrite,
-                isGone: link.isClosedByClient
+                token: watch.token, canRead: canRead, canWrite: canWrite, isGone: link.isClosedByClient
             )
         }
     }

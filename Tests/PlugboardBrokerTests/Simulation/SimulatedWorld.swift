@@ -111,11 +111,7 @@ final class SimulatedWorld {
             self.worker = worker
             try loop.listen(to: worker.wakeup)
             try loop.open(
-                disk,
-                worker: worker,
-                scenario.journal,
-                boot: "boot",
-                newEpoch: { "00000000000000bb" }
+                disk, worker: worker, scenario.journal, boot: "boot", newEpoch: { "00000000000000bb" }
             )
         }
         if let policy = policies.isEmpty ? nil : policies.policy(policyPosted) {

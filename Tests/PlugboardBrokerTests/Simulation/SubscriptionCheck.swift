@@ -292,8 +292,7 @@ struct SubscriptionCheck {
 
     /// The emit of a line. Without a value, the oldest one that it may be.
     private func emitted(
-        by event: Told,
-        _ emits: [String: OrderCheck.Emitted]
+        by event: Told, _ emits: [String: OrderCheck.Emitted]
     ) -> (String, OrderCheck.Emitted)? {
         func fits(_ value: String, _ emit: OrderCheck.Emitted) -> Bool {
             guard emit.key == event.key, emit.by == event.by, emit.isWill == (event.reason == "will"),
@@ -337,9 +336,7 @@ struct SubscriptionCheck {
     /// Keys that `every` holds back, although neither they nor keys before them came lately. `moment` is
     /// the time of a request that is answered with this revision.
     func heldWithoutReason(
-        upTo revision: UInt64,
-        at moment: UInt64,
-        _ emits: [String: OrderCheck.Emitted]
+        upTo revision: UInt64, at moment: UInt64, _ emits: [String: OrderCheck.Emitted]
     ) -> [String] {
         guard plan.every > 0, !isPaused, !hasPhases else { return [] }
         // The broker may remember a key a little longer than necessary.

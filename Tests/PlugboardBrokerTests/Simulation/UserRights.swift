@@ -132,12 +132,7 @@ struct PolicySequence {
     static let firstUser: UInt32 = 70_000
 
     /// Whether something is permitted under all policies of a range, some of them, or none.
-    func verdict(
-        _ user: UInt32,
-        _ from: Int,
-        _ to: Int,
-        _ isPermitted: (UserRights) -> Bool
-    ) -> Verdict {
+    func verdict(_ user: UInt32, _ from: Int, _ to: Int, _ isPermitted: (UserRights) -> Bool) -> Verdict {
         let verdicts = (min(from, to)...max(from, to)).map { stage in
             rights(of: user, stage).map(isPermitted) ?? false
         }

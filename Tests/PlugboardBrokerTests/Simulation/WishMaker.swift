@@ -99,9 +99,7 @@ struct WishMaker {
     private static func answer(_ call: String, _ chance: Chance) -> Wish {
         let isError = chance.isOne(in: 4)
         return .answer(
-            call: call,
-            value: isError ? nil : "\"re-\(call)-\(chance.below(1_000))\"",
-            code: "no_\(call)"
+            call: call, value: isError ? nil : "\"re-\(call)-\(chance.below(1_000))\"", code: "no_\(call)"
         )
     }
 
@@ -140,9 +138,7 @@ struct WishMaker {
         guard habits.hasMixedBatches else { return .batch(parts) }
         for mark in ["=", "~"] where !chance.isOne(in: 3) {
             let emit = Wish.Part(
-                key: chance.pick(habits.keys),
-                value: value.replacing("-", with: mark),
-                isEvent: true
+                key: chance.pick(habits.keys), value: value.replacing("-", with: mark), isEvent: true
             )
             parts.insert(emit, at: chance.below(parts.count + 1))
         }

@@ -63,8 +63,7 @@ struct BrowserTests {
         let address = try await dashboard(shop)
         try await Browser.shared.get().withTab(address) { tab in
             try tab.wait(
-                "the key is there",
-                for: "document.querySelector('.row .token')?.textContent.includes('<img')"
+                "the key is there", for: "document.querySelector('.row .token')?.textContent.includes('<img')"
             )
             let shown = try JSON(encoding: JSON(encoding: value).text).text
             try tab.wait("its value is there, as text", for: "\(text(key)) === \(shown)")
@@ -107,8 +106,7 @@ struct BrowserTests {
             }
             try tab.run("document.querySelector('.writes li[data-key=\"cart.summary\"] button').click()")
             try tab.wait(
-                "the chain is there",
-                for: "document.querySelectorAll('.why .chain li').length === 3"
+                "the chain is there", for: "document.querySelectorAll('.why .chain li').length === 3"
             )
             let chain = try tab.run(
                 "return [...document.querySelectorAll('.why .chain li')].map((li) => li.dataset.key).join()"
@@ -134,8 +132,7 @@ struct BrowserTests {
         )
         try tab.run("\(row).querySelector('button').click()")
         try tab.wait(
-            "its chain is there",
-            for: "document.querySelector('.why .chain li .op')?.textContent === 'call'"
+            "its chain is there", for: "document.querySelector('.why .chain li .op')?.textContent === 'call'"
         )
         let caller = try tab.run("return \(row).querySelector('.write-by').textContent")
         #expect(caller.string?.contains("customer") == true)
@@ -159,8 +156,7 @@ struct BrowserTests {
         }
         try tab.run("document.querySelector('.node[data-name=cart]').dispatchEvent(new Event('click'))")
         try tab.wait(
-            "the client is described",
-            for: "document.querySelector('.side dl')?.textContent.includes('live')"
+            "the client is described", for: "document.querySelector('.side dl')?.textContent.includes('live')"
         )
     }
 
@@ -245,8 +241,7 @@ struct BrowserTests {
                 shop.stopBroker()
                 for tab in tabs {
                     try tab.wait(
-                        "it says so",
-                        for: "\(state) === 'gone' && !document.getElementById('notice').hidden"
+                        "it says so", for: "\(state) === 'gone' && !document.getElementById('notice').hidden"
                     )
                 }
                 try await shop.restartBroker()
@@ -254,8 +249,7 @@ struct BrowserTests {
                 for tab in tabs { try tab.wait("the value is new", for: "\(text("lamp")) === '2'") }
             }
             try first.wait(
-                "it is live",
-                for: "\(state) === 'live' && document.getElementById('notice').hidden"
+                "it is live", for: "\(state) === 'live' && document.getElementById('notice').hidden"
             )
         }
     }
@@ -276,8 +270,7 @@ struct BrowserTests {
             // With the dashboard's own health.
             let total = LongSuite.isOn ? "100 k keys" : "5,001 keys"
             try tab.wait(
-                "all are counted",
-                for: "document.querySelector('.total').textContent === '\(total)'"
+                "all are counted", for: "document.querySelector('.total').textContent === '\(total)'"
             )
             try tab.run("\(row("k3")).click()")
             try tab.wait("a branch is open", for: "\(text("k3.n3")) === '3'")

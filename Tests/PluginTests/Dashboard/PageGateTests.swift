@@ -83,8 +83,7 @@ struct PageGateTests {
             gate.verdict(head("POST", "/request", headers))
         }
         #expect(
-            verdict(["host": Self.host, "authorization": Self.bearer, "origin": Self.origin]) == .request
-        )
+            verdict(["host": Self.host, "authorization": Self.bearer, "origin": Self.origin]) == .request)
         #expect(verdict(["host": Self.host, "authorization": Self.bearer]) == .refused(.forbidden))
         #expect(verdict(["host": Self.host, "origin": Self.origin]) == .refused(.forbidden))
         let foreign =

@@ -45,9 +45,7 @@ struct KillTrial {
 
     /// Repeats the load in steps that are counted from the first one, so that delays don't add up.
     private static func repeatedly(
-        _ rate: Int,
-        until isOver: borrowing Atomic<Bool>,
-        _ load: @Sendable (Int) async throws -> Void
+        _ rate: Int, until isOver: borrowing Atomic<Bool>, _ load: @Sendable (Int) async throws -> Void
     ) async throws {
         let start = ContinuousClock.now
         var number = 0

@@ -37,11 +37,7 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Starts it on a shop's bus, so that it runs until it is stopped.
     func start(in shop: Shop, output: FileHandle? = nil, isShut: Bool = false) throws -> PluginProcess {
         try shop.start(
-            rawValue,
-            arguments,
-            hasInput: self == .reviewTracker,
-            output: output,
-            isOutputShut: isShut
+            rawValue, arguments, hasInput: self == .reviewTracker, output: output, isOutputShut: isShut
         )
     }
 

@@ -43,10 +43,7 @@ final class WebClient {
 
     /// Sends a request, and returns its answer.
     func ask(
-        _ method: String,
-        _ target: String,
-        _ headers: [(String, String)],
-        _ body: String = ""
+        _ method: String, _ target: String, _ headers: [(String, String)], _ body: String = ""
     ) throws -> WebReply {
         var text = "\(method) \(target) HTTP/1.1\r\n"
         for (name, value) in headers { text += "\(name): \(value)\r\n" }

@@ -11,9 +11,7 @@ struct RequestRules {
     private static let calls = ["plugins.list", "plugins.log"]
 
     private static let readOnly = Refusal(
-        .forbidden,
-        "this dashboard only reads",
-        hint: "start it with --write"
+        .forbidden, "this dashboard only reads", hint: "start it with --write"
     )
 
     /// The result of a check.
@@ -78,8 +76,7 @@ private final class RequestDecoderBox {
 
     /// Hands `body` what the line says, and the mistake in it if there is one.
     func read<Result>(
-        _ line: [UInt8],
-        _ body: (Request, RequestOptions, _ id: [UInt8], _ key: String, Refusal?) -> Result
+        _ line: [UInt8], _ body: (Request, RequestOptions, _ id: [UInt8], _ key: String, Refusal?) -> Result
     ) -> Result {
         // Decoding changes the bytes of strings with escapes.
         var copy = line

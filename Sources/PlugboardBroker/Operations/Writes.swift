@@ -145,9 +145,7 @@ extension Hub {
     ) throws(Refusal) -> PlannedWrite {
         if !isGuarded, !waiting.request.has(.ifRevision),
             let observable = keyspace.find(
-                key,
-                probablyIn: waiting.slot,
-                or: requests.group.forecast.probable
+                key, probablyIn: waiting.slot, or: requests.group.forecast.probable
             )
         {
             requests.noteFound(in: observable.slot)
@@ -165,10 +163,7 @@ extension Hub {
 
     /// Makes a checked write. `value` is the key's new value, or what is emitted.
     private mutating func commit(
-        _ planned: PlannedWrite,
-        _ asked: AskedRequest,
-        value: Span<UInt8>,
-        _ reason: EventReason?
+        _ planned: PlannedWrite, _ asked: AskedRequest, value: Span<UInt8>, _ reason: EventReason?
     ) {
         let author = sessions[asked.session].author(&keyspace)
         guard asked.request.has(.origin) else { return commit(planned, asked, value: value, author, reason) }
@@ -236,10 +231,7 @@ extension Hub {
 
     /// Deletes the value of a key at the current revision.
     mutating func delete(
-        _ observable: ObservableHandle,
-        by author: AuthorHandle,
-        cause: WriteCause,
-        reason: EventReason?
+        _ observable: ObservableHandle, by author: AuthorHandle, cause: WriteCause, reason: EventReason?
     ) {
         if insight.isTracing { noteTrace(.delete, reason, observable, to: Span(), by: author, cause) }
         tellNews(.delete, of: observable, to: Span(), by: author, cause, reason)
@@ -292,10 +284,7 @@ extension Hub {
     /// Remembers the write that was just made.
     @inline(always)
     private mutating func note(
-        _ operation: Operation,
-        _ observable: ObservableHandle,
-        _ author: AuthorHandle,
-        _ cause: WriteCause
+        _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
     ) {
         keyspace.note(operation, observable, author, cause)
         if cause.isNamed { insight.noteReturns(&keyspace) }
@@ -401,6 +390,261 @@ extension Hub {
                 sum: requests.sum(after: .add),
                 to: &sessions[session].outbox.own
             )
+        }
+    }
+}
+
+// The checks of a write: its key, rights, the quota and `if`. Also calculates the result of a patch or a sum.
+// Changes nothing of the state.
+
+/// A write that was checked and can no longer fail.
+struct PlannedWrite: BitwiseCopyable {
+    /// The hash of its key. Not used if there is an observable already.
+    let hash: UInt64
+    /// Nil if the key has no observable yet.
+    let observable: ObservableHandle?
+    /// It is certain that nobody observes the key.
+    var isUnobserved = false
+}
+
+/// The checks of a write.
+enum WriteCheck {
+    static func plan(
+        _ asked: AskedRequest,
+        _ keyspace: inout Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable,
+        _ access: borrowing Access,
+        _ supervision: borrowing Supervision
+    ) throws(Refusal) -> PlannedWrite {
+        let (request, session) = (asked.request, asked.session)
+        let line = asked.line
+        let hash = keyspace.hash(asked.key)
+        let observable = keyspace.find(asked.key, hash: hash)
+        var current: UInt64 = 0
+        var isUnobserved = false
+        if let observable {
+            let known = keyspace[observable].standing(asOf: matching.generation)
+            current = known.revision
+            isUnobserved = known.isUnobserved
+            if known.isReserved { try supervision.checkOwn(request, line, sessions[session]) }
+        } else {
+            try Key.check(request.key, line)
+            // The supervisor may write its own reserved keys; nobody else may write any.
+            if Key.isReserved(asked.key) { try supervision.checkOwn(request, line, sessions[session]) }
+        }
+        if sessions[session].isGuarded {
+            try access.checkWrite(request, line, sessions[session])
+            if request.operation == .publish {
+                let count = request.value.count
+                try checkQuota(request, line, observable, count: count, sessions[session], keyspace, access)
+            }
+        }
+        if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
+        if request.operation == .delete, current == 0 {
+            throw .notFound(request, line, for: sessions[session].clearance, &keyspace)
+        }
+        return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
+    }
+
+    /// Throws if a value of `count` bytes would exceed the quota of its writer's user.
+    private static func checkQuota(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ observable: ObservableHandle?,
+        count: Int,
+        _ session: borrowing Session,
+        _ keyspace: borrowing Keyspace,
+        _ access: borrowing Access
+    ) throws(Refusal) {
+        guard let account = session.clearance?.account else { return }
+        var own: Int?
+        if let observable, keyspace[observable].hasValue, keyspace.account(of: observable) === account {
+            own = KeyCharge.bytes(of: observable, keyspace)
+        }
+        let bytes = request.key.count + Author.bytes(of: request.origin(of: line)) + count
+        try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: bytes - (own ?? 0))
+    }
+
+    /// Calculates the new value of a patch or a sum from the current one, into `requests.merged`.
+    static func combine(
+        _ planned: PlannedWrite,
+        _ asked: AskedRequest,
+        _ requests: inout Requests,
+        _ keyspace: borrowing Keyspace,
+        _ session: borrowing Session,
+        _ access: borrowing Access
+    ) throws(Refusal) {
+        let (request, observable) = (asked.request, planned.observable)
+        let line = asked.line
+        let (change, value) = (request.value.bytes(of: line), keyspace.value(of: observable))
+        let field = request.field.bytes(of: line)
+        do throws(Refusal) {
+            if request.operation == .patch {
+                try requests.merge(change, atField: field, of: value)
+            } else {
+                try requests.add(change, toField: field, of: value)
+            }
+        } catch {
+            var revision: UInt64 = 0
+            if let observable { revision = keyspace[observable].revision }
+            throw error.ofPart(request, at: revision)
+        }
+        let count = requests.merged.count
+        guard count > Limits.valueBytesMax else {
+            return try checkQuota(request, line, observable, count: count, session, keyspace, access)
+        }
+        throw Refusal(valueOf: count, at: request.value.start)
+    }
+}
+
+// Batches. Before the first write is made, all writes are checked, and all patches and sums are calculated.
+// So a batch is made whole or not at all, as one revision.
+
+/// The checks of a batch.
+enum BatchCheck {
+    /// Checks all writes, and leaves the plans in `requests.batch`.
+    static func plan(
+        _ asked: AskedRequest,
+        _ requests: inout Requests,
+        _ keyspace: inout Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable,
+        _ access: inout Access,
+        _ supervision: borrowing Supervision
+    ) throws(Refusal) {
+        let line = asked.line
+        requests.beginBatch()
+        access.beginPlanning(for: sessions[asked.session])
+        defer { access.endPlanning() }
+        // The writes by the hashes of their keys. Two keys seldom have the same hash.
+        var written: [UInt64: [Int]] = [:]
+        for index in requests.decoder.writes.indices {
+            let write = AskedRequest(requests.decoder.writes[index], line, from: asked.session)
+            do throws(Refusal) {
+                let planned = try WriteCheck.plan(write, &keyspace, matching, sessions, access, supervision)
+                if write.request.operation != .emit {
+                    for earlier in written[planned.hash, default: []]
+                    where requests.decoder.writes[earlier].key.bytes(of: line).isEqual(to: write.key) {
+                        throw writtenTwice(write.request, line)
+                    }
+                    written[planned.hash, default: []].append(index)
+                }
+                requests.plan(planned)
+                guard write.request.operation.combines else { continue }
+                let writer = write.session
+                try WriteCheck.combine(planned, write, &requests, keyspace, sessions[writer], access)
+                // Kept until the whole batch is known to be right.
+                guard requests.keepMerged() else { throw tooMuchMerged }
+            } catch {
+                throw badKey(from: index, requests.decoder.writes, line) ?? error.ofWrite(index)
+            }
+        }
+    }
+
+    /// The refusal of the first malformed key among a refused write and those after it. Of several mistakes,
+    /// a malformed key is reported first, and a conflict with the state later.
+    private static func badKey(from index: Int, _ writes: [Request], _ line: Span<UInt8>) -> Refusal? {
+        for (index, write) in writes.enumerated().dropFirst(index) {
+            do throws(Refusal) {
+                try Key.check(write.key, line)
+            } catch {
+                return error.ofWrite(index)
+            }
+        }
+        return nil
+    }
+
+    private static var tooMuchMerged: Refusal {
+        let most = Limits.outboxBytesMax
+        return Refusal(.limit, "the values that a batch patches or adds to have at most \(most) bytes")
+    }
+
+    private static func writtenTwice(_ write: Request, _ line: Span<UInt8>) -> Refusal {
+        let message = "\"\(write.key.excerpt(of: line))\" is written twice in this batch"
+        return Refusal(
+            .conflict, message, hint: "a batch is one revision: write each key once", at: write.key.start
+        )
+    }
+}
+
+// The checked writes of a batch. Owned by `Requests`, which keeps its memory from one batch to the next. What
+// always holds: only one request uses it at a time.
+
+/// The checked writes of a batch.
+struct PlannedBatch: ~Copyable {
+    private(set) var writes: [PlannedWrite] = []
+    /// Where the results of its patches and sums are in `bytes`, one range for each write.
+    private var merged: [ByteRange] = []
+    private var bytes = ByteBuffer()
+
+    init() {}
+
+    /// How many bytes these results have.
+    var mergedCount: Int { bytes.count }
+
+    /// Where the result of the patch or the sum at a place is in the results.
+    func result(at index: Int) -> ByteRange { merged[index] }
+
+    /// Exchanges all results, so that they can be used while the hub is.
+    mutating func exchangeResults(_ results: inout ByteBuffer) { swap(&bytes, &results) }
+
+    mutating func append(_ write: PlannedWrite) {
+        writes.append(write)
+        merged.append(.none)
+    }
+
+    /// Keeps the result of the last write, a patch or a sum. Returns false if the batch would become too
+    /// large.
+    mutating func keep(_ result: borrowing ByteBuffer) -> Bool {
+        guard !merged.isEmpty, bytes.count + result.count <= Limits.outboxBytesMax else { return false }
+        merged[merged.count - 1] = ByteRange(bytes.count, bytes.count + result.count)
+        bytes.append(contentsOf: result)
+        return true
+    }
+
+    /// Forgets the batch and keeps the memory.
+    mutating func removeAll() {
+        writes.removeAll(keepingCapacity: true)
+        merged.removeAll(keepingCapacity: true)
+        bytes.removeAll()
+    }
+}
+
+// A will, or disconnect action: a write that is made when its client's connection ends. `Hub.writeWill` makes
+// it, in `Hub+Lifetimes.swift`.
+
+/// `will`.
+enum KeepWill {
+    /// Keeps the write, or forgets the one that was kept if `write` is nil.
+    static func perform(
+        _ asked: AskedRequest,
+        _ write: Request?,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ access: borrowing Access
+    ) throws(Refusal) {
+        let session = asked.session
+        guard let write else { return try replace(by: nil, of: session, &keyspace, &sessions, access) }
+        try Key.checkWritable(write, asked.line)
+        if sessions[session].isGuarded { try access.checkWrite(write, asked.line, sessions[session]) }
+        try replace(by: Will(write, in: asked.line), of: session, &keyspace, &sessions, access)
+    }
+
+    /// Sets or replaces a will, or throws. Nil removes it.
+    static func replace(
+        by will: consuming Will?,
+        of session: SessionHandle,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ access: borrowing Access
+    ) throws(Refusal) {
+        let (bytes, legacy) = (Legacy.bytes(of: will), sessions[session].legacy)
+        try access.replaceWill(of: sessions[session], keyspace.willBytes(of: legacy), by: bytes)
+        if bytes > 0 {
+            keyspace.keep(will, in: sessions[session].makeLegacy(&keyspace))
+        } else if let legacy {
+            keyspace.keep(nil, in: legacy)
         }
     }
 }

@@ -1,0 +1,376 @@
+// The broker's own keys. They are made when somebody subscribes to them or asks for one, updated once a
+// second while they are observed, and gone otherwise. The hub writes them like other keys. The history leaves
+// them out, because they would push other writes out of it.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+
+/// One of the broker's own keys.
+enum OwnKey {
+    case stats, warnings, services
+    /// A client's key, which need not have a value.
+    case client(SessionHandle)
+
+    static var prefix: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.").bytes }
+    }
+    private static var clients: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.clients.").bytes }
+    }
+
+    /// Those that match a pattern.
+    static func all(matching pattern: Span<UInt8>, _ sessions: borrowing SessionTable) -> [OwnKey] {
+        var all: [OwnKey] = []
+        for key in [OwnKey.stats, .warnings, .services]
+        where Pattern.matches(pattern, key.text(sessions).bytes) {
+            all.append(key)
+        }
+        // A pattern that can't match keys of clients costs nothing here.
+        let literal = Pattern.literalPrefix(pattern)
+        let shorter = min(literal.count, clients.count)
+        guard literal[..<shorter].isEqual(to: clients[..<shorter]) else { return all }
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot), sessions[session].isOpen else { continue }
+            let key = OwnKey.client(session)
+            if Pattern.matches(pattern, key.text(sessions).bytes) { all.append(key) }
+        }
+        return all
+    }
+
+    /// The key itself.
+    func text(_ sessions: borrowing SessionTable) -> ByteBuffer {
+        var text = ByteBuffer()
+        switch self {
+        case .stats: text.append("$broker.stats")
+        case .warnings: text.append("$broker.warnings")
+        case .services: text.append("$broker.services")
+        case .client(let session):
+            text.append(Self.clients)
+            text.append(decimal: sessions[session].client)
+        }
+        return text
+    }
+
+    /// Appends its present value, or nothing if it stays as it is.
+    func append(
+        _ now: UInt64,
+        _ insight: inout Insight,
+        _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching,
+        _ sessions: borrowing SessionTable,
+        _ calls: inout Calls,
+        to value: inout ByteBuffer
+    ) {
+        switch self {
+        case .stats:
+            let known = keyspace.find(text(sessions).bytes)
+            if insight.areStatsFresh(at: now), let known, keyspace[known].hasValue { return }
+            insight.appendStats(now, keyspace, sessions, &calls, to: &value)
+        case .warnings: insight.warnings.append(to: &value)
+        case .services: sessions.appendServices(keyspace, to: &value)
+        case .client(let session):
+            if sessions[session].isListed { sessions[session].appendState(keyspace, matching, to: &value) }
+        }
+    }
+
+    /// Whether somebody observes it.
+    func isObserved(
+        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
+        _ sessions: borrowing SessionTable,
+        isSelective: Bool
+    ) -> Bool {
+        let text = text(sessions)
+        if let observable = keyspace.find(text.bytes) {
+            matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+            return keyspace[observable].hasObservers
+        }
+        matching.find(text.bytes, nil, keyspace, sessions, isSelective: isSelective)
+        return !matching.found.isEmpty
+    }
+
+    /// Whether somebody observes such a key by its exact name, whether it exists or not.
+    static func hasExactObserver(_ keyspace: borrowing Keyspace) -> Bool {
+        var next = keyspace.first(from: prefix)
+        while let observable = next, keyspace[observable].key.starts(with: prefix) {
+            if keyspace[observable].hasExactObservers { return true }
+            next = keyspace.next(after: observable)
+        }
+        return false
+    }
+}
+
+// Writes the values of the broker's own keys as JSON: `$broker.stats`, with its rates, and
+// `$broker.clients.…`.
+
+/// The rates of `$broker.stats`: what was counted since it was made last.
+struct Rates {
+    /// A client that asks again within this time gets the last value.
+    private static let freshNanoseconds: UInt64 = 100_000_000
+
+    /// When the broker began.
+    private let start: UInt64
+    /// When the value was made last, and the counts at that time.
+    private var sampledAt: UInt64 = 0
+    private var sample = Counts()
+
+    init(start: UInt64) {
+        self.start = start
+    }
+
+    func areFresh(at now: UInt64) -> Bool { sampledAt > 0 && now - sampledAt < Self.freshNanoseconds }
+
+    /// Adds the value, and keeps the counts for the next one.
+    mutating func append(
+        _ counted: Counts,
+        _ turns: TurnTimes,
+        _ now: UInt64,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        _ calls: inout Calls,
+        to value: inout ByteBuffer
+    ) {
+        var counts = counted
+        counts.writes = keyspace.history.count - keyspace.history.callCount
+        var (clients, subscriptions, slow) = (0, 0, 0)
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot) else { continue }
+            counts.lines += sessions[session].line
+            guard sessions[session].isOpen, sessions[session].isListed else { continue }
+            clients += 1
+            subscriptions += sessions[session].subscriptions.count
+            if sessions[session].isBehind { slow += 1 }
+        }
+        value.append("{")
+        value.append(member: "uptime", (now - start) / 1_000_000_000, isFirst: true)
+        value.append(member: "pid", UInt64(getpid()))
+        value.append(member: "revision", keyspace.revision)
+        value.append(member: "keys", UInt64(keyspace.keyCount))
+        value.append(member: "clients", UInt64(clients))
+        value.append(member: "subscriptions", UInt64(subscriptions))
+        value.append(member: "slow", UInt64(slow))
+        append(counts, now, to: &value)
+        Self.append(&calls, to: &value)
+        // If the system doesn't report it, the member is missing.
+        if let memory = try? ProcessUsage.memoryBytes() { value.append(member: "memory", memory) }
+        Self.append(turns, to: &value)
+        value.append("}")
+        (sample, sampledAt) = (counts, now)
+    }
+
+    /// Adds the totals, and the rates per second since the last value.
+    private func append(_ counts: Counts, _ now: UInt64, to value: inout ByteBuffer) {
+        let since = max(now - max(sampledAt, start), 1)
+        value.append(#","rates":{"#)
+        for (index, (count, before)) in zip(counts.all, sample.all).enumerated() {
+            let rate = Double(count.count - min(count.count, before.count)) * 1e9 / Double(since)
+            value.append(member: count.name, UInt64(rate.rounded()), isFirst: index == 0)
+        }
+        value.append(#"},"totals":{"#)
+        for (index, count) in counts.all.enumerated() {
+            value.append(member: count.name, count.count, isFirst: index == 0)
+        }
+        value.append("}")
+    }
+
+    /// Appends how calls ended.
+    private static func append(_ calls: inout Calls, to value: inout ByteBuffer) {
+        value.append(#","calls":{"#)
+        calls.takeCounts().appendMembers(to: &value)
+        value.append(member: "waiting", UInt64(calls.count))
+        value.append("}")
+    }
+
+    /// Adds how long turns took since the last value, in microseconds.
+    private static func append(_ turns: TurnTimes, to value: inout ByteBuffer) {
+        value.append(#","latency":{"#)
+        value.append(member: "turns", turns.count, isFirst: true)
+        value.append(member: "mean", turns.count == 0 ? 0 : turns.nanoseconds / turns.count / 1000)
+        value.append(member: "max", turns.longest / 1000)
+        value.append("}")
+    }
+}
+
+extension SessionTable {
+    /// Adds the value of `$broker.services`, in the order of the clients' connections.
+    func appendServices(_ keyspace: borrowing Keyspace, to value: inout ByteBuffer) {
+        var listed = 0
+        value.append(#"{"services":["#)
+        for slot in 0..<slotCount {
+            guard let session = inSlot(slot), let duties = self[session].duties else { continue }
+            for service in duties.services {
+                guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
+                value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
+                listed += 1
+                value.append(service.pattern.span)
+                value.append("\"")
+                value.append(member: "client", self[session].client)
+                value.append(#","name":"#)
+                self[session].appendName(keyspace, to: &value)
+                value.append(",")
+                service.counts.appendMembers(to: &value)
+                value.append("}")
+            }
+        }
+        value.append("]}")
+    }
+}
+
+extension Session {
+    /// Whether this connection counts as a client. A plugin gets an open connection, but may ignore it and
+    /// make another. So a plugin's connection counts only after its first line.
+    var isListed: Bool { line > 0 || clearance?.plugin == nil }
+
+    /// Adds the value of `$broker.clients.<n>`.
+    borrowing func appendState(
+        _ keyspace: borrowing Keyspace, _ matching: borrowing Matching, to value: inout ByteBuffer
+    ) {
+        value.append("{")
+        value.append(member: "client", client, isFirst: true)
+        value.append(#","name":"#)
+        appendName(keyspace, to: &value)
+        if peer.process > 0 { value.append(member: "pid", UInt64(peer.process)) }
+        value.append(#","since":""#)
+        value.append(milliseconds: since)
+        value.append(#"","state":""#)
+        value.append(state(matching).name)
+        value.append("\"")
+        value.append(member: "subscriptions", UInt64(subscriptions.count))
+        value.append(member: "lines", line)
+        value.append(member: "sent", sent)
+        value.append(member: "queued", UInt64(outbox.count + (catchup?.queuedBytes ?? 0)))
+        value.append(member: "owed", UInt64(catchup?.owedCount ?? 0))
+        value.append("}")
+    }
+
+    /// The state of the whole client. It is paused if one of its subscriptions is.
+    private borrowing func state(_ matching: borrowing Matching) -> ObserverState {
+        // Most clients have few subscriptions. Checking all of very many every second would cost too much.
+        for place in subscriptions.list.indices.prefix(64) {
+            if matching[subscriptions.list[place]].backlog?.isPaused == true { return .paused }
+        }
+        return isBehind ? .lagging : .live
+    }
+}
+
+extension ByteBuffer {
+    /// Adds a member whose value is a number.
+    fileprivate mutating func append(member name: StaticString, _ value: UInt64, isFirst: Bool = false) {
+        append(isFirst ? "\"" : ",\"")
+        append(name)
+        append("\":")
+        append(decimal: value)
+    }
+}
+
+// When the broker's own keys are made, updated and removed; see `OwnKey`. They are written like other keys,
+// but only by the broker, and the history leaves them out.
+
+extension Hub {
+    /// Makes the own keys that match a pattern, or brings them up to date.
+    mutating func refreshOwnState(matching pattern: Span<UInt8>) {
+        guard pattern.starts(with: OwnKey.prefix) else { return }
+        let now = deadlines.now
+        insight.beginWrites()
+        for key in OwnKey.all(matching: pattern, sessions) { refresh(key, now) }
+        if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
+    }
+
+    /// Warns of a problem, before the next round.
+    mutating func warn(_ kind: Warnings.Kind, _ message: String) {
+        insight.warn(kind, message, revision: revision, at: deadlines.timeOfDay)
+        guard insight.isWatched else { return }
+        insight.beginWrites()
+        if isObserved(.warnings) { refresh(.warnings, deadlines.now) }
+    }
+
+    /// A round: updates own keys that are observed, and removes the others. If there is no room to record the
+    /// revision, it does nothing.
+    mutating func lookRound() {
+        let now = deadlines.now
+        guard durability.hasOwnRoom else {
+            deadlines.add(at: now + Round.intervalNanoseconds, .ownState)
+            return
+        }
+        insight.beginWrites()
+        let slots = insight.nextSlots(of: sessions.slotCount, at: now)
+        if slots.lowerBound == 0 {
+            for key in [OwnKey.stats, .warnings, .services] { look(at: key, now) }
+        }
+        for slot in slots {
+            if let session = sessions.inSlot(slot) { look(at: .client(session), now) }
+        }
+        // Others are served in between.
+        if slots.upperBound < sessions.slotCount { return _ = deadlines.add(at: now + 1, .ownState) }
+        let isObserved = matching.hasBranch("$broker") || OwnKey.hasExactObserver(keyspace)
+        if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
+    }
+
+    /// A client has connected, or has taken a name.
+    mutating func noteOwn(_ session: SessionHandle) {
+        guard insight.isWatched else { return }
+        insight.beginWrites()
+        look(at: .client(session), deadlines.now)
+    }
+
+    /// A client has left.
+    mutating func noteOwnDeparture(of session: SessionHandle) {
+        insight.count(departed: sessions[session].line)
+        guard insight.isWatched else { return }
+        let key = OwnKey.client(session).text(sessions)
+        guard let observable = keyspace.find(key.bytes), keyspace[observable].hasValue else { return }
+        insight.beginWrites()
+        takeOwnRevision()
+        deleteOwn(observable)
+    }
+
+    private mutating func look(at key: OwnKey, _ now: UInt64) {
+        if isObserved(key) { return refresh(key, now) }
+        // Without an event, because nobody observes it.
+        let text = key.text(sessions)
+        guard let observable = keyspace.find(text.bytes), keyspace[observable].hasValue else { return }
+        keyspace.removeValue(of: observable, cause: .none, writer: insight.author)
+        keyspace.removeIfUnneeded(observable)
+    }
+
+    private mutating func isObserved(_ key: OwnKey) -> Bool {
+        key.isObserved(&keyspace, &matching, sessions, isSelective: isSelective)
+    }
+
+    /// Writes the present value, unless the key has it already.
+    private mutating func refresh(_ key: OwnKey, _ now: UInt64) {
+        var value = ByteBuffer()
+        key.append(now, &insight, keyspace, matching, sessions, &calls, to: &value)
+        if value.isEmpty { return }
+        let observable = keyspace.findOrInsert(key.text(sessions).bytes)
+        if keyspace.value(of: observable).isEqual(to: value.bytes) { return }
+        takeOwnRevision()
+        writeOwn(observable, value.bytes)
+    }
+
+    private mutating func takeOwnRevision() {
+        guard insight.takesRevision() else { return }
+        keyspace.advance()
+        durability.pass(revision)
+    }
+
+    /// Writes one of the broker's own keys. The history leaves that out.
+    private mutating func writeOwn(_ observable: ObservableHandle, _ value: Span<UInt8>) {
+        let author = insight.author
+        if insight.isTracing { noteTrace(.publish, nil, observable, to: value, by: author, .none) }
+        tellNews(.update, of: observable, to: value, by: author, .none)
+        keyspace.set(observable, value, cause: .none, writer: author)
+    }
+
+    /// Deletes one of the broker's own keys.
+    private mutating func deleteOwn(_ observable: ObservableHandle) {
+        let author = insight.author
+        if insight.isTracing { noteTrace(.delete, nil, observable, to: Span(), by: author, .none) }
+        tellNews(.delete, of: observable, to: Span(), by: author, .none)
+        keyspace.removeValue(of: observable, cause: .none, writer: author)
+        keyspace.removeIfUnneeded(observable)
+    }
+}

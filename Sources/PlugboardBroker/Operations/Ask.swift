@@ -1,0 +1,332 @@
+// Calls: made by one client, to be answered by another. A call that nobody serves waits for the plugin that
+// declares its key. So callers don't have to know whether the plugin is just starting.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// `call`.
+enum AskServer {
+    static func perform(
+        _ asked: AskedRequest,
+        _ timeout: UInt32,
+        _ calls: inout Calls,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ insight: inout Insight,
+        _ supervision: borrowing Supervision,
+        _ deadlines: inout Deadlines
+    ) throws(Refusal) {
+        let session = asked.session
+        try Key.check(asked.request.key, asked.line)
+        try Access.check(.call, asked.request, asked.line, sessions[session])
+        guard let service = calls.server(of: asked.key), sessions[service.session].isOpen else {
+            let caller = sessions[session].clearance?.plugin
+            if let reporter = supervision.reporter,
+                let plugin = supervision.server(of: asked.key, for: caller)
+            {
+                try checkHeld(asked, by: reporter, calls, sessions)
+                let call = begin(asked, timeout, to: reporter, &calls, &sessions, &deadlines)
+                hold(call, asked, for: plugin, &calls, &keyspace, &sessions, &insight, deadlines)
+                return supervision.weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
+            }
+            if insight.isTracingCalls {
+                CallTrace.note(unserved: asked, &insight, &keyspace, &sessions)
+            }
+            throw .noProvider(asked.request, asked.line)
+        }
+        try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
+        let call = begin(asked, timeout, to: service.session, &calls, &sessions, &deadlines)
+        ask(service, call, value(of: asked), &calls, &keyspace, &sessions, &delivery, &insight, deadlines)
+    }
+
+    /// Makes a call.
+    private static func begin(
+        _ asked: AskedRequest,
+        _ timeout: UInt32,
+        to server: SessionHandle,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ deadlines: inout Deadlines
+    ) -> PendingCall {
+        let now = deadlines.now
+        let call = calls.insert(
+            id: asked.id,
+            key: asked.key,
+            timeout: timeout,
+            cause: asked.request.cause,
+            at: now,
+            from: asked.session,
+            to: server,
+            &sessions
+        )
+        // A plugin that gets a call isn't idle.
+        sessions[server].clearance?.plugin?.demand?.quietSince = now
+        call.deadline = deadlines.add(after: UInt64(timeout), .call(call.number))
+        return call
+    }
+
+    /// The value of a call; empty if it has none.
+    @_lifetime(copy asked)
+    private static func value(of asked: AskedRequest) -> Span<UInt8> {
+        asked.request.has(.value) ? asked.request.value.bytes(of: asked.line) : Span()
+    }
+
+    /// Sends a call to the client of a service. The call is remembered like a write that somebody got.
+    private static func ask(
+        _ service: Service,
+        _ call: PendingCall,
+        _ value: Span<UInt8>,
+        _ calls: inout Calls,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
+    ) {
+        let author = sessions[call.caller].author(&keyspace)
+        var event = delivery.takeLine()
+        CallEncoder.appendEvent(
+            call: call.number,
+            key: call.key.span,
+            revision: keyspace.revision,
+            value: value,
+            by: keyspace.authors[author].by,
+            cause: call.cause,
+            timeout: call.timeLeft,
+            to: &event
+        )
+        keyspace.note(callOf: call.key.span, by: author, call.cause)
+        if call.cause.isNamed { insight.noteReturns(&keyspace) }
+        calls.noteSent(call, by: service)
+        if insight.isTracingCalls {
+            CallTrace.note(call, .asked, at: deadlines.now, &insight, &keyspace, &sessions)
+        }
+        delivery.send(event, to: service.session, at: keyspace.revision, &sessions)
+    }
+
+    // MARK: Held calls
+
+    private static func checkHeld(
+        _ asked: AskedRequest,
+        by reporter: SessionHandle,
+        _ calls: borrowing Calls,
+        _ sessions: borrowing SessionTable
+    ) throws(Refusal) {
+        let bytes = asked.request.value.count + PendingCall.wrappingBytes
+        guard calls.held.bytes + bytes <= HeldCalls.bytesMax else {
+            throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
+        }
+        try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
+    }
+
+    private static func hold(
+        _ call: PendingCall,
+        _ asked: AskedRequest,
+        for plugin: SupervisedPlugin,
+        _ calls: inout Calls,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines
+    ) {
+        calls.hold(call, value(of: asked), for: plugin)
+        guard insight.isTracingCalls else { return }
+        CallTrace.note(call, .held, at: deadlines.now, &insight, &keyspace, &sessions)
+    }
+
+    /// Somebody serves more keys than before. Sends the held calls of these keys.
+    static func askHeld(
+        _ calls: inout Calls,
+        _ keyspace: inout Keyspace,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery,
+        _ insight: inout Insight,
+        _ supervision: borrowing Supervision,
+        _ deadlines: inout Deadlines
+    ) {
+        for number in calls.held.numbers {
+            guard let call = calls.find(number), let service = calls.server(of: call.key.span),
+                let value = calls.held.value(of: number)
+            else { continue }
+            if let plugin = calls.letGo(call) {
+                supervision.weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
+            }
+            let reporter = call.server
+            calls.move(call, to: service.session, &sessions)
+            call.noteHeld(until: deadlines.now)
+            Duties.noteEnd(for: reporter, &sessions, &delivery)
+            ask(service, call, value.span, &calls, &keyspace, &sessions, &delivery, &insight, deadlines)
+        }
+    }
+}
+
+// A client's answer to a call. The caller gets it if it still waits.
+
+/// `answer`.
+struct Answer: ~Escapable {
+    private let asked: AskedRequest
+    private let options: RequestOptions
+    private let number: UInt64
+    /// Nil if the call is over already.
+    let call: PendingCall?
+
+    @_lifetime(copy asked)
+    init(
+        _ asked: AskedRequest,
+        _ options: RequestOptions,
+        _ calls: borrowing Calls,
+        _ sessions: borrowing SessionTable
+    ) throws(Refusal) {
+        guard let number = PendingCall.number(options.call.bytes(of: asked.line)),
+            calls.wasAsked(sessions[asked.session].client, number)
+        else { throw .unknownCall(options.call, asked.line) }
+        (self.options, self.number, call) = (options, number, calls.find(number))
+        self.asked = asked
+    }
+
+    /// Sends the answer to the caller. Returns how the call ended.
+    func pass(
+        _ keyspace: inout Keyspace, _ sessions: inout SessionTable, _ delivery: inout Delivery
+    ) -> CallOutcome {
+        guard let call else { return .abandoned }
+        let value = asked.request.value.bytes(of: asked.line)
+        let (code, message) = (options.errorCode, options.errorMessage)
+        var reply = delivery.takeLine()
+        var outcome = CallOutcome.answered
+        if sessions[call.caller].room < max(value.count, message.count) + PendingCall.wrappingBytes {
+            ReplyEncoder.appendRefusal(.unreadAnswer, id: call.id.span, line: call.line, to: &reply)
+            outcome = .failed(code: Refusal.unreadAnswer.code.rawValue)
+        } else if asked.request.has(.error) {
+            let author = sessions[call.server].author(&keyspace)
+            CallEncoder.appendFailure(
+                code: code.bytes(of: asked.line),
+                message: message.bytes(of: asked.line),
+                id: call.id.span,
+                line: call.line,
+                by: keyspace.authors[author].by,
+                to: &reply
+            )
+            outcome = .failed(code: String(code.bytes(of: asked.line)))
+        } else {
+            let author = sessions[call.server].author(&keyspace)
+            let by = keyspace.authors[author].by
+            CallEncoder.appendAnswer(id: call.id.span, key: call.key.span, value: value, by: by, to: &reply)
+        }
+        delivery.send(reply, to: call.caller, at: keyspace.revision, &sessions)
+        return outcome
+    }
+
+    func reply(_ sessions: inout SessionTable, _ delivery: inout Delivery) {
+        delivery.openReply(to: asked.session, &sessions)
+        CallEncoder.appendReturned(
+            id: asked.id, call: number, isLate: call == nil, to: &sessions[asked.session].outbox.own
+        )
+    }
+}
+
+// Who answers calls. A service ends with its connection at the latest.
+
+/// `serve` and `unserve`.
+enum Serve {
+    static func perform(
+        _ asked: AskedRequest,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) throws(Refusal) {
+        let (pattern, session) = (asked.request.key, asked.session)
+        try Pattern.check(pattern, asked.line)
+        if Key.isReserved(asked.key) { throw .reserved(asked.request, asked.line) }
+        guard sessions[session].authorizeAll(.serve, asked.key) else {
+            throw Access.forbidden(.serve, pattern, asked.line, sessions[session])
+        }
+        if let other = calls.service(at: asked.key) { throw served(other, asked, sessions) }
+        try Access.checkSubscriptions(of: sessions[session], patterns: 1)
+        guard sessions[session].duties?.services.count ?? 0 < Limits.servicesMax else {
+            throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
+        }
+        guard calls.serve(asked.key, session, &sessions) else {
+            let steps = "finding who serves a key could take more than \(Limits.patternStepsMax) steps"
+            throw Refusal(.limit, "with this pattern, \(steps)", hint: Pattern.fewerSteps)
+        }
+        sessions[session].clearance?.account?.subscriptions += 1
+        reply(to: asked, &sessions, &delivery)
+    }
+
+    /// `unserve`.
+    static func undo(
+        _ asked: AskedRequest,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) throws(Refusal) {
+        try Pattern.check(asked.request.key, asked.line)
+        guard let service = calls.service(at: asked.key), service.session == asked.session else {
+            throw notServed(asked, sessions[asked.session])
+        }
+        end(service, &calls, &sessions, &delivery)
+        reply(to: asked, &sessions, &delivery)
+    }
+
+    /// Ends a service. Calls that it got may still be answered.
+    static func end(
+        _ service: Service, _ calls: inout Calls, _ sessions: inout SessionTable, _ delivery: inout Delivery
+    ) {
+        sessions[service.session].clearance?.account?.subscriptions -= 1
+        calls.end(service, &sessions)
+        Duties.noteEnd(for: service.session, &sessions, &delivery)
+    }
+
+    /// Ends all services of a client.
+    static func endAll(
+        of session: SessionHandle,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        while let service = sessions[session].duties?.services.last {
+            end(service, &calls, &sessions, &delivery)
+        }
+    }
+
+    /// Ends the services of a client that aren't permitted any more.
+    static func endForbidden(
+        of session: SessionHandle,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
+    ) {
+        for service in sessions[session].duties?.services ?? []
+        where !sessions[session].authorizeAll(.serve, service.pattern.span) {
+            end(service, &calls, &sessions, &delivery)
+        }
+    }
+
+    private static func reply(
+        to asked: AskedRequest, _ sessions: inout SessionTable, _ delivery: inout Delivery
+    ) {
+        delivery.openReply(to: asked.session, &sessions)
+        CallEncoder.appendServed(
+            asked.request.operation, id: asked.id, key: asked.key, to: &sessions[asked.session].outbox.own
+        )
+    }
+
+    private static func served(
+        _ other: Service, _ asked: AskedRequest, _ sessions: borrowing SessionTable
+    ) -> Refusal {
+        let isOwn = other.session == asked.session
+        let who = isOwn ? "this client" : "client \(sessions[other.session].client)"
+        let message = "\"\(asked.request.key.excerpt(of: asked.line))\" is served by \(who) already"
+        let hint = isOwn ? nil : "a more specific key or pattern goes before it"
+        return Refusal(.conflict, message, hint: hint, at: asked.request.key.start)
+    }
+
+    private static func notServed(_ asked: AskedRequest, _ session: borrowing Session) -> Refusal {
+        let word = asked.request.key.excerpt(of: asked.line)
+        let own = session.duties?.services.map { String($0.pattern.span) }
+        let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
+        let message = "this client does not serve \"\(word)\""
+        return Refusal(.notFound, message, hint: hint, at: asked.request.key.start)
+    }
+}
