@@ -55,7 +55,7 @@ struct RoomTests {
     @Test("one function shows the phases of a turn in order, and nothing else calls them")
     func turn() throws {
         let lines = try Self.broker().flatMap(\.code)
-        let start = try #require(lines.firstIndex { $0.contains("func turn(") })
+        let start = try #require(lines.firstIndex { $0.contains("func turn(waiting") })
         let turn = lines[start...].prefix { $0 != "    }" }
         let called = turn.compactMap { line in Self.phases.first { line.contains($0) } }
         #expect(called == Self.phases)
