@@ -23,8 +23,8 @@ extension BrowserTests {
             try tab.press("2")
             // With the dashboard's own health.
             try tab.wait("the writes are there", for: "document.querySelectorAll('.writes li').length === 3")
-            // The pattern, the button Hold, the newest write.
-            try tab.press("/", "Tab", "Tab", "Enter")
+            // The pattern, the choice of lanes, the buttons Hold and Save, the newest write.
+            try tab.press("/", "Tab", "Tab", "Tab", "Tab", "Enter")
             try tab.wait("the write is there", for: "\(side) === 'lamp.porch'")
             try tab.press("Escape", "3")
             let node = #"document.querySelector('.node[data-name="test"]')"#

@@ -52,7 +52,7 @@ extension BrowserTests {
             let figures = "[...document.querySelectorAll('.figures .card')].map((card) => card.innerText)"
             // With the dashboard's own health.
             let isCounted = "\(figures).some((text) => text.startsWith('Keys\\n3'))"
-            #expect(try tab.run("return \(isCounted)").text == "true")
+            try tab.wait("the keys are counted", for: isCounted)
         }
     }
 
@@ -101,7 +101,7 @@ extension BrowserTests {
                   const node = \(node("stone"));
                   const colour = (state) =>
                     getComputedStyle(document.querySelector(`.legend i[data-state=${state}]`)).backgroundColor;
-                  const own = node && getComputedStyle(node.querySelector('rect')).stroke;
+                  const own = node && getComputedStyle(node).borderTopColor;
                   if (![colour('lagging'), colour('broken')].includes(own)) return false;
                   node.dispatchEvent(new Event('click'));
                   return true;

@@ -133,21 +133,30 @@ struct Tab {
     /// Gives the page so many pixels.
     func resize(width: Int, height: Int) throws {
         let size = #"{"width":\#(width),"height":\#(height),"deviceScaleFactor":1,"mobile":false}"#
-        try emulate("setDeviceMetricsOverride", size)
+        try have("Emulation.setDeviceMetricsOverride", size)
     }
 
     /// Has the browser's user prefer `light` or `dark`.
     func prefer(_ scheme: String) throws {
         let feature = #"{"name":"prefers-color-scheme","value":"\#(scheme)"}"#
-        try emulate("setEmulatedMedia", #"{"features":[\#(feature)]}"#)
+        try have("Emulation.setEmulatedMedia", #"{"features":[\#(feature)]}"#)
     }
 
     /// Puts the browser's user into a time zone.
-    func live(in zone: String) throws { try emulate("setTimezoneOverride", #"{"timezoneId":"\#(zone)"}"#) }
+    func live(in zone: String) throws {
+        try have("Emulation.setTimezoneOverride", #"{"timezoneId":"\#(zone)"}"#)
+    }
 
-    private func emulate(_ what: String, _ parameters: String) throws {
+    /// Has the browser save files there without asking.
+    func saveFiles(in folder: String) throws {
+        let path = try JSON(encoding: folder).text
+        try have("Browser.setDownloadBehavior", #"{"behavior":"allow","downloadPath":\#(path)}"#)
+    }
+
+    /// Has the browser do something that its own protocol names.
+    private func have(_ command: String, _ parameters: String) throws {
         try select()
-        let command = #"{"cmd":"Emulation.\#(what)","params":\#(parameters)}"#
+        let command = #"{"cmd":"\#(command)","params":\#(parameters)}"#
         _ = try browser.command("POST", "/chromium/send_command_and_get_result", command)
     }
 

@@ -3,12 +3,17 @@
 // line goes on along its lane up to the effect. On a busy bus the broker sends samples, so that watching
 // costs nothing.
 
-import { el, put, amount, clientName, colour, microseconds, now, shown, svg, throttled, utc } from "./dom.js";
+import { el, put, amount, clientName, colour, emptyText, isHealth, microseconds, now, shown, svg, throttled, utc }
+  from "./dom.js";
 import { chain, pretty } from "./key.js";
-import { member } from "./json.js";
 import { drawCauses } from "./lanes.js";
+import { recording } from "./recording.js";
+import { WrittenValues, isSet } from "./values.js";
 
 const rowsMax = 120;
+/** So many clients can be chosen. */
+const clientsMax = 200;
+/** So many lanes are drawn unless others are chosen. */
 const lanesMax = 14;
 /** The first so many writes of each second are traced. */
 const tracesMax = 120;
@@ -19,15 +24,20 @@ const aimMilliseconds = 1200;
 const chipsMax = 3;
 export const rowHeight = 44;
 
+/** Who takes part in a row: its writer or caller, and who was told or asked. */
+const clients = (row) =>
+  [row.by, ...row.observers.filter(({ outcome }) => outcome !== "filtered").map(({ name }) => name)];
+
 /** What became of it for one that was told, or of a call. */
 const outcomeText = ({ outcome, code }) => shown(code ? `${outcome}: ${code}` : outcome);
 
 export class CausesView {
   constructor(bus, frame) {
-    Object.assign(this, { bus, frame, rows: [], lanes: [], number: 0, pattern: "**" });
+    Object.assign(this, { bus, frame, rows: [], clients: [], lanes: [], chosen: new Set(), number: 0, pattern: "**" });
     this.selected = null;
     this.build();
     this.drawSoon = throttled(150, () => this.draw());
+    this.values = new WrittenValues(bus.link, this.rows, this.drawSoon);
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.scroller);
     this.listen();
@@ -40,6 +50,7 @@ export class CausesView {
     this.isClosed = true;
     this.forget();
     this.watch?.stop();
+    this.values.close();
     clearTimeout(this.noteTimer);
     this.resized.disconnect();
   }
@@ -50,6 +61,12 @@ export class CausesView {
       "aria-label": "Keys to trace", autocomplete: "off", onchange: () => this.searched(),
     });
     this.hold = el("button", { class: "hold", "aria-pressed": "false", onclick: () => this.toggleHold() }, "Hold");
+    this.lanesTitle = el("summary", {});
+    this.lanesList = el("div", { tabindex: "-1" });
+    const choice = el("details", { class: "choice", onfocusout: (event) => {
+      if (!choice.contains(event.relatedTarget)) choice.open = false;
+    } }, this.lanesTitle, this.lanesList);
+    this.keep = el("button", { onclick: () => this.save(), title: "as a recording, for plugboard replay" }, "Save");
     this.note = el("span", { class: "total" });
     this.head = el("div", { class: "lane-names", "aria-hidden": "true" });
     this.picture = svg("svg", { class: "lanes", "aria-hidden": "true" });
@@ -61,26 +78,26 @@ export class CausesView {
     }, this.picture, this.list);
     this.empty = el("div", { class: "waiting" },
       el("p", {}, "Waiting for writes. Each one appears here, with what it causes."),
-      el("p", {}, "Try it: ", el("code", {}, "plugboard publish hello '\"world\"'")));
+      ...emptyText("Try it: ", "plugboard publish hello '\"world\"'"));
     this.scroller = el("div", { class: "timeline-scroll" }, this.head, this.empty, this.body);
     this.side = el("aside", { class: "side", "aria-label": "The write" });
     this.frame.append(
       el("section", { class: "main" },
-        el("div", { class: "tools" }, this.search, this.hold, this.note), this.scroller),
+        el("div", { class: "tools" }, this.search, choice, this.hold, this.keep, this.note), this.scroller),
       this.side);
   }
 
   listen() {
     this.watch?.stop();
     this.note.textContent = "";
+    this.values.listen(this.pattern);
     this.watch = this.bus.link.watch({ op: "trace", key: this.pattern, limit: tracesMax, every: 1000 },
       (event) => this.take(event));
   }
 
   searched() {
     this.pattern = this.search.value.trim() || "**";
-    this.rows = [];
-    this.lanes = [];
+    this.rows.length = 0;
     this.hasSeeded = false;
     this.select(null);
     this.listen();
@@ -97,11 +114,17 @@ export class CausesView {
   take(event) {
     if (event?.event === "refused") this.note.textContent = shown(event.message);
     if (event?.event !== "trace") return;
-    if (event.rests) this.tellSamples();
-    if (event.op === "call") return this.takeCall(event);
-    const own = this.bus.link.greeting?.client;
-    const observers = event.observers.filter((observer) => observer.client !== own);
-    this.add({ ...event, observers, at: now() });
+    if (event.op === "call") {
+      this.takeCall(event);
+    } else {
+      const own = this.bus.link.greeting?.client;
+      const observers = event.observers.filter((observer) => observer.client !== own);
+      this.add({ ...event, text: undefined, observers, at: now() });
+    }
+    if (event.rests) {
+      this.tellSamples();
+      this.values.rest();
+    }
     this.drawSoon();
   }
 
@@ -111,14 +134,12 @@ export class CausesView {
     const observers = server ? [{ ...server, outcome, code, microseconds: took }] : [];
     const known = event.call && this.rows.find((row) => row.call === event.call);
     if (!known) {
-      this.add({ ...event, observers, at: now() });
+      this.add({ ...event, text: undefined, observers, at: now() });
     } else {
       // What its server writes names the revision at which it was asked.
       const revision = known.outcome === "held" ? event.revision : known.revision;
       Object.assign(known, { observers, outcome, code, revision });
-      if (server) this.lane(server.name);
     }
-    this.drawSoon();
   }
 
   tellSamples() {
@@ -130,6 +151,7 @@ export class CausesView {
   /** Adds a row on top, and finds its cause among the rows below. */
   add(write) {
     const row = { ...write, number: (this.number += 1), effects: [] };
+    this.values.claim(row);
     if (row.cause !== undefined) {
       const candidates = this.rows.filter((other) => other.revision === row.cause);
       row.origin = candidates.find((other) => other.key === row.causeKey)
@@ -139,13 +161,8 @@ export class CausesView {
       row.origin?.effects.push(row);
     }
     this.rows.unshift(row);
-    for (const name of [row.by, ...row.observers.map((observer) => observer.name)]) this.lane(name);
-    while (this.rows.length > rowsMax) this.rows.pop();
-  }
-
-  lane(name) {
-    if (this.lanes.includes(name) || this.lanes.length >= lanesMax) return;
-    this.lanes.push(name);
+    // A row would otherwise keep all that led to it.
+    while (this.rows.length > rowsMax) for (const effect of this.rows.pop().effects) effect.origin = null;
   }
 
   /** Begins with the last writes that the broker remembers, so that a quiet bus isn't an empty page. */
@@ -169,6 +186,7 @@ export class CausesView {
       for (const step of inOrder.slice(-rowsMax)) {
         this.add({ ...step, observers: [], at: Date.parse(step.when), isOld: true });
       }
+      this.values.ask();
       this.draw();
     } catch {
       // The state says why.
@@ -179,7 +197,7 @@ export class CausesView {
   draw() {
     if (this.isClosed) return;
     const isAimed = performance.now() - (this.movedAt ?? -Infinity) < aimMilliseconds;
-    if ((isAimed || this.isHeld) && this.rows.length > 0 && this.shownRows > 0) {
+    if ((isAimed || this.isHeld) && this.rows.length > 0 && this.shownList?.length > 0) {
       const waiting = this.number - (this.shownNumber ?? 0);
       this.hold.textContent = waiting > 0 ? `Hold · ${amount(waiting)} new` : "Hold";
       if (!this.isHeld) setTimeout(() => this.drawSoon(), aimMilliseconds);
@@ -191,18 +209,52 @@ export class CausesView {
   }
 
   redraw() {
-    const added = this.topNumber === undefined ? 0 : this.rows.findIndex((row) => row.number === this.topNumber);
-    this.topNumber = this.rows[0]?.number;
-    this.shownRows = this.rows.length;
-    this.empty.hidden = this.rows.length > 0;
+    this.chooseLanes();
+    const shownList = this.rows.filter((row) =>
+      this.chosen.size === 0 || clients(row).some((name) => this.chosen.has(name)));
+    const added = shownList.findIndex((row) => row.number === this.shownList?.[0]?.number);
+    this.shownList = shownList;
+    this.empty.hidden = !this.rows.every(({ key }) => isHealth(key));
+    this.keep.disabled = shownList.length === 0;
     const layout = this.layout();
-    this.shownList = this.rows.slice();
-    drawCauses(this.picture, this.head, this.shownList, layout);
-    this.body.style.height = `${this.rows.length * rowHeight}px`;
+    drawCauses(this.picture, this.head, shownList, layout);
+    this.body.style.height = `${shownList.length * rowHeight}px`;
     this.scroller.style.setProperty("--lanes", `${layout.width}px`);
-    put(this.list, ...this.shownList.map((row) => this.item(row)));
+    put(this.list, ...shownList.map((row) => this.item(row)));
     if (added > 0 && this.scroller.scrollTop > rowHeight) this.scroller.scrollTop += added * rowHeight;
     this.light();
+  }
+
+  /** Each client of a row has a lane, in the order in which they came. One that is chosen stays. */
+  chooseLanes() {
+    const present = new Set([...this.rows.toReversed().flatMap(clients), ...this.chosen]);
+    const kept = this.clients.filter((name) => present.has(name));
+    const names = [...new Set([...kept, ...present])].slice(0, clientsMax);
+    this.lanes = this.chosen.size > 0 ? names.filter((name) => this.chosen.has(name)) : names.slice(0, lanesMax);
+    const isSame = names.join("\n") === this.clients.join("\n") && this.lanesList.firstChild;
+    this.clients = names;
+    this.lanesTitle.textContent = this.chosen.size === 0 ? "All lanes"
+      : this.chosen.size === 1 ? "1 lane" : `${this.chosen.size} lanes`;
+    if (isSame) return;
+    put(this.lanesList, el("p", { class: "empty" }, "Only these, and what they write or are told:"),
+      ...names.map((name) => el("label", { class: "check" },
+        el("input", { type: "checkbox", checked: this.chosen.has(name), onchange: (event) => {
+          if (event.target.checked) this.chosen.add(name);
+          else this.chosen.delete(name);
+          this.redraw();
+        } }), clientName(name))));
+  }
+
+  /** Saves the rows that are shown as a recording. */
+  async save() {
+    const rows = this.shownList.toReversed();
+    const whole = await Promise.all(rows.map(async (row) => ({ ...row, text: await this.values.whole(row) })));
+    const { text, dropped } = recording(whole, this.pattern, this.bus.link.greeting);
+    const address = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));
+    el("a", { href: address, download: "causes.ndjson" }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    this.note.textContent = "Saved: plugboard replay causes.ndjson"
+      + (dropped > 0 ? `. Left out, because their values aren't known any more: ${dropped}.` : "");
   }
 
   /** Where the lanes are: as wide as there is room for. */
@@ -230,7 +282,8 @@ export class CausesView {
         el("time", {}, utc(row.at), el("small", {}, `r ${row.revision}`)),
         el("span", { class: "lane-space" }),
         el("span", { class: "write-text" },
-          el("span", { class: "write-key" }, shown(row.key)),
+          el("span", { class: "write-what" }, el("span", { class: "write-key" }, shown(row.key)),
+            row.preview === undefined ? null : el("span", { class: "write-value" }, shown(row.preview))),
           el("span", { class: "write-by" }, el("i", { style: { "--own": colour(row.by) } }), shown(row.by),
             row.op === "publish" ? null : el("span", { class: "op", data: { op: row.op } }, row.op))),
         el("span", { class: "told" }, ...names)));
@@ -259,7 +312,7 @@ export class CausesView {
   }
 
   select(number) {
-    const row = number === null ? null : this.shownList.find((candidate) => candidate.number === number);
+    const row = number === null ? null : this.shownList?.find((candidate) => candidate.number === number);
     this.selected = row === this.selected ? null : row ?? null;
     this.frame.classList.toggle("has-detail", this.selected !== null);
     put(this.side);
@@ -286,21 +339,28 @@ export class CausesView {
         el("button", { class: "close", "aria-label": "Close", onclick: () => this.select(null) }, "×")),
       el("div", { class: "meta" }, clientName(row.by), el("span", {}, `revision ${row.revision}`),
         el("span", {}, row.op)),
+      row.op === "call" || row.op === "delete" ? null
+        : el("section", { class: "card" }, el("h3", {}, "Value that it set"), value),
       why,
       el("section", { class: "card" }, el("h3", {}, row.op === "call" ? "Asked" : "Told"),
         ...(told.length ? told : [el("p", { class: "empty" }, row.isOld ? "Not seen by this page." : "Nobody.")])),
-      el("section", { class: "card" }, el("h3", {}, "Value now"), value),
     );
+    this.showValue(row, value);
     why.append(chain(...await this.steps(row)));
+  }
+
+  /** Shows what a write set, whether or not it is still there. */
+  async showValue(row, box) {
+    const text = await this.values.whole(row);
+    put(box, text === undefined ? el("p", { class: "empty" }, "Nobody knows it any more.") : pretty(text));
+    if (!isSet(row)) return;
     try {
-      const reply = await this.bus.link.ask({ op: "get", key: row.key });
-      if (reply.revision !== row.revision) {
-        value.append(el("p", { class: "empty" }, `Written again since, as revision ${reply.revision}.`));
+      const { revision } = await this.bus.link.ask({ op: "get", key: row.key });
+      if (revision !== row.revision) {
+        box.append(el("p", { class: "empty" }, `Written again since, as revision ${revision}.`));
       }
-      value.append(pretty(member(reply.text, "value")));
-    } catch (error) {
-      value.append(el("p", { class: "empty" }, row.op === "emit" ? "An emit keeps no value."
-        : row.op === "call" ? "A call keeps no value." : shown(error.message)));
+    } catch {
+      box.append(el("p", { class: "empty" }, "Deleted since."));
     }
   }
 

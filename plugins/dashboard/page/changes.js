@@ -4,11 +4,12 @@
 import { el, put, clientName, now, shown, throttled, utc } from "./dom.js";
 import { differences, kind, leaves, member } from "./json.js";
 import { Plot } from "./chart.js";
+import { eventsSince } from "./pace.js";
 
 const changesMax = 40;
 const pointsMax = 300;
 const differencesMax = 8;
-/** The most characters of earlier values that the page keeps, or reads at once. */
+/** The most characters of earlier values that the page keeps. */
 const charactersMax = 4_000_000;
 /** How many revisions to go back for the changes of a key: further if there are few. */
 const spans = [1000, 8000, 65536, 500000, 4000000];
@@ -118,7 +119,8 @@ export class Changes {
       const { revision } = await this.bus.link.ask({ op: "sync" });
       for (const span of spans) {
         const since = Math.max(0, revision - span);
-        const found = await this.readSince(since);
+        this.reading = eventsSince(this.bus.link, this.key, since);
+        const found = await this.reading.end;
         if (this.isClosed || found === null) return this.drawSoon();
         for (const event of found) {
           this.take(event, event.event === "update" ? member(event.text, "value") : undefined);
@@ -128,27 +130,6 @@ export class Changes {
     } catch {
       // Without a connection there is nothing to read.
     }
-  }
-
-  /** What the broker knows of the key since a revision; null if it doesn't know all of that. */
-  readSince(since) {
-    return new Promise((done) => {
-      let [found, characters] = [[], 0];
-      const end = (result) => {
-        this.reading?.stop();
-        done(result);
-      };
-      this.reading = this.bus.link.watch({ key: this.key, since, delivery: "all" }, (event) => {
-        if (event === null) [found, characters] = [[], 0];
-        else if (event.initial || event.event === "refused") end(null);
-        else if (event.event === "synced") end(found);
-        else if (event.event === "update" || event.event === "delete") {
-          found.push(event);
-          characters += event.text.length;
-          if (characters > charactersMax) end(found);
-        }
-      });
-    });
   }
 
   draw() {

@@ -98,6 +98,9 @@ export function amount(number) {
   return scaled(number, units);
 }
 
+/** `1 key`, `12,345 keys`. */
+export const keyCount = (number) => `${amount(number)} ${number === 1 ? "key" : "keys"}`;
+
 /** A number of bytes, in the units of the command: `812 B`, `5.2 MB`. */
 export function bytes(number) {
   if (!Number.isFinite(number)) return "–";
@@ -119,6 +122,9 @@ export function microseconds(number) {
   if (number < 1000) return `${Math.round(number)} µs`;
   return number < 1e6 ? `${(number / 1000).toFixed(1)} ms` : `${(number / 1e6).toFixed(1)} s`;
 }
+
+/** Whether a key is that of a program's health. */
+export const isHealth = (key) => /^[^.]+\.health$/.test(key);
 
 /** A time of the protocol without its date: `13:05:00.123Z`. */
 export function timeOfDay(text) {

@@ -1,15 +1,14 @@
-// The picture of the graph: three columns, and curves between them. The order in a column follows the
-// neighbours, so that few curves cross; it is the same for the same graph.
+// The picture of the graph: three columns of nodes, and a drawing of the curves between them. The order in a column
+// follows the neighbours, so that few curves cross; it is the same for the same graph.
 
-import { amount, colour, put, shown, svg } from "./dom.js";
+import { amount, colour, el, put, shown, svg } from "./dom.js";
 
 const nodeHeight = 34;
 const gapMin = 14;
 const gapMax = 30;
 const top = 44;
-/** The width of a letter in a key's box, and in a client's; and the same on a small screen. */
-const letters = { key: 7.9, client: 7.9 };
-const smallLetters = { key: 6.4, client: 6.7 };
+/** Of the kinds of edges, those in the left half. */
+const leftKinds = ["writes", "calls"];
 
 /** Draws a model into `canvas`. `choose` is called with the kind and the node that was clicked. */
 export function drawGraph(canvas, model, { selected, choose }) {
@@ -31,21 +30,21 @@ export function drawGraph(canvas, model, { selected, choose }) {
     }
   }
   const focused = document.activeElement?.dataset?.node;
-  const picture = svg("svg", { class: "flow", viewBox: `0 0 ${width} ${height}`, width, height, role: "group",
-    "aria-label": "Who writes what, and who observes it" });
-  for (const [at, title] of ["writes", "keys", "observes"].entries()) {
-    picture.append(svg("text", { class: "column-title", x: lefts[at] + nodeWidth / 2, y: 22,
-      "text-anchor": "middle" }, title));
-  }
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
+  const nodes = ["writes", "keys", "observes"].map((title, at) => el("span", { class: "column-title",
+    style: { left: `${lefts[at]}px`, width: `${nodeWidth}px` } }, title));
   const near = neighbours(model, selected);
   for (const edge of model.edges) picture.append(curve(edge, places, nodeWidth, near));
   const kinds = ["writer", "key", "observer"];
   for (const [at, column] of columns.entries()) {
     for (const node of column) {
-      picture.append(box(kinds[at], node, places.get(`${at} ${node.name}`), nodeWidth, near, selected, choose));
+      const { x, y } = places.get(`${at} ${node.name}`);
+      const style = { left: `${x}px`, top: `${y}px`, width: `${nodeWidth}px`, height: `${nodeHeight}px` };
+      nodes.push(box(kinds[at], node, style, { nodeWidth, near, selected, choose }));
     }
   }
-  put(canvas, picture);
+  put(canvas, el("div", { class: "flow", role: "group", "aria-label": "Who writes what, and who observes it" },
+    picture, ...nodes));
   if (focused) canvas.querySelector(`[data-node="${CSS.escape(focused)}"]`)?.focus();
 }
 
@@ -62,9 +61,10 @@ function order(model) {
     }));
     column.sort((a, b) => means.get(a.name) - means.get(b.name) || byName(a, b));
   };
-  const writes = (edge) => (edge.kind === "writes" ? [edge.from, edge.to] : [null, null]);
-  const written = (edge) => (edge.kind === "writes" ? [edge.to, edge.from] : [null, null]);
-  const observed = (edge) => (edge.kind === "observes" ? [edge.to, edge.from] : [null, null]);
+  const isLeft = (edge) => leftKinds.includes(edge.kind);
+  const writes = (edge) => (isLeft(edge) ? [edge.from, edge.to] : [null, null]);
+  const written = (edge) => (isLeft(edge) ? [edge.to, edge.from] : [null, null]);
+  const observed = (edge) => (isLeft(edge) ? [null, null] : [edge.to, edge.from]);
   for (let round = 0; round < 4; round += 1) {
     sort(columns[1], columns[0], written);
     sort(columns[0], columns[1], writes);
@@ -83,7 +83,7 @@ function neighbours(model, selected) {
 }
 
 function curve(edge, places, nodeWidth, near) {
-  const [left, right] = edge.kind === "writes" ? [0, 1] : [1, 2];
+  const [left, right] = leftKinds.includes(edge.kind) ? [0, 1] : [1, 2];
   const [start, end] = [places.get(`${left} ${edge.from}`), places.get(`${right} ${edge.to}`)];
   const [x1, y1] = [start.x + nodeWidth, start.y + nodeHeight / 2];
   const [x2, y2] = [end.x - 7, end.y + nodeHeight / 2];
@@ -109,37 +109,20 @@ function keyNote(node, nodeWidth) {
   return node.rate >= 0.1 ? `${amount(node.rate)}/s` : node.count > 1 ? `${node.count}` : "";
 }
 
-function box(kind, node, place, nodeWidth, near, selected, choose) {
+function box(kind, node, style, { nodeWidth, near, selected, choose }) {
   const isDim = near && !near.names.has(node.name);
   const isChosen = selected?.kind === kind && selected.name === node.name;
-  const pick = () => choose(kind, node);
   const extra = kind === "key" ? keyNote(node, nodeWidth)
     : node.state !== "live" && node.state !== "running" ? node.state : "";
-  const isSmall = nodeWidth < 140;
-  const letter = (isSmall ? smallLetters : letters)[kind === "key" ? "key" : "client"];
-  const inset = kind === "key" || isSmall ? 11 : 16;
-  const room = Math.floor((nodeWidth - inset * 2 + 2) / letter) - (extra ? extra.length + 1 : 0);
   const name = shown(node.name);
-  const group = svg("g", {
-    class: `node${isDim ? " dim" : ""}${isChosen ? " chosen" : ""}`, tabindex: "0", role: "button",
+  // What doesn't fit is left out before a key's last token.
+  const dot = kind === "key" && name.includes(".") ? name.lastIndexOf(".") : name.length;
+  return el("button", {
+    class: `node${isDim ? " dim" : ""}${isChosen ? " chosen" : ""}`, title: name,
     data: { node: `${kind} ${node.name}`, kind, name: node.name, state: node.state ?? "live" },
-    style: kind === "key" ? {} : { "--own": colour(node.name) },
-    transform: `translate(${place.x} ${place.y})`,
-    onclick: pick,
-    onkeydown: (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      pick();
-    },
-  });
-  group.append(
-    svg("rect", { width: nodeWidth, height: nodeHeight, rx: kind === "key" ? 6 : nodeHeight / 2 }),
-    svg("text", { class: "node-name", x: inset, y: 22 },
-      name.length > room ? `${name.slice(0, Math.max(3, room - 1))}…` : name),
-    svg("title", {}, name),
-  );
-  if (extra) {
-    group.append(svg("text", { class: "node-extra", x: nodeWidth - 11, y: 22, "text-anchor": "end" }, extra));
-  }
-  return group;
+    style: kind === "key" ? style : { ...style, "--own": colour(node.name) },
+    onclick: () => choose(kind, node),
+  },
+  el("span", { class: "node-name" }, el("span", {}, name.slice(0, dot)), el("span", {}, name.slice(dot))),
+  extra ? el("span", { class: "node-extra" }, extra) : null);
 }

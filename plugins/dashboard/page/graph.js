@@ -1,26 +1,29 @@
 // The view of who writes what and who observes it: writers on the left, keys in the middle, observers on
-// the right. A client that does both stands on both sides, in its one colour. Keys of a prefix with many
-// keys are one node. Observers are asked for by `who`, for one key of each node.
+// the right. A client that does both stands on both sides, in its one colour. Callers stand with the writers, and
+// servers with the observers. Keys of a prefix with many keys are one node. Observers are asked for by `who`, for
+// one key of each node.
 
-import { el, put, amount, bytes, shown, stateMark, throttled } from "./dom.js";
+import { el, put, amount, bytes, emptyText, isHealth, keyCount, microseconds, shown, stateMark, throttled }
+  from "./dom.js";
 import { drawGraph } from "./flow.js";
-import { PacedWatch } from "./pace.js";
+import { WriteRates } from "./rates.js";
+import { matches } from "./tree.js";
 
 /** A prefix with more keys than this becomes one node. */
 const singleKeysMax = 3;
 /** The same for keys without values, which are only emitted. */
 const emittedKeysMax = 6;
 const nodesMax = 26;
-/** On a bus with more keys, rates aren't measured here: the page would hear too much. */
-const heardKeysMax = 2000;
 const clientsMax = 300;
-/** On a busy bus, rates are counted for a moment, and then not for a while. */
-const countMilliseconds = 120;
-const countEvery = 10000;
+/** So many calls of each second are seen, and so many callers of a key are kept. */
+const tracesMax = 120;
+const callersMax = 500;
 const askEvery = 2500;
 /** The same on a bus with more than 10,000 keys, where listing takes the broker longer. */
 const askLargeEvery = 12000;
 const logLines = 14;
+
+const hearsAll = (observer) => observer.pattern === "**";
 
 export class GraphView {
   constructor(bus, frame) {
@@ -29,21 +32,31 @@ export class GraphView {
     this.plugins = new Map();
     this.keys = new Map();
     this.facts = new Map();
-    this.rates = new Map();
+    this.services = [];
+    this.calls = new Map();
     this.build();
     this.drawSoon = throttled(400, () => this.draw());
+    this.rates = new WriteRates(bus.link, (event) => this.noteWriter(event), this.drawSoon);
     const drawing = (found) => (event) => {
       if (event === null) found.clear();
       else if (event.event === "update") found.set(event.key, event.value);
       else if (event.event === "delete") found.delete(event.key);
       this.drawSoon();
     };
-    this.watches = [bus.link.watch({ key: "$broker.plugins.*" }, drawing(this.plugins))];
+    this.watches = [
+      bus.link.watch({ key: "$broker.plugins.*" }, drawing(this.plugins)),
+      bus.link.watch({ key: "$broker.services" }, (event) => {
+        if (event?.event !== "update") return;
+        this.services = event.value.services;
+        this.drawSoon();
+      }),
+      bus.link.watch({ op: "trace", key: "**", only: "calls", limit: tracesMax, every: 1000 },
+        (event) => this.noteCall(event)),
+    ];
     if ((bus.history.at(-1)?.stats.clients ?? 0) <= clientsMax) {
       this.watches.push(bus.link.watch({ key: "$broker.clients.*" }, drawing(this.clients)));
     }
     this.forget = bus.link.onState(() => this.ask());
-    this.ticker = setInterval(() => this.decay(), 1000);
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.canvas);
   }
@@ -54,10 +67,8 @@ export class GraphView {
     this.isClosed = true;
     this.forget();
     for (const watch of this.watches) watch.stop();
-    this.heard?.stop();
-    clearInterval(this.ticker);
+    this.rates.close();
     clearTimeout(this.timer);
-    this.endCount();
     this.resized.disconnect();
   }
 
@@ -67,6 +78,9 @@ export class GraphView {
       this.draw();
     } });
     this.note = el("span", { class: "total" });
+    this.empty = el("div", { class: "waiting" },
+      ...emptyText("Nobody writes or observes yet. Try it: ", "plugboard publish hello '\"world\"'"),
+      ...emptyText("or ", "plugboard subscribe hello"));
     this.canvas = el("div", { class: "graph" });
     this.side = el("aside", { class: "side", "aria-label": "The client" });
     this.frame.append(
@@ -75,56 +89,10 @@ export class GraphView {
           el("label", { class: "check" }, loose, "Hide what has no edges"),
           el("span", { class: "legend" }, el("i", { class: "key-line" }), "width: writes a second",
             el("i", { data: { state: "lagging" } }), "slow", el("i", { data: { state: "paused" } }), "paused",
-            el("i", { data: { state: "broken" } }), "broken"),
+            el("i", { data: { state: "broken" } }), "broken", el("i", { class: "call-line" }), "calls"),
           this.note),
-        this.canvas),
+        this.empty, this.canvas),
       this.side);
-  }
-
-  /** Hears which keys are written, by whom, and how often. On a large bus it doesn't. */
-  hear(count) {
-    if (count > heardKeysMax) {
-      this.heard?.stop();
-      this.heard = null;
-    } else if (!this.heard) {
-      this.heard = new PacedWatch(this.bus.link, { key: "**", values: false, every: 500 },
-        (event) => this.heardOf(event), () => this.count());
-    }
-  }
-
-  /** Counts for a moment how often each key is written, while there is too much to hear all. */
-  count() {
-    this.endCount();
-    if (this.isClosed || !this.heard?.isResting) return;
-    const counts = new Map();
-    let [first, last] = [null, null];
-    this.counting = this.bus.link.watch({ key: "**", values: false, initial: false, every: 50 }, (event) => {
-      if (event === null || event.by === undefined) return;
-      last = performance.now();
-      first ??= last;
-      this.noteWriter(event);
-      const edge = `${event.by}\n${event.key}`;
-      counts.set(edge, (counts.get(edge) ?? -1) + 1 + (event.skipped ?? 0));
-      if (last - first < countMilliseconds) return;
-      this.endCount();
-      this.rates = new Map([...counts].map(([name, count]) => [name, (count * 1000) / (last - first)]));
-      this.drawSoon();
-    });
-    this.countTimer = setTimeout(() => this.count(), countEvery);
-  }
-
-  endCount() {
-    this.counting?.stop();
-    clearTimeout(this.countTimer);
-  }
-
-  heardOf(event) {
-    if (event === null || event.by === undefined) return;
-    this.noteWriter(event);
-    if (event.initial) return;
-    const edge = `${event.by}\n${event.key}`;
-    this.rates.set(edge, (this.rates.get(edge) ?? 0) + 0.2 * (1 + (event.skipped ?? 0)));
-    this.drawSoon();
   }
 
   noteWriter(event) {
@@ -135,14 +103,10 @@ export class GraphView {
     this.keys.set(event.key, entry);
   }
 
-  /** Each second the rates forget a fifth: they are means over about five seconds. */
-  decay() {
-    if (this.heard?.isResting) return;
-    for (const [edge, rate] of this.rates) {
-      if (rate < 0.02) this.rates.delete(edge);
-      else this.rates.set(edge, rate * 0.8);
-    }
-    if (this.rates.size > 0) this.drawSoon();
+  noteCall(event) {
+    if (event?.op !== "call" || event.outcome !== "asked") return;
+    if (this.calls.size < callersMax) this.calls.set(`${event.by}\n${event.key}`, event);
+    this.drawSoon();
   }
 
   /** Lists the keys, and asks who observes one key of each node. */
@@ -156,7 +120,7 @@ export class GraphView {
       for (const { key, revision } of page.keys) this.keys.set(key, { ...this.keys.get(key), revision });
       this.isLarge = page.more;
       this.addDeclared();
-      this.hear(page.more ? Infinity : page.keys.length);
+      this.rates.hear(page.more ? Infinity : page.keys.length);
       this.note.textContent = page.more ? "The first 10,000 keys." : "";
       for (const node of this.nodes().values()) {
         if (this.isClosed) return;
@@ -214,13 +178,14 @@ export class GraphView {
       const writers = new Map();
       for (const key of node.keys) {
         for (const by of this.keys.get(key)?.writers ?? []) {
-          writers.set(by, (writers.get(by) ?? 0) + (this.rates.get(`${by}\n${key}`) ?? 0));
+          writers.set(by, (writers.get(by) ?? 0) + this.rates.of(by, key));
         }
       }
       if (fact?.writer && !writers.has(fact.writer.name)) writers.set(fact.writer.name, 0);
       const total = [...writers.values()].reduce((sum, rate) => sum + rate, 0);
       const observers = (fact?.observers ?? []).filter((observer) => observer.client !== own);
-      if (this.hidesLoose && writers.size + observers.length === 0) continue;
+      const isAlone = isHealth(name) ? observers.every(hearsAll) : writers.size + observers.length === 0;
+      if (this.hidesLoose && isAlone) continue;
       model.keys.set(name, { name, count: node.keys.length, rate: total, sample: node.sample });
       for (const [by, rate] of writers) {
         writer(by);
@@ -228,6 +193,7 @@ export class GraphView {
       }
       for (const observer of observers) this.observe(model, name, observer, total);
     }
+    this.addCalls(model, writer);
     if (!this.hidesLoose) this.addLoose(model, writer, own);
     for (const plugin of this.plugins.values()) {
       if (["broken", "waiting"].includes(plugin.state)) writer(plugin.name);
@@ -239,11 +205,35 @@ export class GraphView {
     const before = model.observers.get(observer.name);
     const state = observer.state === "live" ? before?.state ?? "live" : observer.state;
     model.observers.set(observer.name, { name: observer.name, state, client: observer.client });
-    const hearsAll = observer.pattern === "**";
     model.edges.push({
-      from: name, to: observer.name, kind: "observes", rate, state: observer.state, hearsAll,
+      from: name, to: observer.name, kind: "observes", rate, state: observer.state, hearsAll: hearsAll(observer),
       colour: observer.name, owed: observer.owed,
     });
+  }
+
+  /** From each caller to what it calls, and from there to its server. Many services of a prefix are one node. */
+  addCalls(model, writer) {
+    const prefix = ({ key, name }) => `${name} ${key.split(".")[0]}`;
+    const counts = new Map();
+    for (const service of this.services) counts.set(prefix(service), (counts.get(prefix(service)) ?? 0) + 1);
+    const edges = new Map();
+    const add = (from, to, kind, client) => edges.set(`${from}\n${to}\n${kind}`,
+      { from, to, kind, rate: 0, state: this.stateOf(client), colour: client });
+    for (const service of this.services) {
+      const calls = [...this.calls.values()].filter(({ key }) => matches(service.key, key));
+      if (this.hidesLoose && service.asked === 0 && calls.length === 0) continue;
+      const name = counts.get(prefix(service)) > singleKeysMax ? `${service.key.split(".")[0]}.**` : service.key;
+      if (!model.keys.has(name)) model.keys.set(name, { name, count: 1, rate: 0, sample: service.key });
+      if (!model.observers.has(service.name)) {
+        model.observers.set(service.name, { name: service.name, state: this.stateOf(service.name) });
+      }
+      add(name, service.name, "serves", service.name);
+      for (const { by } of calls) {
+        writer(by);
+        add(by, name, "calls", by);
+      }
+    }
+    model.edges.push(...edges.values());
   }
 
   addLoose(model, writer, own) {
@@ -266,7 +256,9 @@ export class GraphView {
 
   draw() {
     if (this.isClosed) return;
-    drawGraph(this.canvas, this.model(), {
+    const model = this.model();
+    this.empty.hidden = model.writers.size + model.keys.size + model.observers.size > 0;
+    drawGraph(this.canvas, model, {
       selected: this.selected,
       choose: (kind, node) => this.choose(kind, node),
     });
@@ -289,8 +281,15 @@ export class GraphView {
       el("button", { class: "close", "aria-label": "Close",
         onclick: () => this.choose(kind, { name }) }, "×"));
     if (kind === "key") {
-      put(this.side, head, el("p", {}, el("a", { href: `#/keys/${encodeURIComponent(sample)}` },
-        `Open ${shown(sample)}`)));
+      const [prefix] = name.split(".**");
+      const served = this.services.filter(({ key }) => key === name || key.startsWith(`${prefix}.`) && prefix !== name);
+      put(this.side, head,
+        this.keys.has(sample) ? el("p", {}, el("a", { href: `#/keys/${encodeURIComponent(sample)}` },
+          `Open ${shown(sample)}`)) : null,
+        ...served.map((service) => el("section", { class: "card" }, el("h3", {}, `Calls of ${shown(service.key)}`),
+          facts([["Server", shown(service.name)], ["Asked", amount(service.asked)],
+            ["Answered", amount(service.answered)], ["Failed", amount(service.failed)],
+            ["Answer after", `${microseconds(service.mean)}, at most ${microseconds(service.max)}`]]))));
       return;
     }
     const clients = [...this.clients.values()].filter((client) => client.name === name);
@@ -303,7 +302,7 @@ export class GraphView {
       ...clients.map((client) => el("section", { class: "card" }, el("h3", {}, `Client ${client.client}`),
         facts([["State", stateMark(client.state)], ["Lines sent", amount(client.lines)],
           ["Got", bytes(client.sent)], ["Subscriptions", amount(client.subscriptions)],
-          ["Waiting", bytes(client.queued)], ["Owed", `${amount(client.owed)} keys`]]))),
+          ["Waiting", bytes(client.queued)], ["Owed", keyCount(client.owed)]]))),
       plugin ? el("section", { class: "card" }, el("h3", {}, "Last lines"),
         el("pre", { class: "log" }, this.log === null ? "…" : this.log.map(shown).join("\n"))) : null,
       clients.length === 0 && !plugin ? el("p", { class: "empty" }, "It isn't connected.") : null);

@@ -1,41 +1,57 @@
-// The view of the broker's health: its own statistics over time, observers that lag behind, warnings, and
-// the plugins. The broker writes all of it once a second.
+// The view of the broker's health: first what is wrong, then its own statistics over time, the busiest keys and
+// clients, and the plugins. The broker writes all of it once a second.
 
-import { el, put, amount, bytes, clientName, microseconds, shown, stateMark, timeOfDay } from "./dom.js";
+import { el, put, amount, bytes, clientName, emptyText, keyCount, microseconds, now, shown, stateMark, throttled,
+  timeOfDay } from "./dom.js";
 import { Plot } from "./chart.js";
+import { WriteRates } from "./rates.js";
 
 const figures = [
-  { title: "Writes a second", of: (stats) => stats.rates.writes, format: amount, least: 0 },
-  { title: "Events a second", of: (stats) => stats.rates.events, format: amount, least: 0 },
-  { title: "Slowest turn", of: (stats) => stats.latency?.max, format: microseconds, least: 0 },
-  { title: "Mean turn", of: (stats) => stats.latency?.mean, format: microseconds, least: 0 },
+  { title: "Writes a second", of: (stats) => stats.rates.writes, format: amount },
+  { title: "Events a second", of: (stats) => stats.rates.events, format: amount },
+  { title: "Longest wait for the broker", of: (stats) => stats.latency?.max, format: microseconds,
+    note: (stats) => `on average ${microseconds(stats.latency?.mean)}` },
   { title: "Memory", of: (stats) => stats.memory, format: bytes },
-  { title: "Sent a second", of: (stats) => stats.rates.sent, format: bytes, least: 0 },
+  { title: "Received a second", of: (stats) => stats.rates.received, format: bytes },
+  { title: "Sent a second", of: (stats) => stats.rates.sent, format: bytes },
   { title: "Keys", of: (stats) => stats.keys, format: amount },
   { title: "Clients", of: (stats) => stats.clients, format: amount },
 ];
 
 /** How a program says that it is, at `NAME.health`. */
 const healthStates = ["well", "degraded", "down"];
+/** What is wrong, the worst first. */
+const worst = ["down", "broken", "degraded", "waiting", "lagging", "paused"];
+/** With more clients, only those are heard of that don't keep up. */
+const clientsMax = 300;
+const busiestMax = 8;
+/** Rates are means over about five seconds. */
+const faded = (rate, since) => rate * 0.8 ** ((now() - since) / 1000);
 
 export class HealthView {
   constructor(bus, frame) {
-    Object.assign(this, { bus, frame, slow: new Map(), plugins: new Map(), told: new Map() });
+    Object.assign(this, { bus, frame, clients: new Map(), plugins: new Map(), told: new Map(), warnings: [] });
     this.build();
+    this.showSoon = throttled(300, () => this.show());
+    this.rates = new WriteRates(bus.link, () => {}, this.showSoon);
     this.listener = (measured) => this.measured(measured);
     bus.listeners.add(this.listener);
     for (const measured of bus.history) this.measured(measured);
+    const gathering = (found) => (event) => {
+      if (event === null) found.clear();
+      else if (event.event === "update") found.set(event.key, this.withRates(event.value, found.get(event.key)));
+      else found.delete(event.key);
+      this.showSoon();
+    };
+    this.isLarge = bus.history.at(-1)?.stats.clients > clientsMax;
+    const where = this.isLarge ? { "/state": { "!=": "live" } } : undefined;
     this.watches = [
-      bus.link.watch(
-        { key: "$broker.clients.*", where: { "/state": { "!=": "live" } } },
-        (event) => this.gather(this.slow, event, () => this.showSlow()),
-      ),
-      bus.link.watch({ key: "$broker.plugins.*" },
-        (event) => this.gather(this.plugins, event, () => this.showPlugins())),
-      bus.link.watch({ key: "*.health", where: { "/state": { in: healthStates } } },
-        (event) => this.gather(this.told, event, () => this.showTold())),
+      bus.link.watch({ key: "$broker.clients.*", where }, gathering(this.clients)),
+      bus.link.watch({ key: "$broker.plugins.*" }, gathering(this.plugins)),
+      bus.link.watch({ key: "*.health", where: { "/state": { in: healthStates } } }, gathering(this.told)),
       bus.link.watch({ key: "$broker.warnings" }, (event) => {
-        if (event?.event === "update") this.showWarnings(event.value);
+        if (event?.event === "update") this.warnings = event.value;
+        this.showSoon();
       }),
     ];
   }
@@ -44,37 +60,36 @@ export class HealthView {
 
   close() {
     this.bus.listeners.delete(this.listener);
+    this.rates.close();
     for (const watch of this.watches) watch.stop();
   }
 
   build() {
     this.cards = figures.map((figure) => {
-      const plot = new Plot(figure.format, { least: figure.least });
-      const number = el("strong", { class: "figure" }, "–");
-      return { figure, plot, number,
-        element: el("section", { class: "card" }, el("h3", {}, figure.title), number, plot.element) };
+      const plot = new Plot(figure.format, { least: 0 });
+      const [number, note] = [el("strong", { class: "figure" }, "–"), el("p", { class: "note" })];
+      return { figure, plot, number, note,
+        element: el("section", { class: "card" }, el("h3", {}, figure.title), number, note, plot.element) };
     });
     this.summary = el("p", { class: "summary" });
     const card = (title, name) =>
-      el("section", { class: "card wide" }, el("h3", {}, title), (this[name] = el("div", {})));
+      el("section", { class: `card ${name}` }, el("h3", {}, title), (this[name] = el("div", {})));
     this.frame.append(
-      el("div", { class: "health" }, this.summary,
+      el("div", { class: "health" }, this.summary, card("Problems", "problems"),
         el("div", { class: "figures" }, ...this.cards.map((entry) => entry.element)),
-        card("Slow or paused", "slowBox"), card("Plugins", "pluginBox"), card("What plugins tell", "toldBox"),
-        card("Warnings", "warningBox")),
+        el("div", { class: "pair" }, card("Busiest keys", "busyKeys"), card("Busiest clients", "busyClients")),
+        card("Plugins", "pluginList")),
     );
-    this.showSlow();
-    this.showPlugins();
-    this.showTold();
-    this.showWarnings([]);
   }
 
   measured({ at, stats }) {
-    for (const { figure, plot, number } of this.cards) {
+    for (const { figure, plot, number, note } of this.cards) {
       const measured = figure.of(stats);
       number.textContent = measured === undefined ? "–" : figure.format(measured);
+      note.textContent = figure.note?.(stats) ?? "";
       plot.add(measured, at);
     }
+    this.rates.hear(stats.keys);
     const minutes = Math.floor(stats.uptime / 60);
     const since = minutes < 1 ? `${Math.round(stats.uptime)} s` : minutes < 120 ? `${minutes} min`
       : `${Math.floor(minutes / 60)} h`;
@@ -84,52 +99,87 @@ export class HealthView {
       + `${amount(stats.subscriptions)} subscriptions.`;
   }
 
-  gather(found, event, show) {
-    if (event === null) found.clear();
-    else if (event.event === "update") found.set(event.key, event.value);
-    else found.delete(event.key);
-    show();
+  /** A client's value with its rates. */
+  withRates(value, before) {
+    const rate = (name) => (before ? faded(before.rates[name], before.at) + 0.2 * (value[name] - before[name]) : 0);
+    return { ...value, at: now(), rates: { lines: rate("lines"), sent: rate("sent") } };
   }
 
-  showSlow() {
-    const rows = [...this.slow.values()].map((client) => el("tr", { data: { state: client.state } },
-      el("td", {}, clientName(client.name)), el("td", {}, stateMark(client.state)),
-      el("td", { class: "number" }, `${amount(client.owed)} keys`),
-      el("td", { class: "number" }, bytes(client.queued))));
-    put(this.slowBox, rows.length === 0 ? el("p", { class: "empty good" }, "Every observer keeps up.")
-      : table(["Client", "State", "Owed", "Queued"], rows));
+  show() {
+    this.showProblems();
+    this.showBusiest();
+    this.showPlugins();
   }
 
+  /** What is wrong, each as its state, who it concerns, since when, and what it is. */
+  found() {
+    const clients = [...this.clients.values()].filter(({ state }) => state !== "live")
+      .map(({ state, name, queued, owed }) => ({ state, name,
+        what: (state === "paused" ? "held by a pause: " : "reads too slowly: ")
+          + `${bytes(queued)} and ${keyCount(owed)} wait for it` }));
+    const plugins = [...this.plugins.values()].filter(({ state, problem }) => worst.includes(state) || problem)
+      .map(({ state, name, since, problem, end }) => ({ state, name, since, what: problem ?? end ?? "" }));
+    const told = [...this.told].filter(([, { state }]) => state !== "well")
+      .map(([key, health]) => ({ state: health.state, name: spelledName(key), since: health.since,
+        what: toldText(health) }));
+    const place = ({ state }) => (worst.includes(state) ? worst.indexOf(state) : worst.length);
+    return [...told, ...plugins, ...clients].sort((a, b) => place(a) - place(b));
+  }
+
+  showProblems() {
+    const rows = this.found().map(({ state, name, since, what }) => el("tr", { data: { state } },
+      el("td", {}, clientName(name)), el("td", {}, stateMark(state)),
+      el("td", {}, since ? timeOfDay(since) : ""), el("td", {}, shown(what))));
+    rows.push(...this.warnings.toReversed().map((warning) => el("tr", { data: { state: "warning" } },
+      el("td", {}, "the broker"), el("td", {}, stateMark(warning.kind)), el("td", {}, timeOfDay(warning.when)),
+      el("td", {}, shown(warning.message) + (warning.times > 1 ? `, ${amount(warning.times)} times` : "")))));
+    put(this.problems, rows.length > 0 ? table(["Who", "State", "Since", "What"], rows)
+      : el("p", { class: "empty good" }, "None: every observer keeps up, and no plugin tells of any."));
+  }
+
+  showBusiest() {
+    const keys = this.rates.busiest(1, busiestMax).map(([key, rate]) => el("tr", {},
+      el("td", {}, el("a", { href: `#/keys/${encodeURIComponent(key)}` }, shown(key))),
+      el("td", { class: "number" }, amount(rate))));
+    const empty = (...texts) => el("div", { class: "empty" }, ...emptyText(...texts));
+    put(this.busyKeys, keys.length > 0 ? table(["Key", "Writes a second"], keys)
+      : empty("Nothing is written just now. Try it: ", "plugboard publish hello '\"world\"'"));
+    const own = this.bus.link.greeting?.client;
+    const clients = [...this.clients.values()].filter(({ client }) => client !== own)
+      .map(({ name, at, rates }) => [name, faded(rates.lines, at), faded(rates.sent, at)])
+      .filter(([, lines, sent]) => lines >= 0.1 || sent >= 1)
+      .sort((a, b) => b[1] - a[1] || b[2] - a[2]).slice(0, busiestMax)
+      .map(([name, lines, sent]) => el("tr", {}, el("td", {}, clientName(name)),
+        el("td", { class: "number" }, amount(lines)), el("td", { class: "number" }, bytes(sent))));
+    put(this.busyClients, this.isLarge ? empty("There are too many to hear of each. Try it: ", "plugboard top")
+      : clients.length > 0 ? table(["Client", "Lines sent a second", "Got a second"], clients)
+        : empty("No client sends or gets anything just now. Try it: ", "plugboard subscribe '**'"));
+  }
+
+  /** Each plugin, and each program that tells how it is. */
   showPlugins() {
-    const rows = [...this.plugins.values()].map((plugin) => el("tr", { data: { state: plugin.state } },
-      el("td", {}, clientName(plugin.name)), el("td", {}, stateMark(plugin.state ?? "?")),
-      el("td", { class: "number" }, amount(plugin.restarts ?? 0)),
-      el("td", {}, plugin.since ? timeOfDay(plugin.since) : ""),
-      el("td", {}, shown(plugin.problem ?? plugin.end ?? ""))));
-    put(this.pluginBox, rows.length === 0 ? el("p", { class: "empty" }, "No supervisor runs plugins here.")
-      : table(["Plugin", "State", "Restarts", "Since", "Last end"], rows));
-  }
-
-  showTold() {
-    const rows = [...this.told].map(([key, health]) => {
-      const counts = Object.entries(health.counts ?? {}).map(([name, count]) => `${name} ${count}`);
-      return el("tr", { data: { state: health.state } },
-        el("td", {}, clientName(spelledName(key))),
-        el("td", {}, stateMark(health.state)),
-        el("td", {}, health.since ? timeOfDay(health.since) : ""),
-        el("td", {}, shown(health.message ?? "")), el("td", {}, shown(counts.join(", "))));
+    const told = new Map([...this.told].map(([key, health]) => [spelledName(key), health]));
+    const plugins = new Map([...this.plugins.values()].map((plugin) => [plugin.name, plugin]));
+    const rows = [...new Set([...plugins.keys(), ...told.keys()])].map((name) => {
+      const [plugin, health] = [plugins.get(name), told.get(name)];
+      return el("tr", { data: { state: health?.state ?? plugin?.state } },
+        el("td", {}, clientName(name)), el("td", {}, plugin ? stateMark(plugin.state ?? "?") : ""),
+        el("td", {}, health ? stateMark(health.state) : ""),
+        el("td", { class: "number" }, plugin ? amount(plugin.restarts ?? 0) : ""),
+        el("td", {}, timeOfDay(plugin?.since ?? health?.since ?? "")),
+        el("td", {}, shown([plugin?.problem ?? plugin?.end, health && toldText(health)].filter(Boolean).join("; "))));
     });
-    put(this.toldBox, rows.length === 0 ? el("p", { class: "empty" }, "None tells how it is.")
-      : table(["Plugin", "State", "Since", "What is wrong", "Counts"], rows));
+    put(this.pluginList, rows.length === 0 ? null
+      : table(["Plugin", "State", "Tells", "Restarts", "Since", "What"], rows),
+    plugins.size > 0 ? null : el("div", { class: "empty" },
+      ...emptyText("No supervisor runs plugins here. Try it: ", "plugboard up --plugins DIR")));
   }
+}
 
-  showWarnings(warnings) {
-    const rows = warnings.toReversed().map((warning) => el("tr", {},
-      el("td", {}, timeOfDay(warning.when)), el("td", {}, shown(warning.kind)),
-      el("td", { class: "number" }, `${warning.times}×`), el("td", {}, shown(warning.message))));
-    put(this.warningBox, rows.length === 0 ? el("p", { class: "empty good" }, "None.")
-      : table(["When", "Kind", "", "What"], rows));
-  }
+/** What a program tells besides its state. */
+function toldText({ message, counts }) {
+  const texts = Object.entries(counts ?? {}).map(([name, count]) => `${name} ${count}`);
+  return [message, ...texts].filter(Boolean).join(", ");
 }
 
 /** The name that the key of a health spells. */

@@ -3,7 +3,7 @@
 // for without values, and only on a small bus; on a busy one it is seen by the revisions in the lists of
 // keys, from which the tree comes. Sorted by a column, the keys are a list.
 
-import { el, put, amount, emptyText, fromSearch, throttled } from "./dom.js";
+import { el, put, emptyText, fromSearch, isHealth, keyCount, throttled } from "./dom.js";
 import { KeyFacts } from "./facts.js";
 import { KeyPanel } from "./key.js";
 import { KeyWatch, PacedWatch, scanValues } from "./pace.js";
@@ -162,7 +162,7 @@ export class KeysView {
     if (this.isClosed) return;
     const words = this.inValues.checked ? this.search.value.trim().toLowerCase() : "";
     this.scanning?.stop();
-    this.scanning = scanValues(this.bus.link, this.ownPattern() ?? "**", (key, text) => {
+    this.scanning = scanValues(this.bus.link, { key: this.ownPattern() ?? "**" }, ({ key }, text) => {
       this.facts.weigh(key, text);
       if (words !== "" && text.toLowerCase().includes(words)) this.hits.add(key);
     });
@@ -228,8 +228,9 @@ export class KeysView {
     }
     this.rows = this.order === "key" ? tree.rows((twig) => this.isOpen(twig)) : this.sorted(tree.keys);
     this.canvas.style.height = `${this.rows.length * rowHeight}px`;
-    this.total.textContent = `${amount(tree.count)} ${tree.count === 1 ? "key" : "keys"}${this.note ?? ""}`;
-    this.empty.hidden = tree.count > 0;
+    this.total.textContent = `${keyCount(tree.count)}${this.note ?? ""}`;
+    // A dashboard tells how it is, so no bus is quite empty.
+    this.empty.hidden = this.filter === null ? ![...tree.keys].every(isHealth) : tree.count > 0;
     put(this.empty, ...(this.filter === null
       ? emptyText("The bus has no keys yet. Try it: ", "plugboard publish hello '\"world\"'")
       : emptyText("No key matches. Try a part of a key, or a pattern: ", "**",

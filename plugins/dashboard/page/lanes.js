@@ -11,7 +11,8 @@ export function drawCauses(picture, head, rows, layout) {
   const { lanes, step, width, isNarrow } = layout;
   const height = Math.max(1, rows.length * rowHeight);
   const places = new Map(rows.map((row, at) => [row, at * rowHeight + rowHeight / 2]));
-  const x = (name) => (Math.max(0, lanes.indexOf(name)) + 0.5) * step;
+  // Who has no lane is beyond the left edge.
+  const x = (name) => Math.max(0, (lanes.indexOf(name) + 0.5) * step);
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   picture.setAttribute("width", width);
   picture.setAttribute("height", height);
@@ -20,6 +21,7 @@ export function drawCauses(picture, head, rows, layout) {
   const [below, above] = [[], []];
   for (const row of rows) {
     below.push(...tells(row, places.get(row), x, step, isNarrow));
+    if (!lanes.includes(row.by)) continue;
     if (row.origin && places.has(row.origin)) below.push(causeLine(row, places, x));
     else if (row.cause !== undefined) below.push(looseEnd(row, places.get(row), x));
     above.push(dot(row, x(row.by), places.get(row)));
@@ -37,8 +39,8 @@ function tells(row, y, x, step, isNarrow) {
   const from = x(row.by);
   const parts = [];
   for (const observer of row.observers) {
-    if (observer.outcome === "filtered") continue;
     const to = x(observer.name);
+    if (observer.outcome === "filtered" || to === 0) continue;
     const group = svg("g", { class: "tell", data: { number: row.number, outcome: observer.outcome },
       style: { "--own": colour(row.by) } });
     if (to === from) {

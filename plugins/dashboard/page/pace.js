@@ -4,15 +4,16 @@
 import { member } from "./json.js";
 
 const spanMilliseconds = 250;
-/** So many writes in a span are too many to be heard. */
+/** So many writes in a span are too many to be heard. Long lines count more than once. */
 const heardMax = 5000;
+const lineLength = 2000;
 const restMilliseconds = 30000;
 const sampleMilliseconds = 2000;
 
 /** A subscription like one of `link.watch`. `rested` is called when it begins to rest. */
 export class PacedWatch {
-  constructor(link, fields, handler, rested) {
-    Object.assign(this, { link, fields, handler, rested, isEnded: false });
+  constructor(link, fields, handler, rested, most = heardMax) {
+    Object.assign(this, { link, fields, handler, rested, most, isEnded: false });
     this.listen();
   }
 
@@ -35,8 +36,8 @@ export class PacedWatch {
     if (event === null || event.initial || event.revision === undefined) return;
     const now = performance.now();
     if (now - this.since > spanMilliseconds) Object.assign(this, { heard: 0, since: now });
-    this.heard += 1 + (event.skipped ?? 0);
-    if (this.heard > heardMax && !this.isResting) this.rest();
+    this.heard += 1 + (event.skipped ?? 0) + event.text.length / lineLength;
+    if (this.heard > this.most && !this.isResting) this.rest();
   }
 
   rest() {
@@ -98,22 +99,48 @@ export class KeyWatch extends PacedWatch {
   }
 }
 
-/** The most characters of values that are looked at at once. */
+/** The most characters of values that are looked at at once, and of earlier events of a key. */
 const scanMax = 50_000_000;
+const earlierMax = 4_000_000;
 
-/** Hands each value that is there to `visit`, once. `end` tells whether it was all of them. */
-export function scanValues(link, pattern, visit) {
-  let [watch, finish, characters] = [null, null, 0];
-  const end = new Promise((done) => (finish = (isWhole) => {
+/** A subscription that ends by itself: as soon as `take` returns something for an event, `end` gives that. */
+function once(link, fields, take) {
+  let [watch, finish] = [null, null];
+  const end = new Promise((done) => (finish = (result) => {
     watch?.stop();
-    done(isWhole);
+    done(result);
   }));
-  watch = link.watch({ key: pattern }, (event) => {
-    if (event?.event === "synced" || event?.event === "refused") finish(event.event === "synced");
-    if (!event?.initial) return;
-    characters += event.text.length;
-    if (characters > scanMax) finish(false);
-    else visit(event.key, member(event.text, "value"));
+  watch = link.watch(fields, (event) => {
+    const result = take(event);
+    if (result !== undefined) finish(result);
   });
-  return { end, stop: () => finish(false) };
+  return { end, stop: () => finish(null) };
+}
+
+/** Hands each event of a value that is there to `visit`, once. `end` tells whether it was all of them. */
+export function scanValues(link, fields, visit) {
+  let characters = 0;
+  return once(link, fields, (event) => {
+    if (event?.event === "synced" || event?.event === "refused") return event.event === "synced";
+    if (!event?.initial) return undefined;
+    characters += event.text.length;
+    if (characters > scanMax) return false;
+    visit(event, member(event.text, "value"));
+    return undefined;
+  });
+}
+
+/** The first `most` events of a key after a revision. `end` gives null if the broker doesn't know all of them. */
+export function eventsSince(link, key, since, most = Infinity) {
+  let [found, characters] = [[], 0];
+  return once(link, { key, since, delivery: "all" }, (event) => {
+    if (event === null) [found, characters] = [[], 0];
+    else if (event.initial || event.event === "refused") return null;
+    else if (event.event === "synced") return found;
+    else if (event.event === "update" || event.event === "delete") {
+      characters += event.text.length;
+      if (found.push(event) >= most || characters > earlierMax) return found;
+    }
+    return undefined;
+  });
 }

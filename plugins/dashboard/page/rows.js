@@ -1,6 +1,6 @@
 // The rows of the keys' view, and the heads of their columns.
 
-import { el, put, age, amount, bytes, clientName, shown } from "./dom.js";
+import { el, put, age, amount, bytes, clientName, keyCount, shown } from "./dom.js";
 
 export const rowHeight = 32;
 
@@ -71,8 +71,7 @@ export class TreeRow {
     element.classList.toggle("is-key", row.twig.isKey);
     this.name.textContent = shown(row.twig.token);
     if (!row.twig.isKey) {
-      const count = row.twig.count;
-      this.value.textContent = row.isOpen ? "" : `${amount(count)} ${count === 1 ? "key" : "keys"}`;
+      this.value.textContent = row.isOpen ? "" : keyCount(row.twig.count);
     } else if (entry) this.fill(entry);
   }
 
