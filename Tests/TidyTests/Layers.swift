@@ -21,6 +21,10 @@ enum Layers {
     /// files may say `unsafe`: no more than do. Each says at its top why it may.
     static let unsafeFilesMax = ["Sources/PlugboardMemory": 6, "Sources/PlugboardPosix": 28]
 
+    /// How many functions of a folder take more than four parameters, and how many change three or more of
+    /// them. These numbers may only be lowered.
+    static let wideFunctionsMax = ["Sources/PlugboardBroker": (wide: 123, changing: 60)]
+
     /// The other files that say `unsafe`.
     static let unsafeFiles: Set<String> = [
         "Sources/Observables/StandardError.swift",

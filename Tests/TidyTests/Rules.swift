@@ -21,6 +21,43 @@ enum Rules {
         }
     }
 
+    /// The functions that take more than four parameters, and those that change three or more of them.
+    /// Initialisers don't count: what they take is mostly plain data.
+    static func wideFunctions(_ file: SourceFile) -> (wide: [String], changing: [String]) {
+        var found: (wide: [String], changing: [String]) = ([], [])
+        for start in file.code.indices where file.code[start].contains("func ") {
+            let list = parameters(from: start, in: file.code)
+            let name = "\(file.place(start)): \(list.count) parameters"
+            if list.count > parametersMax { found.wide.append(name) }
+            if list.count(where: { $0.contains("inout ") }) > changedMax { found.changing.append(name) }
+        }
+        return found
+    }
+
+    static let parametersMax = 4
+    static let changedMax = 2
+
+    /// The parameters of the function that is declared on a line.
+    private static func parameters(from start: Int, in code: [String]) -> [String] {
+        guard let name = code[start].firstMatch(of: /\bfunc [^(]+\(/) else { return [] }
+        var (list, depth, angles) = ([""], 1, 0)
+        var last: Character = " "
+        for character in code[start][name.range.upperBound...] + code[(start + 1)...].prefix(40).joined() {
+            if "([".contains(character) { depth += 1 }
+            if ")]".contains(character) { depth -= 1 }
+            if character == "<" { angles += 1 }
+            if character == ">", last != "-" { angles -= 1 }
+            if depth == 0 { break }
+            if character == ",", depth == 1, angles == 0 {
+                list.append("")
+            } else {
+                list[list.count - 1].append(character)
+            }
+            last = character
+        }
+        return list.filter { $0.contains { $0 != " " } }
+    }
+
     static func traps(_ file: SourceFile) -> [String] {
         let forced = /[A-Za-z0-9_)\]}>?`]!(?!=)/
         return found(in: file, "fatalError") { $0.contains("fatalError") }

@@ -55,6 +55,18 @@ struct RulesTests {
         }
     }
 
+    @Test("parameters are counted, and those that a function changes")
+    func parameters() {
+        func found(_ text: String) -> [Int] {
+            let found = Rules.wideFunctions(file(text))
+            return [found.wide.count, found.changing.count]
+        }
+        #expect(found("func a(_ a: A, b: [B: C], c: (D, E) -> F, d: G<H, I>) {}") == [0, 0])
+        #expect(found("func a(\n    _ a: A, b: B, c: C,\n    d: D, e: E\n) {}") == [1, 0])
+        #expect(found("func a<B, C>(_ a: inout A, b: inout B) {}") == [0, 0])
+        #expect(found("func a(_ a: inout A, b: inout B, c: inout C) {}") == [0, 1])
+    }
+
     @Test("a requirement without a body is no function")
     func requirements() {
         let lines = Array(repeating: "    func a()\n", count: 100).joined()

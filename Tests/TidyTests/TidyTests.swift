@@ -28,6 +28,15 @@ struct TidyTests {
         Self.expectNone(try Self.everything().flatMap(Rules.functions))
     }
 
+    @Test("the broker's functions don't get wider", arguments: Layers.wideFunctionsMax.keys.sorted())
+    func parameters(folder: String) throws {
+        let found = try SourceTree.files(in: folder).map(Rules.wideFunctions)
+        let most = try #require(Layers.wideFunctionsMax[folder])
+        let (wide, changing) = (found.flatMap(\.wide), found.flatMap(\.changing))
+        #expect(wide.count <= most.wide, "\(wide)")
+        #expect(changing.count <= most.changing, "\(changing)")
+    }
+
     @Test("nothing in the programs is forced or meant to crash")
     func traps() throws {
         Self.expectNone(try Self.programs().flatMap(Rules.traps))
