@@ -29,8 +29,9 @@ export class WrittenValues {
 
   listen(pattern) {
     this.close();
-    this.watch = new PacedWatch(this.link, { key: pattern, initial: false }, (event) => this.take(event), undefined,
-      heardMax);
+    // The first phase, so that others who hold back later ones don't make the broker fold what is waiting.
+    this.watch = new PacedWatch(this.link, { key: pattern, initial: false, phase: 0 }, (event) => this.take(event),
+      undefined, heardMax);
   }
 
   close() {
