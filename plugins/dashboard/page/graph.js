@@ -104,7 +104,8 @@ export class GraphView {
   }
 
   noteCall(event) {
-    if (event?.op !== "call" || event.outcome !== "asked") return;
+    const own = this.clients.get(`$broker.clients.${this.bus.link.greeting?.client}`)?.name;
+    if (event?.op !== "call" || event.outcome !== "asked" || event.by === own) return;
     if (this.calls.size < callersMax) this.calls.set(`${event.by}\n${event.key}`, event);
     this.drawSoon();
   }
@@ -221,7 +222,7 @@ export class GraphView {
       { from, to, kind, rate: 0, state: this.stateOf(client), colour: client });
     for (const service of this.services) {
       const calls = [...this.calls.values()].filter(({ key }) => matches(service.key, key));
-      if (this.hidesLoose && service.asked === 0 && calls.length === 0) continue;
+      if (this.hidesLoose && calls.length === 0) continue;
       const name = counts.get(prefix(service)) > singleKeysMax ? `${service.key.split(".")[0]}.**` : service.key;
       if (!model.keys.has(name)) model.keys.set(name, { name, count: 1, rate: 0, sample: service.key });
       if (!model.observers.has(service.name)) {
