@@ -1,79 +1,31 @@
-// The worker of a broker. The journal's writer owns it. Syncs, sending to the disk, snapshots, reading and making the
-// next segment's file have a thread each, so a snapshot never delays the others. Each thread does its work in
-// the order of the requests.
+// The worker of a broker. The journal's writer owns it. Each kind of work has a thread of its own, so a snapshot
+// never delays a sync. When `finish` returns, all work is done and the threads have ended.
 
 import PlugboardPosix
 import Synchronization
 
 /// Does the journal's slow work on other threads and wakes the loop after each piece.
-public final class BackgroundWorker: ReadingWorker, Sendable {
+public final class BackgroundWorker: JournalWorker, Sendable {
     private let store: any FileStore
     private let wakeup: Wakeup
-    private let syncs: WorkQueue
-    private let compactions: WorkQueue
-    private let readings: WorkQueue
-    private let preparations: WorkQueue
-    private let sendings: WorkQueue
+    /// By kind.
+    private let queues: [WorkQueue]
     private let done = Mutex<[WorkDone]>([])
 
     /// Signals `wakeup` after each piece of work that the loop must hear of. Throws `SystemError`.
     public init(_ store: any FileStore, wakeup: Wakeup) throws {
         self.store = store
         self.wakeup = wakeup
-        syncs = try WorkQueue(isAwaited: true)
-        compactions = try WorkQueue(isAwaited: false)
-        readings = try WorkQueue(isAwaited: true)
-        preparations = try WorkQueue(isAwaited: false)
-        sendings = try WorkQueue(isAwaited: false)
-    }
-
-    public func sync(_ requests: [SyncRequest], number: UInt64) {
-        syncs.add { [self] in report(JournalWork.sync(requests, number: number, store)) }
-    }
-
-    public func releaseRoom(of file: any AppendableFile) {
-        // This thread also makes snapshots. So the room is free before a snapshot that reads this file
-        // counts its bytes.
-        compactions.add { [self] in
-            let work = JournalWork.release(file)
-            // No wakeup: the loop can learn of it later.
-            done.withLock { $0.append(work) }
+        queues = try JournalWork.Kind.allCases.map {
+            try WorkQueue(isAwaited: $0 == .syncs || $0 == .readings)
         }
     }
 
-    public func prepare(bytes: Int) {
-        preparations.add { [self] in report(JournalWork.prepare(bytes: bytes, store)) }
+    public func add(_ work: JournalWork) {
+        queues[work.kind.rawValue].add { [self] in work.run(store).map(report) }
     }
 
-    public func send(_ pieces: [FilePiece], upTo end: Int) {
-        sendings.add { [self] in report(JournalWork.send(pieces, upTo: end)) }
-    }
-
-    public func compact(_ request: CompactionRequest) {
-        compactions.add { [self] in report(JournalWork.compact(request, store)) }
-    }
-
-    public func trim(_ request: TrimRequest) {
-        compactions.add { [self] in report(JournalWork.trim(request, store)) }
-    }
-
-    public func finishCompaction() {
-        compactions.wait()
-    }
-
-    public func letGo() {
-        compactions.wait()
-        syncs.wait()
-    }
-
-    public func close(_ files: [any AppendableFile]) {
-        // A file is closed when its last reference is released. This closure holds it.
-        compactions.add { _ = files }
-    }
-
-    public func read(_ request: ReadRequest) {
-        readings.add { [self] in report(.read(SegmentReading.piece(request, store))) }
-    }
+    public func wait(for kind: JournalWork.Kind) { queues[kind.rawValue].wait() }
 
     public func takeDone() -> [WorkDone] {
         done.withLock { done in
@@ -83,15 +35,89 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     }
 
     public func finish() {
-        syncs.finish()
-        compactions.finish()
-        readings.finish()
-        preparations.finish()
-        sendings.finish()
+        for queue in queues { queue.finish() }
     }
 
-    private func report(_ work: WorkDone) {
-        done.withLock { $0.append(work) }
+    private func report(_ result: WorkDone) {
+        done.withLock { $0.append(result) }
+        // The loop can learn of that later.
+        if case .released = result { return }
         wakeup.signal()
+    }
+}
+
+/// The work for one thread. Any thread may add to it.
+final class WorkQueue: Sendable {
+    private struct State {
+        var waiting: [@Sendable () -> Void] = []
+        var isEnding = false
+        /// The thread found nothing to do, and has to be woken.
+        var isIdle = false
+    }
+
+    private let state = Mutex(State())
+    private let arrived: Wakeup
+    private let ended: Wakeup
+
+    /// Starts the thread. If `isAwaited` is false, nobody waits for its work, and it runs at a lower
+    /// priority. Throws `SystemError`.
+    init(isAwaited: Bool) throws {
+        arrived = try Wakeup()
+        ended = try Wakeup()
+        try Background.start { [self] in
+            if !isAwaited { Background.yieldToOthers() }
+            work()
+        }
+    }
+
+    func add(_ piece: @escaping @Sendable () -> Void) {
+        wake { $0.waiting.append(piece) }
+    }
+
+    /// Changes the state, and wakes the thread unless it looks again without that. Waking takes
+    /// microseconds.
+    private func wake(_ change: (inout State) -> Void) {
+        let wasIdle = state.withLock { state in
+            change(&state)
+            defer { state.isIdle = false }
+            return state.isIdle
+        }
+        if wasIdle { arrived.signal() }
+    }
+
+    /// Returns when all pieces that were added before are done.
+    func wait() {
+        guard !state.withLock({ $0.isEnding }), let wakeup = try? Wakeup() else { return }
+        let isDone = Shared(false)
+        add {
+            isDone.set(true)
+            wakeup.signal()
+        }
+        while !isDone.get() { PipeCalls.waitReadable(wakeup.raw) }
+    }
+
+    /// Returns when all pieces are done and the thread has ended.
+    func finish() {
+        wake { $0.isEnding = true }
+        PipeCalls.waitReadable(ended.raw)
+    }
+
+    private func work() {
+        while true {
+            var (pieces, isEnding) = state.withLock { state in
+                defer { state.waiting = [] }
+                state.isIdle = state.waiting.isEmpty && !state.isEnding
+                return (Array(state.waiting.reversed()), state.isEnding)
+            }
+            let isIdle = pieces.isEmpty
+            // `popLast` releases each piece before the next begins. So the files that it held are closed
+            // when `wait` returns.
+            while let piece = pieces.popLast() { piece() }
+            if isIdle {
+                if isEnding { return ended.signal() }
+                PipeCalls.waitReadable(arrived.raw)
+                arrived.drain()
+            }
+        }
     }
 }

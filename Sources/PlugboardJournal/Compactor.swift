@@ -107,7 +107,7 @@ struct Compactor {
         let first = try SegmentIndex.firstKept(of: files.segments, upTo: last, historyBytes: historyBytes) {
             try store.open(JournalFiles.segment($0)).bytes
         }
-        let bytes = try store.removeSegments(of: files, before: first)
+        let bytes = try store.remove(segments: files.segments.filter { $0 < first })
         for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try store.remove(name) }
         try store.syncNames()
         return (first, bytes)
@@ -115,29 +115,13 @@ struct Compactor {
 }
 
 extension FileStore {
-    /// Removes the segments before `first` and returns how many bytes they had.
-    func removeSegments(of files: JournalFiles, before first: UInt64) throws -> Int {
+    /// Removes segments and returns how many bytes they had.
+    func remove(segments: [UInt64]) throws -> Int {
         var bytes = 0
-        for number in files.segments where number < first {
+        for number in segments {
             let size = try open(JournalFiles.segment(number)).bytes
             try remove(JournalFiles.segment(number))
             bytes += size
-        }
-        return bytes
-    }
-
-    /// The same for segments whose numbers are known. One that is gone counts as removed before. Listing a
-    /// folder with a long history takes longer than removing a segment.
-    func removeSegments(from first: UInt64, before end: UInt64) throws -> Int {
-        var bytes = 0
-        var number = first
-        while number < end {
-            do {
-                let size = try open(JournalFiles.segment(number)).bytes
-                try remove(JournalFiles.segment(number))
-                bytes += size
-            } catch let error as SystemError where error.code == ENOENT {}
-            number += 1
         }
         return bytes
     }

@@ -85,7 +85,7 @@ extension JournalWriter {
         noteUnsent()
         let pieces = unsent
         unsent = []
-        worker.send(pieces, upTo: lag.written)
+        worker.add(.send(pieces, upTo: lag.written))
     }
 
     /// Notes what was written to the present file and not sent yet.

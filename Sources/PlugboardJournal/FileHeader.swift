@@ -56,7 +56,7 @@ extension FileHeader {
     /// The first line of a file; nil if it can't be read. Throws `SystemError`.
     static func of(_ name: String, in store: any FileStore) throws -> FileHeader? {
         var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
-        guard case .record(let record) = try reader.next() else { return nil }
-        return FileHeader(record, reader.line)
+        guard case .record = try reader.next() else { return nil }
+        return FileHeader(reader.record, reader.line)
     }
 }

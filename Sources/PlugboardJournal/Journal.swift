@@ -83,8 +83,8 @@ public enum Journal {
         var options = options
         options.historyBytes = 0
         if (try? compact(store, options, &recovered)) != nil { return }
-        let replaced = TrimRequest(first: nil, end: recovered.snapshot + 1, isCertain: false)
-        _ = JournalWork.trim(replaced, store)
+        let replaced = (try? JournalFiles(names: store.names()).segments) ?? []
+        _ = JournalWork.trim(replaced.filter { $0 <= recovered.snapshot }, isCertain: false).run(store)
         try? compact(store, options, &recovered)
     }
 
@@ -129,7 +129,7 @@ public enum Journal {
                 switch try reader.next() {
                 case .end: break reading
                 case .damage(let damage): try show(nil, Span(), damage.place)
-                case .record(let record): try show(record, reader.line, reader.place)
+                case .record: try show(reader.record, reader.line, reader.place)
                 }
             }
         }

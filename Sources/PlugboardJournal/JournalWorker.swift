@@ -10,7 +10,7 @@ public enum SyncRequest: Sendable {
     /// A segment of an earlier broker, which may have been killed before it synced the segment.
     case earlier(segment: UInt64)
 
-    fileprivate func run(_ store: any FileStore) throws {
+    func run(_ store: any FileStore) throws {
         switch self {
         case .file(let file, let isNew):
             try file.sync()
@@ -36,20 +36,95 @@ public struct CompactionRequest: Sendable {
     var progress: CompactionProgress?
 }
 
-/// Segments to remove, which a snapshot replaces.
-public struct TrimRequest: Sendable {
-    /// The first one that may exist; nil if that isn't known, and the folder must be listed.
-    let first: UInt64?
-    /// The first one that stays.
-    let end: UInt64
-    /// Whether the snapshot is on disk for certain. If not, the names are synced first.
-    let isCertain: Bool
+/// A piece of work.
+public enum JournalWork: Sendable {
+    /// Syncs files.
+    case sync([SyncRequest])
+    /// Creates the file of the next segment as `JournalFiles.next`, and reserves so many bytes.
+    case prepare(bytes: Int)
+    /// Sends bytes to the disk that were written before. They end at `upTo` of everything that was written.
+    case send([FilePiece], upTo: Int)
+    /// Frees the unused room of an ended file, so many bytes. That may have to wait for the disk.
+    case release(any AppendableFile, bytes: Int)
+    /// Closes files that were removed. For large files the system needs time for that.
+    case close([any AppendableFile])
+    /// Makes a snapshot.
+    case compact(CompactionRequest)
+    /// Removes segments that a snapshot replaces. If it isn't certain that the snapshot is on disk, the names are
+    /// synced first.
+    case trim([UInt64], isCertain: Bool)
+    /// Reads the next piece of history for a client.
+    case read(ReadRequest)
+
+    /// Work of one kind is done in the order of the requests.
+    public enum Kind: Int, CaseIterable, Sendable {
+        case syncs, rooms, readings, preparations, sendings
+    }
+
+    /// All that frees room is one kind. So unused room is free before a snapshot that reads the file counts its bytes.
+    public var kind: Kind {
+        switch self {
+        case .sync: .syncs
+        case .release, .close, .compact, .trim: .rooms
+        case .read: .readings
+        case .prepare: .preparations
+        case .send: .sendings
+        }
+    }
+
+    /// Does the work, on whichever thread calls it. Returns nil if nobody needs to hear of it.
+    public func run(_ store: any FileStore) -> WorkDone? {
+        do {
+            switch self {
+            case .sync(let requests):
+                for request in requests { try request.run(store) }
+                return .synced
+            case .prepare(let bytes): return .prepared(try Self.prepare(bytes, store))
+            case .send(let pieces, let end):
+                for piece in pieces { try piece.file.writeBack(from: piece.start, count: piece.count) }
+                return .sent(pieces.reduce(0) { $0 + $1.count }, upTo: end)
+            case .release(let file, let bytes):
+                try? file.releaseRoom()
+                return .released(bytes: bytes)
+            case .close: return nil
+            case .compact(let request):
+                defer { request.progress?.end() }
+                return .compacted(try Compactor(store).run(request))
+            case .trim(let segments, let isCertain):
+                // An earlier broker made the snapshot. It may have been killed before the name was on disk.
+                if !isCertain { try store.syncNames() }
+                return .trimmed(bytes: try store.remove(segments: segments))
+            case .read(let request): return .read(SegmentReading.piece(request, store))
+            }
+        } catch {
+            return failed(error)
+        }
+    }
+
+    private func failed(_ error: any Error) -> WorkDone? {
+        switch self {
+        // The system tells such an error only once.
+        case .sync, .send: .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))
+        case .compact: .compactionFailed("\(error)")
+        // The segment's file will be made when it is needed.
+        case .prepare: .prepared(nil)
+        // The next snapshot removes what couldn't be removed now.
+        case .trim: .trimmed(bytes: 0)
+        case .release, .close, .read: nil
+        }
+    }
+
+    private static func prepare(_ bytes: Int, _ store: any FileStore) throws -> (any AppendableFile)? {
+        let file = try store.createAnew(JournalFiles.next)
+        if (try? file.reserve(bytes)) ?? false { return file }
+        try store.remove(JournalFiles.next)
+        return nil
+    }
 }
 
 /// The result of a piece of work.
 public enum WorkDone: Sendable {
-    /// All syncs up to this request number are done.
-    case synced(UInt64)
+    case synced
     case syncFailed(SystemError)
     case compacted(Compacted)
     case compactionFailed(String)
@@ -58,153 +133,19 @@ public enum WorkDone: Sendable {
     /// The disk has these bytes, which end at this count of `DiskLag`.
     case sent(Int, upTo: Int)
     /// The unused room of an ended segment was freed.
-    case released
+    case released(bytes: Int)
     case read(ReadPiece)
     /// The file of the next segment; nil if there is no room for it.
     case prepared((any AppendableFile)?)
 }
 
-/// Does the journal's slow work. Work of one kind is done in the order of the requests.
+/// Does the journal's slow work.
 public protocol JournalWorker: AnyObject {
-    /// Syncs files. `number` counts the requests.
-    func sync(_ requests: [SyncRequest], number: UInt64)
-    /// Creates the file of the next segment as `JournalFiles.next`, and reserves `bytes` bytes.
-    func prepare(bytes: Int)
-    /// Sends bytes to the disk that were written before. They end at `end` of everything that was written.
-    func send(_ pieces: [FilePiece], upTo end: Int)
-    /// Frees the unused room of an ended file. That may have to wait for the disk.
-    func releaseRoom(of file: any AppendableFile)
-    /// Makes a snapshot.
-    func compact(_ request: CompactionRequest)
-    /// Removes segments that a snapshot replaces.
-    func trim(_ request: TrimRequest)
-    /// Returns when no snapshot is being made and earlier requests to remove or release are done.
-    func finishCompaction()
-    /// Returns when all files that were passed to `close` are closed.
-    func letGo()
-    /// Closes files that were removed. For large files the system needs time for that.
-    func close(_ files: [any AppendableFile])
+    func add(_ work: JournalWork)
+    /// Returns when all work of a kind is done that was added before.
+    func wait(for kind: JournalWork.Kind)
     /// Returns the results since the last call.
     func takeDone() -> [WorkDone]
     /// Returns when everything that was requested is done.
     func finish()
-}
-
-extension JournalWorker {
-    public func close(_ files: [any AppendableFile]) {}
-    public func trim(_ request: TrimRequest) {}
-    public func send(_ pieces: [FilePiece], upTo end: Int) {}
-    public func finishCompaction() {}
-    public func letGo() {}
-}
-
-/// A worker that can also read without holding up the loop. With any other worker, the writer reads at
-/// once.
-public protocol ReadingWorker: JournalWorker {
-    /// Reads the next piece of history for a client.
-    func read(_ request: ReadRequest)
-}
-
-/// The work itself, on whichever thread calls it.
-enum JournalWork {
-    static func sync(_ requests: [SyncRequest], number: UInt64, _ store: any FileStore) -> WorkDone {
-        do {
-            for request in requests { try request.run(store) }
-            return .synced(number)
-        } catch {
-            return .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))
-        }
-    }
-
-    static func prepare(bytes: Int, _ store: any FileStore) -> WorkDone {
-        do {
-            let file = try store.createAnew(JournalFiles.next)
-            if (try? file.reserve(bytes)) ?? false { return .prepared(file) }
-            try store.remove(JournalFiles.next)
-        } catch {
-            // The segment's file will be made when it is needed.
-        }
-        return .prepared(nil)
-    }
-
-    static func trim(_ request: TrimRequest, _ store: any FileStore) -> WorkDone {
-        do {
-            // An earlier broker made the snapshot. It may have been killed before the name was on disk.
-            if !request.isCertain { try store.syncNames() }
-            guard let first = request.first else {
-                let files = JournalFiles(names: try store.names())
-                return .trimmed(bytes: try store.removeSegments(of: files, before: request.end))
-            }
-            return .trimmed(bytes: try store.removeSegments(from: first, before: request.end))
-        } catch {
-            // The next snapshot removes what couldn't be removed now.
-            return .trimmed(bytes: 0)
-        }
-    }
-
-    static func send(_ pieces: [FilePiece], upTo end: Int) -> WorkDone {
-        do {
-            for piece in pieces { try piece.file.writeBack(from: piece.start, count: piece.count) }
-            return .sent(pieces.reduce(0) { $0 + $1.count }, upTo: end)
-        } catch {
-            // The system tells such an error only once.
-            return .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "write back"))
-        }
-    }
-
-    static func release(_ file: any AppendableFile) -> WorkDone {
-        try? file.releaseRoom()
-        return .released
-    }
-
-    static func compact(_ request: CompactionRequest, _ store: any FileStore) -> WorkDone {
-        defer { request.progress?.end() }
-        do {
-            return .compacted(try Compactor(store).run(request))
-        } catch {
-            return .compactionFailed("\(error)")
-        }
-    }
-}
-
-/// Does the work at once, on the caller's thread. For tests, and for commands that have nothing else to
-/// do.
-public final class ImmediateWorker: JournalWorker {
-    private let store: any FileStore
-    private var done: [WorkDone] = []
-
-    public init(_ store: any FileStore) {
-        self.store = store
-    }
-
-    public func sync(_ requests: [SyncRequest], number: UInt64) {
-        done.append(JournalWork.sync(requests, number: number, store))
-    }
-
-    public func releaseRoom(of file: any AppendableFile) {
-        done.append(JournalWork.release(file))
-    }
-
-    public func prepare(bytes: Int) {
-        done.append(JournalWork.prepare(bytes: bytes, store))
-    }
-
-    public func send(_ pieces: [FilePiece], upTo end: Int) {
-        done.append(JournalWork.send(pieces, upTo: end))
-    }
-
-    public func compact(_ request: CompactionRequest) {
-        done.append(JournalWork.compact(request, store))
-    }
-
-    public func trim(_ request: TrimRequest) {
-        done.append(JournalWork.trim(request, store))
-    }
-
-    public func takeDone() -> [WorkDone] {
-        defer { done = [] }
-        return done
-    }
-
-    public func finish() {}
 }

@@ -6,8 +6,8 @@
 struct RoomWork {
     /// The number of requests to remove segments that aren't done yet.
     var trims = 0
-    /// The unused room of ended segments that will be freed, in the order of the segments.
-    var unreleased: [Int] = []
+    /// The unused room of ended segments that will be freed.
+    var unreleased = 0
     /// Whether there are removed files that keep their room until they are closed.
     var isClosing = false
     var progress: CompactionProgress?
@@ -19,8 +19,8 @@ extension JournalWriter {
     /// The bytes that everything takes up, with reserved room and the snapshot that is being made.
     var taken: Int {
         let next = if case .none = nextFile { 0 } else { preparedBytes }
-        let rest = max(bytes, roomEnd ?? bytes) + roomWork.unreleased.reduce(next, +)
-        return snapshotBytes + heldBytes + rest + (isCompacting ? liveThen.next : 0)
+        let rest = max(bytes, roomEnd ?? bytes) + roomWork.unreleased
+        return snapshotBytes + heldBytes + next + rest + (isCompacting ? liveThen.next : 0)
     }
 
     /// The bytes that the journal may take up, without the largest record.
@@ -31,7 +31,7 @@ extension JournalWriter {
     }
 
     /// Whether work is under way that will free room.
-    var isRoomComing: Bool { isCompacting || roomWork.trims > 0 || !roomWork.unreleased.isEmpty }
+    var isRoomComing: Bool { isCompacting || roomWork.trims > 0 || roomWork.unreleased > 0 }
 
     /// Waits for room to be freed if `more` bytes would break the promise.
     func keepPromise(_ more: Int, _ live: Int?) {
@@ -53,11 +53,12 @@ extension JournalWriter {
 
     /// Returns when all work that frees room is done.
     func awaitRoom(isClosing: Bool = false) {
-        worker.finishCompaction()
+        worker.wait(for: .rooms)
         takeRoomWork()
         guard isClosing, roomWork.isClosing else { return }
         roomWork.isClosing = false
-        worker.letGo()
+        worker.wait(for: .rooms)
+        worker.wait(for: .syncs)
     }
 
     private func takeRoomWork() {

@@ -51,20 +51,15 @@ extension JournalWriter {
     func trimHistory() {
         guard heldBytes > options.historyBytes else { return }
         let keep = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
-        let first = index.forget(upTo: segment - 1, historyBytes: keep, snapshot: snapshotSegment)
-        guard let first else { return }
-        trim(before: first)
-        if isSnapshotCertain { letGo(before: first) }
+        let old = index.forget(upTo: segment - 1, historyBytes: keep, snapshot: snapshotSegment)
+        trim(old)
+        if isSnapshotCertain, let last = old.last { letGo(upTo: last) }
     }
 
-    private func trim(before segment: UInt64) {
+    private func trim(_ segments: [UInt64]) {
+        guard !segments.isEmpty else { return }
         roomWork.trims += 1
-        worker.trim(TrimRequest(first: firstLeft, end: segment, isCertain: isSnapshotCertain))
-        noteRemoved(before: segment)
-    }
-
-    private func noteRemoved(before segment: UInt64) {
-        firstLeft = max(firstLeft ?? segment, segment)
+        worker.add(.trim(segments, isCertain: isSnapshotCertain))
     }
 
     /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
@@ -118,9 +113,8 @@ extension JournalWriter {
     private var gained: Int { (store.freeBytes() ?? 0) + (roomEnd ?? bytes) - bytes }
 
     private func dropHistory() {
-        let first = index.forget(upTo: segment - 1, historyBytes: 0, snapshot: snapshotSegment)
-        guard let first, !isCompacting else { return }
-        trim(before: first)
+        guard !isCompacting else { return }
+        trim(index.forget(upTo: segment - 1, historyBytes: 0, snapshot: snapshotSegment))
         awaitRoom()
     }
 
@@ -144,8 +138,7 @@ extension JournalWriter {
             isSnapshotCertain = true
             loose = (max(0, loose.bytes - result.segmentBytes), max(0, loose.segments - result.segments))
             heldBytes -= result.removedBytes
-            noteRemoved(before: result.firstKept)
-            letGo(before: result.firstKept)
+            letGo(upTo: result.firstKept - 1)
         case .compactionFailed(let message):
             (isCompacting, isReliefVain) = (false, true)
             loose = (loose.bytes / 2, loose.segments / 2)
@@ -153,9 +146,7 @@ extension JournalWriter {
         case .trimmed(let count):
             heldBytes -= count
             roomWork.trims -= 1
-            // If it failed, the next one looks at what is there.
-            if count == 0 { firstLeft = nil }
-        case .released: if !roomWork.unreleased.isEmpty { roomWork.unreleased.removeFirst() }
+        case .released(let bytes): roomWork.unreleased -= bytes
         default: break
         }
     }

@@ -23,8 +23,9 @@ extension JournalWriter {
             segmentEnd += options.segmentBytes.lowerBound
             return
         }
-        if let roomEnd { roomWork.unreleased.append(max(0, roomEnd - bytes)) }
-        worker.releaseRoom(of: file)
+        let unused = roomEnd.map { max(0, $0 - bytes) } ?? 0
+        roomWork.unreleased += unused
+        worker.add(.release(file, bytes: unused))
         ended.append((segment, .file(file, isNew: isFileNew)))
         index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
@@ -103,7 +104,7 @@ extension JournalWriter {
         guard case .none = nextFile, !isFull, roomEnd != nil, leavesRoom(live) else { return }
         nextFile = .asked
         preparedBytes = bytesAhead
-        worker.prepare(bytes: preparedBytes)
+        worker.add(.prepare(bytes: preparedBytes))
     }
 
     /// Whether the promised size leaves room for the next segment.

@@ -38,19 +38,19 @@ extension JournalWriter {
         let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
         var request = CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)
         request.progress = progress
-        worker.compact(request)
+        worker.add(.compact(request))
         index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 
     /// Closes ended segments that a snapshot on disk replaces. They need no sync any more, and the system
     /// may drop their unwritten bytes.
-    func letGo(before segment: UInt64) {
-        unsent.removeAll { $0.segment < segment }
-        let gone = ended.filter { $0.segment < segment }
+    func letGo(upTo last: UInt64) {
+        unsent.removeAll { $0.segment <= last }
+        let gone = ended.filter { $0.segment <= last }
         guard !gone.isEmpty else { return }
-        ended.removeAll { $0.segment < segment }
+        ended.removeAll { $0.segment <= last }
         roomWork.isClosing = true
-        worker.close(gone.compactMap { if case .file(let file, _) = $0.request { file } else { nil } })
+        worker.add(.close(gone.compactMap { if case .file(let file, _) = $0.request { file } else { nil } }))
     }
 
     // MARK: Reading again
@@ -73,7 +73,6 @@ extension JournalWriter {
     public func read(_ request: ReadRequest) {
         var request = request
         request.last = segment
-        if let worker = worker as? any ReadingWorker { return worker.read(request) }
-        news.append(.read(SegmentReading.piece(request, store)))
+        worker.add(.read(request))
     }
 }

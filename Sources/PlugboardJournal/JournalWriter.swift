@@ -70,8 +70,6 @@ public final class JournalWriter {
     /// The last segment that a snapshot replaces; and whether that snapshot is on disk for certain.
     var snapshotSegment: UInt64
     var isSnapshotCertain = false
-    /// Segments before this one were removed, or will be by what was requested; nil if it isn't known.
-    var firstLeft: UInt64?
     /// The bytes of all values when the last snapshot was made, and those for the snapshot that is being
     /// made.
     var liveThen: (last: Int, next: Int)
@@ -96,7 +94,6 @@ public final class JournalWriter {
     private var synced: JournalMark = 0
     /// Ended segments that may not be on disk yet.
     var ended: [(segment: UInt64, request: SyncRequest)] = []
-    private var syncNumber: UInt64 = 0
     /// Whether the file was gone from its folder when it was synced last.
     public private(set) var isGone = false
     /// Where the files are, for a person.
@@ -319,9 +316,8 @@ public final class JournalWriter {
         isSyncWanted = false
         asked = written
         syncBegan = time.nanoseconds()
-        syncNumber += 1
         syncing = (written, segment, bytes)
-        worker.sync(takeUnsynced(), number: syncNumber)
+        worker.add(.sync(takeUnsynced()))
     }
 
     private func takeUnsynced() -> [SyncRequest] {
@@ -358,7 +354,7 @@ public final class JournalWriter {
     private func syncNow() throws {
         asked = written
         syncBegan = time.nanoseconds()
-        if case .syncFailed(let error) = JournalWork.sync(takeUnsynced(), number: 0, store) {
+        if case .syncFailed(let error) = JournalWork.sync(takeUnsynced()).run(store) {
             throw JournalError.failed(error)
         }
         noteSyncTime()

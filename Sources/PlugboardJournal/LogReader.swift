@@ -7,8 +7,8 @@ import PlugboardWire
 
 /// The result of a step.
 enum LogStep {
-    /// A record as it was written. The reader's `line` has its bytes.
-    case record(RecordLine)
+    /// A record as it was written: the reader's `record`. Its `line` has the bytes.
+    case record
     /// Lines that aren't as they were written.
     case damage(Damage)
     case end
@@ -49,6 +49,8 @@ struct LogReader: ~Copyable {
     /// Whether the file is a snapshot, which has an end, and the last record was that end.
     private let isSnapshot: Bool
     private var isEnded = false
+    /// The record of the last step. It stays here, because a copy of each takes longer than its checksum.
+    private(set) var record = RecordLine()
 
     /// Bytes to read at a time.
     private let readBytes: Int
@@ -94,12 +96,13 @@ struct LogReader: ~Copyable {
         }
     }
 
-    /// The next record of a file that must not be damaged here; nil at the end. Throws `JournalError.damaged`.
-    mutating func nextRecord() throws -> RecordLine? {
+    /// Moves to the next record of a file that must not be damaged here. Returns false at the end. Throws
+    /// `JournalError.damaged`.
+    mutating func nextRecord() throws -> Bool {
         switch try next() {
-        case .record(let record): return record
+        case .record: return true
         case .damage(let damage): throw damage.error
-        case .end: return nil
+        case .end: return false
         }
     }
 
@@ -107,7 +110,7 @@ struct LogReader: ~Copyable {
     func damage(_ what: String) -> Damage { Damage(place: place, what: what) }
 
     /// Passes the writes of the last record to `body`. Throws `JournalError.damaged` if its batch can't be read.
-    func forEachWrite(of record: RecordLine, _ body: RecordLine.Taker) throws {
+    func forEachWrite(_ body: RecordLine.Taker) throws {
         if try !record.forEachWrite(of: line, body) { throw damage("the batch can't be read").error }
     }
 
@@ -125,13 +128,14 @@ struct LogReader: ~Copyable {
             return .damage(Damage(place: place, what: what, isUnwritten: isUnwritten))
         }
         chain = said
-        guard let record = RecordLine(line) else { return .damage(damage("the line is no record")) }
+        guard Self.read(&record, window, feed) else { return .damage(damage("the line is no record")) }
         if record.kind == .segment || record.kind == .snapshot, record.version != JournalVersion.number {
             throw JournalError.unknownVersion(place)
         }
         if isEnded { return .damage(damage("there is something after the end")) }
+        record.isOfSnapshot = isSnapshot
         isEnded = isSnapshot && record.kind == .synced
-        return .record(record)
+        return .record
     }
 
     /// At the end of the file, unless its last line has no end.
@@ -186,6 +190,10 @@ struct LogReader: ~Copyable {
     private mutating func isRoom(at index: Int) throws -> Bool {
         while window.count <= index { guard try read() else { return false } }
         return window.bytes[index] == 0x0A
+    }
+
+    private static func read(_ record: inout RecordLine, _ window: borrowing ByteBuffer, _ count: Int) -> Bool {
+        record.read(window.bytes[..<count])
     }
 
     private static func follows(_ line: Span<UInt8>, _ chain: UInt32, _ said: UInt32) -> Bool {

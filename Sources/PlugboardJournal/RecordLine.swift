@@ -74,23 +74,29 @@ public struct RecordLine: Sendable {
 
     /// Reads a line without its line feed; nil if it is no record. Doesn't check the checksum.
     public init?(_ line: Span<UInt8>) {
+        guard read(line) else { return nil }
+    }
+
+    /// Becomes the record in a line. Returns false if there is none.
+    mutating func read(_ line: Span<UInt8>) -> Bool {
+        self = RecordLine()
         var scanner = JSONScanner(line)
-        guard line.first == UInt8(ascii: "{") else { return nil }
+        guard line.first == UInt8(ascii: "{") else { return false }
         scanner.position = 1
         var isFirst = true
         do throws(JSONFailure) {
             while !scanner.isAtEnd, line[scanner.position] != UInt8(ascii: "}") {
                 if !isFirst {
-                    guard line[scanner.position] == UInt8(ascii: ",") else { return nil }
+                    guard line[scanner.position] == UInt8(ascii: ",") else { return false }
                     scanner.position += 1
                 }
-                guard try readMember(&scanner, line, isFirst) else { return nil }
+                guard try readMember(&scanner, line, isFirst) else { return false }
                 isFirst = false
             }
         } catch {
-            return nil
+            return false
         }
-        guard !isFirst, scanner.position == line.count - 1, isComplete else { return nil }
+        return !isFirst && scanner.position == line.count - 1 && isComplete
     }
 
     /// When the value ends, by a clock that nobody can set; nil if the record doesn't say so.
@@ -111,13 +117,12 @@ public struct RecordLine: Sendable {
         guard array.count > 2 else { return false }
         var scanner = JSONScanner(array)
         scanner.position = 1
+        var event = RecordLine()
         while scanner.position < array.count - 1 {
             let start = scanner.position
             guard (try? scanner.skipValue()) != nil else { return false }
             let bytes = array[start..<scanner.position]
-            guard var event = RecordLine(bytes), event.kind == .update || event.kind == .delete else {
-                return false
-            }
+            guard event.read(bytes), event.kind == .update || event.kind == .delete else { return false }
             event.when = when
             try body(event, bytes, events.start + start)
             if array[scanner.position] == UInt8(ascii: ",") { scanner.position += 1 }
@@ -189,15 +194,16 @@ public struct RecordLine: Sendable {
             NameWord("mark").word, NameWord("reason").word, NameWord("previous").word:
             return takeText(name, place, line)
         default:
-            guard let number = Self.number(place.bytes(of: line)) else { return !Self.isNumeric(name) }
-            takeNumber(name, number)
+            let number = Self.number(place.bytes(of: line))
+            return takeNumber(name, number ?? 0) ? number != nil : true
         }
         return true
     }
 
     private mutating func takeText(_ name: UInt64, _ place: ByteRange, _ line: Span<UInt8>) -> Bool {
-        guard let text = Self.inner(place, line) else { return false }
+        guard place.count >= 2, line[place.start] == UInt8(ascii: "\"") else { return false }
         let range = ByteRange(place.start + 1, place.end - 1)
+        let text = range.bytes(of: line)
         switch name {
         case NameWord("key").word: key = range
         case NameWord("epoch").word: epoch = range
@@ -212,7 +218,8 @@ public struct RecordLine: Sendable {
         return true
     }
 
-    private mutating func takeNumber(_ name: UInt64, _ number: UInt64) {
+    /// Returns false if no member of this name is a number.
+    private mutating func takeNumber(_ name: UInt64, _ number: UInt64) -> Bool {
         switch name {
         case NameWord("revision").word: revision = number
         case NameWord("when").word: when = number
@@ -224,18 +231,9 @@ public struct RecordLine: Sendable {
         case NameWord("keys").word: keys = number
         case NameWord("bytes").word: bytes = number
         case NameWord("user").word: user = UInt32(exactly: number)
-        default: break
+        default: return false
         }
-    }
-
-    private static func isNumeric(_ name: UInt64) -> Bool {
-        switch name {
-        case NameWord("revision").word, NameWord("when").word, NameWord("cause").word,
-            NameWord("expires").word, NameWord("ends").word, NameWord("version").word,
-            NameWord("segment").word, NameWord("keys").word, NameWord("bytes").word, NameWord("user").word:
-            true
-        default: false
-        }
+        return true
     }
 
     /// Nil if it isn't an integer from 0, or too large.
@@ -247,12 +245,5 @@ public struct RecordLine: Sendable {
             number = number * 10 + UInt64(digit)
         }
         return digits.isEmpty ? nil : number
-    }
-
-    /// The text between the quotes of a string.
-    @_lifetime(copy line)
-    private static func inner(_ place: ByteRange, _ line: Span<UInt8>) -> Span<UInt8>? {
-        guard place.count >= 2, line[place.start] == UInt8(ascii: "\"") else { return nil }
-        return ByteRange(place.start + 1, place.end - 1).bytes(of: line)
     }
 }

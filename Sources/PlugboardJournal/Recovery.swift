@@ -114,15 +114,14 @@ struct Recovery: ~Copyable {
         // The segments after it can show that it is none.
         found.mayBeCopy = store.hasStamps
         var keys = 0
-        while var record = try reader.nextRecord() {
-            if record.kind == .synced {
-                found.when = record.when
+        while try reader.nextRecord() {
+            if reader.record.kind == .synced {
+                found.when = reader.record.when
                 continue
             }
-            guard record.kind == .update else { throw reader.damage("the record is no value").error }
-            record.isOfSnapshot = true
+            guard reader.record.kind == .update else { throw reader.damage("the record is no value").error }
             keys += 1
-            try take(record, reader.line)
+            try take(reader.record, reader.line)
         }
         guard keys == header.keys else { throw reader.damage("there aren't as many values as it says").error }
     }
@@ -133,9 +132,9 @@ struct Recovery: ~Copyable {
 
     /// What the first line of a file says.
     private static func header(
-        _ record: RecordLine?, _ reader: borrowing LogReader, _ kind: RecordKind, _ number: UInt64
+        _ isThere: Bool, _ reader: borrowing LogReader, _ kind: RecordKind, _ number: UInt64
     ) throws -> FileHeader {
-        guard let header = record.flatMap({ FileHeader($0, reader.line) }), header.kind == kind,
+        guard isThere, let header = FileHeader(reader.record, reader.line), header.kind == kind,
             header.segment == number
         else { throw reader.damage("not the beginning of this file").error }
         return header
@@ -186,7 +185,7 @@ struct Recovery: ~Copyable {
                 finish(number, reader)
                 try cut(&reader, damage, number, later, isCutting)
                 return false
-            case .record(let record): try apply(record, reader, take)
+            case .record: try apply(reader, take)
             }
         }
     }
@@ -199,8 +198,8 @@ struct Recovery: ~Copyable {
         switch try reader.next() {
         case .end: return Damage(place: beginning, what: "the file is empty", isUnwritten: true)
         case .damage(let damage): return damage
-        case .record(let record):
-            let header = try Self.header(record, reader, .segment, number)
+        case .record:
+            let header = try Self.header(true, reader, .segment, number)
             guard header.previous == found.chain else {
                 return Damage(
                     place: reader.place,
@@ -226,14 +225,13 @@ struct Recovery: ~Copyable {
         found.looseSegments += 1
     }
 
-    private mutating func apply(
-        _ record: RecordLine, _ reader: borrowing LogReader, _ take: RecordTaker
-    ) throws {
-        found.isClosed = record.kind == .closed
-        found.when = record.when
-        switch record.kind {
-        case .update, .delete: try take(record, reader.line)
-        case .batch: try reader.forEachWrite(of: record) { write, bytes, _ in try take(write, bytes) }
+    private mutating func apply(_ reader: borrowing LogReader, _ take: RecordTaker) throws {
+        let (kind, revision) = (reader.record.kind, reader.record.revision)
+        found.isClosed = kind == .closed
+        found.when = reader.record.when
+        switch kind {
+        case .update, .delete: try take(reader.record, reader.line)
+        case .batch: try reader.forEachWrite { write, bytes, _ in try take(write, bytes) }
         case .revision: break
         case .synced:
             // Earlier segments are synced first.
@@ -242,10 +240,10 @@ struct Recovery: ~Copyable {
         case .closed: return
         case .segment, .snapshot: throw reader.damage("another file begins here").error
         }
-        guard record.revision > found.revision else {
+        guard revision > found.revision else {
             throw reader.damage("the revision is not above the one before").error
         }
-        found.revision = record.revision
+        found.revision = revision
     }
 
     // MARK: The end

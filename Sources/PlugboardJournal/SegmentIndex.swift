@@ -85,16 +85,14 @@ struct SegmentIndex {
     }
 
     /// Forgets the segments that a snapshot replaces and the history doesn't need. Segments after
-    /// `snapshot` stay, because no snapshot replaces them yet. Returns the first segment that stays; nil
-    /// if none was forgotten.
+    /// `snapshot` stay, because no snapshot replaces them yet. Returns the numbers of those that it forgot.
     @discardableResult
-    mutating func forget(upTo last: UInt64, historyBytes: Int, snapshot: UInt64 = .max) -> UInt64? {
+    mutating func forget(upTo last: UInt64, historyBytes: Int, snapshot: UInt64 = .max) -> [UInt64] {
         let bytes = Dictionary(uniqueKeysWithValues: entries.map { ($0.number, $0.bytes) })
         let numbers = entries.map(\.number)
         let first = Self.firstKept(of: numbers, upTo: last, historyBytes: historyBytes) { bytes[$0] ?? 0 }
-        let count = entries.count
         entries.removeAll { $0.number < first && $0.number <= snapshot }
-        return entries.count < count ? entries.first?.number : nil
+        return numbers.filter { $0 < first && $0 <= snapshot }
     }
 
     /// The first segment to keep of those up to `last`: enough of them for `historyBytes`.

@@ -89,10 +89,10 @@ struct SegmentReading {
     private mutating func read(from place: ReadPlace) throws -> Bool {
         let name = JournalFiles.segment(place.segment)
         var reader = try LogReader(name, in: store, from: place.offset, chain: place.chain)
-        while let record = try reader.nextRecord() {
-            guard try take(record, reader) else { return false }
+        while try reader.nextRecord() {
+            guard try take(reader) else { return false }
             // Later lines may be half written now.
-            if record.revision >= request.upTo { return false }
+            if reader.record.revision >= request.upTo { return false }
             if isFull {
                 let end = reader.offset + reader.line.count + 1
                 piece.next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
@@ -108,15 +108,16 @@ struct SegmentReading {
     }
 
     /// Takes a record. Returns false if no later record is wanted.
-    private mutating func take(_ record: RecordLine, _ reader: borrowing LogReader) throws -> Bool {
-        switch record.kind {
+    private mutating func take(_ reader: borrowing LogReader) throws -> Bool {
+        let revision = reader.record.revision
+        switch reader.record.kind {
         case .segment, .snapshot, .synced, .closed, .revision: return true
         case .update, .delete, .batch: break
         }
-        guard record.revision <= request.upTo else { return false }
-        guard record.revision > request.after else { return true }
-        var passed = record.revision == request.after + 1 ? request.skipping : 0
-        try reader.forEachWrite(of: record) { write, bytes, _ in
+        guard revision <= request.upTo else { return false }
+        guard revision > request.after else { return true }
+        var passed = revision == request.after + 1 ? request.skipping : 0
+        try reader.forEachWrite { write, bytes, _ in
             passed -= 1
             if passed < 0 { add(write, bytes) }
         }

@@ -53,8 +53,8 @@ struct Survey: ~Copyable {
             switch try reader.next() {
             case .end: break reading
             case .damage(let damage): try skip(damage)
-            case .record(let record):
-                if !take(record, reader) { try skip(reader.damage("the batch can't be read")) }
+            case .record:
+                if !take(reader) { try skip(reader.damage("the batch can't be read")) }
             }
             if reader.offset - told >= JournalLimits.snapshotPieceBytes {
                 progress?.add(reader.offset - told)
@@ -67,18 +67,18 @@ struct Survey: ~Copyable {
     }
 
     /// Returns false if the record is a batch that can't be read.
-    private mutating func take(_ record: RecordLine, _ reader: borrowing LogReader) -> Bool {
+    private mutating func take(_ reader: borrowing LogReader) -> Bool {
         let file = UInt32(truncatingIfNeeded: files.count - 1)
         let line = reader.line
         let offset = UInt64(reader.offset)
-        if record.when > 0 { when = record.when }
-        revision = max(revision, record.revision)
-        if let header = FileHeader(record, line) {
+        if reader.record.when > 0 { when = reader.record.when }
+        revision = max(revision, reader.record.revision)
+        if let header = FileHeader(reader.record, line) {
             (epoch, boot) = (header.epoch, header.boot)
             if header.kind == .snapshot { chain = header.previous }
         }
-        let endBytes = record.kind == .batch ? 1 : RecordEnd.bytes
-        return record.forEachWrite(of: line) { write, bytes, place in
+        let endBytes = reader.record.kind == .batch ? 1 : RecordEnd.bytes
+        return reader.record.forEachWrite(of: line) { write, bytes, place in
             let key = write.key.bytes(of: bytes)
             guard write.kind == .update else { return index.remove(key) }
             let count = UInt32(truncatingIfNeeded: bytes.count - endBytes)

@@ -23,7 +23,7 @@ extension LogReader {
             switch try next() {
             case .end: return false
             case .damage: continue
-            case .record(let record):
+            case .record:
                 let isSynced = record.kind == .synced && offset.map { record.bytes > $0 } ?? true
                 if isSynced || record.kind == .closed { return true }
             }

@@ -40,27 +40,13 @@ struct ListingTests {
         #expect(try TestJournal(disk.afterKill(), options: options).state == journal.state)
     }
 
-    @Test func `happens for a removal only where it isn't known what may be there`() throws {
-        let worker = ImmediateWorker(disk)
-        for number in 1...4 as ClosedRange<UInt64> { _ = try disk.create(JournalFiles.segment(number)) }
-        worker.trim(TrimRequest(first: 2, end: 4, isCertain: true))
-        #expect(names("segment-") == [JournalFiles.segment(1), JournalFiles.segment(4)])
-        #expect(lists == 0)
-        worker.trim(TrimRequest(first: nil, end: 4, isCertain: true))
+    @Test func `isn't necessary to remove segments`() throws {
+        for number in 2...4 as ClosedRange<UInt64> { _ = try disk.create(JournalFiles.segment(number)) }
+        ImmediateWorker(disk).add(.trim([2, 3], isCertain: true))
         #expect(names("segment-") == [JournalFiles.segment(4)])
-        #expect(lists == 1)
-    }
-
-    @Test func `isn't necessary to know what is gone`() throws {
-        _ = try disk.create(JournalFiles.segment(3))
-        #expect(try disk.removeSegments(from: 1, before: 5) == 0)
-        #expect(try disk.removeSegments(from: 5, before: 1) == 0)
-        #expect(names("segment-") == [])
+        #expect(lists == 0)
         disk.nextChangeFails = EIO
-        _ = try? disk.create(JournalFiles.segment(1))
-        _ = try disk.create(JournalFiles.segment(1))
-        disk.nextChangeFails = EIO
-        #expect(throws: SystemError.self) { try disk.removeSegments(from: 1, before: 2) }
+        #expect(throws: SystemError.self) { try disk.remove(segments: [4]) }
     }
 
     @Test func `isn't necessary to create a file instead of an old one`() throws {

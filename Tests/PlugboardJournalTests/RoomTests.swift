@@ -13,23 +13,21 @@ struct RoomTests {
     /// Makes snapshots when somebody waits for them, or a while later.
     private final class LazyWorker: JournalWorker {
         private let worker: ImmediateWorker
-        private var request: CompactionRequest?
+        private var request: JournalWork?
         private(set) var waits = 0
 
         init(_ disk: SimulatedDisk) { worker = ImmediateWorker(disk) }
 
-        func sync(_ requests: [SyncRequest], number: UInt64) { worker.sync(requests, number: number) }
-        func releaseRoom(of file: any AppendableFile) { worker.releaseRoom(of: file) }
-        func prepare(bytes: Int) { worker.prepare(bytes: bytes) }
-        func compact(_ request: CompactionRequest) { self.request = request }
-        func trim(_ request: TrimRequest) { worker.trim(request) }
+        func add(_ work: JournalWork) {
+            if case .compact = work { request = work } else { worker.add(work) }
+        }
         func takeDone() -> [WorkDone] { worker.takeDone() }
-        func finish() { finishCompaction() }
-        func finishCompaction() {
+        func finish() { wait(for: .rooms) }
+        func wait(for kind: JournalWork.Kind) {
             waits += 1
             guard let request else { return }
             self.request = nil
-            worker.compact(request)
+            worker.add(request)
         }
     }
 

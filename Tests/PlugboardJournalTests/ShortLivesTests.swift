@@ -9,11 +9,9 @@ import Testing
 
 @Suite(.computing) struct ShortLivesTests {
     /// Never does any work.
-    private final class LateWorker: JournalWorker {
-        func sync(_ requests: [SyncRequest], number: UInt64) {}
-        func releaseRoom(of file: any AppendableFile) {}
-        func prepare(bytes: Int) {}
-        func compact(_ request: CompactionRequest) {}
+    private final class IdleWorker: JournalWorker {
+        func add(_ work: JournalWork) {}
+        func wait(for kind: JournalWork.Kind) {}
         func takeDone() -> [WorkDone] { [] }
         func finish() {}
     }
@@ -23,7 +21,7 @@ import Testing
         var disk = SimulatedDisk()
         var state: State = [:]
         for life in 1...lives {
-            let journal = try TestJournal(disk, options: options, worker: LateWorker())
+            let journal = try TestJournal(disk, options: options, worker: IdleWorker())
             #expect(journal.state == state)
             for write in 0..<writes { journal.publish("key.\((life + write) % 5)", "\(life)") }
             try journal.endTurn()

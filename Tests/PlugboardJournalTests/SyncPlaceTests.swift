@@ -17,16 +17,15 @@ private final class SlowWorker: JournalWorker {
         self.time = time
     }
 
-    func sync(_ requests: [SyncRequest], number: UInt64) {
-        syncs += 1
-        time.advance(nanoseconds: nanoseconds)
-        worker.sync(requests, number: number)
+    func add(_ work: JournalWork) {
+        if case .sync = work {
+            syncs += 1
+            time.advance(nanoseconds: nanoseconds)
+        }
+        worker.add(work)
     }
 
-    func releaseRoom(of file: any AppendableFile) { worker.releaseRoom(of: file) }
-    func prepare(bytes: Int) { worker.prepare(bytes: bytes) }
-    func compact(_ request: CompactionRequest) { worker.compact(request) }
-
+    func wait(for kind: JournalWork.Kind) {}
     func takeDone() -> [WorkDone] { worker.takeDone() }
     func finish() { worker.finish() }
 }

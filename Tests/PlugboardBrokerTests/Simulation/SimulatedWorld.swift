@@ -272,7 +272,7 @@ final class ReportCount: Sendable {
 final class SlowWorker: JournalWorker {
     let wakeup: Wakeup
     private let worker: ImmediateWorker
-    private var work: [(ImmediateWorker) -> Void] = []
+    private var work: [JournalWork] = []
     private(set) var hasDone = false
 
     init(_ store: any FileStore) {
@@ -281,21 +281,17 @@ final class SlowWorker: JournalWorker {
         self.wakeup = wakeup
     }
 
-    func sync(_ requests: [SyncRequest], number: UInt64) {
-        work.append { $0.sync(requests, number: number) }
+    func add(_ work: JournalWork) {
+        switch work {
+        case .sync, .release, .prepare, .compact: self.work.append(work)
+        case .read:
+            worker.add(work)
+            hasDone = true
+        case .trim, .send, .close: worker.add(work)
+        }
     }
 
-    func releaseRoom(of file: any AppendableFile) {
-        work.append { $0.releaseRoom(of: file) }
-    }
-
-    func prepare(bytes: Int) {
-        work.append { $0.prepare(bytes: bytes) }
-    }
-
-    func compact(_ request: CompactionRequest) {
-        work.append { $0.compact(request) }
-    }
+    func wait(for kind: JournalWork.Kind) {}
 
     func takeDone() -> [WorkDone] {
         hasDone = false
@@ -309,7 +305,7 @@ final class SlowWorker: JournalWorker {
     /// Does the next piece of work. Returns false if there is none.
     func doNext() -> Bool {
         guard !work.isEmpty else { return false }
-        work.removeFirst()(worker)
+        worker.add(work.removeFirst())
         hasDone = true
         return true
     }
