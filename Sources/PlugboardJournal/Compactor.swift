@@ -9,9 +9,8 @@ import PlugboardWire
 
 /// The result of making a snapshot.
 public struct Compacted: Sendable {
-    public let segment: UInt64
-    public fileprivate(set) var keys = 0
-    public fileprivate(set) var snapshotBytes = 0
+    let segment: UInt64
+    fileprivate(set) var snapshotBytes = 0
     /// The size and the number of the segments that the snapshot replaces.
     fileprivate(set) var segmentBytes = 0
     let segments: Int
@@ -44,38 +43,35 @@ struct Compactor {
         var made = Compacted(segment: last, segments: segments.count)
         if let state = request.state {
             try write(state, as: name)
-            (made.keys, made.snapshotBytes) = (state.keys, state.bytes.count)
+            made.snapshotBytes = state.count
             made.segmentBytes = try segments.reduce(0) {
                 try $0 + store.open(JournalFiles.segment($1)).bytes
             }
         } else {
-            var survey = Survey(store, request.progress)
+            var survey = Survey(store)
             if let from { try survey.read(JournalFiles.snapshot(from)) }
             for segment in segments { try survey.read(JournalFiles.segment(segment)) }
-            let header = survey.header(upTo: last)
-            made.snapshotBytes = try write(&survey, header, when: survey.when, request.progress)
-            (made.keys, made.segmentBytes) = (survey.index.count, survey.segmentBytes)
+            made.snapshotBytes = try write(&survey, survey.header(upTo: last), when: survey.when)
+            made.segmentBytes = survey.segmentBytes
             survey.removeAll()
         }
         (made.firstKept, made.removedBytes) = try removeOld(files, last, request.historyBytes)
         return made
     }
 
-    private func write(_ state: SnapshotText, as name: String) throws {
+    private func write(_ state: [UInt8], as name: String) throws {
         try place(name) { file in
-            try file.appendAll(state.bytes.span)
+            try file.appendAll(state.span)
             try file.sync()
         }
     }
 
     /// Writes what a survey found as a snapshot. Returns its size.
-    func write(
-        _ survey: inout Survey, _ header: FileHeader, when: UInt64, _ progress: CompactionProgress? = nil
-    ) throws -> Int {
+    func write(_ survey: inout Survey, _ header: FileHeader, when: UInt64) throws -> Int {
         try place(JournalFiles.snapshot(header.segment)) { file in
-            var output = SnapshotOutput(file, header, when: when, progress)
+            var output = LogOutput(file, header, clock: { when })
             try survey.forEachLatest { body in try output.append(body) }
-            return try output.finish()
+            return try output.finish(header.end)
         }
     }
 
@@ -134,59 +130,5 @@ extension FileStore {
             try remove(name)
             return try create(name)
         }
-    }
-}
-
-/// Writes the lines of a snapshot to a file.
-struct SnapshotOutput: ~Copyable {
-    private let file: any AppendableFile
-    private let revision: UInt64
-    private var lines: RecordBuffer
-    private var bytes = 0
-    private var syncedBytes = 0
-    private let progress: CompactionProgress?
-
-    /// `when` is the time of the last record. The snapshot's own lines get this time.
-    init(
-        _ file: any AppendableFile, _ header: FileHeader, when: UInt64, _ progress: CompactionProgress? = nil
-    ) {
-        self.file = file
-        revision = header.revision
-        self.progress = progress
-        lines = RecordBuffer(clock: { when })
-        lines.begin(after: 0)
-        lines.beginFile(header.text)
-    }
-
-    mutating func append(_ body: Span<UInt8>) throws {
-        lines.append(body: body)
-        if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
-    }
-
-    mutating func append(_ commit: borrowing Commit) throws {
-        lines.append(commit)
-        if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
-    }
-
-    /// Writes the last line and returns the file's size. If `isSynced`, the file is on disk afterwards.
-    @discardableResult
-    mutating func finish(isSynced: Bool = true) throws -> Int {
-        lines.append(own: SnapshotText.end(revision))
-        try write()
-        if isSynced { try file.sync() }
-        return bytes
-    }
-
-    private mutating func write() throws {
-        bytes += lines.count
-        try file.appendAll(lines.bytes)
-        if let progress {
-            if bytes - syncedBytes >= JournalLimits.snapshotSyncBytes {
-                try file.sync()
-                syncedBytes = bytes
-            }
-            progress.add(lines.count)
-        }
-        lines.removeFirst(lines.count)
     }
 }

@@ -24,6 +24,9 @@ struct FileHeader {
     /// How many values a snapshot has.
     var keys: Int?
 
+    /// The last line of a snapshot.
+    var end: String { #"{"event":"synced","revision":\#(revision)"# }
+
     /// The line without its time and checksum.
     var text: String {
         let name = kind == .snapshot ? "snapshot" : "segment"

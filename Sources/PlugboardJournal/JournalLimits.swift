@@ -41,11 +41,11 @@ public enum JournalLimits {
     /// The part of `promisedBytes` for ended segments and the last snapshot. The rest is for a segment,
     /// the next segment and the room of both.
     public static let slackBytes = 1_638_400
-    /// While a large snapshot is made, this many bytes and an eighth of the leeway may be written before clients are
-    /// slowed down. As the snapshot goes on, more are allowed: at its end, 1/`pacedPart` of the state.
+    /// While a large snapshot is made, this many bytes and these parts of the leeway and of the state may be written
+    /// before clients are slowed down. They write least at three times as much, which is within the bound.
     static let unpacedBytes = 524_288
     static let unpacedLeewayPart = 8
-    static let pacedPart = 4
+    static let unpacedStatePart = 16
     /// Where much waits, it is sent to the disk in pieces of at least this many bytes.
     static let sentBytesMin = 8_388_608
     /// If more waits for the disk, and more than it took in its last two seconds, clients are slowed down. They
@@ -55,7 +55,7 @@ public enum JournalLimits {
     static let lagWeight = 4.0
     /// A sync that takes so long is told, and again each time when it has taken twice as long.
     static let lagToldNanoseconds: UInt64 = 2_000_000_000
-    /// A large snapshot is read and written in pieces of this many bytes, so that its progress is even.
+    /// A snapshot is written in pieces of this many bytes.
     static let snapshotPieceBytes = 131_072
     /// It is synced after each this many bytes.
     static let snapshotSyncBytes = 16_777_216

@@ -32,8 +32,7 @@ public struct CompactionRequest: Sendable {
     /// How many bytes of those segments stay as history.
     let historyBytes: Int
     /// The text of the snapshot, if the loop wrote it. Otherwise the compactor reads the files.
-    var state: SnapshotText?
-    var progress: CompactionProgress?
+    var state: [UInt8]?
 }
 
 /// A piece of work.
@@ -87,9 +86,7 @@ public enum JournalWork: Sendable {
                 try? file.releaseRoom()
                 return .released(bytes: bytes)
             case .close: return nil
-            case .compact(let request):
-                defer { request.progress?.end() }
-                return .compacted(try Compactor(store).run(request))
+            case .compact(let request): return .compacted(try Compactor(store).run(request))
             case .trim(let segments, let isCertain):
                 // An earlier broker made the snapshot. It may have been killed before the name was on disk.
                 if !isCertain { try store.syncNames() }

@@ -16,7 +16,7 @@ extension JournalWriter {
         guard isCompactionWorthwhile(live) else { return }
         var header = end
         header.keys = keys
-        beginCompaction(SnapshotText(header, when: when, body), live)
+        beginCompaction(LogOutput.text(header, when: when, body), live)
     }
 
     func compactIfWorthwhile(_ live: Int?) {
@@ -30,15 +30,12 @@ extension JournalWriter {
             || isShort(live)
     }
 
-    func beginCompaction(_ state: SnapshotText?, _ live: Int?, historyBytes: Int? = nil) {
+    func beginCompaction(_ state: [UInt8]?, _ live: Int?, historyBytes: Int? = nil) {
         isCompacting = true
         liveThen.next = live ?? snapshotBytes
-        let progress = CompactionProgress(total: snapshotBytes + loose.bytes + liveThen.next)
-        (roomWork.progress, roomWork.begun) = (progress, heldBytes + bytes)
+        roomWork.begun = heldBytes + bytes
         let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
-        var request = CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)
-        request.progress = progress
-        worker.add(.compact(request))
+        worker.add(.compact(CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)))
         index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 

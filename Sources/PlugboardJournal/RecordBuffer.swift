@@ -121,6 +121,12 @@ public struct RecordBuffer: ~Copyable {
         append(own: #"{"event":"revision","revision":\#(revision)"#)
     }
 
+    /// Begins a file that nothing came before.
+    mutating func begin(_ header: FileHeader) {
+        begin(after: 0)
+        beginFile(header.text)
+    }
+
     /// Begins a file. Its first line starts a new chain of checksums, and names the last one of the old
     /// chain as a member.
     mutating func beginFile(_ header: String) {

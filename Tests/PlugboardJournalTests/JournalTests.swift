@@ -128,7 +128,7 @@ import Testing
     func `a state is written down up to its limits`(keys: Int, bytes: Int, isSmall: Bool) throws {
         let header = FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 9, keys: keys)
         let value = Array(repeating: UInt8(ascii: "1"), count: bytes)
-        let text = SnapshotText(header, when: 1) { add in
+        let text = LogOutput.text(header, when: 1) { add in
             for _ in 0..<keys {
                 try add(Commit(key: Span(), revision: 1, value: value.span, by: Span()))
             }

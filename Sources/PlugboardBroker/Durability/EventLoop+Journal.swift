@@ -28,27 +28,26 @@ extension EventLoop {
         readsAhead: Bool = false,
         newEpoch: () -> String = Journal.newEpoch
     ) throws {
-        hub.keyspace.beginRestoring()
         hub.deadlines.boot = boot
-        var authors = RestoredAuthors()
         let time = time
         var records = RecordBuffer(clock: { time.millisecondsSince1970() })
-        let (recovered, writer, epoch) = try Journal.open(
-            store,
-            worker: worker,
-            options: options,
-            boot: boot,
-            time: time,
-            newEpoch: newEpoch,
-            records: &records,
-            readsAhead: readsAhead
-        ) { record, line in
-            authors.restore(record, line, &hub.keyspace, &hub.access, &hub.durability, &hub.deadlines)
+        var opened: JournalWriter?
+        let recovered = try hub.restore { take in
+            let (recovered, writer, epoch) = try Journal.open(
+                store,
+                worker: worker,
+                options: options,
+                boot: boot,
+                time: time,
+                newEpoch: newEpoch,
+                records: &records,
+                readsAhead: readsAhead,
+                take
+            )
+            opened = writer
+            return (recovered, epoch)
         }
-        authors.bindToTime(lastRecord: recovered.when, &hub.keyspace, &hub.deadlines)
-        authors.release(&hub.keyspace)
-        hub.keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
-        try hub.durability.begin(writer, records)
+        if let opened { try hub.durability.begin(opened, records) }
         tell(recovered, hub.keyspace.keyCount)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
         try writeRecords()

@@ -379,18 +379,18 @@ struct Hub: ~Copyable {
 }
 
 // Hands the state of a broker without a journal to the next one in this process: its values and its
-// remembered writes, in files without names. So a client that comes back learns what it missed, and gets
+// remembered writes, in a journal without a name. So a client that comes back learns what it missed, and gets
 // nothing twice.
 
 extension Hub {
-    /// Writes the state to files. Nothing may change it afterwards. Throws `SystemError`.
-    func carry(_ time: TimeSource) throws -> CarriedState {
+    /// Writes the state to a journal. Nothing may change it afterwards. Throws `SystemError`.
+    func carry(_ time: TimeSource) throws -> UnnamedJournal {
         let values = CarriedValues(time)
         // Newer values go with the remembered writes.
         let since = keyspace.history.completeSince
         var count = 0
         values.forEach(in: keyspace, upTo: since, deadlines) { _ in count += 1 }
-        return try CarriedState(
+        return try UnnamedJournal(
             epoch: keyspace.epoch,
             since: since,
             revision: revision,
@@ -402,16 +402,27 @@ extension Hub {
     }
 
     /// Continues with the state of the broker before. Throws `JournalError` or `SystemError`.
-    mutating func goOn(with state: CarriedState) throws {
+    mutating func goOn(with state: UnnamedJournal) throws {
+        let epoch = keyspace.epoch
+        let recovered = try restore { take in
+            let recovered = try Journal.check(state, take)
+            guard recovered.isClosed else { throw JournalError.missing(file: "the end of the carried state") }
+            return (recovered, recovered.epoch ?? epoch)
+        }
+        endRestoring(snapshotRevision: recovered.snapshotRevision)
+    }
+
+    /// Takes over what an earlier broker left. `read` passes all records to the function that it gets, and returns the
+    /// epoch to go on in.
+    mutating func restore(_ read: (RecordTaker) throws -> (Recovered, epoch: String)) throws -> Recovered {
         keyspace.beginRestoring()
         var authors = RestoredAuthors()
-        let recovered = try state.read { record, line in
+        let (recovered, epoch) = try read { record, line in
             authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
         }
         authors.bindToTime(lastRecord: recovered.when, &keyspace, &deadlines)
         authors.release(&keyspace)
-        let epoch = recovered.epoch ?? keyspace.epoch
-        keyspace.resume(epoch, at: recovered.revision, isNew: recovered.epoch == nil)
-        endRestoring(snapshotRevision: recovered.snapshotRevision)
+        keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
+        return recovered
     }
 }

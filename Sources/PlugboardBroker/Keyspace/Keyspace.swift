@@ -487,8 +487,8 @@ struct LentText: ~Copyable {
     }
 }
 
-// The values that outlive a broker: in a journal's snapshot, and in the files that a broker without a journal
-// hands to its successor. Only reads the keyspace; used by the loop's thread.
+// The values that outlive a broker: in a journal's snapshot, and in the journal without a name that a broker
+// hands to its successor if it has no other. Only reads the keyspace; used by the loop's thread.
 
 /// Values as records, as of one moment.
 struct CarriedValues {

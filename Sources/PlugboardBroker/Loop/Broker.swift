@@ -28,7 +28,7 @@ public final class Broker: Sendable {
 
     private struct Kept: Sendable {
         var folder: JournalFolder?
-        var state: CarriedState?
+        var state: UnnamedJournal?
         var rights: CarriedRights?
         var hasMadeWay = false
         /// The files for the next program.
@@ -66,10 +66,10 @@ public final class Broker: Sendable {
         if let policy = configuration.policy { try server.setOpen(policy.admitsOthers) }
     }
 
-    private static func state(_ inheritance: Inheritance?) -> CarriedState? {
+    private static func state(_ inheritance: Inheritance?) -> UnnamedJournal? {
         guard let snapshot = inheritance?.takeFile(.state), let segment = inheritance?.takeFile(.writes)
         else { return nil }
-        return CarriedState(snapshot: snapshot, segment: segment)
+        return UnnamedJournal(snapshot: snapshot, segment: segment)
     }
 
     /// Serves on the calling thread until `stop` or `makeWay` is called; `hasMadeWay` says which. Throws
