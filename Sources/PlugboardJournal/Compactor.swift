@@ -60,7 +60,7 @@ struct Compactor {
     }
 
     private func write(_ state: [UInt8], as name: String) throws {
-        try place(name) { file in
+        try store.place(name) { file in
             try file.appendAll(state.span)
             try file.sync()
         }
@@ -68,29 +68,11 @@ struct Compactor {
 
     /// Writes what a survey found as a snapshot. Returns its size.
     func write(_ survey: inout Survey, _ header: FileHeader, when: UInt64) throws -> Int {
-        try place(JournalFiles.snapshot(header.segment)) { file in
+        try store.place(JournalFiles.snapshot(header.segment)) { file in
             var output = LogOutput(file, header, clock: { when })
             try survey.forEachLatest { body in try output.append(body) }
             return try output.finish(header.end)
         }
-    }
-
-    /// Writes a file under another name, and gives it its own name when it is on disk.
-    private func place<Result>(_ name: String, _ write: (any AppendableFile) throws -> Result) throws
-        -> Result
-    {
-        let unfinished = JournalFiles.unfinished(name)
-        let result: Result
-        do {
-            result = try write(try store.createAnew(unfinished))
-        } catch {
-            // The disk may be full, and the unfinished file would take the last room.
-            try? store.remove(unfinished)
-            throw error
-        }
-        try store.rename(unfinished, to: name)
-        try store.syncNames()
-        return result
     }
 
     /// Removes older snapshots, old torn ends, and the segments that the new snapshot replaces, except
@@ -107,28 +89,5 @@ struct Compactor {
         for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try store.remove(name) }
         try store.syncNames()
         return (first, bytes)
-    }
-}
-
-extension FileStore {
-    /// Removes segments and returns how many bytes they had.
-    func remove(segments: [UInt64]) throws -> Int {
-        var bytes = 0
-        for number in segments {
-            let size = try open(JournalFiles.segment(number)).bytes
-            try remove(JournalFiles.segment(number))
-            bytes += size
-        }
-        return bytes
-    }
-
-    /// Creates a file, instead of one of that name if there is one.
-    func createAnew(_ name: String) throws -> any AppendableFile {
-        do {
-            return try create(name)
-        } catch let error as SystemError where error.code == EEXIST {
-            try remove(name)
-            return try create(name)
-        }
     }
 }

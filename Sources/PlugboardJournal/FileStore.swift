@@ -72,6 +72,54 @@ public protocol AppendableFile: AnyObject, Sendable {
 
 extension AppendableFile {
     public func writeBack(from start: Int, count: Int) throws {}
+
+    /// Appends all bytes. Throws `SystemError`.
+    func appendAll(_ bytes: Span<UInt8>) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = try append(rest)
+            rest = rest[count...]
+        }
+    }
+}
+
+extension FileStore {
+    /// Writes a file under another name, and gives it its own name when it is on disk.
+    func place<Result>(_ name: String, _ write: (any AppendableFile) throws -> Result) throws -> Result {
+        let unfinished = JournalFiles.unfinished(name)
+        let result: Result
+        do {
+            result = try write(try createAnew(unfinished))
+        } catch {
+            // The disk may be full, and the unfinished file would take the last room.
+            try? remove(unfinished)
+            throw error
+        }
+        try rename(unfinished, to: name)
+        try syncNames()
+        return result
+    }
+
+    /// Removes segments and returns how many bytes they had.
+    func remove(segments: [UInt64]) throws -> Int {
+        var bytes = 0
+        for number in segments {
+            let size = try open(JournalFiles.segment(number)).bytes
+            try remove(JournalFiles.segment(number))
+            bytes += size
+        }
+        return bytes
+    }
+
+    /// Creates a file, instead of one of that name if there is one.
+    func createAnew(_ name: String) throws -> any AppendableFile {
+        do {
+            return try create(name)
+        } catch let error as SystemError where error.code == EEXIST {
+            try remove(name)
+            return try create(name)
+        }
+    }
 }
 
 // The files on a real disk. Each method is one call of `DataFolder`, except `sync`, so a test that simulates a disk

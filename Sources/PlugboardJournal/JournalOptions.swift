@@ -57,4 +57,9 @@ public struct JournalOptions: Sendable {
         let leeway = min(most, free / JournalLimits.leewaysPerDisk)
         return leeway > JournalLimits.promisedBytes ? leeway : 0
     }
+
+    /// A snapshot is due when ended segments have more bytes.
+    func looseBytesMax(snapshotBytes: Int, leeway: Int) -> Int {
+        max(looseBytes, 2 * snapshotBytes, leeway / 2)
+    }
 }

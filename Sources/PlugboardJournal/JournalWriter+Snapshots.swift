@@ -25,7 +25,7 @@ extension JournalWriter {
 
     private func isCompactionWorthwhile(_ live: Int?) -> Bool {
         if isCompacting { return false }
-        let isMuch = loose.bytes > max(options.looseBytes, 2 * snapshotBytes, leeway / 2)
+        let isMuch = loose.bytes > options.looseBytesMax(snapshotBytes: snapshotBytes, leeway: leeway)
         return isMuch || loose.segments > JournalLimits.looseSegmentsMax || holdsTooMuch(live)
             || isShort(live)
     }
@@ -35,7 +35,8 @@ extension JournalWriter {
         liveThen.next = live ?? snapshotBytes
         roomWork.begun = heldBytes + bytes
         let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
-        worker.add(.compact(CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)))
+        worker.add(
+            .compact(CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)))
         index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 

@@ -94,14 +94,3 @@ struct LogOutput: ~Copyable {
         return Array(lines.bytes)
     }
 }
-
-extension AppendableFile {
-    /// Appends all bytes. Throws `SystemError`.
-    func appendAll(_ bytes: Span<UInt8>) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = try append(rest)
-            rest = rest[count...]
-        }
-    }
-}

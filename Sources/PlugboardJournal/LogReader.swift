@@ -192,7 +192,8 @@ struct LogReader: ~Copyable {
         return window.bytes[index] == 0x0A
     }
 
-    private static func read(_ record: inout RecordLine, _ window: borrowing ByteBuffer, _ count: Int) -> Bool {
+    private static func read(_ record: inout RecordLine, _ window: borrowing ByteBuffer, _ count: Int) -> Bool
+    {
         record.read(window.bytes[..<count])
     }
 

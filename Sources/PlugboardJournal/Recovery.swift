@@ -51,8 +51,9 @@ public struct Recovered: Sendable {
 
     /// Whether ended segments are far beyond the limit for a snapshot. So many bytes are free.
     func isOverdue(_ options: JournalOptions, free: Int?) -> Bool {
-        let bytes = max(options.looseBytes, 2 * snapshotBytes, options.leeway(free: free ?? 0) / 2)
-        return looseBytes > JournalLimits.overdueFactor * bytes
+        let leeway = options.leeway(free: free ?? 0)
+        let most = options.looseBytesMax(snapshotBytes: snapshotBytes, leeway: leeway)
+        return looseBytes > JournalLimits.overdueFactor * most
             || looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
     }
 }
@@ -271,7 +272,7 @@ struct Recovery: ~Copyable {
         guard isCutting else { return }
         let end = reader.writtenBytes
         try turnSignpostBack(before: offset > 0 ? number + 1 : number)
-        try TailCut(store).cut(number, at: offset, writtenTo: end, later: later, keptAs: kept)
+        try store.cut(segment: number, at: offset, writtenTo: end, later: later, keptAs: kept)
     }
 
     /// Throws if the beginning of a segment is lost although the machine hasn't stopped since. A signpost
@@ -340,49 +341,36 @@ extension LogReader {
     }
 }
 
-/// Cuts off the unusable end and keeps it for a person to look at. If it is interrupted, it can be
-/// repeated.
-struct TailCut {
-    private let store: any FileStore
-
-    init(_ store: any FileStore) {
-        self.store = store
-    }
-
-    /// Cuts a segment at `offset` and renames the segments after it. `end` is the end of what was written
-    /// to the segment; only laid-out room follows.
-    func cut(_ number: UInt64, at offset: Int, writtenTo end: Int, later: [UInt64], keptAs name: String)
+extension FileStore {
+    /// Cuts a segment at `offset` and renames the segments after it. Keeps what it cuts off for a person to look at.
+    /// `end` is the end of what was written to the segment; only laid-out room follows. If it is interrupted, it can
+    /// be repeated.
+    func cut(segment number: UInt64, at offset: Int, writtenTo end: Int, later: [UInt64], keptAs name: String)
         throws
     {
         for number in later.reversed() {
-            try store.rename(JournalFiles.segment(number), to: JournalFiles.torn(number, at: 0))
+            try rename(JournalFiles.segment(number), to: JournalFiles.torn(number, at: 0))
         }
         let segment = JournalFiles.segment(number)
         if offset == 0 {
             // Its first line is missing, so the segment never began.
-            try store.rename(segment, to: name)
-            return try store.syncNames()
+            try rename(segment, to: name)
+            return try syncNames()
         }
-        try keep(segment, from: offset, to: end, as: name)
-        try store.syncNames()
-        try store.truncate(segment, to: offset)
-    }
-
-    private func keep(_ segment: String, from offset: Int, to end: Int, as name: String) throws {
-        let unfinished = JournalFiles.unfinished(name)
-        let source = try store.open(segment)
-        let copy = try store.createAnew(unfinished)
-        var place = offset
-        var chunk = ByteBuffer()
-        while place < end {
-            chunk.removeAll()
-            let wanted = min(JournalLimits.readBytes, end - place)
-            try chunk.append(upTo: wanted) { room in try source.read(at: place, into: &room) }
-            if chunk.isEmpty { break }
-            try copy.appendAll(chunk.bytes)
-            place += chunk.count
+        let source = try open(segment)
+        _ = try place(name) { copy in
+            var place = offset
+            var chunk = ByteBuffer()
+            while place < end {
+                chunk.removeAll()
+                let wanted = min(JournalLimits.readBytes, end - place)
+                try chunk.append(upTo: wanted) { room in try source.read(at: place, into: &room) }
+                if chunk.isEmpty { break }
+                try copy.appendAll(chunk.bytes)
+                place += chunk.count
+            }
+            try copy.sync()
         }
-        try copy.sync()
-        try store.rename(unfinished, to: name)
+        try truncate(segment, to: offset)
     }
 }
