@@ -172,8 +172,17 @@ extension Hub {
     /// A key that waits is made to wait anew, at a gate beside the one that it has: a mistake.
     mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
         let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
-        phases.close(observable, revision: gate.revision, barrier, until: gate.end, &keyspace, &deadlines)
-        keyspace[observable].owedBy -= 1
+        phases.close(observable, revision: gate.revision, barrier, until: gate.end, &matching, &deadlines)
+        matching.release(observable)
+    }
+
+    /// A subscription names a key that it names already: a mistake.
+    mutating func observeAgain(_ key: Span<UInt8>, _ subscription: SubscriptionHandle) {
+        matching.attach(subscription, of: 1_000, to: key, &keyspace)
+    }
+
+    mutating func observeNothing(_ subscription: SubscriptionHandle) {
+        matching.detach(subscription, of: 1_000, &keyspace)
     }
 
     mutating func beginReplay(_ subscription: SubscriptionHandle, from place: ReadPlace, after: UInt64) {

@@ -1,5 +1,6 @@
 // How each mistake is made, found and undone. It is undone so that the bus can end without a trap.
 
+import PlugboardMemory
 import PlugboardWire
 import Testing
 
@@ -10,8 +11,9 @@ extension StateMistake {
     func make(in bus: BusyBus, _ look: () -> Void) throws {
         switch self {
         case .bytesTooMany, .revisionTooSmall: miscount(in: bus, look)
-        case .keyTooMany, .owedTooOften, .forgottenObserver, .observerTwice, .lostGeneration:
-            try mistakeObservable(in: bus, look)
+        case .keyTooMany, .lostGeneration: try mistakeObservable(in: bus, look)
+        case .owedTooOften, .owedToFewerThanNobody, .forgottenObserver, .observerTwice, .audienceWithoutKey:
+            try mistakeReach(in: bus, look)
         case .lostBond, .lostExpiry, .authorTooOften: try mistakeValue(in: bus, look)
         case .wrongPlace, .wrongIndex, .staleSession, .lostRhythm, .lostTracer, .lostPause:
             try mistakeSubscription(in: bus, look)
@@ -45,29 +47,51 @@ extension StateMistake {
             // Removes the value without the keyspace's own function, so nothing is counted.
             bus.bare.hub.keyspace[plain].removeValue()
             look()
-        case .owedTooOften:
-            bus.bare.hub.keyspace[plain].owedBy += 1
-            look()
-            bus.bare.hub.keyspace[plain].owedBy -= 1
-        case .forgottenObserver:
-            let extras = bus.bare.hub.keyspace.observables.extras(of: plain)
-            let foundLast = bus.bare.hub.keyspace[extras].observers.popLast()
-            let last = try #require(foundLast)
-            look()
-            bus.bare.hub.keyspace[extras].observers.append(last)
-        case .observerTwice:
-            let extras = bus.bare.hub.keyspace.observables.extras(of: plain)
-            let foundFirst = bus.bare.hub.keyspace[extras].exact.first
-            let first = try #require(foundFirst)
-            bus.bare.hub.keyspace[extras].exact.append(first)
-            look()
-            _ = bus.bare.hub.keyspace[extras].exact.popLast()
         default:
             let gone = try bus.observable("a.gone")
             let generation = bus.bare.hub.keyspace[gone].generation
             bus.bare.hub.keyspace[gone].generation = 0
             look()
             bus.bare.hub.keyspace[gone].generation = generation
+        }
+    }
+
+    private func mistakeReach(in bus: BusyBus, _ look: () -> Void) throws {
+        let (plain, gone) = (try bus.observable("a.plain"), try bus.observable("a.gone"))
+        switch self {
+        case .owedTooOften:
+            bus.bare.hub.matching.retain(plain)
+            look()
+            bus.bare.hub.matching.release(plain)
+        case .owedToFewerThanNobody:
+            bus.bare.hub.matching.release(gone)
+            look()
+            bus.bare.hub.matching.retain(gone)
+        case .forgottenObserver:
+            // As while they are told.
+            var observers = List<Recipient>()
+            bus.bare.hub.matching.exchangeObservers(&observers, of: plain)
+            look()
+            bus.bare.hub.matching.exchangeObservers(&observers, of: plain)
+        case .observerTwice:
+            let subscription = bus.subscription(0, of: bus.observer)
+            let keys = bus.bare.hub.matching[subscription].keys.all
+            bus.bare.hub.observeAgain(StaticString("a.plain").bytes, subscription)
+            let foundLast = bus.bare.hub.matching[subscription].keys.popLast()
+            let last = try #require(foundLast)
+            look()
+            bus.bare.hub.matching[subscription].keys.removeAll()
+            bus.bare.hub.matching[subscription].keys.append(last)
+            bus.bare.hub.observeNothing(subscription)
+            bus.bare.hub.matching[subscription].keys.removeAll()
+            for place in keys { bus.bare.hub.matching[subscription].keys.append(place) }
+        default:
+            // The audience isn't told that a key goes.
+            let key = bus.bare.hub.keyspace.findOrInsert(StaticString("a.short").bytes)
+            bus.bare.hub.matching.retain(key)
+            bus.bare.hub.keyspace.remove(key)
+            look()
+            bus.bare.hub.matching.release(key)
         }
     }
 

@@ -121,7 +121,8 @@ final class BusyBus {
 /// A mistake in the state: a wrong number, the name of something that is gone, a list in which an element
 /// is missing, a reason that was lost.
 enum StateMistake: CaseIterable {
-    case keyTooMany, bytesTooMany, revisionTooSmall, owedTooOften, forgottenObserver, observerTwice
+    case keyTooMany, bytesTooMany, revisionTooSmall
+    case owedTooOften, owedToFewerThanNobody, forgottenObserver, observerTwice, audienceWithoutKey
     case lostBond, lostExpiry, lostGeneration, authorTooOften
     case wrongPlace, wrongIndex, staleSession, lostRhythm, lostTracer, lostDemand
     case touchedTwice, touchedUnlisted, dismissedForNothing
@@ -136,12 +137,14 @@ enum StateMistake: CaseIterable {
         case .keyTooMany: ("Keyspace", "it counts the keys with a value")
         case .bytesTooMany: ("Hub", "it counts the bytes of their records")
         case .revisionTooSmall: ("Keyspace", "no value is newer than the bus")
-        case .owedTooOften: ("Observable", "it counts who is owed it")
+        case .owedTooOften: ("Reach", "it counts who is owed it")
+        case .owedToFewerThanNobody: ("Reach", "a key is owed to nobody or to some")
+        case .audienceWithoutKey: ("Reach", "without a key there is no audience")
         case .forgottenObserver: ("Observable", "its observers are those who match")
         case .observerTwice: ("Subscription", "keys have no observers that are gone")
         case .lostBond: ("Keyspace", "it binds the keys that say so")
         case .lostExpiry: ("Lifetimes", "the deadline of a bond is there")
-        case .lostGeneration: ("Observable", "something needs it, or the history names it")
+        case .lostGeneration: ("Reach", "a key is needed by something")
         case .authorTooOften: ("Author", "it counts who refers to it")
         case .wrongPlace: ("SubscriptionSet", "a subscription knows its place")
         case .wrongIndex: ("Subscription", "it observes its keys where it says")

@@ -231,7 +231,7 @@ final class TestHub {
         var count = 0
         var next = hub.keyspace.first(from: Span())
         while let observable = next {
-            if hub.keyspace[observable].isNeeded { count += 1 }
+            if hub.keyspace[observable].hasValue || hub.matching.reach.needs(observable) { count += 1 }
             next = hub.keyspace.next(after: observable)
         }
         return count

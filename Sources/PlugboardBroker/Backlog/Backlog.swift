@@ -183,18 +183,18 @@ final class Backlog {
     func awaitGap() { awaitsGap = true }
 
     /// Stops owing a key, and removes its observable if nothing else needs it.
-    func takeBack(_ place: OwedKeys.Place, _ keyspace: inout Keyspace) {
+    func takeBack(_ place: OwedKeys.Place, _ matching: inout Matching, _ keyspace: inout Keyspace) {
         let observable = keys.remove(place).observable
-        keyspace[observable].owedBy -= 1
-        keyspace.removeIfUnneeded(observable)
+        matching.release(observable)
+        matching.forget(observable, &keyspace)
     }
 
     /// The place of a key if it is owed.
     @inline(__always)
-    func place(of observable: ObservableHandle, _ keyspace: inout Keyspace) -> OwedKeys.Place? {
-        let hint = keyspace[observable].owedPlace
+    func place(of observable: ObservableHandle, _ matching: inout Matching) -> OwedKeys.Place? {
+        let hint = matching.reach.owedPlace(of: observable)
         guard let place = keys.find(observable, hint: hint) else { return nil }
-        if place != hint { keyspace[observable].owedPlace = place }
+        if place != hint { matching.note(owedPlace: place, of: observable) }
         return place
     }
 
@@ -207,9 +207,9 @@ final class Backlog {
     }
 
     /// Some observers didn't acknowledge a key that waited at its gate. Its lines will name them.
-    func note(_ naming: inout LateNaming, of observable: ObservableHandle, _ keyspace: inout Keyspace) {
+    func note(_ naming: inout LateNaming, of observable: ObservableHandle, _ matching: inout Matching) {
         lines.note(&naming, of: observable)
-        guard let owed = place(of: observable, &keyspace), keys[owed].isGated else { return }
+        guard let owed = place(of: observable, &matching), keys[owed].isGated else { return }
         let before = keys.notes(at: owed).unacknowledged
         keys.note(unacknowledged: naming.names(at: keys[owed].revision, after: before), at: owed)
     }
@@ -228,9 +228,9 @@ final class Backlog {
     }
 
     /// Owes keys that aren't owed yet.
-    func insert(_ owed: [OwedKey], _ keyspace: inout Keyspace) {
+    func insert(_ owed: [OwedKey], _ matching: inout Matching) {
         if owed.isEmpty { return }
-        for key in owed { keyspace[key.observable].owedBy += 1 }
+        for key in owed { matching.retain(key.observable) }
         keys.insert(owed)
     }
 

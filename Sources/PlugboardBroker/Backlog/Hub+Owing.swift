@@ -8,21 +8,19 @@ extension Hub {
     /// Tells an observer an event, or owes it the event. For observers with a filter, a backlog, or a client
     /// that is behind.
     @inline(never)
-    mutating func tellOrOwe(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        of observable: ObservableHandle,
-        to subscription: SubscriptionHandle
-    ) {
+    mutating func tellOrOwe(_ news: borrowing News, to subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        let hash = keyspace.hash(tail.key)
-        let way = matching[subscription].way(of: event, hash, isBehind: sessions[session].isBehind)
-        guard way == .direct, !isJudgedLater(event, for: subscription) else {
-            return owe(event, tail, of: observable, to: subscription)
+        let isBehind = sessions[session].isBehind
+        let way = matching[subscription]
+            .way(of: news.event, keyspace.hash(of: news.observable), isBehind: isBehind)
+        guard way == .direct, !isJudgedLater(news.event, for: subscription) else {
+            return owe(news, to: subscription)
         }
-        guard let line = line(event, tail, of: observable, for: subscription) else { return }
+        guard let line = line(of: news, for: subscription) else { return }
         delivery.append(line, to: session, &sessions)
+        guard matching[subscription].hasBacklog else { return }
+        let hash = keyspace.hash(of: news.observable)
         matching[subscription].backlog?.noteWindow(hash, subscription, delivery.eventNumber, &deadlines)
     }
 
@@ -30,44 +28,51 @@ extension Hub {
     /// its revision changes; or nothing passes, and the key only has to be owed. Returns false if there is
     /// more to do.
     @inline(__always)
-    mutating func renewOwed(
-        _ observable: ObservableHandle, _ revision: UInt64, to subscription: SubscriptionHandle
-    ) -> Bool {
+    mutating func renewOwed(_ news: borrowing News, to subscription: SubscriptionHandle) -> Bool {
+        guard matching[subscription].hasBacklog else { return false }
+        // Mostly it is owed at the place where it was owed to the last one.
+        let place = matching.reach.owedPlace(of: news.observable)
+        if renew(news, at: place, to: subscription) { return true }
         guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly
         else { return false }
-        guard let owed = backlog.place(of: observable, &keyspace) else {
+        guard let owed = backlog.place(of: news.observable, &matching) else {
             guard backlog.isPausedPlainly, sessions[matching[subscription].session].isOpen
             else { return false }
             insight.count(steps: Self.stepsPerOwedEvent)
-            let owed = OwedKey(observable, revision: revision, event: delivery.eventNumber)
+            let owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
             append(owed, to: subscription, backlog)
             return true
         }
-        let isRenewed = backlog.renew(observable, at: owed, revision: revision, event: delivery.eventNumber)
-        if isRenewed { insight.count(steps: Owing.stepsPerRenewed) }
+        return owed != place && renew(news, at: owed, to: subscription)
+    }
+
+    @inline(__always)
+    private mutating func renew(
+        _ news: borrowing News, at place: OwedKeys.Place, to subscription: SubscriptionHandle
+    ) -> Bool {
+        let isRenewed = matching[subscription]
+            .renew(news.observable, at: place, revision: news.revision, event: delivery.eventNumber)
+        if isRenewed { insight.count(steps: Self.stepsPerRenewed) }
         return isRenewed
     }
 
+    /// What it costs to renew a key that is owed: memory that was not touched lately.
+    private static let stepsPerRenewed = 6
+
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.
-    mutating func owe(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        of observable: ObservableHandle,
-        to subscription: SubscriptionHandle,
-        isGated: Bool = false
-    ) {
+    mutating func owe(_ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool = false) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        if event != .emit, matching[subscription].delivery == .all,
-            !writeAwaited(observable, event, tail, of: subscription)
+        if news.event != .emit, matching[subscription].delivery == .all,
+            !writeAwaited(before: news, of: subscription)
         {
             return noteFree(subscription)
         }
-        guard isOwed(event, tail, observable, subscription) else { return }
-        if matching[subscription].owedWay(of: event) == .key {
-            oweKey(event, tail, observable, subscription, isGated)
+        guard isOwed(news, to: subscription) else { return }
+        if matching[subscription].owedWay(of: news.event) == .key {
+            oweKey(news, to: subscription, isGated: isGated)
         } else {
-            queueLine(event, tail, observable, subscription, isGated)
+            queueLine(news, to: subscription, isGated: isGated)
         }
         noteFree(subscription)
     }
@@ -84,20 +89,17 @@ extension Hub {
     /// Whether an event that has to wait is owed. Without a filter it is. With one, it is owed without asking
     /// the filter if its key is owed already, if a replay is still gathering keys, or if filters have cost
     /// this turn too much. Otherwise the filter decides.
-    private mutating func isOwed(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ observable: ObservableHandle,
-        _ subscription: SubscriptionHandle
-    ) -> Bool {
+    private mutating func isOwed(_ news: borrowing News, to subscription: SubscriptionHandle) -> Bool {
         guard matching[subscription].filter != nil else { return true }
-        if isJudgedLater(event, for: subscription) { return true }
-        if matching[subscription].owedWay(of: event) == .key, let backlog = matching[subscription].backlog,
-            backlog.place(of: observable, &keyspace) != nil || backlog.replay?.gathers == true
+        if isJudgedLater(news.event, for: subscription) { return true }
+        if matching[subscription].owedWay(of: news.event) == .key,
+            let backlog = matching[subscription].backlog,
+            backlog.place(of: news.observable, &matching) != nil || backlog.replay?.gathers == true
         {
             return true
         }
-        return delivery.concerns(event, from: tail.old, to: tail.value, matching[subscription].filter)
+        let filter = matching[subscription].filter
+        return delivery.concerns(news.event, from: news.old(in: keyspace), to: news.value, filter)
     }
 
     /// Whether an event is compared with an observer's filter later, when the observer is sent what it is
@@ -111,54 +113,45 @@ extension Hub {
     // MARK: Keys
 
     @inline(never)
-    private mutating func oweKey(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ observable: ObservableHandle,
-        _ subscription: SubscriptionHandle,
-        _ isGated: Bool
-    ) {
+    private mutating func oweKey(_ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool) {
         let backlog = openBacklog(of: subscription).backlog
         insight.count(steps: Self.stepsPerOwedEvent)
-        guard let place = backlog.place(of: observable, &keyspace) else {
-            var owed = OwedKey(observable, revision: tail.revision, event: delivery.eventNumber)
+        guard let place = backlog.place(of: news.observable, &matching) else {
+            var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
             owed.isGated = isGated
             owed.wasSent =
                 matching[subscription].filter.map {
-                    FilteredLine.wasSent(observable, matching[subscription], $0, keyspace)
+                    FilteredLine.wasSent(news.observable, matching[subscription], $0, keyspace)
                 } ?? false
             let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
-            let held = needsOld ? delivery.hold(tail.old) : nil
+            let held = needsOld ? delivery.hold(news.old(in: keyspace)) : nil
             return append(owed, holding: held, to: subscription, backlog)
         }
         // A key of the snapshot that is deleted before it was sent has never existed for this observer.
-        if backlog.keys[place].isInitial, event == .delete {
-            return Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
+        if backlog.keys[place].isInitial, news.event == .delete {
+            return Owing.forget(place, of: subscription, &matching, &sessions)
         }
         backlog.keys[place].isGated = isGated
         backlog.keys.note(unacknowledged: nil, at: place)
-        backlog.keys.fold(place, revision: tail.revision, event: delivery.eventNumber)
+        backlog.keys.fold(place, revision: news.revision, event: delivery.eventNumber)
     }
 
     /// With `delivery` "all", an observer may still be owed the value before this event, which is about to
     /// change. So its line is made now. Returns false if there is no room for it; then the event becomes a
     /// gap.
     private mutating func writeAwaited(
-        _ observable: ObservableHandle,
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        of subscription: SubscriptionHandle
+        before news: borrowing News, of subscription: SubscriptionHandle
     ) -> Bool {
         guard let backlog = matching[subscription].backlog,
-            let owed = backlog.place(of: observable, &keyspace), !backlog.keys[owed].isWritten
+            let owed = backlog.place(of: news.observable, &matching), !backlog.keys[owed].isWritten
         else { return true }
         let catchup = openBacklog(of: subscription).catchup
         var line = ByteBuffer()
         let notes = backlog.keys.notes(at: owed)
-        appendLine(of: backlog.keys[owed], lent: tail.old, notes, subscription, to: &line)
+        appendLine(of: backlog.keys[owed], notes, subscription, to: &line)
         let cost = LineQueue.cost(ofLine: line.count)
         guard catchup.queuedBytes + cost <= Limits.queueBytesMax else {
-            dropAwaited(owed, observable, event, tail.revision, of: subscription, backlog)
+            dropAwaited(owed, before: news, of: subscription, backlog)
             return false
         }
         backlog.keys.hold(HeldBytes(line.bytes), at: owed)
@@ -171,21 +164,19 @@ extension Hub {
     /// newest one is sent in its place.
     private mutating func dropAwaited(
         _ owed: OwedKeys.Place,
-        _ observable: ObservableHandle,
-        _ event: KeyEvent,
-        _ revision: UInt64,
+        before news: borrowing News,
         of subscription: SubscriptionHandle,
         _ backlog: Backlog
     ) {
-        let before = journalPlace(of: event, observable)
+        let before = journalPlace(of: news)
         if before == nil {
-            backlog.keys.renew(owed, revision: revision, event: delivery.eventNumber)
+            backlog.keys.renew(owed, revision: news.revision, event: delivery.eventNumber)
         } else {
             backlog.awaitGap()
-            Owing.forget(owed, of: subscription, &keyspace, &matching, &sessions)
+            Owing.forget(owed, of: subscription, &matching, &sessions)
         }
-        backlog.lines.drop(revision: revision, event: delivery.eventNumber, before: before)
-        matching[subscription].filter?.unsentRevision = self.revision
+        backlog.lines.drop(revision: news.revision, event: delivery.eventNumber, before: before)
+        matching[subscription].filter?.unsentRevision = revision
     }
 
     private mutating func append(
@@ -195,28 +186,24 @@ extension Hub {
         _ backlog: Backlog
     ) {
         Owing.append(
-            owed, holding: held, to: subscription, backlog, &keyspace, matching, &sessions, &delivery, &access
+            owed, holding: held, to: subscription, backlog, &matching, &sessions, &delivery, &access
         )
     }
 
     // MARK: Lines
 
     private mutating func queueLine(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ observable: ObservableHandle,
-        _ subscription: SubscriptionHandle,
-        _ isGated: Bool
+        _ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool
     ) {
-        guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
+        guard let place = line(of: news, for: subscription) else { return }
         let header = LineQueue.Header(
-            tail.revision,
+            news.revision,
             event: delivery.eventNumber,
-            keyHash: keyspace.hash(tail.key),
-            observable: isGated ? observable : nil,
+            keyHash: keyspace.hash(of: news.observable),
+            observable: isGated ? news.observable : nil,
             count: place.count
         )
-        let before = journalPlace(of: event, observable)
+        let before = journalPlace(of: news)
         guard let backlog = openQueue(for: header, of: subscription, before: before) else {
             matching[subscription].filter?.unsentRevision = revision
             return
@@ -245,9 +232,9 @@ extension Hub {
     }
 
     /// How many events of this revision come before this one in the journal; nil if it isn't there.
-    private func journalPlace(of event: KeyEvent, _ observable: ObservableHandle) -> Int? {
-        let isReserved = keyspace[observable].isReserved
-        return durability.isReadBack(event, isReserved: isReserved) ? durability.eventsOfBatch : nil
+    private func journalPlace(of news: borrowing News) -> Int? {
+        let isReserved = keyspace[news.observable].isReserved
+        return durability.isReadBack(news.event, isReserved: isReserved) ? durability.eventsOfBatch : nil
     }
 
     /// Sends or queues a line for a subscription that isn't about a key's event.
@@ -286,12 +273,9 @@ extension Hub {
 
     /// The place of an event's line for a subscription in the log; nil if the filter leaves it out.
     private mutating func line(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        of observable: ObservableHandle,
-        for subscription: SubscriptionHandle
+        of news: borrowing News, for subscription: SubscriptionHandle
     ) -> ByteRange? {
-        FilteredLine.find(event, tail, of: observable, subscription, keyspace, &matching, &delivery)
+        FilteredLine.find(news, for: subscription, keyspace, &matching, &delivery)
     }
 
     /// What it costs to owe an event of a key, in observers told.
@@ -312,15 +296,14 @@ enum Owing {
         holding held: HeldBytes? = nil,
         to subscription: SubscriptionHandle,
         _ backlog: Backlog,
-        _ keyspace: inout Keyspace,
-        _ matching: borrowing Matching,
+        _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ access: inout Access
     ) {
         let place = backlog.keys.append(owed)
         if let held { backlog.keys.hold(held, at: place) }
-        keyspace[owed.observable].owedBy += 1
+        matching.retain(owed.observable)
         let session = matching[subscription].session
         let catchup = sessions[session].makeCatchup()
         catchup.owedCount += 1
@@ -329,42 +312,20 @@ enum Owing {
         }
     }
 
-    /// What it costs to renew a key that is owed: memory that was not touched lately.
-    static let stepsPerRenewed = 6
-
-    /// Nearly every update to a reader that has stopped: the key is owed already, at the place where it was owed
-    /// to the last one, and only its revision changes. Returns false if there is more to do.
-    static func renew(
-        _ news: borrowing News,
-        to subscription: SubscriptionHandle,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ delivery: borrowing Delivery,
-        _ insight: inout Insight
-    ) -> Bool {
-        let place = keyspace[news.observable].owedPlace
-        let isRenewed = matching[subscription].renew(
-            news.observable, at: place, revision: news.revision, event: delivery.eventNumber
-        )
-        if isRenewed { insight.count(steps: stepsPerRenewed) }
-        return isRenewed
-    }
-
     /// Owes a write that an observer missed. If the key is owed already, the newer write counts.
     static func append(
         missed observable: ObservableHandle,
         revision: UInt64,
         to subscription: SubscriptionHandle,
-        _ keyspace: inout Keyspace,
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ access: inout Access
     ) {
         let backlog = sessions.openBacklog(of: subscription, &matching).backlog
-        guard let owed = backlog.place(of: observable, &keyspace) else {
+        guard let owed = backlog.place(of: observable, &matching) else {
             let owed = OwedKey(observable, revision: revision, .unsure)
-            return append(owed, to: subscription, backlog, &keyspace, matching, &sessions, &delivery, &access)
+            return append(owed, to: subscription, backlog, &matching, &sessions, &delivery, &access)
         }
         backlog.keys.noteMissed(owed)
         if backlog.keys[owed].revision < revision {
@@ -390,14 +351,13 @@ enum Owing {
     static func forget(
         _ place: OwedKeys.Place,
         of subscription: SubscriptionHandle,
-        _ keyspace: inout Keyspace,
         _ matching: inout Matching,
         _ sessions: inout SessionTable
     ) {
         let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
         catchup.owedCount -= 1
         catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
-        keyspace[backlog.keys.remove(place).observable].owedBy -= 1
+        matching.release(backlog.keys.remove(place).observable)
     }
 
     /// A client is owed something. Until that is sent, its later events are owed, too.
@@ -461,8 +421,8 @@ extension Hub {
             let owed = backlog.keys[place]
             insight.count(steps: Self.stepsPerWithheld)
             if clearance.permit(.subscribe, keyspace[owed.observable].key) { continue }
-            keyspace[owed.observable].owedBy += 1
-            Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
+            matching.retain(owed.observable)
+            Owing.forget(place, of: subscription, &matching, &sessions)
             clearance.withhold(owed, from: subscription)
         }
         if !backlog.lines.isEmpty { withholdLines(from: subscription, backlog, clearance) }
@@ -484,7 +444,7 @@ extension Hub {
         for line in told {
             let observable = keyspace.findOrInsert(line.key.span)
             guard clearance.withheld[subscription]?.keys.find(observable) == nil else { continue }
-            keyspace[observable].owedBy += 1
+            matching.retain(observable)
             clearance.withhold(OwedKey(observable, revision: line.revision, .unsure), from: subscription)
         }
     }
@@ -501,8 +461,8 @@ extension Hub {
             guard clearance.permit(.subscribe, keyspace[observable].key) else { continue }
             var key = withheld.keys.remove(place)
             guard isKnown(key) else {
-                keyspace[observable].owedBy -= 1
-                keyspace.removeIfUnneeded(observable)
+                matching.release(observable)
+                matching.forget(observable, &keyspace)
                 continue
             }
             let isGated = phases.holds(observable, from: matching[subscription].phase)
@@ -513,8 +473,8 @@ extension Hub {
         if owed.isEmpty { return }
         owed.sort { $0.revision < $1.revision }
         let (backlog, catchup) = openBacklog(of: subscription)
-        backlog.insert(owed, &keyspace)
-        for key in owed { keyspace[key.observable].owedBy -= 1 }
+        backlog.insert(owed, &matching)
+        for key in owed { matching.release(key.observable) }
         catchup.owedCount += owed.count
         Owing.check(matching[subscription].session, &sessions, &delivery, &access)
     }

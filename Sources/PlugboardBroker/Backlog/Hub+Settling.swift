@@ -86,8 +86,8 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return true }
         while let owed = backlog.keys.front {
             let observable = backlog.keys[owed].observable
-            Owing.forget(owed, of: subscription, &keyspace, &matching, &sessions)
-            keyspace.removeIfUnneeded(observable)
+            Owing.forget(owed, of: subscription, &matching, &sessions)
+            matching.forget(observable, &keyspace)
             insight.count(steps: Self.stepsPerOwedKey)
             if effort > effortEnd { return backlog.keys.isEmpty }
         }
@@ -189,22 +189,16 @@ extension Hub {
             backlog.noteTold(owed.revision)
             noteWindow(of: subscription, keyspace.hash(of: owed.observable), backlog)
         }
-        Owing.forget(place, of: subscription, &keyspace, &matching, &sessions)
-        keyspace.removeIfUnneeded(owed.observable)
+        Owing.forget(place, of: subscription, &matching, &sessions)
+        matching.forget(owed.observable, &keyspace)
         return isTold
     }
 
-    /// Appends the line of an owed key as it is now. Appends nothing if there is nothing to say about it. While
-    /// an event about the key is told, its value is `lent`.
+    /// Appends the line of an owed key as it is now. Appends nothing if there is nothing to say about it.
     mutating func appendLine(
-        of owed: OwedKey,
-        lent: Span<UInt8>? = nil,
-        _ notes: OwedNotes,
-        _ subscription: SubscriptionHandle,
-        to buffer: inout ByteBuffer
+        of owed: OwedKey, _ notes: OwedNotes, _ subscription: SubscriptionHandle, to buffer: inout ByteBuffer
     ) {
         var tail = EventTail(owed.observable, keyspace, isInitial: owed.isInitial)
-        if let lent { tail.value = lent }
         let old = notes.held?.bytes ?? []
         if notes.held != nil { tail.old = old.span }
         tail.skipped = owed.skipped

@@ -5,7 +5,7 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// Owed keys by age, each found at once. The caller keeps `owedBy` of the keyspace right.
+/// Owed keys by age, each found at once. The caller keeps the count of `Reach` right.
 struct OwedKeys: ~Copyable {
     /// The place of an owed key.
     typealias Place = Int32

@@ -167,16 +167,16 @@ extension Filter {
 enum FilteredLine {
     /// Its place in the log; nil if the filter leaves the event out. Call it before the value changes.
     static func find(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        of observable: ObservableHandle,
-        _ subscription: SubscriptionHandle,
+        _ news: borrowing News,
+        for subscription: SubscriptionHandle,
         _ keyspace: borrowing Keyspace,
         _ matching: inout Matching,
         _ delivery: inout Delivery
     ) -> ByteRange? {
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
-        switch telling(event, tail, of: observable, matching[subscription], keyspace, &delivery) {
+        let event = news.event
+        let tail = EventTail(news, keyspace)
+        switch telling(event, tail, of: news.observable, matching[subscription], keyspace, &delivery) {
         case .nothing: return nil
         case .event: return delivery.line(event, tail, kind, for: &matching[text])
         case let piece:

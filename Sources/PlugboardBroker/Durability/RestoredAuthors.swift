@@ -82,7 +82,7 @@ struct RestoredAuthors: ~Copyable {
             durability.noteGrowth(-keyspace[observable].recordBytes)
             if access.counts { KeyCharge.discharge(observable, keyspace) }
         }
-        keyspace.removeValue(of: observable, cause: record.cause, writer: author)
+        keyspace.removeValue(of: observable, cause: record.cause, writer: nil)
         keyspace.set(record.reason, of: observable)
         Self.remember(.delete, observable, author, record, &keyspace)
     }

@@ -172,8 +172,8 @@ extension Hub {
             if let gate = phases.release(entry, by: subscription) {
                 advance(entry.observable, gate, late: [])
             }
-            keyspace[entry.observable].owedBy -= 1
-            keyspace.removeIfUnneeded(entry.observable)
+            matching.release(entry.observable)
+            matching.forget(entry.observable, &keyspace)
         }
     }
 
@@ -182,21 +182,21 @@ extension Hub {
         guard let gate = phases.gate(of: observable) else { return }
         let late = PhaseRelease.late(at: gate, of: observable, &keyspace, matching, &sessions, phases)
         // An observer that missed one acknowledgement doesn't hold back later writes that it isn't told of.
-        phases.giveUp(observable, &keyspace)
+        phases.giveUp(observable, &matching)
         advance(observable, gate, late: late)
     }
 
     /// Lets a key through to later phases.
     private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, late: [LateClient]) {
         // One more reference, so that the key stays when its gate is removed.
-        keyspace[observable].owedBy += 1
+        matching.retain(observable)
         let free = PhaseRelease.advance(
-            observable, gate, late: late, &keyspace, &matching, sessions, &phases, &deadlines, isSelective
+            observable, gate, late: late, keyspace, &matching, sessions, &phases, &deadlines, isSelective
         )
         // This sends all that a client is owed. The next gate is closed already.
         for subscription in free { review(subscription) }
-        keyspace[observable].owedBy -= 1
-        keyspace.removeIfUnneeded(observable)
+        matching.release(observable)
+        matching.forget(observable, &keyspace)
     }
 }
 
@@ -222,7 +222,7 @@ extension Hub {
         if replay.readyCount > 0 || Replaying.asksForNext(replay, &durability) { return }
         if replay.hasFailed {
             Replaying.noteUnreadable(
-                replay, of: subscription, &keyspace, &matching, &sessions, &delivery, &access, deadlines
+                replay, of: subscription, keyspace, &matching, &sessions, &delivery, &access, deadlines
             )
         }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }

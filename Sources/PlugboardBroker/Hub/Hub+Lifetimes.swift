@@ -139,7 +139,14 @@ extension Hub {
     /// `snapshotRevision`, only the values that were left are known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         keyspace.endRestoring(snapshotRevision: snapshotRevision)
+        forgetReleased()
         deleteEnded(goingOnAt: 0)
+    }
+
+    /// Removes keys that the history has let go, and that nobody else needs.
+    @inline(__always)
+    mutating func forgetReleased() {
+        while let observable = keyspace.takeReleased() { matching.forget(observable, &keyspace) }
     }
 
     /// Call before a line reads a key, or writes it depending on its value: a value that has expired is over

@@ -16,7 +16,9 @@ extension Hub {
         case .nothing: break
         case .publish:
             requests.countPublish(from: session)
-            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables, bytes.span) }
+            if keyspace.observables.isLarge {
+                requests.fetchAhead(keyspace.observables, matching.reach, bytes.span)
+            }
             if !requests.group.isFull { return true }
             finishLines(in: bytes.span)
         case .other:
@@ -39,7 +41,9 @@ extension Hub {
     mutating func takeRepeats(from start: Int, of bytes: Span<UInt8>, _ lines: inout UInt64) -> Int {
         var start = start
         while let end = requests.repeatLast(at: start, of: bytes) {
-            if keyspace.observables.isLarge { requests.fetchAhead(keyspace.observables, bytes) }
+            if keyspace.observables.isLarge {
+                requests.fetchAhead(keyspace.observables, matching.reach, bytes)
+            }
             lines &+= 1
             start = end &+ 1
         }
@@ -83,7 +87,7 @@ extension Hub {
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
         guard let session = requests.group.session else { return }
-        if keyspace.observables.isLarge { requests.fetchLast(keyspace.observables) }
+        if keyspace.observables.isLarge { requests.fetchLast(keyspace.observables, matching.reach) }
         let count = requests.group.count
         var publishes = requests.takePublishes()
         begin(session)
@@ -147,10 +151,12 @@ extension Hub {
 
     /// Goes on with each of them for a slice, while the turn has time.
     mutating func goOnWithWalks() {
-        requests.forgetAbandoned(&keyspace, &insight)
+        requests.forgetAbandoned(&matching, &keyspace, &insight)
         var first: Walk?
         while let walk = requests.next() {
-            let isDone = requests.goOn(with: walk, &keyspace, &delivery, &insight, deadlines)
+            let isDone = requests.goOn(
+                with: walk, &keyspace, &matching, &delivery, &insight, deadlines
+            )
             endFound()
             if isDone { finish(walk) } else { requests.wait(walk) }
             if hasDoneEnough || first === walk { return }

@@ -185,6 +185,7 @@ struct Hub: ~Copyable {
         delivery.endTurn()
         durability.endTurn()
         keyspace.endTurn()
+        forgetReleased()
         insight.endTurn()
     }
 
@@ -235,7 +236,17 @@ struct Hub: ~Copyable {
         let sub = try NewSubscription.chooseSub(asked, patterns: wanted.count, matching, &sessions)
         for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
         let start = try Subscribe.prepare(
-            asked, wanted, &requests, &keyspace, &sessions, &delivery, access, durability, &insight, deadlines
+            asked,
+            wanted,
+            &requests,
+            &keyspace,
+            &matching,
+            &sessions,
+            &delivery,
+            access,
+            durability,
+            &insight,
+            deadlines
         )
         endFound()
         guard let start else { return }

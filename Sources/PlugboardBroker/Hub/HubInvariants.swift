@@ -136,9 +136,9 @@ enum HubInvariants {
         }
         try hub.phases.checkInvariants(living, hub.keyspace, hub.matching, hub.deadlines, &owedBy)
         try hub.requests.checkInvariants(living, hub.sessions, hub.keyspace, &owedBy)
-        let always = Invariants(of: "Observable")
+        let always = Invariants(of: "Reach")
         for observable in living.observables {
-            let (stated, found) = (Int(hub.keyspace[observable].owedBy), owedBy[observable] ?? 0)
+            let (stated, found) = (hub.matching.reach.owedBy(observable), owedBy[observable] ?? 0)
             try always.agree(
                 "it counts who is owed it", stated, found, of: String(hub.keyspace[observable].key)
             )

@@ -78,25 +78,25 @@ enum OwnKey {
 
     /// Whether somebody observes it.
     func isObserved(
-        _ keyspace: inout Keyspace,
+        _ keyspace: borrowing Keyspace,
         _ matching: inout Matching,
         _ sessions: borrowing SessionTable,
         isSelective: Bool
     ) -> Bool {
         let text = text(sessions)
         if let observable = keyspace.find(text.bytes) {
-            matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-            return keyspace[observable].hasObservers
+            matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+            return matching.reach.hasObservers(observable)
         }
-        matching.find(text.bytes, nil, keyspace, sessions, isSelective: isSelective)
+        matching.find(text.bytes, nil, sessions, isSelective: isSelective)
         return !matching.found.isEmpty
     }
 
     /// Whether somebody observes such a key by its exact name, whether it exists or not.
-    static func hasExactObserver(_ keyspace: borrowing Keyspace) -> Bool {
+    static func hasExactObserver(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach) -> Bool {
         var next = keyspace.first(from: prefix)
         while let observable = next, keyspace[observable].key.starts(with: prefix) {
-            if keyspace[observable].hasExactObservers { return true }
+            if reach.isNamed(observable) { return true }
             next = keyspace.next(after: observable)
         }
         return false
@@ -305,7 +305,7 @@ extension Hub {
         }
         // Others are served in between.
         if slots.upperBound < sessions.slotCount { return _ = deadlines.add(at: now + 1, .ownState) }
-        let isObserved = matching.hasBranch("$broker") || OwnKey.hasExactObserver(keyspace)
+        let isObserved = matching.hasBranch("$broker") || OwnKey.hasExactObserver(keyspace, matching.reach)
         if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
     }
 
@@ -332,12 +332,12 @@ extension Hub {
         // Without an event, because nobody observes it.
         let text = key.text(sessions)
         guard let observable = keyspace.find(text.bytes), keyspace[observable].hasValue else { return }
-        keyspace.removeValue(of: observable, cause: .none, writer: insight.author)
-        keyspace.removeIfUnneeded(observable)
+        removeValue(of: observable, by: insight.author, .none)
+        matching.forget(observable, &keyspace)
     }
 
     private mutating func isObserved(_ key: OwnKey) -> Bool {
-        key.isObserved(&keyspace, &matching, sessions, isSelective: isSelective)
+        key.isObserved(keyspace, &matching, sessions, isSelective: isSelective)
     }
 
     /// Writes the present value, unless the key has it already.
@@ -370,7 +370,7 @@ extension Hub {
         let author = insight.author
         if insight.isTracing { noteTrace(.delete, nil, observable, to: Span(), by: author, .none) }
         tellNews(.delete, of: observable, to: Span(), by: author, .none)
-        keyspace.removeValue(of: observable, cause: .none, writer: author)
-        keyspace.removeIfUnneeded(observable)
+        removeValue(of: observable, by: author, .none)
+        matching.forget(observable, &keyspace)
     }
 }

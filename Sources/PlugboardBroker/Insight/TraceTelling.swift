@@ -97,8 +97,8 @@ enum WriteTrace {
             of: write, keyspace[observable].key, by: keyspace.authors[author].by, sessions
         )
         guard isTraced else { return }
-        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-        let observers = keyspace.observers(of: observable).subscriptions
+        matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+        let observers = matching.reach.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.noteMore() }
         insight.count(steps: listed.count * Self.stepsPerOutcome)

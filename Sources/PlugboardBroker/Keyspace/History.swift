@@ -79,6 +79,9 @@ struct History: ~Copyable {
     private var recent = Named(generation: 1)
     private var older = Named(generation: 0)
     private var passed = Named(generation: 0)
+    /// Keys without a value that it has let go, and the first of them that nobody has taken.
+    private var released = List<ObservableHandle>()
+    private var firstReleased = 0
     /// The author of the newest write of this generation. The generation keeps it already.
     private var newestAuthor = AuthorHandle.none
     private static let drainedPerTurn: UInt64 = 64
@@ -172,15 +175,28 @@ struct History: ~Copyable {
     /// Enough was written for another generation, which begins at the end of the turn.
     var isGenerationFull: Bool { count - generationStart >= UInt64(Self.writesMax) }
 
-    /// Ends a turn. Removes observables that nothing needs any more, a few in each turn, so that no turn is
-    /// long. A generation keeps at most as many authors, and as many observables, as it has entries. So if
-    /// two are visited for each new entry, all are done when the next generation is full.
-    mutating func endTurn(removingFrom table: inout ObservableTable, _ authors: inout Authors) {
+    /// Ends a turn. Lets go of what the ring has passed, a few in each turn, so that no turn is long. A generation
+    /// keeps at most as many authors, and as many observables, as it has entries. So if two are visited for each
+    /// new entry, all are done when the next generation is full.
+    mutating func endTurn(_ table: inout ObservableTable, _ authors: inout Authors) {
         time = 0
         if settled == count, passed.isEmpty { return }
         if isGenerationFull { beginGeneration(&table, &authors) }
         drain(count: Self.drainedPerTurn + 2 * (count - settled), &table, &authors)
         settled = count
+    }
+
+    /// A key without a value that it has let go, the oldest first.
+    @inline(__always)
+    mutating func takeReleased() -> ObservableHandle? {
+        if released.isEmpty { return nil }
+        if firstReleased == released.count {
+            released.removeAll(keeping: Int(Self.drainedPerTurn))
+            firstReleased = 0
+            return nil
+        }
+        firstReleased += 1
+        return released[firstReleased - 1]
     }
 
     private mutating func beginGeneration(_ table: inout ObservableTable, _ authors: inout Authors) {
@@ -216,7 +232,7 @@ struct History: ~Copyable {
             // A later entry may name it, too. Then it is also in a later list.
             guard table[observable].generation == passed.mark else { continue }
             table[observable].generation = 0
-            if !table[observable].isNeeded { table.remove(observable, &authors) }
+            if !table[observable].hasValue { released.append(observable) }
         }
     }
 }

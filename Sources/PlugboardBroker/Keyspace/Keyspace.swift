@@ -26,8 +26,6 @@ struct Keyspace: ~Copyable {
     private(set) var authors = Authors()
     private(set) var observables = ObservableTable()
     private(set) var lifetimes = Lifetimes()
-    /// Kept for its memory.
-    private var lent = LentText()
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
 
@@ -149,20 +147,13 @@ struct Keyspace: ~Copyable {
         one != other && KeyOrder.precedes(self[one].key, self[other].key)
     }
 
-    // MARK: Observers and other extras
-
-    /// The list of those who observe a key, as it is known.
-    @_lifetime(borrow self)
-    func observers(of key: ObservableHandle) -> Span<Recipient> { observables.observers(of: key) }
+    // MARK: Extras
 
     /// The extras of a key, made if there are none.
     mutating func makeExtras(of key: ObservableHandle) -> ExtrasHandle { observables.makeExtras(of: key) }
 
     /// Removes the extras of a key if nothing is in them any more.
     mutating func removeEmptyExtras(of key: ObservableHandle) { observables.removeEmptyExtras(of: key) }
-
-    /// Forgets the list of those who observe a key. It can be made anew.
-    mutating func removeObservers(of key: ObservableHandle) { observables.removeObservers(of: key) }
 
     // MARK: Keys and values
 
@@ -195,9 +186,8 @@ struct Keyspace: ~Copyable {
         return change
     }
 
-    /// Removes a value, if there is one. Keeps the author and the cause of the delete while that is owed to
-    /// somebody.
-    mutating func removeValue(of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle) {
+    /// Removes a value, if there is one. Keeps the cause of the delete, and its author if one is given.
+    mutating func removeValue(of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle?) {
         if self[observable].hasValue, !self[observable].isReserved { keyCount -= 1 }
         observables.removeValue(of: observable, cause: cause, writer: writer, &authors)
     }
@@ -207,11 +197,8 @@ struct Keyspace: ~Copyable {
         observables.keepDeleter(writer, of: observable, &authors)
     }
 
-    /// Removes a key that has neither a value nor an observer of its own, unless the history still names it.
-    mutating func removeIfUnneeded(_ observable: ObservableHandle) {
-        guard !self[observable].isNeeded, self[observable].generation == 0 else { return }
-        observables.remove(observable, &authors)
-    }
+    /// Removes a key that has no value and isn't remembered. Only `Matching.forget` knows whether it may go.
+    mutating func remove(_ observable: ObservableHandle) { observables.remove(observable, &authors) }
 
     /// A key's value; empty if there is none.
     @_lifetime(borrow self)
@@ -224,20 +211,6 @@ struct Keyspace: ~Copyable {
     mutating func set(_ reason: EventReason?, cause: WriteCause? = nil, of observable: ObservableHandle) {
         if let cause { observables.setCause(cause, of: observable) }
         observables.set(reason, of: observable)
-    }
-
-    /// Lends a key and its value with the text of an author, for the events of a write that comes next. Don't
-    /// ask for the value until `takeBack`.
-    mutating func lend(_ observable: ObservableHandle, by author: AuthorHandle) -> LentText {
-        var text = LentText()
-        swap(&text, &lent)
-        observables.lend(observable, to: &text, by: authors.by(author))
-        return text
-    }
-
-    mutating func takeBack(_ text: inout LentText, of observable: ObservableHandle) {
-        if text.hasLongValue { observables.takeBack(&text, of: observable) }
-        swap(&text, &lent)
     }
 
     // MARK: Authors
@@ -313,11 +286,16 @@ struct Keyspace: ~Copyable {
         return history[number]
     }
 
-    /// Ends a turn. Removes keys that nothing needs any more, a few in each turn.
+    /// Ends a turn. The history lets go of what it has passed, a few keys in each turn: `takeReleased` has those
+    /// without a value.
     mutating func endTurn() {
-        history.endTurn(removingFrom: &observables, &authors)
+        history.endTurn(&observables, &authors)
         searches = 0
     }
+
+    /// A key that the history has let go, and that has no value.
+    @inline(__always)
+    mutating func takeReleased() -> ObservableHandle? { history.takeReleased() }
 
     // MARK: Lifetimes
 
@@ -390,7 +368,10 @@ struct Keyspace: ~Copyable {
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine
     ) {
         history.restore(operation, observable, author, record, &observables, &authors)
-        if history.isGenerationFull { endTurn() }
+        guard history.isGenerationFull else { return }
+        endTurn()
+        // What isn't needed goes when all keys are there.
+        while takeReleased() != nil {}
     }
 
     /// Call after the last record. Of writes up to `snapshotRevision`, only the values that were left are
@@ -442,48 +423,6 @@ enum KeyspaceInvariants {
             if let writer = keyspace.writer(of: observable) { found[writer, default: 0] += 1 }
         }
         try keyspace.authors.checkInvariants(found)
-    }
-}
-
-// What the events about a write tell of its key: the key, the value before, and the author's text. Telling an
-// event changes the keyspace, which counts what is owed. So short texts are copied, and the memory of a long
-// value is taken out until the event is told.
-
-/// The texts of one write. `Keyspace.lend` makes it, and `Keyspace.takeBack` ends it.
-struct LentText: ~Copyable {
-    /// The author's text, the key, and a value that is stored beside its key.
-    private var copied = ByteBuffer()
-    private var byCount = 0
-    private var keyCount = 0
-    /// A value that has memory of its own.
-    private var value = ByteBlock()
-    private var valueCount = 0
-
-    mutating func copy(by: Span<UInt8>, key: Span<UInt8>, value: Span<UInt8>) {
-        (byCount, keyCount) = (by.count, key.count)
-        copied.removeAll()
-        copied.append(by)
-        copied.append(key)
-        copied.append(value)
-    }
-
-    var hasLongValue: Bool { !value.isEmpty }
-
-    /// Exchanges the memory of a long value, and how long that is, for the same of an observable.
-    mutating func exchange(_ block: inout ByteBlock, _ count: inout UInt32) {
-        swap(&value, &block)
-        let lent = count
-        count = UInt32(valueCount)
-        valueCount = Int(lent)
-    }
-
-    /// All that the event tells.
-    @_lifetime(borrow self, copy news)
-    func tail(of news: borrowing News) -> EventTail {
-        let copied = copied.bytes
-        let keyEnd = byCount + keyCount
-        let old = hasLongValue ? value.bytes[..<valueCount] : copied[keyEnd...]
-        return news.tail(copied[byCount..<keyEnd], old: old, by: copied[..<byCount])
     }
 }
 

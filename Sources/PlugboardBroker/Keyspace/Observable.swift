@@ -1,5 +1,5 @@
 // One key with its value. The key, its links in the order of keys and a value that isn't long share one piece of
-// memory. It exists as long as it has a value, an observer that names it exactly, or an entry in the history.
+// memory. It exists as long as it has a value or an entry in the history, or the audience needs it: see `Reach`.
 // Owned by `ObservableTable`. What few keys have is in `KeyExtras`: a bus can have a million keys. The fields of
 // each publish come first, so that it fetches as little memory as possible.
 
@@ -26,25 +26,15 @@ struct Observable: ~Copyable {
     /// A token begins with `$`, so only the broker writes it.
     let isReserved: Bool
     fileprivate(set) var valueCount: UInt32 = 0
-    /// One of its observers acknowledges, so they are told in phases.
-    var hasAcknowledgers = false
-    /// The list of observers isn't empty.
-    var hasObservers = false
-    /// A subscription names this key exactly.
-    var hasExactObservers = false
     /// Without a value: the mark of the last generation of the history that keeps it; 0 if none does.
     var generation: UInt8 = 0
-    /// The generation of patterns for which the list of observers is right.
-    var observersGeneration: UInt64 = 0
     /// The slot of the value's writer, which can't be another's, because writers stay as long as their values.
     /// After a delete that is still owed to somebody, that of the author of the delete. Otherwise 0.
     fileprivate(set) var writer: UInt32 = 0
     /// The slot of its extras; 0 while it has none. Changed only by `ObservableTable`.
     var extras: UInt32 = 0
-    /// How many subscriptions are owed this key. They may have to be told that it is gone.
-    var owedBy: Int32 = 0
-    /// With a value: `owedPlace`. Without: `lastEntry`. Whoever reads either checks it.
-    private var place: UInt32 = 0
+    /// Without a value: the number of its last entry in the history, its lower 32 bits. Whoever reads it checks it.
+    var lastEntry: UInt32 = 0
 
     /// The observable of a key, with room for a value of about `valueCount` bytes.
     init(key: Span<UInt8>, height: Int, valueCount: Int) {
@@ -68,25 +58,6 @@ struct Observable: ~Copyable {
         key.count == Int(keyCount) && memory.holds(key, at: keyStart)
     }
 
-    /// What has to be known before a write. `isUnobserved` is true only if it is certain.
-    @inline(__always)
-    func standing(asOf generation: UInt64) -> (revision: UInt64, isReserved: Bool, isUnobserved: Bool) {
-        (revision, isReserved, isObserved(asOf: generation) == false)
-    }
-
-    /// Probably its place among the `OwedKeys` of the subscription that looked last. Subscriptions that are owed
-    /// the same keys mostly have them at the same places. Not kept without a value.
-    @inline(__always) var owedPlace: Int32 {
-        get { Int32(bitPattern: place) }
-        set { if hasValue { place = UInt32(bitPattern: newValue) } }
-    }
-
-    /// Without a value: the number of its last entry in the history, its lower 32 bits.
-    @inline(__always) var lastEntry: UInt32 {
-        get { place }
-        set { place = newValue }
-    }
-
     /// The slot of the next key in order on one level; 0 at the end. `KeyOrder` sets it.
     @inline(__always)
     func link(_ level: Int) -> UInt32 { memory.halfWord(at: level &* Self.linkBytes) }
@@ -96,14 +67,9 @@ struct Observable: ~Copyable {
         memory.setHalfWord(next, at: level * Self.linkBytes)
     }
 
-    /// Whether anybody observes it; nil if the list is older than the patterns.
-    @inline(__always)
-    func isObserved(asOf generation: UInt64) -> Bool? {
-        observersGeneration == generation ? hasObservers : nil
-    }
-
     @inline(__always) var hasValue: Bool { revision != 0 }
-    @inline(__always) var isNeeded: Bool { hasValue || hasExactObservers || owedBy > 0 }
+    /// It stays, whoever observes it.
+    @inline(__always) var isNeeded: Bool { hasValue || generation > 0 }
     /// Whether its value is among the extras, because there is no room for it here.
     @inline(__always) var isLong: Bool { Int(valueCount) > room }
 
@@ -222,23 +188,21 @@ extension ObservableTable {
             } else {
                 extras[makeExtras(of: observable)].setLong(value)
             }
-        } else if !cause.isNamed, extras[extras(of: observable)].hasOnlyObservers {
-            return false
         }
         setCause(cause, of: observable)
         return !marks(of: observable).isEmpty
     }
 
-    /// Removes a value. Keeps the author and the cause of the delete while that is owed to somebody.
+    /// Removes a value. Keeps the cause of the delete, and its author if one is given.
     mutating func removeValue(
-        of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle, _ authors: inout Authors
+        of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle?, _ authors: inout Authors
     ) {
         all[observable].removeValue()
         change(observable, isNeeded: cause.isNamed) {
             $0.cause = cause
             $0.long = ByteBlock()
         }
-        replaceWriter(of: observable, all[observable].owedBy > 0 ? writer : nil, &authors)
+        replaceWriter(of: observable, writer, &authors)
     }
 
     /// Keeps the author of a delete, because somebody will be told of it later.
@@ -258,21 +222,6 @@ extension ObservableTable {
         if let writer = authors.handle(inSlot: all[observable].writer) { authors.release(writer) }
         all[observable].writer = author?.slot ?? 0
     }
-
-    /// Lends a key and its value. A long value is gone until `takeBack`.
-    mutating func lend(_ observable: ObservableHandle, to text: inout LentText, by: Span<UInt8>) {
-        if all[observable].isLong {
-            text.copy(by: by, key: all[observable].key, value: Span())
-            takeBack(&text, of: observable)
-        } else {
-            text.copy(by: by, key: all[observable].key, value: all[observable].shortValue)
-        }
-    }
-
-    /// Exchanges a long value with what was lent.
-    mutating func takeBack(_ text: inout LentText, of observable: ObservableHandle) {
-        text.exchange(&extras[makeExtras(of: observable)].long, &all[observable].valueCount)
-    }
 }
 
 extension Observable {
@@ -286,25 +235,16 @@ extension Observable {
         )
         try Self.always.hold("a value has a writer", !hasValue || writer != 0, of: name)
         try Self.always.hold("without a revision there is no value", hasValue || valueCount == 0, of: name)
-        try Self.always.hold("it is owed by nobody or by some", owedBy >= 0, of: name)
-        try Self.always.hold(
-            "something needs it, or the history names it", isNeeded || generation > 0, of: name
-        )
     }
 }
 
-// What few keys have besides a short value: observers, a long value, a cause, and what ends them. So it isn't part
+// What few keys have besides a short value: a long value, a cause, and what ends them. So it isn't part
 // of each observable. Extras are there as long as something is in them; owned by the `ObservableTable`.
 
 typealias ExtrasHandle = Handle<KeyExtras>
 
 /// The extras of one key.
 struct KeyExtras: ~Copyable {
-    /// All observers that match, patterns included, in the order in which they are told. True for the key's
-    /// `observersGeneration`.
-    var observers = List<Recipient>()
-    /// The subscriptions that name this key exactly.
-    var exact = List<SubscriptionHandle>()
     /// A value that has no room beside its key. Its memory may stay for the next one.
     var long = ByteBlock()
     /// What will end the value, and why the broker made the last write.
@@ -312,9 +252,7 @@ struct KeyExtras: ~Copyable {
     /// What the last write named as its cause.
     var cause = WriteCause.none
 
-    var isEmpty: Bool { observers.isEmpty && exact.isEmpty && hasOnlyObservers }
-    /// Nothing in it has to do with the value, as for most keys that are observed.
-    @inline(__always) var hasOnlyObservers: Bool { long.isEmpty && marks.isEmpty && cause == .none }
+    var isEmpty: Bool { long.isEmpty && marks.isEmpty && cause == .none }
 
     /// A block up to this size is kept, however small the next value is.
     private static let keptRoomMax = 1_024
@@ -335,20 +273,6 @@ struct KeyExtras: ~Copyable {
 }
 
 extension ObservableTable {
-    /// The list of those who observe a key, as it is known.
-    @_lifetime(borrow self)
-    func observers(of observable: ObservableHandle) -> Span<Recipient> {
-        let extras = extras(of: observable)
-        return extras == .none ? Span() : self.extras[extras].observers.span
-    }
-
-    /// The subscriptions that name a key exactly.
-    @_lifetime(borrow self)
-    func exactObservers(of observable: ObservableHandle) -> Span<SubscriptionHandle> {
-        let extras = extras(of: observable)
-        return extras == .none ? Span() : self.extras[extras].exact.span
-    }
-
     /// Its extras; `.none` if it has none.
     @inline(__always)
     func extras(of observable: ObservableHandle) -> ExtrasHandle {
@@ -375,12 +299,6 @@ extension ObservableTable {
         guard let empty = extras.handle(inSlot: all[observable].extras), extras[empty].isEmpty else { return }
         _ = extras.remove(empty)
         all[observable].extras = 0
-    }
-
-    /// Forgets the list of those who observe a key.
-    mutating func removeObservers(of observable: ObservableHandle) {
-        all[observable].hasObservers = false
-        change(observable, isNeeded: false) { $0.observers.releaseMemory() }
     }
 
     /// A value that has no room beside its key.
@@ -417,11 +335,6 @@ extension ObservableTable {
     }
 }
 
-extension Span<Recipient> {
-    /// The subscriptions alone, for code that changes the list meanwhile.
-    var subscriptions: [SubscriptionHandle] { indices.map { self[$0].subscription } }
-}
-
 // What events, replies and the journal tell of a key. The texts are lent by the keyspace.
 
 extension EventTail {
@@ -446,11 +359,16 @@ extension EventTail {
     @inline(__always)
     @_lifetime(borrow keyspace, copy news)
     init(_ news: borrowing News, _ keyspace: borrowing Keyspace) {
-        self = news.tail(
-            keyspace.observables.all[news.observable].key,
-            old: keyspace.observables.value(of: news.observable),
-            by: keyspace.authors.by(news.author)
+        self.init(
+            key: keyspace.observables.all[news.observable].key,
+            revision: news.revision,
+            value: news.value,
+            old: news.old(in: keyspace),
+            by: keyspace.authors.by(news.author),
+            cause: news.cause,
+            reason: news.reason
         )
+        ending = news.ending
     }
 }
 

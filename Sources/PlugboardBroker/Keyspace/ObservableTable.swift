@@ -1,4 +1,4 @@
-// Finds the observable of a key with one look-up. Owns all observables, and who observes them.
+// Finds the observable of a key with one look-up. Owns all observables.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -124,7 +124,7 @@ struct ObservableTable: ~Copyable {
         keys.reserveCapacity(count)
         var unneeded: [ObservableHandle] = []
         for observable in loaded {
-            if all[observable].isNeeded || all[observable].generation > 0 {
+            if all[observable].isNeeded {
                 keys.append(OrderedKey(observable, all[observable].key))
             } else {
                 unneeded.append(observable)
@@ -200,17 +200,15 @@ extension ObservableTable {
     private func extrasAreThoseOfKeys(_ living: borrowing Living) throws(BrokenInvariant) {
         var found: Set<ExtrasHandle> = []
         for observable in living.observables {
-            let (isNamed, isLong) = (all[observable].hasExactObservers, all[observable].isLong)
+            let isLong = all[observable].isLong
             let extras = extras(of: observable)
             guard extras != .none else {
                 try Self.always.agree("what it names as its extras is there", all[observable].extras, 0)
-                try Self.always.hold("what few keys have is among the extras", !isNamed && !isLong)
+                try Self.always.hold("a long value is among the extras", !isLong)
                 continue
             }
             try Self.always.hold("extras are one key's", found.insert(extras).inserted)
             try Self.always.hold("extras aren't empty", !self.extras[extras].isEmpty)
-            let hasExact = !self.extras[extras].exact.isEmpty
-            try Self.always.hold("a key knows whether it is named", isNamed == hasExact)
             let hasRoom = Int(all[observable].valueCount) <= self.extras[extras].long.count
             try Self.always.hold("a long value fits its memory", !isLong || hasRoom)
             let isBound = self.extras[extras].marks.bond != nil

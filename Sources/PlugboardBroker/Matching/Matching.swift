@@ -1,9 +1,10 @@
 // The room of subscriptions: who observes which keys. It finds the observers of a key by exact names and by
 // patterns, and keeps each key's list of observers up to date.
 //
-// What always holds: a subscription is among the exact observers of each key that it names, and at the end of
-// each of its patterns, and knows its places. A key's list of observers is right while it has the current
-// generation. The room knows keys and clients, but nothing of what is sent to them.
+// What always holds: a subscription is among those who name each key that it names, and at the end of each of its
+// patterns, and knows its places. A key's list of observers is right while it has the current generation. A key
+// goes only when nobody names it and nobody is owed it. The room knows keys and clients, but nothing of what is
+// sent to them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -22,6 +23,8 @@ struct Matching: ~Copyable {
     private(set) var found = List<SubscriptionHandle>()
     /// How many nodes of pattern trees all searches have visited, and how many observers they have found.
     private(set) var visits: UInt64 = 0
+    /// Who observes each key, and who is owed it.
+    private(set) var reach = Reach()
     /// Which keys have long lists of observers.
     private(set) var longLists = LongLists()
 
@@ -108,11 +111,7 @@ struct Matching: ~Copyable {
             return subscriptions[subscription].patterns.append(place)
         }
         let observable = keyspace.findOrInsert(pattern)
-        let extras = keyspace.makeExtras(of: observable)
-        let index = Int32(keyspace[extras].exact.count)
-        keyspace[extras].exact.append(subscription)
-        keyspace[observable].hasExactObservers = true
-        keyspace[observable].observersGeneration = 0
+        let index = Int32(reach.name(observable, by: subscription))
         subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
     }
 
@@ -129,18 +128,10 @@ struct Matching: ~Copyable {
 
     private mutating func leave(_ place: ExactPlace, _ keyspace: inout Keyspace) {
         let (observable, index) = (place.observable, Int(place.index))
-        let extras = keyspace.observables.extras(of: observable)
-        keyspace[observable].observersGeneration = 0
-        keyspace[extras].exact.removeSwapping(at: index)
-        if index < keyspace[extras].exact.count {
-            subscriptions[keyspace[extras].exact[index]].noteMoved(in: observable, to: index)
+        if let moved = reach.unname(observable, at: index) {
+            subscriptions[moved].noteMoved(in: observable, to: index)
         }
-        if keyspace[extras].exact.isEmpty {
-            keyspace[extras].exact.releaseMemory()
-            keyspace[observable].hasExactObservers = false
-            keyspace.removeEmptyExtras(of: observable)
-        }
-        keyspace.removeIfUnneeded(observable)
+        forget(observable, &keyspace)
     }
 
     /// Frees a detached subscription.
@@ -149,7 +140,44 @@ struct Matching: ~Copyable {
         _ = subscriptions.remove(subscription)
     }
 
+    // MARK: Keys that stay
+
+    /// A key has to stay once more, or `count` times, because somebody is owed it.
+    @inline(__always)
+    mutating func retain(_ observable: ObservableHandle, _ count: Int = 1) { reach.retain(observable, count) }
+
+    /// A key has to stay once less, or `count` times.
+    @inline(__always)
+    mutating func release(_ observable: ObservableHandle, _ count: Int = 1) {
+        reach.release(observable, count)
+    }
+
+    /// Notes where a key is among those that a subscription is owed.
+    mutating func note(owedPlace place: OwedKeys.Place, of observable: ObservableHandle) {
+        reach.note(owedPlace: place, of: observable)
+    }
+
+    /// Removes a key that has no value, that nobody names or is owed, and that the history doesn't name. Nothing
+    /// else removes keys. Does nothing if it is needed.
+    mutating func forget(_ observable: ObservableHandle, _ keyspace: inout Keyspace) {
+        if keyspace[observable].isNeeded || reach.needs(observable) { return }
+        reach.forget(observable)
+        keyspace.remove(observable)
+    }
+
     // MARK: Searching
+
+    /// Whether it is certain that nobody observes a key.
+    @inline(__always)
+    func isUnobserved(_ observable: ObservableHandle) -> Bool {
+        reach.isUnobserved(observable, asOf: generation)
+    }
+
+    /// Exchanges the list of a key's observers with another: it is taken out while they are told.
+    @inline(__always)
+    mutating func exchangeObservers(_ list: inout List<Recipient>, of observable: ObservableHandle) {
+        reach.exchange(&list, of: observable)
+    }
 
     /// Finds the observers of a key, and leaves them in `found` in the order in which they are told.
     /// `observable` is the key's, if there is one. `isSelective` means that some clients may not see all
@@ -157,21 +185,20 @@ struct Matching: ~Copyable {
     mutating func find(
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
-        _ keyspace: borrowing Keyspace,
         _ sessions: borrowing SessionTable,
         isSelective: Bool
     ) {
         var list = List<SubscriptionHandle>()
         swap(&list, &found)
         defer { swap(&list, &found) }
-        if let observable, keyspace[observable].observersGeneration == generation {
+        if let observable, reach.isListed(observable, asOf: generation) {
             // Sorting very many observers takes long. This list was sorted when they were told last.
             list.removeAll()
-            let known = keyspace.observers(of: observable)
+            let known = reach.observers(of: observable)
             for place in known.indices { list.append(known[place].subscription) }
             return
         }
-        visits &+= collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
+        visits &+= collect(key, observable, sessions, isSelective: isSelective, into: &list)
     }
 
     /// What it costs to name an observer in a reply, in observers told.
@@ -182,13 +209,13 @@ struct Matching: ~Copyable {
     mutating func list(
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
-        _ keyspace: inout Keyspace,
+        _ keyspace: borrowing Keyspace,
         _ sessions: borrowing SessionTable,
         _ isSelective: Bool,
         isSeen: Bool
     ) -> Int {
-        if let observable { refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective) }
-        find(key, observable, keyspace, sessions, isSelective: isSelective)
+        if let observable { refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective) }
+        find(key, observable, sessions, isSelective: isSelective)
         if !isSeen { found.removeAll() }
         return found.count + min(found.count, Limits.listedObserversMax) * Self.stepsPerListed
     }
@@ -211,64 +238,53 @@ struct Matching: ~Copyable {
     @inline(__always)
     mutating func refreshObservers(
         of observable: ObservableHandle,
-        _ keyspace: inout Keyspace,
+        _ keyspace: borrowing Keyspace,
         _ sessions: borrowing SessionTable,
         isSelective: Bool
     ) {
-        guard keyspace[observable].observersGeneration != generation else { return }
-        rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+        if reach.isListed(observable, asOf: generation) { return }
+        rebuildObservers(of: observable, keyspace, sessions, isSelective: isSelective)
     }
 
     /// Makes a key's list of observers anew.
     @inline(never)
     mutating func rebuildObservers(
         of observable: ObservableHandle,
-        _ keyspace: inout Keyspace,
+        _ keyspace: borrowing Keyspace,
         _ sessions: borrowing SessionTable,
         isSelective: Bool
     ) {
-        find(keyspace[observable].key, observable, keyspace, sessions, isSelective: isSelective)
-        keyspace[observable].hasAcknowledgers = false
-        keyspace[observable].observersGeneration = generation
-        if found.isEmpty { return keyspace.removeObservers(of: observable) }
-        let extras = keyspace.makeExtras(of: observable)
-        keyspace[extras].observers.removeAll()
-        for place in found.indices {
-            keyspace[extras].observers.append(Recipient(found[place], subscriptions[found[place]]))
-            if subscriptions[found[place]].acknowledges { keyspace[observable].hasAcknowledgers = true }
-        }
-        keyspace[observable].hasObservers = true
-        if found.count >= LongLists.observersMin { bound(observable, &keyspace) }
+        find(keyspace[observable].key, observable, sessions, isSelective: isSelective)
+        reach.list(found, subscriptions, of: observable, asOf: generation)
+        if found.count >= LongLists.observersMin { bound(observable, keyspace) }
     }
 
     /// Notes that a key has a long list, and drops the oldest lists if they are over the limit.
-    private mutating func bound(_ observable: ObservableHandle, _ keyspace: inout Keyspace) {
+    private mutating func bound(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) {
         let made = LongLists.Entry(observable: observable, generation: generation, observerCount: found.count)
         longLists.append(made)
-        while longLists.isFull { releaseOldestList(&keyspace) }
+        while longLists.isFull { releaseOldestList(keyspace) }
     }
 
     /// Drops the oldest long list, unless it was made again since.
-    private mutating func releaseOldestList(_ keyspace: inout Keyspace) {
+    private mutating func releaseOldestList(_ keyspace: borrowing Keyspace) {
         guard let oldest = longLists.first else { return }
         longLists.removeFirst()
         let observable = oldest.observable
         guard keyspace.contains(observable) else { return }
-        let listed = keyspace[observable].observersGeneration
-        guard listed == oldest.generation || listed != generation else { return }
-        keyspace.removeObservers(of: observable)
-        keyspace[observable].observersGeneration = 0
+        let listed = reach.generation(of: observable)
+        if listed == oldest.generation || listed != generation { reach.dropList(of: observable) }
     }
 
     /// Gives back the memory of lists that are out of date, and of subscriptions that have ended. Looks at
     /// `visits` of them, and returns whether it is done.
-    mutating func shrink(visits: Int, _ keyspace: inout Keyspace) -> Bool {
+    mutating func shrink(visits: Int, _ keyspace: borrowing Keyspace) -> Bool {
         var left = visits
         while left > 0, let oldest = longLists.first, oldest.generation != generation {
-            releaseOldestList(&keyspace)
+            releaseOldestList(keyspace)
             left -= 1
         }
-        let areShort = subscriptions.shrink(visits: left, MemoryPages.giveBack)
+        let areShort = subscriptions.shrink(visits: left, MemoryPages.giveBack) && reach.shrink(visits: left)
         return texts.shrink(visits: left) && areShort && left > 0
     }
 
@@ -276,15 +292,14 @@ struct Matching: ~Copyable {
     private func collect(
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
-        _ keyspace: borrowing Keyspace,
         _ sessions: borrowing SessionTable,
         isSelective: Bool,
         into list: inout List<SubscriptionHandle>
     ) -> UInt64 {
         list.removeAll()
         if let observable {
-            let exact = keyspace.observables.exactObservers(of: observable)
-            for place in exact.indices { list.append(exact[place]) }
+            let naming = reach.naming(observable)
+            for place in naming.indices { list.append(naming[place]) }
         }
         let visits = patterns.match(key, into: &list) + list.count
         if isSelective { dropForbidden(key, from: &list, sessions) }
@@ -336,11 +351,12 @@ extension Matching {
         isSelective: Bool
     ) throws(BrokenInvariant) {
         try texts.checkInvariants(living, self)
+        try reach.checkInvariants(living, keyspace)
         try observersAreWhereTheySay(living, keyspace)
         var list = List<SubscriptionHandle>()
-        for observable in living.observables where keyspace[observable].observersGeneration == generation {
+        for observable in living.observables where reach.isListed(observable, asOf: generation) {
             let key = keyspace[observable].key
-            _ = collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
+            _ = collect(key, observable, sessions, isSelective: isSelective, into: &list)
             try observersAreThoseWhoMatch(observable, keyspace, list)
         }
     }
@@ -360,16 +376,14 @@ extension Matching {
                 places += 1
                 try Self.always.hold("its keys are there", living.observables.contains(place.observable))
                 let index = Int(place.index)
-                let exact = keyspace.observables.exactObservers(of: place.observable)
-                let isThere = exact.indices.contains(index) && exact[index] == subscription
+                let naming = reach.naming(place.observable)
+                let isThere = naming.indices.contains(index) && naming[index] == subscription
                 try Self.always.hold(
                     "it observes its keys where it says", isThere, of: String(keyspace[place.observable].key)
                 )
             }
         }
-        for observable in living.observables {
-            observers += keyspace.observables.exactObservers(of: observable).count
-        }
+        for observable in living.observables { observers += reach.naming(observable).count }
         try Self.always.agree("keys have no observers that are gone", places, observers)
         try patterns.checkInvariants(standing: ends)
     }
@@ -381,12 +395,10 @@ extension Matching {
     ) throws(BrokenInvariant) {
         let always = Invariants(of: "Observable")
         let key = String(keyspace[observable].key)
-        let listed = keyspace.observers(of: observable).subscriptions
+        let listed = reach.observers(of: observable).subscriptions
         try always.hold("its observers are those who match", listed.elementsEqual(list.all), of: key)
-        let isKnown = keyspace[observable].hasObservers == !list.isEmpty
-        try always.hold("it knows whether it has observers", isKnown, of: key)
         let acknowledges = list.all.contains { self[$0].acknowledges }
-        let isNoted = keyspace[observable].hasAcknowledgers == acknowledges
+        let isNoted = reach.hasAcknowledgers(observable) == acknowledges
         try always.hold("it knows whether one of them acknowledges", isNoted, of: key)
     }
 }

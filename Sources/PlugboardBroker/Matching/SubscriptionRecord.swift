@@ -77,6 +77,9 @@ struct SubscriptionRecord: ~Copyable {
     /// Without a filter and a backlog, as nearly all are. So it is told at once.
     @inline(__always) var isDirect: Bool { filter == nil && backlog == nil }
 
+    /// It has a backlog. Asking this counts no reference to it.
+    @inline(__always) var hasBacklog: Bool { backlog != nil }
+
     /// Observers are told by phase, and within a phase by age.
     var rank: (UInt8, UInt64) { (phase, serial) }
 
@@ -101,13 +104,13 @@ struct SubscriptionRecord: ~Copyable {
     mutating func releaseBacklog() { backlog = nil }
 
     /// Whether an event of this key may be sent at once.
-    func isFree(_ keyHash: UInt64) -> Bool {
-        backlog?.isFree(keyHash) ?? true
+    func isFree(_ keyHash: @autoclosure () -> UInt64) -> Bool {
+        backlog?.isFree(keyHash()) ?? true
     }
 
     /// How an event reaches it now. Writes follow this, and `explain` and `trace` ask it.
-    func way(of event: KeyEvent, _ keyHash: UInt64, isBehind: Bool) -> EventWay {
-        !isBehind && isFree(keyHash) ? .direct : owedWay(of: event)
+    func way(of event: KeyEvent, _ keyHash: @autoclosure () -> UInt64, isBehind: Bool) -> EventWay {
+        !isBehind && isFree(keyHash()) ? .direct : owedWay(of: event)
     }
 
     /// How an event that has to wait reaches it.

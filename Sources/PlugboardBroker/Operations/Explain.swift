@@ -40,7 +40,7 @@ enum Explain {
         } else {
             let (event, observable) = (KeyEvent(write.operation), keyspace.find(key))
             let isSeen = sessions[asked.session].authorize(.subscribe, key)
-            steps = matching.list(key, observable, &keyspace, sessions, isSelective, isSeen: isSeen)
+            steps = matching.list(key, observable, keyspace, sessions, isSelective, isSeen: isSeen)
             append(event, of: keyspace.revision, to: value, &reply)
             let listed = matching.listed(sessions)
             let outcomes = Outcome.all(

@@ -21,6 +21,7 @@ enum Subscribe {
         _ wanted: [ByteRange],
         _ requests: inout Requests,
         _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ access: borrowing Access,
@@ -36,7 +37,7 @@ enum Subscribe {
             return Start(filter: filter, beginning: beginning, snapshot: nil)
         }
         let snapshot = requests.prepare(
-            asked, wanted, filter, &keyspace, &sessions, &delivery, &insight, deadlines
+            asked, wanted, filter, &keyspace, &matching, &sessions, &delivery, &insight, deadlines
         )
         return snapshot.map { Start(filter: filter, beginning: beginning, snapshot: $0) }
     }
@@ -111,7 +112,10 @@ enum Subscribe {
             let missed = resumption.missed(keyspace, sessions[session])
             let backlog = sessions.openBacklog(of: subscription, &matching).backlog
             backlog.begin(at: keyspace.revision, owingSynced: options.initial)
-            owe(missed, to: subscription, &keyspace, &matching, &sessions, &delivery, &access)
+            for entry in missed where entry.operation == .delete {
+                keyspace.keepDeleter(entry.author, of: entry.observable)
+            }
+            owe(missed, to: subscription, &matching, &sessions, &delivery, &access)
         case .kept(let place):
             let (backlog, since) = (sessions.openBacklog(of: subscription, &matching).backlog, options.since)
             backlog.begin(at: since, owingSynced: options.initial)
@@ -138,19 +142,16 @@ enum Subscribe {
     private static func owe(
         _ missed: [History.Entry],
         to subscription: SubscriptionHandle,
-        _ keyspace: inout Keyspace,
         _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ access: inout Access
     ) {
         for entry in missed {
-            if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
             Owing.append(
                 missed: entry.observable,
                 revision: entry.revision,
                 to: subscription,
-                &keyspace,
                 &matching,
                 &sessions,
                 &delivery,
@@ -172,9 +173,9 @@ enum Subscribe {
         let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
         backlog.begin(at: keyspace.revision, owingSynced: true)
         backlog.takeOver(snapshot.backlog)
-        backlog.insert(snapshot.ownValues(keyspace), &keyspace)
+        backlog.insert(snapshot.ownValues(keyspace), &matching)
         for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
-        backlog.insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, &keyspace)
+        backlog.insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, &matching)
         catchup.owedCount += backlog.keys.count
     }
 }

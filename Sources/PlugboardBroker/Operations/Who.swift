@@ -22,7 +22,7 @@ enum Who {
         let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count
         let isSeen = sessions[session].authorize(.subscribe, key)
-        let steps = matching.list(key, observable, &keyspace, sessions, isSelective, isSeen: isSeen)
+        let steps = matching.list(key, observable, keyspace, sessions, isSelective, isSeen: isSeen)
         insight.count(steps: steps)
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)

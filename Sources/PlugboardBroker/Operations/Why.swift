@@ -133,7 +133,7 @@ private struct CauseChain {
             let isKnown =
                 entry.operation == .call
                 ? isServed(entry.observable, by: author, keyspace, sessions, calls)
-                : isObserved(entry.observable, by: author, &keyspace, &matching, sessions)
+                : isObserved(entry.observable, by: author, keyspace, &matching, sessions)
             if isKnown { return candidate }
             let isOwn = keyspace.authors[entry.author].client == keyspace.authors[author].client
             if own == nil, isOwn, entry.operation != .call { own = candidate }
@@ -159,14 +159,14 @@ private struct CauseChain {
     private mutating func isObserved(
         _ observable: ObservableHandle,
         by author: AuthorHandle,
-        _ keyspace: inout Keyspace,
+        _ keyspace: borrowing Keyspace,
         _ matching: inout Matching,
         _ sessions: borrowing SessionTable
     ) -> Bool {
         guard checks > 0 else { return false }
-        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+        matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
         let client = keyspace.authors[author].client
-        let observers = keyspace.observers(of: observable)
+        let observers = matching.reach.observers(of: observable)
         let count = min(checks, observers.count)
         checks -= 1 + count
         for place in 0..<count where sessions[observers[place].session].client == client { return true }

@@ -149,9 +149,9 @@ extension Hub {
             )
         {
             requests.noteFound(in: observable.slot)
-            let known = keyspace[observable].standing(asOf: matching.generation)
-            if !known.isReserved {
-                return PlannedWrite(hash: 0, observable: observable, isUnobserved: known.isUnobserved)
+            if !keyspace[observable].isReserved {
+                let isUnobserved = matching.isUnobserved(observable)
+                return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
             }
         }
         return try plan(AskedRequest(waiting.request, line, from: session))
@@ -239,7 +239,7 @@ extension Hub {
             durability.noteGrowth(-keyspace[observable].recordBytes)
         }
         if access.counts { KeyCharge.discharge(observable, keyspace) }
-        keyspace.removeValue(of: observable, cause: cause, writer: author)
+        removeValue(of: observable, by: author, cause)
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
         note(.delete, observable, author, cause)
@@ -248,6 +248,12 @@ extension Hub {
             record(observable, Span(), by: author, cause, reason)
         }
         keyspace.keepForHistory(observable)
+    }
+
+    /// Removes a value. While somebody is owed the delete, its author stays.
+    mutating func removeValue(of observable: ObservableHandle, by author: AuthorHandle, _ cause: WriteCause) {
+        let isOwed = matching.reach.owedBy(observable) > 0
+        keyspace.removeValue(of: observable, cause: cause, writer: isOwed ? author : nil)
     }
 
     @inline(never)
@@ -268,7 +274,7 @@ extension Hub {
         }
         if insight.isTracing { noteTrace(.emit, reason, observable, to: value, by: author, cause) }
         tellNews(.emit, of: observable, to: value, by: author, cause, reason)
-        if !keyspace[observable].hasObservers { return }
+        if !matching.reach.hasObservers(observable) { return }
         note(.emit, observable, author, cause)
         if let reason { keyspace.note(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
@@ -277,7 +283,7 @@ extension Hub {
     /// Makes the observable of a key that has none, if a pattern matches the key. Then somebody gets the
     /// emit, and the history remembers it.
     private mutating func observableToEmit(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
-        matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
+        matching.find(key, nil, sessions, isSelective: isSelective)
         return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
 
@@ -424,10 +430,9 @@ enum WriteCheck {
         var current: UInt64 = 0
         var isUnobserved = false
         if let observable {
-            let known = keyspace[observable].standing(asOf: matching.generation)
-            current = known.revision
-            isUnobserved = known.isUnobserved
-            if known.isReserved { try supervision.checkOwn(request, line, sessions[session]) }
+            current = keyspace[observable].revision
+            isUnobserved = matching.isUnobserved(observable)
+            if keyspace[observable].isReserved { try supervision.checkOwn(request, line, sessions[session]) }
         } else {
             try Key.check(request.key, line)
             // The supervisor may write its own reserved keys; nobody else may write any.

@@ -62,14 +62,14 @@ struct Phases: ~Copyable {
         _ observable: ObservableHandle,
         revision: UInt64,
         _ barrier: AckBarrier,
-        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
         _ deadlines: inout Deadlines
     ) {
         // Further writes don't put off the end of the wait.
         let before = gates[observable]
         let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
-        open(observable, &keyspace, &deadlines)
-        close(observable, revision: revision, barrier, until: end, &keyspace, &deadlines)
+        open(observable, &matching, &deadlines)
+        close(observable, revision: revision, barrier, until: end, &matching, &deadlines)
         if let before { gates[observable]?.first = before.first }
     }
 
@@ -79,14 +79,14 @@ struct Phases: ~Copyable {
         revision: UInt64,
         _ barrier: AckBarrier,
         until end: UInt64,
-        _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
         _ deadlines: inout Deadlines
     ) {
         let first = barrier.since ?? revision
         let entry = Awaited(observable: observable, revision: revision, first: first)
         for subscription in barrier.told { awaited[subscription, default: []].append(entry) }
         // The key stays as long as the gate.
-        keyspace[observable].owedBy += Int32(barrier.told.count) + 1
+        matching.retain(observable, barrier.told.count + 1)
         gates[observable] = Gate(
             first: first,
             revision: revision,
@@ -100,11 +100,11 @@ struct Phases: ~Copyable {
 
     /// Removes a key's gate, if it has one. Sends nothing.
     mutating func open(
-        _ observable: ObservableHandle, _ keyspace: inout Keyspace, _ deadlines: inout Deadlines
+        _ observable: ObservableHandle, _ matching: inout Matching, _ deadlines: inout Deadlines
     ) {
         guard let gate = gates.removeValue(forKey: observable) else { return }
         deadlines.cancel(gate.ticket)
-        keyspace[observable].owedBy -= 1
+        matching.release(observable)
     }
 
     /// A subscription has acknowledged a revision; `.max` if it never will again. Removes and returns what that covers. Call `release` for
@@ -128,12 +128,12 @@ struct Phases: ~Copyable {
     }
 
     /// The time is up: stops waiting for all who are late at a gate.
-    mutating func giveUp(_ observable: ObservableHandle, _ keyspace: inout Keyspace) {
+    mutating func giveUp(_ observable: ObservableHandle, _ matching: inout Matching) {
         for late in gates[observable]?.waiting ?? [] {
             guard let all = awaited[late.subscription] else { continue }
             let rest = all.filter { $0.observable != observable || $0.revision > late.revision }
             awaited[late.subscription] = rest.isEmpty ? nil : rest
-            keyspace[observable].owedBy -= Int32(all.count - rest.count)
+            matching.release(observable, all.count - rest.count)
         }
     }
 }
@@ -240,7 +240,7 @@ extension AckBarrier {
         _ phases: borrowing Phases
     ) {
         if event == .emit { return nil }
-        if let observable, !keyspace[observable].hasAcknowledgers { return nil }
+        if let observable, !matching.reach.hasAcknowledgers(observable) { return nil }
         // An observer that isn't told won't acknowledge, unless it is still owed an earlier write.
         let gate = observable.flatMap { phases.gate(of: $0) }
         var acknowledging: [SubscriptionHandle] = []
@@ -286,7 +286,7 @@ extension AckBarrier {
     ) -> Bool {
         if matching[subscription].filter == nil { return true }
         guard let backlog = matching[subscription].backlog else { return false }
-        return backlog.keys.find(observable, hint: keyspace[observable].owedPlace) != nil
+        return backlog.keys.find(observable, hint: matching.reach.owedPlace(of: observable)) != nil
             || matching[subscription].delivery == .all
                 && backlog.lines.contains(keyHash: keyspace.hash(of: observable))
     }
@@ -318,28 +318,29 @@ enum PhaseRelease {
         _ observable: ObservableHandle,
         _ gate: Gate,
         late: [LateClient],
-        _ keyspace: inout Keyspace,
+        _ keyspace: borrowing Keyspace,
         _ matching: inout Matching,
         _ sessions: borrowing SessionTable,
         _ phases: inout Phases,
         _ deadlines: inout Deadlines,
         _ isSelective: Bool
     ) -> [SubscriptionHandle] {
-        matching.refreshObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
-        let observers = keyspace.observers(of: observable).subscriptions
+        matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+        let observers = matching.reach.observers(of: observable).subscriptions
         let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
             .filter { matching[$0].phase > gate.phase }
         let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }
         // An observer that isn't told of this write may still have to acknowledge an earlier one.
         let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
         let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
-        phases.open(observable, &keyspace, &deadlines)
+        phases.open(observable, &matching, &deadlines)
         let behind = observers.filter { matching[$0].phase > gate.phase }
         let free = behind.filter { matching[$0].phase <= next ?? .max }
         if !late.isEmpty {
             var naming = LateNaming(late)
             for subscription in behind {
-                matching[subscription].backlog?.note(&naming, of: observable, &keyspace)
+                let backlog = matching[subscription].backlog
+                backlog?.note(&naming, of: observable, &matching)
             }
         }
         if let next, free.count < behind.count {
@@ -349,7 +350,7 @@ enum PhaseRelease {
                 earlier: earlier.filter { matching[$0.subscription].phase == next },
                 since: gate.first
             )
-            phases.close(observable, revision: gate.revision, barrier, &keyspace, &deadlines)
+            phases.close(observable, revision: gate.revision, barrier, &matching, &deadlines)
         }
         return free
     }

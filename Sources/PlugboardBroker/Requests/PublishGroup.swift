@@ -86,32 +86,34 @@ struct PublishGroup: ~Copyable {
     }
 
     /// Asks for the memory of the last publish's observable, if its slot can be foretold, or of the entry that
-    /// names it; and for what was found out about earlier ones.
+    /// names it; and for the text and the audience of earlier ones.
     @inline(__always)
-    mutating func fetchAhead(_ observables: borrowing ObservableTable, _ bytes: Span<UInt8>) {
+    mutating func fetchAhead(
+        _ observables: borrowing ObservableTable, _ reach: borrowing Reach, _ bytes: Span<UInt8>
+    ) {
         let last = count &- 1
         if forecast.isReliable {
             let slot = last == 0 ? forecast.next : forecast.following(publishes[last &- 1].slot)
             publishes[last].slot = slot
             observables.prefetch(slot: slot)
-            return fetchText(at: last &- Self.fetchDistance, observables)
+            return fetchText(at: last &- Self.fetchDistance, observables, reach)
         }
         let line = publishes[last].line.bytes(of: bytes)
         publishes[last].slot = 0
         publishes[last].hash = observables.hash(publishes[last].request.key.bytes(of: line))
         observables.prefetch(publishes[last].hash)
         fetchObservable(at: last &- Self.fetchDistance, observables)
-        fetchText(at: last &- 2 &* Self.fetchDistance, observables)
+        fetchText(at: last &- 2 &* Self.fetchDistance, observables, reach)
     }
 
     /// Asks for the memory that `fetchAhead` hasn't come to.
-    mutating func fetchLast(_ observables: borrowing ObservableTable) {
+    mutating func fetchLast(_ observables: borrowing ObservableTable, _ reach: borrowing Reach) {
         let distance = Self.fetchDistance
         if !forecast.isReliable {
             for index in max(0, count - distance)..<count { fetchObservable(at: index, observables) }
         }
         let left = forecast.isReliable ? distance : 2 * distance
-        for index in max(0, count - left)..<count { fetchText(at: index, observables) }
+        for index in max(0, count - left)..<count { fetchText(at: index, observables, reach) }
     }
 
     /// Notes where the observable of the next publish was found.
@@ -125,8 +127,11 @@ struct PublishGroup: ~Copyable {
     }
 
     @inline(__always)
-    private func fetchText(at index: Int, _ observables: borrowing ObservableTable) {
-        if index >= 0 { observables.prefetchText(inSlot: publishes[index].slot) }
+    private func fetchText(at index: Int, _ observables: borrowing ObservableTable, _ reach: borrowing Reach)
+    {
+        guard index >= 0 else { return }
+        observables.prefetchText(inSlot: publishes[index].slot)
+        reach.prefetch(slot: publishes[index].slot)
     }
 
     /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.

@@ -107,12 +107,16 @@ struct Requests: ~Copyable {
 
     /// Asks for memory that the waiting publishes will need; see `PublishGroup`.
     @inline(__always)
-    mutating func fetchAhead(_ observables: borrowing ObservableTable, _ bytes: Span<UInt8>) {
-        group.fetchAhead(observables, bytes)
+    mutating func fetchAhead(
+        _ observables: borrowing ObservableTable, _ reach: borrowing Reach, _ bytes: Span<UInt8>
+    ) {
+        group.fetchAhead(observables, reach, bytes)
     }
 
     /// The same for what is left, before they are made.
-    mutating func fetchLast(_ observables: borrowing ObservableTable) { group.fetchLast(observables) }
+    mutating func fetchLast(_ observables: borrowing ObservableTable, _ reach: borrowing Reach) {
+        group.fetchLast(observables, reach)
+    }
 
     /// Notes where the observable of the next publish was found.
     @inline(__always)
@@ -212,6 +216,7 @@ struct Requests: ~Copyable {
         _ wanted: [ByteRange],
         _ filter: Filter?,
         _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery,
         _ insight: inout Insight,
@@ -220,7 +225,7 @@ struct Requests: ~Copyable {
         if case .snapshot(let snapshot)? = finished?.work { return snapshot }
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
         let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].clearance, filter, keyspace)
-        if goOn(with: snapshot, &keyspace, &delivery, &insight, deadlines) { return snapshot }
+        if goOn(with: snapshot, &keyspace, &matching, &delivery, &insight, deadlines) { return snapshot }
         putOff(asked, .snapshot(snapshot), &sessions)
         return nil
     }
@@ -240,6 +245,7 @@ struct Requests: ~Copyable {
     mutating func goOn(
         with walk: Walk,
         _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
         _ delivery: inout Delivery,
         _ insight: inout Insight,
         _ deadlines: borrowing Deadlines
@@ -251,7 +257,7 @@ struct Requests: ~Copyable {
             return isDone
         case .snapshot(let snapshot):
             guard snapshot.isLost(keyspace) else {
-                return goOn(with: snapshot, &keyspace, &delivery, &insight, deadlines)
+                return goOn(with: snapshot, &keyspace, &matching, &delivery, &insight, deadlines)
             }
             abandonSnapshot(of: walk)
             walk.work = .snapshot(snapshot.anew(keyspace))
@@ -275,12 +281,13 @@ struct Requests: ~Copyable {
     private mutating func goOn(
         with snapshot: ValueSnapshot,
         _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
         _ delivery: inout Delivery,
         _ insight: inout Insight,
         _ deadlines: borrowing Deadlines
     ) -> Bool {
         var rest = SliceAllowance(visits: visitsMax, keys: visitsMax)
-        let isDone = snapshot.goOn(&keyspace, &delivery, &rest, deadlines)
+        let isDone = snapshot.goOn(&keyspace, &matching, &delivery, &rest, deadlines)
         expired += snapshot.takeExpired()
         let done = max(0, visitsMax - rest.visits) + max(0, visitsMax - rest.keys)
         insight.count(steps: done * Self.stepsPerVisit)
@@ -334,12 +341,14 @@ struct Requests: ~Copyable {
     var isForgetting: Bool { !abandoned.isEmpty }
 
     /// Removes some of them.
-    mutating func forgetAbandoned(_ keyspace: inout Keyspace, _ insight: inout Insight) {
+    mutating func forgetAbandoned(
+        _ matching: inout Matching, _ keyspace: inout Keyspace, _ insight: inout Insight
+    ) {
         var count = 0
         defer { insight.count(steps: count * Self.stepsPerVisit) }
         while let backlog = abandoned.last {
             while count < visitsMax, let place = backlog.keys.front {
-                backlog.takeBack(place, &keyspace)
+                backlog.takeBack(place, &matching, &keyspace)
                 count += 1
             }
             if backlog.keys.isEmpty { abandoned.removeLast() }

@@ -58,16 +58,17 @@ final class ValueSnapshot {
     /// Goes on for a slice. Returns whether all present values are owed.
     func goOn(
         _ keyspace: inout Keyspace,
+        _ matching: inout Matching,
         _ delivery: inout Delivery,
         _ allowance: inout SliceAllowance,
         _ deadlines: borrowing Deadlines
     ) -> Bool {
-        noteWrites(&keyspace)
+        noteWrites(&matching, &keyspace)
         delivery.beginExamining()
         while true {
             if rounds >= Self.roundsMax { allowance = .unlimited }
             guard find(keyspace, deadlines, &allowance) else { return false }
-            guard owe(&keyspace, &delivery, &allowance) else { return false }
+            guard owe(keyspace, &matching, &delivery, &allowance) else { return false }
             if late.isEmpty { return true }
             beginRound(keyspace)
         }
@@ -100,12 +101,12 @@ final class ValueSnapshot {
     }
 
     /// Keys that were written since the last step come after all others.
-    private func noteWrites(_ keyspace: inout Keyspace) {
+    private func noteWrites(_ matching: inout Matching, _ keyspace: inout Keyspace) {
         for number in seen..<keyspace.history.count {
             let entry = keyspace.history[number]
             guard entry.isChange else { continue }
             let observable = entry.observable
-            if let place = backlog.keys.find(observable) { backlog.takeBack(place, &keyspace) }
+            if let place = backlog.keys.find(observable) { backlog.takeBack(place, &matching, &keyspace) }
             if keyspace.contains(observable), search.isWanted(observable, keyspace) {
                 late.insert(observable)
             }
@@ -128,28 +129,37 @@ final class ValueSnapshot {
 
     /// Owes found keys. Returns whether that was all.
     private func owe(
-        _ keyspace: inout Keyspace, _ delivery: inout Delivery, _ allowance: inout SliceAllowance
+        _ keyspace: borrowing Keyspace,
+        _ matching: inout Matching,
+        _ delivery: inout Delivery,
+        _ allowance: inout SliceAllowance
     ) -> Bool {
         backlog.keys.reserve(backlog.keys.count + found.count)
         while allowance.keys > 0, !delivery.judge.hasExaminedEnough || rounds >= Self.roundsMax {
             guard let key = found.popFirst(keyspace) else { return true }
             allowance.keys -= 1
-            owe(key, &keyspace, &delivery)
+            if isOwed(key, keyspace, &delivery) {
+                backlog.keys.append(OwedKey(key.observable, revision: key.revision, .nothing))
+                matching.retain(key.observable)
+            }
         }
         return found.isEmpty
     }
 
-    private func owe(_ key: DatedKey, _ keyspace: inout Keyspace, _ delivery: inout Delivery) {
+    /// Whether a found key is owed. The broker's own keys are noted for the end.
+    private func isOwed(
+        _ key: DatedKey, _ keyspace: borrowing Keyspace, _ delivery: inout Delivery
+    ) -> Bool {
         let observable = key.observable
-        guard keyspace.contains(observable), keyspace[observable].hasValue else { return }
-        if keyspace[observable].isReserved { return ownKeys.append(observable) }
+        guard keyspace.contains(observable), keyspace[observable].hasValue else { return false }
+        if keyspace[observable].isReserved {
+            ownKeys.append(observable)
+            return false
+        }
         // A key that was written since is in `late`.
-        guard keyspace[observable].revision == key.revision, key.revision <= end,
-            delivery.concerns(.update, from: Span(), to: keyspace.value(of: observable), filter),
-            backlog.keys.find(observable) == nil
-        else { return }
-        backlog.keys.append(OwedKey(observable, revision: key.revision, .nothing))
-        keyspace[observable].owedBy += 1
+        return keyspace[observable].revision == key.revision && key.revision <= end
+            && delivery.concerns(.update, from: Span(), to: keyspace.value(of: observable), filter)
+            && backlog.keys.find(observable) == nil
     }
 }
 

@@ -12,6 +12,7 @@ import Testing
 struct BacklogRoomTests {
     private final class Rooms {
         var keyspace = Keyspace(time: .system)
+        var matching = Matching()
         var sessions = SessionTable()
         var phases = Phases()
         let session: SessionHandle
@@ -29,7 +30,7 @@ struct BacklogRoomTests {
 
         @discardableResult
         func owe(revision: UInt64, event: UInt64, isGated: Bool = false) -> OwedKeys.Place {
-            keyspace[key].owedBy += 1
+            matching.retain(key)
             var owed = OwedKey(key, revision: revision, event: event)
             owed.isGated = isGated
             return backlog.keys.append(owed)
@@ -41,7 +42,7 @@ struct BacklogRoomTests {
             var owedBy: [ObservableHandle: Int] = [:]
             do throws(BrokenInvariant) {
                 try backlog.checkInvariants(living, keyspace, &owedBy)
-                try Invariants(of: "Keyspace").agree("owed", Int(keyspace[key].owedBy), owedBy[key] ?? 0)
+                try Invariants(of: "Reach").agree("owed", matching.reach.owedBy(key), owedBy[key] ?? 0)
                 return nil
             } catch {
                 return error
@@ -73,9 +74,9 @@ struct BacklogRoomTests {
         #expect(rooms.state == "room")
         var deadlines = Deadlines()
         let barrier = AckBarrier(phase: 1, told: [], earlier: [])
-        rooms.phases.close(rooms.key, revision: 1, barrier, until: 9, &rooms.keyspace, &deadlines)
+        rooms.phases.close(rooms.key, revision: 1, barrier, until: 9, &rooms.matching, &deadlines)
         #expect(rooms.state == "phase")
-        rooms.phases.open(rooms.key, &rooms.keyspace, &deadlines)
+        rooms.phases.open(rooms.key, &rooms.matching, &deadlines)
         #expect(rooms.state == "room" && rooms.broken() == nil)
     }
 
@@ -100,12 +101,12 @@ struct BacklogRoomTests {
     func synced() throws {
         let rooms = Rooms()
         rooms.backlog.begin(at: 7, owingSynced: true)
-        rooms.keyspace[rooms.key].owedBy += 1
+        rooms.matching.retain(rooms.key)
         rooms.backlog.keys.insert([OwedKey(rooms.key, revision: 1, .nothing)])
         let before = "\(rooms.backlog.next)"
         let front = rooms.backlog.keys.front
         let place = try #require(front)
-        rooms.backlog.takeBack(place, &rooms.keyspace)
+        rooms.backlog.takeBack(place, &rooms.matching, &rooms.keyspace)
         #expect(before.hasPrefix("key") && "\(rooms.backlog.next)" == "synced")
         #expect(rooms.backlog.nextRevision == 7)
         rooms.backlog.noteSynced()

@@ -32,14 +32,17 @@ struct MatchingRoomTests {
 
         /// How many observers a key's list has.
         func listed(_ key: ObservableHandle) -> Int {
-            let extras = keyspace.observables.extras(of: key)
-            return extras == .none ? 0 : keyspace[extras].observers.count
+            Self.listed(key, matching)
+        }
+
+        private static func listed(_ key: ObservableHandle, _ matching: borrowing Matching) -> Int {
+            matching.reach.observers(of: key).count
         }
 
         func found(_ key: String) -> [SubscriptionHandle] {
             let key = Array(key.utf8)
             let observable = keyspace.find(key.span)
-            matching.find(key.span, observable, keyspace, sessions, isSelective: false)
+            matching.find(key.span, observable, sessions, isSelective: false)
             return matching.found.all
         }
     }
@@ -61,7 +64,7 @@ struct MatchingRoomTests {
         let fitting = LongLists.observersMax / observers
         let keys = (0...fitting).map { rooms.keyspace.findOrInsert(Array("k\($0)".utf8).span) }
         func rebuild(_ key: ObservableHandle) {
-            rooms.matching.rebuildObservers(of: key, &rooms.keyspace, rooms.sessions, isSelective: false)
+            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions, isSelective: false)
         }
         for key in keys.dropLast() { rebuild(key) }
         #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
@@ -69,7 +72,7 @@ struct MatchingRoomTests {
         rebuild(keys[fitting])
         #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
         #expect(rooms.listed(keys[0]) == 0)
-        #expect(rooms.keyspace[keys[0]].isObserved(asOf: rooms.matching.generation) == nil)
+        #expect(rooms.matching.reach.generation(of: keys[0]) == 0)
         #expect(rooms.listed(keys[1]) == observers)
         #expect(rooms.listed(keys[fitting]) == observers)
         rebuild(keys[0])
@@ -77,7 +80,7 @@ struct MatchingRoomTests {
         #expect(rooms.listed(keys[1]) == 0)
         // Somebody came: they are all out of date, and go when memory is given back.
         _ = rooms.subscribe("a.**")
-        while !rooms.matching.shrink(visits: 100, &rooms.keyspace) {}
+        while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}
         #expect(rooms.matching.longLists.observerCount == 0)
         #expect(keys.allSatisfy { rooms.listed($0) == 0 })
     }
@@ -88,12 +91,70 @@ struct MatchingRoomTests {
         let (stays, goes) = (rooms.subscribe("a"), rooms.subscribe("*"))
         let known = rooms.keyspace.find(Array("a".utf8).span)
         let observable = try #require(known)
-        rooms.matching.rebuildObservers(of: observable, &rooms.keyspace, rooms.sessions, isSelective: false)
+        rooms.matching.rebuildObservers(of: observable, rooms.keyspace, rooms.sessions, isSelective: false)
         let before = rooms.matching.generation
         rooms.matching.detach(goes, of: 1, &rooms.keyspace)
         rooms.matching.remove(goes)
         #expect(rooms.matching.generation > before)
         #expect(rooms.found("a") == [stays])
+    }
+
+    @Test(
+        "a key that nobody observes is known as such until somebody comes, and only for the present patterns")
+    func unobserved() {
+        let rooms = Rooms()
+        let key = rooms.keyspace.findOrInsert(StaticString("a.b").bytes)
+        func isUnobserved() -> Bool { rooms.matching.isUnobserved(key) }
+        func rebuild() {
+            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions, isSelective: false)
+        }
+        #expect(!isUnobserved())
+        rebuild()
+        #expect(isUnobserved())
+        let named = rooms.subscribe("a.b")
+        #expect(!isUnobserved())
+        rebuild()
+        #expect(!isUnobserved() && rooms.listed(key) == 1)
+        rooms.matching.retain(key)
+        rooms.matching.detach(named, of: 1, &rooms.keyspace)
+        rebuild()
+        #expect(isUnobserved())
+        _ = rooms.subscribe("a.*")
+        #expect(!isUnobserved())
+    }
+
+    @Test("a slot that another key gets has nothing of the audience of the key before")
+    func reused() {
+        let rooms = Rooms()
+        _ = rooms.subscribe("old.*")
+        let old = rooms.keyspace.findOrInsert(StaticString("old.key").bytes)
+        rooms.matching.rebuildObservers(of: old, rooms.keyspace, rooms.sessions, isSelective: false)
+        #expect(rooms.listed(old) == 1)
+        rooms.matching.retain(old)
+        rooms.matching.forget(old, &rooms.keyspace)
+        #expect(rooms.keyspace.count == 1)
+        rooms.matching.release(old)
+        rooms.matching.forget(old, &rooms.keyspace)
+        #expect(rooms.keyspace.count == 0)
+        let new = rooms.keyspace.findOrInsert(StaticString("new.key").bytes)
+        #expect(new.slot == old.slot && rooms.listed(new) == 0 && rooms.matching.reach.owedBy(new) == 0)
+        let isUnobserved = rooms.matching.isUnobserved(new)
+        #expect(!isUnobserved)
+    }
+
+    @Test("the memory of keys that are gone is given back, also from between what is left")
+    func memory() {
+        let rooms = Rooms()
+        let keys = (0..<3 * Reach.blockEntries).map { rooms.keyspace.findOrInsert(Array("k\($0)".utf8).span) }
+        for key in keys { rooms.matching.retain(key) }
+        let stays = [keys[5], keys[2 * Reach.blockEntries + 5]]
+        for key in keys where !stays.contains(key) {
+            rooms.matching.release(key)
+            rooms.matching.forget(key, &rooms.keyspace)
+        }
+        while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}
+        #expect(rooms.keyspace.count == 2 && stays.allSatisfy { rooms.matching.reach.owedBy($0) == 1 })
+        #expect(keys.reduce(0) { $0 + rooms.matching.reach.owedBy($1) } == 2)
     }
 
     @Test("a key that only a subscription needed goes with it")

@@ -31,14 +31,14 @@ struct PhasesRoomTests {
 
         func close(revision: UInt64) {
             let barrier = AckBarrier(phase: 1, told: [subscription], earlier: [])
-            phases.close(key, revision: revision, barrier, until: 5_000, &keyspace, &deadlines)
+            phases.close(key, revision: revision, barrier, until: 5_000, &matching, &deadlines)
         }
 
         func acknowledge(upTo revision: UInt64) -> Gate? {
             var opened: Gate?
             for entry in phases.takeAwaited(by: subscription, upTo: revision) {
                 opened = phases.release(entry, by: subscription) ?? opened
-                keyspace[entry.observable].owedBy -= 1
+                matching.release(entry.observable)
             }
             return opened
         }
@@ -49,8 +49,7 @@ struct PhasesRoomTests {
             var owedBy: [ObservableHandle: Int] = [:]
             do throws(BrokenInvariant) {
                 try phases.checkInvariants(living, keyspace, matching, deadlines, &owedBy)
-                let always = Invariants(of: "Keyspace")
-                try always.agree("owed", Int(keyspace[key].owedBy), owedBy[key] ?? 0)
+                try Invariants(of: "Reach").agree("owed", matching.reach.owedBy(key), owedBy[key] ?? 0)
                 return nil
             } catch {
                 return error
@@ -67,8 +66,9 @@ struct PhasesRoomTests {
         #expect(rooms.acknowledge(upTo: 3) == nil && rooms.phases.holds(rooms.key, from: 2))
         let opened = rooms.acknowledge(upTo: 4)
         #expect(opened?.revision == 4)
-        rooms.phases.open(rooms.key, &rooms.keyspace, &rooms.deadlines)
-        #expect(rooms.phases.isEmpty && rooms.deadlines.count == 0 && rooms.keyspace[rooms.key].owedBy == 0)
+        rooms.phases.open(rooms.key, &rooms.matching, &rooms.deadlines)
+        #expect(
+            rooms.phases.isEmpty && rooms.deadlines.count == 0 && rooms.matching.reach.owedBy(rooms.key) == 0)
         #expect(rooms.broken() == nil)
     }
 
@@ -77,10 +77,10 @@ struct PhasesRoomTests {
         let rooms = Rooms()
         rooms.close(revision: 4)
         #expect(rooms.phases.awaits(rooms.key, from: rooms.subscription)?.revision == 4)
-        rooms.phases.giveUp(rooms.key, &rooms.keyspace)
+        rooms.phases.giveUp(rooms.key, &rooms.matching)
         #expect(rooms.phases.awaits(rooms.key, from: rooms.subscription) == nil)
-        rooms.phases.open(rooms.key, &rooms.keyspace, &rooms.deadlines)
-        #expect(rooms.keyspace[rooms.key].owedBy == 0 && rooms.broken() == nil)
+        rooms.phases.open(rooms.key, &rooms.matching, &rooms.deadlines)
+        #expect(rooms.matching.reach.owedBy(rooms.key) == 0 && rooms.broken() == nil)
     }
 
     @Test("a gate without its deadline is noticed")
