@@ -105,7 +105,8 @@ struct Recovery: ~Copyable {
 
     private mutating func readSnapshot(_ number: UInt64, _ take: RecordTaker) throws {
         var reader = try LogReader(JournalFiles.snapshot(number), in: store)
-        let header = try Self.header(try reader.nextRecord(), reader, .snapshot, number)
+        _ = try reader.nextRecord()
+        let header = try Self.header(reader, .snapshot, number)
         note(header)
         found.snapshot = number
         found.lastSegment = number
@@ -132,10 +133,10 @@ struct Recovery: ~Copyable {
     }
 
     /// What the first line of a file says.
-    private static func header(
-        _ isThere: Bool, _ reader: borrowing LogReader, _ kind: RecordKind, _ number: UInt64
-    ) throws -> FileHeader {
-        guard isThere, let header = FileHeader(reader.record, reader.line), header.kind == kind,
+    private static func header(_ reader: borrowing LogReader, _ kind: RecordKind, _ number: UInt64) throws
+        -> FileHeader
+    {
+        guard let header = FileHeader(reader.record, reader.line), header.kind == kind,
             header.segment == number
         else { throw reader.damage("not the beginning of this file").error }
         return header
@@ -200,7 +201,7 @@ struct Recovery: ~Copyable {
         case .end: return Damage(place: beginning, what: "the file is empty", isUnwritten: true)
         case .damage(let damage): return damage
         case .record:
-            let header = try Self.header(true, reader, .segment, number)
+            let header = try Self.header(reader, .segment, number)
             guard header.previous == found.chain else {
                 return Damage(
                     place: reader.place,

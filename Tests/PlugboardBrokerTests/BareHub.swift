@@ -159,7 +159,7 @@ extension Hub {
         _ = try durability.write(revision: revision)
         try durability.askForSync(at: { 0 })
         for case .synced(let mark) in try durability.takeNews() {
-            DurableAnswers.send(upTo: mark, at: revision, &durability, &sessions, &delivery)
+            answerDurable(upTo: mark)
         }
     }
 

@@ -121,10 +121,10 @@ extension EventLoop {
         for news in try hub.durability.takeNews() {
             switch news {
             case .read(let piece): hub.take(piece)
-            case .synced(let mark): answerDurable(upTo: mark, nil)
+            case .synced(let mark): hub.answerDurable(upTo: mark)
             case .gone(let mark, let isNew):
                 if isNew { warn(hub.durability.goneWarning) }
-                answerDurable(upTo: mark, hub.durability.goneRefusal)
+                hub.answerDurable(upTo: mark, hub.durability.goneRefusal)
             case .found: report("the journal's file is in its folder again")
             case .compactionFailed(let message): warn("no snapshot could be made: \(message)")
             case .behind(let seconds, let bytes):
@@ -136,13 +136,6 @@ extension EventLoop {
             case .full(false): report("there is room for the journal again")
             }
         }
-    }
-
-    /// Answers the durable writes up to a mark, all with a refusal if there is one.
-    private mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal?) {
-        DurableAnswers.send(
-            upTo: mark, refusal, at: hub.revision, &hub.durability, &hub.sessions, &hub.delivery
-        )
     }
 
     private mutating func warn(_ message: String) {

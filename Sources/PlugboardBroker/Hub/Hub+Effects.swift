@@ -262,3 +262,33 @@ extension Hub {
         matching.remove(subscription)
     }
 }
+
+// MARK: Durable writes
+
+extension Hub {
+    /// Answers the durable writes up to a mark, which are on disk; all with a refusal if there is one. Clients that have
+    /// left get nothing. A client that is behind gets the answer after what it is owed.
+    mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal? = nil) {
+        var id = ByteBuffer()
+        var sum = ByteBuffer()
+        let before = durability.waitingCount
+        defer { durability.noteAnswered(before - durability.waitingCount) }
+        while let reply = durability.nextReply(upTo: mark, id: &id, sum: &sum) {
+            guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
+            sessions[session].awaitedWrites -= 1
+            guard reply.isTold else {
+                delivery.touch(session, &sessions)
+                continue
+            }
+            var line = delivery.takeLine()
+            if let refusal {
+                ReplyEncoder.appendRefusal(refusal, id: id.bytes, line: sessions[session].line, to: &line)
+            } else if sum.isEmpty {
+                ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &line)
+            } else {
+                ReplyEncoder.appendAdded(id: id.bytes, revision: reply.revision, sum: sum.bytes, to: &line)
+            }
+            delivery.send(line, to: session, at: revision, &sessions)
+        }
+    }
+}
