@@ -43,6 +43,8 @@ public enum Limits {
     public static let callsMax = 1_024
     /// Keys and patterns that one client serves.
     public static let servicesMax = 1_024
+    /// Clients that wait in line to serve one key or pattern.
+    public static let sparesMax = 16
     /// Milliseconds that a call waits if it has no `timeout`.
     public static let timeoutDefault = 5_000
     /// Bytes of the `code` in a server's error.
@@ -117,6 +119,7 @@ public enum Limits {
         ("page", pageKeysMax),
         ("calls", callsMax),
         ("services", servicesMax),
+        ("spares", sparesMax),
         ("timeout", timeoutMax),
         ("code", codeBytesMax),
         ("clients", clientsMax),
@@ -139,7 +142,7 @@ public enum ProtocolVersion {
     public static let features =
         ([
             "cause", "delivery", "diff", "durable", "emits", "every", "field", "fields", "if", "initial",
-            "live", "old", "only", "origin", "phase", "shorthand", "since", "ttl", "values", "where",
+            "live", "old", "only", "origin", "phase", "shorthand", "since", "spare", "ttl", "values", "where",
             "while",
         ] + Operation.features).sorted()
 }

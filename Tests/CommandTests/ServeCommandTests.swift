@@ -33,6 +33,22 @@ final class ServeCommandTests: BrokerSuite {
         #expect(try run("call", "shop.add").messages.contains("no_provider"))
     }
 
+    @Test("with --spare, the second one waits in line, and takes over when the first ends")
+    func spare() throws {
+        let first = try serve("s", ["--spare", "--name", "one"], "echo", "1")
+        let words = ["serve", "s", "--ready", "--spare", "--name", "two", "--", "echo", "2"]
+        let second = try Run(words, in: folder)
+        try eventually("it waits") { second.messages.contains("waiting in line for s; Ctrl-C ends\n") }
+        #expect(try run("who", "s").output.contains(", in line: two (client "))
+        #expect(try run("services", "s").output.contains(" +1"))
+        #expect(try run("services", "s", "--json").output.contains(#""name":"two"}]"#))
+        #expect(try run("call", "s").output == "1\n")
+        #expect(try stop(first).output == "ready\n")
+        try eventually("it serves") { second.output == "ready\n" }
+        #expect(try run("call", "s").output == "2\n")
+        #expect(try stop(second).messages.contains("serving s; Ctrl-C ends\n"))
+    }
+
     @Test("JSON on several lines is an answer, and no output is null")
     func forms() throws {
         let pretty = try serve("pretty", [], "printf", #"{\n  "a": 1\n}\n"#)

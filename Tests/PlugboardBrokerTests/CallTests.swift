@@ -47,6 +47,49 @@ struct CallTests {
         #expect(ask("serve other", from: server).first?.hasPrefix(#"{"ok":"serve","#) == true)
     }
 
+    @Test("so many clients stand in line and not one more, and each takes over in its turn")
+    func sparesLimit() {
+        let serve = #"{"op":"serve","key":"a","spare":true}"#
+        #expect(ask(serve, from: server) == [#"{"ok":"serve","key":"a"}"#])
+        let spares = (0..<Limits.sparesMax).map { _ in hub.client() }
+        let waits = #"{"ok":"serve","key":"a","spare":true}"#
+        for spare in spares { #expect(ask(serve, from: spare) == [waits]) }
+        let late = hub.client()
+        #expect(ask(serve, from: late).first?.hasPrefix(#"{"error":"limit","#) == true)
+        #expect(ask("serve a", from: late).first?.hasPrefix(#"{"error":"conflict","#) == true)
+        // One leaves the middle of the line, one of its end goes. Nobody takes over, and there is room again.
+        hub.send("unserve a", from: spares[1])
+        hub.leave(spares[15])
+        #expect(hub.read(spares[1]) == [#"{"ok":"unserve","key":"a"}"#])
+        for spare in [spares[1], late] { #expect(ask(serve, from: spare).first?.contains("spare") == true) }
+        hub.leave(server)
+        for (place, spare) in ([spares[0]] + spares[2..<15] + [spares[1], late]).enumerated() {
+            #expect(hub.read(spare) == [#"{"event":"serving","key":"a"}"#])
+            hub.send("call a", from: caller)
+            #expect(hub.read(spare).first?.hasPrefix(#"{"event":"call","call":"\#(place + 1)""#) == true)
+            hub.leave(spare)
+            #expect(hub.read(caller).first?.hasPrefix(#"{"error":"provider_gone""#) == true)
+        }
+        #expect(ask("call a", from: caller).first?.hasPrefix(#"{"error":"no_provider""#) == true)
+    }
+
+    @Test("a client in line counts as one that serves, for its limit and its user's list")
+    func sparesCount() {
+        for number in 0..<Limits.servicesMax {
+            hub.send("serve k\(number)", from: server)
+            hub.send(#"{"op":"serve","key":"k\#(number)","spare":true}"#, from: caller)
+        }
+        #expect(hub.read(caller).count == Limits.servicesMax)
+        #expect(ask("serve other", from: caller).first?.contains(#""error":"limit""#) == true)
+        #expect(ask("unserve k7", from: caller) == [#"{"ok":"unserve","key":"k7"}"#])
+        #expect(ask("serve other", from: caller).first?.hasPrefix(#"{"ok":"serve","#) == true)
+        // Each service is listed with its line; together they are at most 1,000.
+        let listed = ask("get $broker.services", from: hub.client()).first ?? ""
+        let spare = ##","spares":[{"client":2,"name":"#2"}]}"##
+        #expect(listed.ranges(of: spare).count == Limits.listedServicesMax / 2)
+        #expect(listed.contains(#"],"more":true}"#))
+    }
+
     @Test("a server that doesn't read is sent so much and not a call more")
     func unreadCalls() {
         hub.send("serve a", from: server)

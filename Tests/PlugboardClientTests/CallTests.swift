@@ -1,6 +1,7 @@
 // Calls between two buses, and calls that aren't answered.
 
 import Observables
+import Synchronization
 import TestSupport
 import Testing
 
@@ -34,6 +35,33 @@ struct CallTests {
         serving.dispose()
         try await cart.sync()
         #expect(await code { try await till.call("cart.add", 1) } == .noProvider)
+    }
+
+    @Test("a spare takes over when the server ends, is told before its first call, and stands in line again")
+    func spare() async throws {
+        let broker = try await TestBroker()
+        let (first, second) = (try await broker.connect("first"), try await broker.connect("second"))
+        let told = Mutex<[String]>([])
+        func serve(_ bus: Bus, _ name: String) async throws -> Disposable {
+            try await bus.serve("s", as: .spare { told.withLock { $0.append(name) } }) { (call: Call) in
+                told.withLock { $0.append("\(name) \(call.key)") }
+                return name
+            }
+        }
+        let serving = try await serve(first, "first")
+        let waiting = try await serve(second, "second")
+        let caller = try await broker.connect()
+        let server = try await caller.who("s").server
+        #expect(server?.name == "first" && server?.spares.map(\.name) == ["second"])
+        serving.dispose()
+        try await first.sync()
+        #expect(try await caller.call("s", 1) == "second")
+        let again = try await serve(first, "first")
+        waiting.dispose()
+        try await second.sync()
+        #expect(try await caller.call("s", 1) == "first")
+        #expect(told.withLock { $0 } == ["first", "second", "second s", "first", "first s"])
+        withExtendedLifetime(again) {}
     }
 
     @Test("a server's error reaches the caller with its code")

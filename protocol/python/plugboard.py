@@ -77,7 +77,7 @@ __all__ = [
     "BadReply", "BadValue", "BlockingBus", "BlockingPipeline", "BlockingSubscription", "Bus", "BusError", "Call", "CallError",
     "Chain", "Closed", "Conflict", "Disconnected", "Entry", "Event", "Explanation", "Forked", "Greeting",
     "Listed", "NoBroker", "NotABroker", "NotFound", "Observer", "Observers", "OutboxFull", "Pipeline", "Raw", "Refused", "Server",
-    "Serving", "Step", "Subscription", "TimedOut", "UnreadFull", "Untrusted", "Write", "Writer", "connect",
+    "Serving", "Spare", "Step", "Subscription", "TimedOut", "UnreadFull", "Untrusted", "Write", "Writer", "connect",
     "matches", "merge", "open", "run", "standard_path",
 ]  # fmt: skip
 
@@ -887,13 +887,15 @@ class Writer:
 
 @dataclass
 class Server:
-    """The client that answers the calls of a key, and how many `calls` wait for its answer."""
+    """The client that answers the calls of a key, how many `calls` wait for its answer, and who takes over when it
+    ends, the first one first."""
 
     client: int
     name: str
     pid: Optional[int]
     pattern: str
     calls: int
+    spares: Tuple[Spare, ...] = ()
 
     @staticmethod
     def _of(members: _Members) -> Server:
@@ -903,7 +905,21 @@ class Server:
             _integer_or_none(members, "pid"),
             _text(members, "pattern"),
             _integer(members, "calls"),
+            tuple(map(Spare._of, _objects(members, "spares"))),
         )
+
+
+@dataclass
+class Spare:
+    """A client that stands in line, to take over from a server."""
+
+    client: int
+    name: str
+    pid: Optional[int]
+
+    @staticmethod
+    def _of(members: _Members) -> Spare:
+        return Spare(_integer(members, "client"), _text(members, "name"), _integer_or_none(members, "pid"))
 
 
 @dataclass
@@ -1853,12 +1869,18 @@ _H = TypeVar("_H", bound=Handler)
 
 
 class Serving:
-    """A key or pattern that this program serves, on this connection and on later ones."""
+    """A key or pattern that this program serves, on this connection and on later ones.
 
-    def __init__(self, bus: Bus, pattern: str) -> None:
+    `is_spare`: it stands in line, because another client serves it.
+    """
+
+    def __init__(self, bus: Bus, pattern: str, spare: bool, serves: Optional[Callable[[], Any]]) -> None:
         self._bus = bus
         self.pattern = pattern
         self.is_awaited = False
+        self.is_spare = False
+        self._members: _Members = _present(key=pattern, spare=spare or _ABSENT)
+        self._serves = serves
         self._handler: Optional[Handler] = None
         self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -1893,8 +1915,11 @@ class Serving:
         answer = self._handler(call)
         return await answer if inspect.isawaitable(answer) else answer
 
-    def _begun(self) -> None:
+    def _begun(self, is_spare: bool) -> None:
+        self.is_spare = is_spare
         _set(self._started)
+        if self._serves and not is_spare:
+            self._serves()
 
     def _end(self, failure: BusError) -> None:
         if not self._started.done():
@@ -2489,7 +2514,14 @@ class Bus:
             raise BadReply("the broker's reply has no value")
         return reply["value"]
 
-    def serve(self, pattern: str, handler: Optional[Handler] = None) -> Serving:
+    def serve(
+        self,
+        pattern: str,
+        handler: Optional[Handler] = None,
+        *,
+        spare: bool = False,
+        serves: Optional[Callable[[], Any]] = None,
+    ) -> Serving:
         """Answers the calls of a key, or of all keys that match.
 
             @bus.serve("cart.add")
@@ -2499,10 +2531,13 @@ class Bus:
         What the handler returns is the answer. `CallError` gives the caller a code. Any other exception is
         logged, and the caller gets `failed`. `await bus.serve(key, handler)` waits until the broker has
         accepted it. If the broker refuses a decorated handler, `forever` raises the error.
+
+        With `spare=True`, this program stands in line if another one serves the key, and takes over when that one
+        ends. `serves` is called when this program begins to serve: at once, when it takes over, or on a new connection.
         """
         self._check()
         _encode(pattern)  # As in a subscription.
-        serving = Serving(self, pattern)
+        serving = Serving(self, pattern, spare, serves)
         if handler:
             serving(handler)
         return serving
@@ -2885,6 +2920,9 @@ class Bus:
         kind = _text(members, "event")
         if kind == "call":
             return self._called(members)
+        if kind == "serving":
+            taken = self._servings.get(_text(members, "key"))
+            return taken._begun(False) if taken else None
         if kind == "bye":
             raise self._farewell(members)
         number = members.get("sub")
@@ -3017,13 +3055,13 @@ class Bus:
     def _ask_serving(self, serving: Serving) -> None:
         def done(outcome: Union[_Reply, BusError]) -> None:
             if isinstance(outcome, _Reply):
-                serving._begun()
+                serving._begun(bool(outcome.members.get("spare")))
             elif isinstance(outcome, Refused) and self._servings.get(serving.pattern) is serving:
                 del self._servings[serving.pattern]
                 serving._end(outcome)
                 self._refused_serving(serving, outcome)
 
-        self._ask("serve", {"key": serving.pattern}, done)
+        self._ask("serve", serving._members, done)
 
     def _refused_serving(self, serving: Serving, error: Refused) -> None:
         if serving.is_awaited:
@@ -3658,17 +3696,22 @@ class BlockingBus:
         """Asks the client that serves the key, and returns its answer."""
         return self._wait(self._bus.call(key, value, timeout=timeout, cause=cause))
 
-    def serve(self, pattern: str) -> Callable[[_H], _H]:
+    def serve(
+        self, pattern: str, *, spare: bool = False, serves: Optional[Callable[[], Any]] = None
+    ) -> Callable[[_H], _H]:
         """A decorator: the function answers the calls of a key, or of all keys that match. It runs in a
-        thread of its own, so it may use the bus."""
+        thread of its own, so it may use the bus. `spare` and `serves` are those of `Bus.serve`; `serves` runs in the
+        bus's own thread, so it may not use the bus."""
 
         def decorate(handler: _H) -> _H:
-            self._wait(self._serve(pattern, handler))
+            self._wait(self._serve(pattern, handler, spare, serves))
             return handler
 
         return decorate
 
-    async def _serve(self, pattern: str, handler: Handler) -> None:
+    async def _serve(
+        self, pattern: str, handler: Handler, spare: bool, serves: Optional[Callable[[], Any]]
+    ) -> None:
         if not self._pool:
             self._pool = concurrent.futures.ThreadPoolExecutor(THREADS_MAX, "plugboard-call")
         pool = self._pool
@@ -3677,7 +3720,7 @@ class BlockingBus:
             context = contextvars.copy_context()
             return await self._loop.run_in_executor(pool, context.run, handler, call)
 
-        await self._bus.serve(pattern, in_thread)
+        await self._bus.serve(pattern, in_thread, spare=spare, serves=serves)
 
     def unserve(self, pattern: str) -> None:
         """Ends it. Calls that have come are still answered."""

@@ -1,7 +1,7 @@
 // The room of calls: services, calls in progress, and which of these wait for a plugin that is starting.
 //
-// What always holds: each pattern has at most one service, which its client lists. Each call is listed by its
-// caller and by the client that has to answer it. A held call is in progress. The room knows clients' duties,
+// What always holds: each pattern has at most one service that gets calls, which knows those that stand in line
+// behind it; each is listed by its client. Each call is listed by its caller and by the client that has to answer it. A held call is in progress. The room knows clients' duties,
 // but nothing of what is sent to them.
 
 import PlugboardMemory
@@ -43,11 +43,30 @@ struct Calls: ~Copyable {
         return true
     }
 
-    /// Ends a service. Calls that it got may still be answered.
-    mutating func end(_ service: Service, _ sessions: inout SessionTable) {
-        if let node = services.node(of: service.pattern.span) { services.remove(at: 0, from: node) }
+    /// A client stands in line for what another one serves.
+    mutating func wait(behind service: Service, _ session: SessionHandle, _ sessions: inout SessionTable) {
+        let spare = Service(pattern: service.pattern.span, session: session)
+        spare.isSpare = true
+        service.spares.append(spare)
+        sessions[session].makeDuties().add(spare)
+    }
+
+    /// Ends a service. Calls that it got may still be answered. Returns the one that takes over, if any.
+    @discardableResult
+    mutating func end(_ service: Service, _ sessions: inout SessionTable) -> Service? {
         sessions[service.session].duties?.remove(service)
         sessions[service.session].dropEmptyDuties()
+        guard let node = services.node(of: service.pattern.span), let first = node.entries.first else {
+            return nil
+        }
+        guard first === service else {
+            first.spares.removeAll { $0 === service }
+            return nil
+        }
+        services.remove(at: 0, from: node)
+        guard let next = service.takeNext() else { return nil }
+        _ = services.insert(next.pattern.span, next)
+        return next
     }
 
     // MARK: Calls
@@ -176,7 +195,7 @@ extension Calls {
     private func checkServices(
         _ living: borrowing Living, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
-        var known = 0
+        var (known, inLine, listed) = (0, 0, 0)
         for session in living.sessions {
             guard let duties = sessions[session].duties else { continue }
             for (place, service) in duties.services.enumerated() {
@@ -184,11 +203,20 @@ extension Calls {
                 let pattern = service.pattern.span
                 let isItsOwn = service.session == session && service.place == place
                 try Self.always.hold("a service knows its place", isItsOwn, of: String(pattern))
-                let isFound = self.service(at: pattern) === service
-                try Self.always.hold("a service stands at its pattern", isFound, of: String(pattern))
+                let first = self.service(at: pattern)
+                let isInLine = first?.spares.contains { $0 === service } == true
+                let isFound = service.isSpare ? isInLine : first === service
+                let words: StaticString = "a service stands at its pattern or in its line"
+                try Self.always.hold(words, isFound, of: String(pattern))
+                known -= service.isSpare ? 1 : 0
+                inLine += service.isSpare ? 1 : 0
+                listed += service.spares.count
+                let isLast = service.spares.isEmpty
+                try Self.always.hold("nobody waits behind a spare", !service.isSpare || isLast)
             }
         }
         try Self.always.agree("nobody serves who is gone", try services.checkInvariants(), known)
+        try Self.always.agree("nobody waits in line who is gone", listed, inLine)
     }
 }
 
@@ -202,6 +230,10 @@ final class Service {
     private let text: [UInt8]
     /// Its place in its session's list.
     var place = 0
+    /// It stands in line, and gets no calls yet.
+    var isSpare = false
+    /// Who takes over when it ends, the first one first.
+    var spares: [Service] = []
     /// The calls that it got.
     var counts = CallCounts()
 
@@ -212,6 +244,20 @@ final class Service {
 
     /// The pattern as it was written.
     var pattern: [UInt8] { text }
+
+    /// What a client has in this line: the service itself, or one of its spares.
+    func inLine(of session: SessionHandle) -> Service? {
+        self.session == session ? self : spares.first { $0.session == session }
+    }
+
+    /// It ends: the first in line serves from now on, with the line behind it.
+    func takeNext() -> Service? {
+        guard let next = spares.first else { return nil }
+        next.isSpare = false
+        next.spares = Array(spares.dropFirst())
+        spares = []
+        return next
+    }
 }
 
 // A session's services and calls. Exists only while there are any; most clients never have one.

@@ -16,7 +16,7 @@ extension Hub {
 
     /// Ends the services of a client, and the calls that it has to answer.
     mutating func endServing(of session: SessionHandle) {
-        Serve.endAll(of: session, &calls, &sessions, &delivery)
+        Serve.endAll(of: session, at: revision, &calls, &sessions, &delivery)
         end(CallEnding.unanswered(by: sessions[session]))
     }
 
@@ -99,7 +99,7 @@ extension Hub {
 
     /// Ends services and calls that are not permitted any more.
     private mutating func endForbidden(of session: SessionHandle) {
-        Serve.endForbidden(of: session, &calls, &sessions, &delivery)
+        Serve.endForbidden(of: session, at: revision, &calls, &sessions, &delivery)
         end(CallEnding.forbidden(to: sessions[session]))
     }
 

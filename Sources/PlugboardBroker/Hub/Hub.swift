@@ -215,7 +215,7 @@ struct Hub: ~Copyable {
         case .call: try call(asked)
         case .answer: try answer(asked)
         case .serve: try serve(asked)
-        case .unserve: try Serve.undo(asked, &calls, &sessions, &delivery)
+        case .unserve: try Serve.undo(asked, at: revision, &calls, &sessions, &delivery)
         case .will:
             try KeepWill.perform(asked, requests.decoder.writes.first, &keyspace, &sessions, access)
             replyDone(.will, id: asked.id, to: asked.session)
@@ -336,7 +336,8 @@ struct Hub: ~Copyable {
     }
 
     private mutating func serve(_ asked: AskedRequest) throws(Refusal) {
-        try Serve.perform(asked, &calls, &sessions, &delivery)
+        let isSpare = requests.decoder.options.isSpare
+        try Serve.perform(asked, isSpare: isSpare, &calls, &sessions, &delivery)
         if calls.held.isEmpty { return }
         AskServer.askHeld(&calls, &keyspace, &sessions, &delivery, &insight, supervision, &deadlines)
     }

@@ -195,16 +195,17 @@ struct Rates {
 }
 
 extension SessionTable {
-    /// Adds the value of `$broker.services`, in the order of the clients' connections.
+    /// Adds the value of `$broker.services`, in the order of the clients' connections. A spare counts as one, so that
+    /// the value doesn't become too long.
     func appendServices(_ keyspace: borrowing Keyspace, to value: inout ByteBuffer) {
         var listed = 0
         value.append(#"{"services":["#)
         for slot in 0..<slotCount {
             guard let session = inSlot(slot), let duties = self[session].duties else { continue }
-            for service in duties.services {
+            for service in duties.services where !service.isSpare {
                 guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
                 value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
-                listed += 1
+                listed += 1 + service.spares.count
                 value.append(service.pattern.span)
                 value.append("\"")
                 value.append(member: "client", self[session].client)
@@ -212,7 +213,13 @@ extension SessionTable {
                 self[session].appendName(keyspace, to: &value)
                 value.append(",")
                 service.counts.appendMembers(to: &value)
-                value.append("}")
+                for (place, spare) in service.spares.enumerated() {
+                    value.append(place == 0 ? #","spares":[{"# : "},{")
+                    value.append(member: "client", self[spare.session].client, isFirst: true)
+                    value.append(#","name":"#)
+                    self[spare.session].appendName(keyspace, to: &value)
+                }
+                value.append(service.spares.isEmpty ? "}" : "}]}")
             }
         }
         value.append("]}")

@@ -231,6 +231,7 @@ struct Answer: ~Escapable {
 enum Serve {
     static func perform(
         _ asked: AskedRequest,
+        isSpare: Bool,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
@@ -241,85 +242,111 @@ enum Serve {
         guard sessions[session].authorizeAll(.serve, asked.key) else {
             throw Access.forbidden(.serve, pattern, asked.line, sessions[session])
         }
-        if let other = calls.service(at: asked.key) { throw served(other, asked, sessions) }
+        let other = calls.service(at: asked.key)
+        if let other { try checkLine(behind: other, asked, isSpare, sessions) }
         try Access.checkSubscriptions(of: sessions[session], patterns: 1)
         guard sessions[session].duties?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
-        guard calls.serve(asked.key, session, &sessions) else {
+        if let other {
+            calls.wait(behind: other, session, &sessions)
+        } else if !calls.serve(asked.key, session, &sessions) {
             let steps = "finding who serves a key could take more than \(Limits.patternStepsMax) steps"
             throw Refusal(.limit, "with this pattern, \(steps)", hint: Pattern.fewerSteps)
         }
         sessions[session].clearance?.account?.subscriptions += 1
-        reply(to: asked, &sessions, &delivery)
+        reply(to: asked, waits: other != nil, &sessions, &delivery)
     }
 
     /// `unserve`.
     static func undo(
         _ asked: AskedRequest,
+        at revision: UInt64,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
     ) throws(Refusal) {
         try Pattern.check(asked.request.key, asked.line)
-        guard let service = calls.service(at: asked.key), service.session == asked.session else {
+        guard let service = calls.service(at: asked.key)?.inLine(of: asked.session) else {
             throw notServed(asked, sessions[asked.session])
         }
-        end(service, &calls, &sessions, &delivery)
-        reply(to: asked, &sessions, &delivery)
+        end(service, at: revision, &calls, &sessions, &delivery)
+        reply(to: asked, waits: false, &sessions, &delivery)
     }
 
-    /// Ends a service. Calls that it got may still be answered.
+    /// Ends a service. Calls that it got may still be answered. Tells the one that takes over.
     static func end(
-        _ service: Service, _ calls: inout Calls, _ sessions: inout SessionTable, _ delivery: inout Delivery
+        _ service: Service,
+        at revision: UInt64,
+        _ calls: inout Calls,
+        _ sessions: inout SessionTable,
+        _ delivery: inout Delivery
     ) {
         sessions[service.session].clearance?.account?.subscriptions -= 1
-        calls.end(service, &sessions)
+        if let next = calls.end(service, &sessions) {
+            var event = delivery.takeLine()
+            CallEncoder.appendServing(next.pattern.span, to: &event)
+            delivery.send(event, to: next.session, at: revision, &sessions)
+        }
         Duties.noteEnd(for: service.session, &sessions, &delivery)
     }
 
     /// Ends all services of a client.
     static func endAll(
         of session: SessionHandle,
+        at revision: UInt64,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
     ) {
         while let service = sessions[session].duties?.services.last {
-            end(service, &calls, &sessions, &delivery)
+            end(service, at: revision, &calls, &sessions, &delivery)
         }
     }
 
     /// Ends the services of a client that aren't permitted any more.
     static func endForbidden(
         of session: SessionHandle,
+        at revision: UInt64,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
     ) {
         for service in sessions[session].duties?.services ?? []
         where !sessions[session].authorizeAll(.serve, service.pattern.span) {
-            end(service, &calls, &sessions, &delivery)
+            end(service, at: revision, &calls, &sessions, &delivery)
         }
     }
 
     private static func reply(
-        to asked: AskedRequest, _ sessions: inout SessionTable, _ delivery: inout Delivery
+        to asked: AskedRequest, waits: Bool, _ sessions: inout SessionTable, _ delivery: inout Delivery
     ) {
         delivery.openReply(to: asked.session, &sessions)
         CallEncoder.appendServed(
-            asked.request.operation, id: asked.id, key: asked.key, to: &sessions[asked.session].outbox.own
+            asked.request.operation,
+            id: asked.id,
+            key: asked.key,
+            waits: waits,
+            to: &sessions[asked.session].outbox.own
         )
     }
 
-    private static func served(
-        _ other: Service, _ asked: AskedRequest, _ sessions: borrowing SessionTable
-    ) -> Refusal {
-        let isOwn = other.session == asked.session
-        let who = isOwn ? "this client" : "client \(sessions[other.session].client)"
-        let message = "\"\(asked.request.key.excerpt(of: asked.line))\" is served by \(who) already"
-        let hint = isOwn ? nil : "a more specific key or pattern goes before it"
-        return Refusal(.conflict, message, hint: hint, at: asked.request.key.start)
+    /// Throws unless the client may stand in line behind another one, and asks for that.
+    private static func checkLine(
+        behind other: Service, _ asked: AskedRequest, _ isSpare: Bool, _ sessions: borrowing SessionTable
+    ) throws(Refusal) {
+        let key = asked.request.key.excerpt(of: asked.line)
+        let own = other.inLine(of: asked.session)
+        if isSpare, own == nil {
+            guard other.spares.count >= Limits.sparesMax else { return }
+            throw Refusal(.limit, "at most \(Limits.sparesMax) clients stand in line for \"\(key)\"")
+        }
+        let who = own == nil ? "client \(sessions[other.session].client)" : "this client"
+        let waits = own?.isSpare == true
+        let message = waits ? "this client stands in line for \"\(key)\"" : "\"\(key)\" is served by \(who)"
+        let hint = #"a more specific key or pattern goes before it, or "spare":true waits in line"#
+        let place = asked.request.key.start
+        throw Refusal(.conflict, "\(message) already", hint: own == nil ? hint : nil, at: place)
     }
 
     private static func notServed(_ asked: AskedRequest, _ session: borrowing Session) -> Refusal {

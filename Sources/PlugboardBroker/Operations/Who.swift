@@ -114,7 +114,7 @@ enum Who {
         buffer.append("}")
     }
 
-    /// Appends the client that would answer a call of the key.
+    /// Appends the client that would answer a call of the key, and those that wait to take over.
     private static func append(
         _ service: Service,
         _ keyspace: borrowing Keyspace,
@@ -127,7 +127,11 @@ enum Who {
         buffer.append(service.pattern.span)
         buffer.append(#"","calls":"#)
         buffer.append(decimal: UInt64(sessions[service.session].duties?.toAnswer.count ?? 0))
-        buffer.append("}")
+        for (place, spare) in service.spares.enumerated() {
+            buffer.append(place == 0 ? #","spares":[{"# : "},{")
+            sessions[spare.session].appendIdentity(keyspace, to: &buffer)
+        }
+        buffer.append(service.spares.isEmpty ? "}" : "}]}")
     }
 }
 

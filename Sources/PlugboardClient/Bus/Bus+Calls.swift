@@ -53,13 +53,17 @@ extension Bus {
     /// }
     /// ```
     /// Serving continues after a reconnection. If another client serves the key by then, serving
-    /// ends with a fault.
+    /// ends with a fault, unless it is a spare.
+    ///
+    /// **Spares.** Several programs may serve a key as `.spare`: one of them does, and the next one takes over when it
+    /// ends, in the order in which they came.
     ///
     /// **Order.** All handlers of a bus run one at a time, in the order in which the calls came, whatever
     /// key they serve. A handler of `subscribe(inOrder:)` is among them. So what one client emits and calls
     /// is carried out in its order. A slow handler delays all others: see `serve(concurrently:)`.
     /// - Parameters:
     ///   - key: a key or a pattern.
+    ///   - role: whether to stand in line if another client serves it; by default not.
     ///   - timeout: how long to wait for the broker's answer; by default as the bus's options say.
     ///   - handler: called for each call. Its result may be any Encodable. If it throws a `CallError`, the
     ///     caller gets that. Any other error becomes one with the code `failed`, and a request that can't be
@@ -69,17 +73,21 @@ extension Bus {
     ///   `badPattern`, `forbidden` or `limit`. Also throws what every request throws.
     public func serve<Request: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
         _ key: String,
+        as role: ServerRole = .only,
         timeout: Duration? = nil,
         _ handler: @escaping @Sendable (Request) async throws -> Answer
     ) async throws -> Disposable {
-        try await serve(key, timeout: timeout) { (call: Call) in try await handler(call.request()) }
+        try await serve(key, as: role, timeout: timeout) { (call: Call) in try await handler(call.request()) }
     }
 
     /// The same for a handler that gets the whole call: its key, its caller, and its value as JSON.
     public func serve<Answer: Encodable & SendableMetatype>(
-        _ key: String, timeout: Duration? = nil, _ handler: @escaping @Sendable (Call) async throws -> Answer
+        _ key: String,
+        as role: ServerRole = .only,
+        timeout: Duration? = nil,
+        _ handler: @escaping @Sendable (Call) async throws -> Answer
     ) async throws -> Disposable {
-        try await serve(key, isConcurrent: false, timeout: timeout, handler)
+        try await serve(CallServer(key, isConcurrent: false, role, handler), timeout: timeout)
     }
 
     /// Serves without an order: each call gets a task of its own, and many may run at the same time. So a
@@ -94,10 +102,11 @@ extension Bus {
     /// Otherwise it is like `serve`.
     public func serve<Request: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
         concurrently key: String,
+        as role: ServerRole = .only,
         timeout: Duration? = nil,
         _ handler: @escaping @Sendable (Request) async throws -> Answer
     ) async throws -> Disposable {
-        try await serve(concurrently: key, timeout: timeout) { (call: Call) in
+        try await serve(concurrently: key, as: role, timeout: timeout) { (call: Call) in
             try await handler(call.request())
         }
     }
@@ -105,21 +114,14 @@ extension Bus {
     /// The same for a handler that gets the whole call.
     public func serve<Answer: Encodable & SendableMetatype>(
         concurrently key: String,
+        as role: ServerRole = .only,
         timeout: Duration? = nil,
         _ handler: @escaping @Sendable (Call) async throws -> Answer
     ) async throws -> Disposable {
-        try await serve(key, isConcurrent: true, timeout: timeout, handler)
+        try await serve(CallServer(key, isConcurrent: true, role, handler), timeout: timeout)
     }
 
-    private func serve<Answer: Encodable & SendableMetatype>(
-        _ key: String,
-        isConcurrent: Bool,
-        timeout: Duration?,
-        _ handler: @escaping @Sendable (Call) async throws -> Answer
-    ) async throws -> Disposable {
-        let server = CallServer(pattern: key, isConcurrent: isConcurrent) { call in
-            try JSON(encoding: try await handler(call))
-        }
+    private func serve(_ server: CallServer, timeout: Duration?) async throws -> Disposable {
         try await link.serve(server, timeout: timeout)
         return Disposable { self.link.unserve(server) }
     }

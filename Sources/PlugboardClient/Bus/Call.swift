@@ -4,6 +4,18 @@
 import PlugboardMemory
 import PlugboardWire
 
+/// Whether a client serves alone, or with others that stand in line.
+public enum ServerRole: Sendable {
+    /// If another client serves the key, serving fails.
+    case only
+    /// If another client serves the key, this one stands in line and takes over when that one ends. The closure runs
+    /// when this client begins to serve: at once if nobody else does, when it takes over, and again after a
+    /// reconnection. It runs like a handler, before those of the calls that come then.
+    case spare(_ serves: (@Sendable () async -> Void)? = nil)
+
+    var isSpare: Bool { if case .spare = self { true } else { false } }
+}
+
 /// A call as its server sees it.
 public struct Call: Sendable, Equatable {
     /// The key that was called.

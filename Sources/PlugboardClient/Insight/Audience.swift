@@ -53,6 +53,15 @@ public struct Audience: Sendable, Equatable {
         public let pattern: String
         /// How many calls wait for its answers.
         public let calls: Int
+        /// Who takes over when it ends, the first one first.
+        public let spares: [Spare]
+    }
+
+    /// A client in line for what another one serves.
+    public struct Spare: Sendable, Equatable {
+        public let client: Int
+        public let name: String
+        public let process: Int?
     }
 
     public let key: String
@@ -106,5 +115,8 @@ extension Audience.Server {
         process = json["pid"]?.integer
         pattern = json.text("pattern")
         calls = json.number("calls")
+        spares = json.list("spares").map {
+            Audience.Spare(client: $0.number("client"), name: $0.text("name"), process: $0["pid"]?.integer)
+        }
     }
 }

@@ -63,6 +63,8 @@ final class LineDispatch {
             }
         } else if line.head.bytes(of: bytes).spells("call") {
             link.called(line, bytes)
+        } else if line.head.bytes(of: bytes).spells("serving") {
+            link.tookOver(bytes.text(line.key) ?? "")
         } else if line.head.bytes(of: bytes).spells("bye") {
             let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
             reason = .disconnected(reason: "the broker said bye: \(text)")

@@ -49,6 +49,7 @@ struct LinePlaces: Sendable {
     var limits = ByteRange.none
     var features = ByteRange.none
     var resumed = ByteRange.none
+    var spare = ByteRange.none
     var emits = ByteRange.none
     var timeToLive = ByteRange.none
     /// The text of `while`.
@@ -115,6 +116,7 @@ struct LinePlaces: Sendable {
         if name.spells("epoch") { epoch = text }
         if name.spells("emits") { emits = value }
         if name.spells("first") { first = value }
+        if name.spells("spare") { spare = value }
         if name.spells("while") { whileConnected = text }
     }
 

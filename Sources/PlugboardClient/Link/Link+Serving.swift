@@ -9,15 +9,24 @@ final class CallServer: Sendable {
     let pattern: String
     /// Whether its calls don't wait for other handlers.
     let isConcurrent: Bool
+    let role: ServerRole
     private let answer: @Sendable (Call) async throws -> JSON
 
-    init(pattern: String, isConcurrent: Bool, answer: @escaping @Sendable (Call) async throws -> JSON) {
+    init<Answer: Encodable & SendableMetatype>(
+        _ pattern: String,
+        isConcurrent: Bool,
+        _ role: ServerRole,
+        _ handler: @escaping @Sendable (Call) async throws -> Answer
+    ) {
         self.pattern = pattern
         self.isConcurrent = isConcurrent
-        self.answer = answer
+        self.role = role
+        answer = { call in try JSON(encoding: try await handler(call)) }
     }
 
-    var request: ObjectText { ObjectText(op: "serve").adding("key", string: pattern) }
+    var request: ObjectText {
+        ObjectText(op: "serve").adding("key", string: pattern).adding("spare", role.isSpare, unless: false)
+    }
 
     func answer(_ call: Call) async -> Result<JSON, CallError> {
         do {
@@ -55,8 +64,9 @@ extension Link {
         if let refusal { throw refusal }
         do {
             _ = try await request(server.request, timeout: timeout) { [weak self] result in
-                guard case .success = result else { return }
+                guard case .success(let reply) = result else { return }
                 self?.state.withLock { $0.servers[server.pattern]?.isLive = true }
+                if !reply.isSpare { self?.tellServing(server) }
             }
         } catch {
             let isRefused = (error as? BusError)?.code != nil
@@ -98,7 +108,9 @@ extension Link {
             appendInternal(server.request, &state) { [weak self] result in
                 guard let self else { return }
                 switch result {
-                case .success: setupStep()
+                case .success(let reply):
+                    if !reply.isSpare { tellServing(server) }
+                    setupStep()
                 case .failure(let error as BusError) where error.code != nil:
                     self.state.withLock { _ = $0.remove(server) }
                     faults.tell(Fault(error: error, key: server.pattern))
@@ -107,6 +119,18 @@ extension Link {
                 }
             }
         }
+    }
+
+    /// This client stood in line, and serves from now on.
+    func tookOver(_ pattern: String) {
+        if let server = state.withLock({ $0.servers[pattern]?.server }) { tellServing(server) }
+    }
+
+    /// Tells a spare that it serves, before its calls.
+    private func tellServing(_ server: CallServer) {
+        guard case .spare(let serves?) = server.role else { return }
+        let job = HandlerQueue.Job(owner: .calls, bytes: ClientLimits.eventOverheadBytes, run: serves)
+        if !queue.add(job, bytesMax: .max) { Task { await serves() } }
     }
 
     /// Handles a call when those before it have been handled, or in a task of its own.

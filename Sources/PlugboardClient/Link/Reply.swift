@@ -36,6 +36,9 @@ struct Reply: Sendable {
         return (counts["missed"]?.integer, latest)
     }
 
+    /// Whether a server stands in line.
+    var isSpare: Bool { bytes.span.flag(line.spare) }
+
     /// How many keys and lines the broker owes a subscription.
     var owed: Int { bytes.span.integer(line.owed) ?? 0 }
 

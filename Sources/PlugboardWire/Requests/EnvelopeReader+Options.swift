@@ -17,6 +17,7 @@ extension EnvelopeReader {
         case .values: options.values = try decodeFlag(.values, &line)
         case .difference: options.differences = try decodeFlag(.difference, &line)
         case .acknowledges: options.acknowledges = try decodeFlag(.acknowledges, &line)
+        case .spare: options.isSpare = try decodeFlag(.spare, &line)
         case .condition: try decodeCondition(&line)
         case .fields: try decodeFields(&line)
         case .delivery: try decodeDelivery(&line)

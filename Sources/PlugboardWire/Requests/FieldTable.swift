@@ -82,6 +82,7 @@ extension Field {
                 "origin", "who wrote it first, if you pass it on: at most \(Limits.originBytesMax) bytes"
             )
         case .only: FieldRow("only", "\"calls\": tell nothing of writes")
+        case .spare: FieldRow("spare", "true: if another serves it, wait in line to take over")
         }
     }
 }

@@ -166,6 +166,7 @@ extension Operation {
                 summary: "offers to answer the calls of a key: each comes as an event, and return answers it",
                 example: #"{"op":"serve","key":"cart.add"}"#,
                 needs: .key,
+                takes: FieldSet().with(.spare),
                 fields: [.key: FieldHelp.served]
             )
         case .unserve:

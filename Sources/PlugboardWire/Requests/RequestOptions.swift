@@ -29,6 +29,8 @@ public struct RequestOptions: Sendable {
     public var acknowledges = false
     /// `only`: a trace tells nothing of writes.
     public var onlyCalls = false
+    /// `spare`: a server that waits in line if another serves.
+    public var isSpare = false
     /// 0 to 9.
     public var phase: UInt8 = 5
     /// The milliseconds in `every`; 0 if it wasn't given.

@@ -9,6 +9,9 @@ extension CommandOption {
         short: CommandOption.raw.short,
         "the answer is a text, and so is a string that COMMAND gets"
     )
+    static let spare = CommandOption(
+        flag: "spare", "if another client serves it, wait in line and take over when that one ends"
+    )
     static let readyToServe = CommandOption(
         flag: CommandOption.ready.name, "print \"ready\" when calls are answered"
     )
@@ -20,7 +23,7 @@ extension Command {
         group: .use,
         summary: "answer the calls of a key by running a command",
         parameters: [CommandParameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
-        options: [.rawAnswers, .jobs, .readyToServe, .clientName] + CommandOption.observing,
+        options: [.rawAnswers, .jobs, .spare, .readyToServe, .clientName] + CommandOption.observing,
         command: TrailingCommand("the program that answers a call, with its arguments"),
         details: """
             Runs COMMAND for each call. The value of the call is on its standard input; if there is none, \
@@ -36,6 +39,9 @@ extension Command {
             command of its call is ended, or isn't begun. So one that hangs doesn't hold up the calls of \
             others for long. When COMMAND ends, whatever it left running in its process group ends, too.
 
+            With --spare, several of these may serve the same key: the first does, and the next one takes over \
+            when it ends, in the order in which they came. who shows who waits.
+
             When the broker goes, the command waits for it and serves again. Ctrl-C answers the calls that \
             have begun, and ends. Twice Ctrl-C kills their commands.
             """,
@@ -45,7 +51,8 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = invocation.arguments[0]
-        let request = try ObjectText(op: "serve").adding("key", string: key).checked()
+        let request = try ObjectText(op: "serve").adding("key", string: key)
+            .adding("spare", invocation.has(.spare), unless: false).checked()
         let connection = try BrokerConnection.open(invocation)
         let program = try CommandProgram(invocation, connection, isAnswer: true)
         var server = try CommandServer(key, program, connection, invocation, console)

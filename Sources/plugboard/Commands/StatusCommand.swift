@@ -59,7 +59,8 @@ extension Command {
         details: """
             Lists what clients serve, and what plugins say in plugin.json that they serve although nobody \
             does now. A key that you name has a row also if nobody serves it. ASKED counts the calls since the service began, ANSWERED and \
-            FAILED what became of them, MEAN and MAX how long answers took. --json has these times in \
+            FAILED what became of them, MEAN and MAX how long answers took. "+1" after a server is one that waits \
+            in line to take over; who KEY names it. --json has these times in \
             microseconds.
             """,
         examples: ["services", "services cart.add 'text.**'"],

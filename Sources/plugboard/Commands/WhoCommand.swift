@@ -87,15 +87,19 @@ enum ObserverText {
 
     static func server(_ reply: BrokerLine, _ paint: Paint) -> String? {
         guard let server = reply["server"]?.object else { return nil }
-        return "served by \(paint.bold(name(server))) (client \(server["client"]?.text ?? "?"))"
+        let spares = (server["spares"]?.array ?? []).compactMap(\.object).map(numbered)
+        let line = spares.isEmpty ? "" : ", in line: " + spares.joined(separator: ", ")
+        return "served by \(paint.bold(name(server))) (client \(server["client"]?.text ?? "?"))\(line)"
+    }
+
+    private static func numbered(_ client: JSONObject) -> String {
+        "\(name(client)) (client \(client["client"]?.text ?? "?"))"
     }
 
     /// The phase for which an observer waits, and the observers of that phase that haven't acknowledged.
     private static func awaited(_ observer: JSONObject) -> String {
         guard let awaits = observer["awaits"]?.object, let phase = awaits["phase"]?.text else { return "" }
-        var names = (awaits["observers"]?.array ?? []).compactMap(\.object).map { waitedFor in
-            "\(name(waitedFor)) (client \(waitedFor["client"]?.text ?? "?"))"
-        }
+        var names = (awaits["observers"]?.array ?? []).compactMap(\.object).map(numbered)
         if awaits["more"]?.bool == true { names.append("and more") }
         return " for phase \(phase): \(names.joined(separator: ", "))"
     }

@@ -21,7 +21,7 @@ struct ListedService {
                 "answered", json: counts?["answered"]?.bytes
             )
             .adding("failed", json: counts?["failed"]?.bytes).adding("mean", json: counts?["mean"]?.bytes)
-            .adding("max", json: counts?["max"]?.bytes).bytes
+            .adding("max", json: counts?["max"]?.bytes).adding("spares", json: counts?["spares"]?.bytes).bytes
     }
 }
 
@@ -59,7 +59,7 @@ struct ServiceList {
             .init(title: "MAX", atEnd: true, rank: 5),
         ]
         let rows = services.map { service in
-            let client = service.client.map { "\($0) (client \(service.clientNumber ?? 0))" }
+            let client = service.client.map { "\($0) (client \(service.clientNumber ?? 0))\(service.line)" }
             let missing = service.isPattern ? "-" : "nobody"
             return TextTable.Row(
                 cells: [service.key, client ?? missing, service.plugin ?? "-"].map(Printable.text)
@@ -114,6 +114,12 @@ extension ListedService {
                 }
                 return Amount.duration(microseconds: Double(time))
             }
+    }
+
+    /// How many clients wait to take over.
+    fileprivate var line: String {
+        let spares = counts?["spares"]?.array?.count ?? 0
+        return spares == 0 ? "" : " +\(spares)"
     }
 
     /// Whether it stands for many keys.

@@ -19,7 +19,6 @@ struct CommandServer {
     /// More calls than these get the error `busy`.
     private static let waitingMax = 256
     private static let messageCharactersMax = 1_000
-    /// What a request's `id` takes.
 
     private let key: String
     private let program: CommandProgram
@@ -63,9 +62,12 @@ struct CommandServer {
     mutating func run(_ request: ObjectText) throws {
         defer { runs.kill() }
         do {
-            try observation.ask(StandingRequest(request, .plain))
-            if tellsReady { try console.output.line(BrokerReady.line) }
-            if console.messages.isTerminal { console.say("serving \(key); Ctrl-C ends") }
+            let reply = try observation.ask(StandingRequest(request, .plain))
+            if reply["spare"]?.bool == true {
+                console.say("waiting in line for \(key); Ctrl-C ends")
+            } else {
+                try tellServing(isTold: console.messages.isTerminal)
+            }
             try serve()
         } catch is Interrupted {
             return
@@ -73,6 +75,11 @@ struct CommandServer {
             try runs.finish(&signals)
             throw error
         }
+    }
+
+    private func tellServing(isTold: Bool) throws {
+        if tellsReady { try console.output.line(BrokerReady.line) }
+        if isTold { console.say("serving \(key); Ctrl-C ends") }
     }
 
     private mutating func serve() throws {
@@ -112,6 +119,7 @@ struct CommandServer {
 
     private mutating func take(_ line: BrokerLine) throws {
         if let refusal = line.refusal { return console.say(refusal.message) }
+        if line.kind == .event("serving") { return try tellServing(isTold: true) }
         guard line.kind == .event("call"), let name = line["call"]?.string else { return }
         let limit = line["timeout"]?.integer.map { TimeLimit(seconds: Double($0) / 1_000) }
         let call = Call(line: line, name: name, limit: limit, era: eras.count)

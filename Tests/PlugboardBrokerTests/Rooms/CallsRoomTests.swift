@@ -65,6 +65,21 @@ struct CallsRoomTests {
         #expect(rooms.broken() == nil)
     }
 
+    @Test("the first in line takes over with the line behind it, and a line that lost somebody is noticed")
+    func line() throws {
+        let rooms = Rooms()
+        #expect(rooms.serve("cart.add"))
+        let first = try #require(rooms.service(of: "cart.add"))
+        rooms.calls.wait(behind: first, rooms.caller, &rooms.sessions)
+        #expect(rooms.broken() == nil)
+        let next = rooms.calls.end(first, &rooms.sessions)
+        #expect(next?.session == rooms.caller && next?.isSpare == false)
+        #expect(rooms.service(of: "cart.add") === next && rooms.broken() == nil)
+        rooms.calls.wait(behind: try #require(next), rooms.server, &rooms.sessions)
+        next?.spares.removeAll()
+        #expect(rooms.broken()?.sentence == "a service stands at its pattern or in its line")
+    }
+
     @Test("both sides list a call until it ends, and counts say how it ended")
     func calls() throws {
         let rooms = Rooms()

@@ -473,6 +473,18 @@ class CallTests(BrokerTestCase):
         with self.assertRaises(plugboard.Conflict):
             self.server.serve("cart", lambda call: 3)
 
+    async def test_a_spare_takes_over(self) -> None:
+        told: List[str] = []
+        first = await self.server.serve("cart", lambda call: 1, spare=True, serves=lambda: told.append("first"))
+        second = await self.caller.serve("cart", lambda call: 2, spare=True, serves=lambda: told.append("second"))
+        self.assertEqual((first.is_spare, second.is_spare, told), (False, True, ["first"]))
+        server = (await self.caller.who("cart")).server
+        assert server
+        self.assertEqual((server.name, [spare.name for spare in server.spares]), ("cart", ["caller"]))
+        await first.close()
+        self.assertEqual((await self.server.call("cart"), second.is_spare), (2, False))
+        self.assertEqual(told, ["first", "second"])
+
     async def test_a_handler_may_close_the_bus(self) -> None:
         closed = asyncio.Event()
 
