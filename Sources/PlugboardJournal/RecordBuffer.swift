@@ -200,6 +200,7 @@ public struct RecordBuffer: ~Copyable {
         }
         commit.cause.append(to: &lines)
         if commit.isWhileConnected { lines.append(#","while":"connected""#) }
+        EventEncoder.appendGrace(commit.grace, to: &lines)
         if commit.expires > 0 {
             lines.append(#","expires":"#)
             lines.append(decimal: commit.expires)
@@ -247,6 +248,8 @@ public struct Commit: ~Copyable, ~Escapable {
     public var reason: EventReason?
     /// Whether the value ends with its writer's connection.
     public var isWhileConnected: Bool
+    /// The `grace` of that writer's name, in milliseconds; 0 if it has none.
+    public var grace: UInt64
     /// When the value ends, in milliseconds since 1970; 0 if it doesn't.
     public var expires: UInt64
     /// The same by a clock that nobody can set, if it ends.
@@ -262,11 +265,13 @@ public struct Commit: ~Copyable, ~Escapable {
         cause: WriteCause = .none,
         reason: EventReason? = nil,
         isWhileConnected: Bool = false,
+        grace: UInt64 = 0,
         expires: UInt64 = 0,
         end: EndSinceBoot? = nil
     ) {
         self.end = end
         self.isWhileConnected = isWhileConnected
+        self.grace = grace
         self.expires = expires
         self.key = key
         self.revision = revision

@@ -47,6 +47,8 @@ public struct RecordLine: Sendable {
     public internal(set) var user: UInt32?
     public internal(set) var reason: EventReason?
     public internal(set) var isWhileConnected = false
+    /// The `grace` of the writer's name.
+    public internal(set) var grace: UInt64 = 0
     public internal(set) var revision: UInt64 = 0
     public internal(set) var cause: WriteCause = .none
     public internal(set) var expires: UInt64 = 0
@@ -226,6 +228,7 @@ public struct RecordLine: Sendable {
         case NameWord("cause").word: cause = WriteCause(number)
         case NameWord("expires").word: expires = number
         case NameWord("ends").word: ends = number
+        case NameWord("grace").word: grace = number
         case NameWord("version").word: version = number
         case NameWord("segment").word: segment = number
         case NameWord("keys").word: keys = number

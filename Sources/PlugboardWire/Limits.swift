@@ -39,6 +39,10 @@ public enum Limits {
     public static let stepsMax = 1_000_000
     /// Milliseconds of a call's `timeout`: an hour.
     public static let timeoutMax = 3_600_000
+    /// Milliseconds of `grace`: an hour.
+    public static let graceMax = 3_600_000
+    /// Names whose clients are gone and may come back within their `grace`.
+    public static let absencesMax = 4_096
     /// Calls of one client that wait for their answers at the same time.
     public static let callsMax = 1_024
     /// Keys and patterns that one client serves.
@@ -121,6 +125,8 @@ public enum Limits {
         ("services", servicesMax),
         ("spares", sparesMax),
         ("timeout", timeoutMax),
+        ("grace", graceMax),
+        ("absences", absencesMax),
         ("code", codeBytesMax),
         ("clients", clientsMax),
         ("outbox", outboxBytesMax),
@@ -141,7 +147,8 @@ public enum ProtocolVersion {
     /// for. Those of operations are in their table.
     public static let features =
         ([
-            "cause", "delivery", "diff", "durable", "emits", "every", "field", "fields", "if", "initial",
+            "cause", "delivery", "diff", "durable", "emits", "every", "field", "fields", "grace", "if",
+            "initial",
             "live", "old", "only", "origin", "phase", "shorthand", "since", "spare", "ttl", "values", "where",
             "while",
         ] + Operation.features).sorted()

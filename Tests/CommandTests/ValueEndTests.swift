@@ -19,6 +19,8 @@ final class ValueEndTests: BrokerSuite {
         #expect(try text(#"{"ttl":298500}"#) == "in 4:59, at 2026-11-18T11:11:38.500Z")
         let both = try text(#"{"ttl":1,"while":"connected"}"#)
         #expect(both == "in 1 s, at 2026-11-18T11:06:40.001Z, or with its writer's connection")
+        let waited = try text(#"{"while":"connected","grace":59001}"#)
+        #expect(waited == "in 1:00 unless its writer comes back")
         #expect(try text(#"{"ttl":9007199254740991}"#)?.hasSuffix("9999-12-31T23:59:59.999Z") == true)
         #expect(ValueEnd(isBound: false, expires: 0) == nil)
         #expect(ValueEnd(isBound: false, expires: Self.moment)?.text == "at 2026-11-18T11:06:40.000Z")

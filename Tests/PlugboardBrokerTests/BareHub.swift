@@ -204,6 +204,7 @@ extension Hub {
     /// All was restored; the last record was written at this time.
     mutating func endRestoring(_ authors: consuming RestoredAuthors, lastRecord when: UInt64) {
         authors.bindToTime(lastRecord: when, &keyspace, &deadlines)
+        waitForReturns(authors.absences)
         authors.release(&keyspace)
     }
 }

@@ -103,6 +103,36 @@ struct HandoverTests {
         }
     }
 
+    @Test(
+        "a program with a grace comes back to the next broker, by the journal and without",
+        arguments: [true, false])
+    func grace(hasJournal: Bool) throws {
+        let (clock, disk) = (SimulatedTime(), SimulatedDisk())
+        let kept = try KeptHub(disk, TimeSource(clock))
+        let hello = #"{"op":"hello","name":"cart","grace":1000}"#
+        let owner = PeerIdentity(process: 1, user: kept.bare.hub.access.owner)
+        let (cart, other) = (kept.bare.client(owner), kept.bare.client(owner))
+        kept.bare.send(hello, from: cart)
+        for (key, client) in [("a", cart), ("b", other)] {
+            kept.bare.send(#"{"op":"publish","key":"\#(key)","value":1,"while":"connected"}"#, from: client)
+        }
+        try kept.endTurn()
+        kept.bare.hub.keyspace.close()
+        let next = try hasJournal ? nil : kept.successor()
+        try kept.close()
+        let bare = try next ?? KeptHub(disk, TimeSource(clock)).bare
+        let end = TimeSource(clock).nanoseconds() + 1_000_000_000
+        let asker = bare.client(owner)
+        let value = ##"{"ok":"get","key":"a","revision":1,"value":1,"by":"cart","live":false,"##
+        #expect(bare.send("get a", from: asker) == [value + ##""while":"connected","grace":1000}"##])
+        #expect(bare.send("get b", from: asker).first?.contains("not_found") == true)
+        bare.hub.expire(now: end - 1)
+        #expect(bare.send(hello, from: bare.client(owner)).first?.contains(#""resumed":true"#) == true)
+        bare.hub.expire(now: end)
+        #expect(bare.send("get a", from: asker) == [value + ##""while":"connected"}"##])
+        try bare.hub.checkInvariants()
+    }
+
     @Test("a hand-over in memory leaves what the journal leaves, after any history", arguments: 0..<60)
     func same(seed: Int) throws {
         var random = SeededRandom(seed)
@@ -112,6 +142,7 @@ struct HandoverTests {
         kept.bare.send("subscribe **", from: observer)
         var clients = (0..<3).map { _ in kept.bare.client() }
         kept.bare.send("hello till", from: clients[0])
+        kept.bare.send(#"{"op":"hello","name":"cart","grace":3600000}"#, from: clients[1])
         for _ in 0..<60 {
             step(kept, &clients, &random)
             if random.oneIn(3) { try kept.endTurn() }

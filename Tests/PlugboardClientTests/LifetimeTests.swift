@@ -153,6 +153,23 @@ struct LifetimeTests {
         observation.dispose()
     }
 
+    @Test("with a grace, an announced value outlives its program until the next one of that name is there")
+    func grace() async throws {
+        let broker = try await TestBroker()
+        var options = Bus.Options.quick
+        options.grace = .seconds(3_600)
+        let observer = try await broker.connect("observer")
+        let first = try await broker.connect("till", options: options)
+        let announced = try await first.announce("till.open", true)
+        await first.finish(saysGoodbye: false)
+        try await eventually("it is gone") { try await observer.who("till.open").writer?.isLive == false }
+        let second = try await broker.connect("till", options: options)
+        // A goodbye ends what the first one left.
+        await second.finish()
+        #expect(try await observer.who("till.open").writer == nil)
+        withExtendedLifetime(announced) {}
+    }
+
     @Test("a handle deletes what it announced, but nothing that was written there since")
     func announcedOver() async throws {
         let broker = try await TestBroker()

@@ -2562,7 +2562,7 @@ class Bus:
 
     async def hello(self, name: str, *, timeout: Optional[float] = None) -> None:
         """Names this client, now and on later connections."""
-        await self._request("hello", {"name": name}, timeout)
+        await self._request("hello", _present(name=name, grace=_known(self._options.grace)), timeout)
         self._name = name
 
     async def will(self, write: Optional[Write], *, timeout: Optional[float] = None) -> None:
@@ -2871,8 +2871,10 @@ class Bus:
         self._greeting, self._is_joined = greeting, True
         waiting, self._outbox = self._outbox, {}
         # A supervisor has named this plugin, and it can't have another name.
-        if self._name is not None and greeting.name is None:
-            self._ask("hello", {"name": self._name}, self._named)
+        grace = self._options.grace if "grace" in greeting.features else None
+        name = self._name if greeting.name is None else greeting.name if grace else None
+        if name is not None:
+            self._ask("hello", _present(name=name, grace=_known(grace)), self._named)
         else:
             _set(self._opened)
         for feed in list(self._feeds.values()):
@@ -3190,6 +3192,7 @@ class _Options:
     connect_timeout: float
     exact: bool
     peer: Optional[str]
+    grace: Optional[int]
 
 
 def connect(
@@ -3202,6 +3205,7 @@ def connect(
     connect_timeout: Optional[float] = None,
     exact: bool = False,
     peer: Optional[str] = None,
+    grace: float = 0,
 ) -> Bus:
     """A bus: `async with plugboard.connect(name="till") as bus:`, or `bus = await plugboard.connect()`.
 
@@ -3214,12 +3218,16 @@ def connect(
     - `connect_timeout`: how many seconds the broker may take to answer when a connection begins; likewise.
     - `exact`: numbers with a point or an exponent become `decimal.Decimal` instead of `float`.
     - `peer`: a user, besides this one and root, whose broker is trusted; or else `PLUGBOARD_PEER`.
+    - `grace`: how many seconds the broker waits for the next program of this name when the connection ends, before it
+      makes the will and deletes the announced values. `run` then ends without goodbye, so that an update isn't seen as
+      death and birth.
     """
     if wait:
         _seconds("wait", wait)
     limit = _seconds("request_timeout", _usual_timeout() if request_timeout is None else request_timeout)
     patience = _seconds("connect_timeout", _usual_timeout() if connect_timeout is None else connect_timeout)
-    return Bus(_Options(name, path, wait, reconnect, limit, patience, exact, peer))
+    return_within = _milliseconds("grace", grace) if grace else None
+    return Bus(_Options(name, path, wait, reconnect, limit, patience, exact, peer, return_within))
 
 
 # A fork. The child has a copy of each bus, but the connection is the parent's: what the child sent would be
@@ -3339,7 +3347,7 @@ async def _work(bus: Bus, main: Callable[[Bus], Awaitable[object]]) -> None:
         await main(bus)
         await bus.forever()
     except asyncio.CancelledError:
-        await bus.goodbye()
+        await (bus.close() if bus._options.grace else bus.goodbye())
         raise
     except BaseException:
         await bus.close()

@@ -12,7 +12,7 @@ import PlugboardWire
 struct Access: ~Copyable {
     private let inPlace = InPlace()
     /// The broker's own user.
-    private let owner: UInt32
+    let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.
     private var policy: PolicyInForce?
     /// The revision at which the policy came into force.

@@ -10,6 +10,8 @@ struct RestoredAuthors: ~Copyable {
     private var known: [[UInt8]: AuthorHandle] = [:]
     /// What ends values, by the places of their bonds.
     private var ends: [Int: RestoredEnd] = [:]
+    /// Bound values of programs that may come back, and their graces.
+    private(set) var absences: [ProgramName: (legacy: LegacyHandle, milliseconds: UInt64)] = [:]
     /// The author of the last record. Most records have the same author as the one before.
     private var last: AuthorHandle?
 
@@ -64,7 +66,7 @@ struct RestoredAuthors: ~Copyable {
         if record.isWhileConnected || record.expires > 0
             || keyspace.observables.marks(of: observable).bond != nil
         {
-            restoreLifetime(of: observable, record, line, &keyspace, &deadlines)
+            restoreLifetime(of: observable, record, line, access.owner, &keyspace, &deadlines)
         }
     }
 
@@ -105,10 +107,18 @@ struct RestoredAuthors: ~Copyable {
         of observable: ObservableHandle,
         _ record: RecordLine,
         _ line: Span<UInt8>,
+        _ owner: UInt32,
         _ keyspace: inout Keyspace,
         _ deadlines: inout Deadlines
     ) {
         keyspace.unbind(observable, &deadlines)
+        if record.isWhileConnected, record.grace > 0 {
+            let name = ProgramName(user: record.user ?? owner, name: Array(record.by.bytes(of: line)))
+            let legacy = absences[name]?.legacy ?? keyspace.makeLegacy()
+            absences[name] = (legacy, record.grace)
+            _ = keyspace.bind(observable, to: legacy)
+            return
+        }
         if record.isWhileConnected {
             let legacy = keyspace.makeLegacy()
             _ = keyspace.bind(observable, to: legacy)

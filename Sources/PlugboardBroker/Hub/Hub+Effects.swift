@@ -142,6 +142,7 @@ extension Hub {
             limit(session, nil)
         case .namesake:
             sessions[session].loseName(&keyspace)
+            _ = graces.withdraw(session)
             sessions[session].clearance?.name = nil
             if access.followsPolicy { renewRights(of: session) }
         case .other: break

@@ -33,6 +33,7 @@ extension Hub {
             deleteEnded(goingOnAt: now &+ 1)
         case .window(let subscription): endWindow(of: subscription)
         case .gate(let observable): expireGate(of: observable)
+        case .grace(let legacy): endGrace(of: legacy)
         case .call(let number): end(CallEnding.late(number, calls))
         case .trace(let subscription): insight.wakeTracer(subscription)
         case .ownState: lookRound()
@@ -51,6 +52,7 @@ extension Hub {
         if let reason { keyspace.note(reason) }
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
+        if let legacy { keyspace.note(.none, grace: graces.milliseconds(of: session), of: legacy) }
         let bond = keyspace.bind(observable, to: legacy)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
@@ -95,8 +97,14 @@ extension Hub {
     /// Makes the disconnect actions of a client. A broker that stops doesn't make them, because the bus ends
     /// for everybody.
     mutating func executeLegacy(of session: SessionHandle) {
+        let program = graces.withdraw(session)
         guard let legacy = sessions[session].legacy.take() else {
             return sessions[session].endPresence(keyspace)
+        }
+        if let program, sessions[session].farewell != .goodbye, !keyspace.isClosed,
+            graces.hasRoom(for: program.name)
+        {
+            return postpone(legacy, of: session, program.name, program.milliseconds)
         }
         sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: legacy)
         let will = keyspace.end(legacy)
@@ -180,5 +188,105 @@ extension Hub {
         keyspace.advance()
         delete(observable, by: author, cause: .none, reason: reason)
         keyspace.release(author)
+    }
+}
+
+// A name with a grace stands for a program. When its client is gone, the will and the bound keys wait for the next
+// client of this name and user, which has them from then on. That client may be there already, if the new program
+// was started before the old one ended.
+
+extension Hub {
+    /// A client has taken a name. Returns whether it has what an earlier client of that name left behind. The
+    /// supervisor has no grace: its keys say which plugins there are.
+    mutating func noteGrace(_ milliseconds: UInt64, of session: SessionHandle) -> Bool {
+        _ = graces.withdraw(session)
+        let isProgram = milliseconds > 0 && sessions[session].clearance?.isSupervisor != true
+        if let legacy = sessions[session].legacy {
+            keyspace.note(.none, grace: isProgram ? milliseconds : 0, of: legacy)
+        }
+        guard isProgram else { return false }
+        let author = sessions[session].author(&keyspace)
+        let name = ProgramName(user: sessions[session].peer.user, name: Array(keyspace.authors[author].name))
+        graces.enter(session, name, milliseconds)
+        guard let (legacy, absence, deadline) = graces.take(name) else { return false }
+        deadlines.cancel(deadline)
+        handOver(legacy, absence.account, to: session)
+        return true
+    }
+
+    /// What a client left behind belongs to another one.
+    private mutating func handOver(
+        _ legacy: LegacyHandle, _ account: UserAccount?, to session: SessionHandle
+    ) {
+        account?.kept -= keyspace.willBytes(of: legacy)
+        if let own = sessions[session].legacy {
+            sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: own)
+            keyspace.inherit(legacy, by: own)
+        } else {
+            sessions[session].legacy = legacy
+        }
+        let heir = sessions[session].makeLegacy(&keyspace)
+        sessions[session].clearance?.account?.kept += keyspace.willBytes(of: heir)
+        keyspace.note(.none, grace: graces.milliseconds(of: session), of: heir)
+    }
+
+    /// A client with a grace has ended. What it leaves behind waits for the next one.
+    private mutating func postpone(
+        _ legacy: LegacyHandle, of session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64
+    ) {
+        sessions[session].endPresence(keyspace)
+        let account = sessions[session].clearance?.account
+        if let other = graces.client(named: name), sessions[other].isOpen {
+            return handOver(legacy, account, to: other)
+        }
+        let groups = sessions[session].clearance?.groups ?? []
+        let absence = Absence(name: name, client: sessions[session].client, groups: groups, account: account)
+        waitForReturn(legacy, absence, milliseconds)
+    }
+
+    /// Waits for a client of this name, with all that earlier ones left behind.
+    private mutating func waitForReturn(_ legacy: LegacyHandle, _ absence: Absence, _ milliseconds: UInt64) {
+        if let (earlier, before, deadline) = graces.take(absence.name) {
+            deadlines.cancel(deadline)
+            before.account?.kept -= keyspace.willBytes(of: earlier)
+            absence.account?.kept -= keyspace.willBytes(of: legacy)
+            keyspace.inherit(earlier, by: legacy)
+            absence.account?.kept += keyspace.willBytes(of: legacy)
+        }
+        let deadline = deadlines.add(after: milliseconds, .grace(legacy))
+        keyspace.note(deadline, grace: milliseconds, of: legacy)
+        graces.wait(legacy, absence, until: deadline)
+    }
+
+    /// What an earlier broker's clients had bound waits for them. Their time begins anew.
+    mutating func waitForReturns(_ absences: [ProgramName: (legacy: LegacyHandle, milliseconds: UInt64)]) {
+        for (name, (legacy, milliseconds)) in absences {
+            if graces.hasRoom(for: name) {
+                waitForReturn(legacy, Absence(name: name), milliseconds)
+            } else {
+                _ = keyspace.end(legacy)
+            }
+        }
+    }
+
+    /// A client hasn't come back in time. For its will, it is here once more for a moment.
+    private mutating func endGrace(of legacy: LegacyHandle) {
+        guard let absence = graces.takeLate(legacy) else { return }
+        let peer = PeerIdentity(process: 0, user: absence.name.user)
+        absence.account?.kept -= keyspace.willBytes(of: legacy)
+        if keyspace.willBytes(of: legacy) == 0 || !access.admits(peer, absence.groups) {
+            _ = keyspace.end(legacy)
+            return deleteEnded(goingOnAt: 0)
+        }
+        let isLastFree = sessions.slotCount > 0 && sessions.inSlot(sessions.slotCount - 1) == nil
+        let slot = sessions.slotCount - (isLastFree ? 1 : 0)
+        let session = sessions.insert(Session(client: absence.client, slot: slot, peer: peer))
+        place(session, absence.groups)
+        let name = JSONText.characters(absence.name.name.span.extracting(1..<(absence.name.name.count - 1)))
+        sessions[session].rename(name.span, &keyspace)
+        noteName(name.span, of: session)
+        sessions[session].legacy = legacy
+        sessions[session].clearance?.account?.kept += keyspace.willBytes(of: legacy)
+        forget(session)
     }
 }

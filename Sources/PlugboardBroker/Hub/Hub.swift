@@ -18,6 +18,8 @@ struct Hub: ~Copyable {
     var matching = Matching()
     /// Requests that aren't finished yet.
     var requests = Requests()
+    /// Names that stand for a program between two of its connections.
+    var graces = Graces()
     /// What is sent in this turn.
     var delivery = Delivery()
     var sessions = SessionTable()
@@ -200,7 +202,9 @@ struct Hub: ~Copyable {
         case .unsubscribe: try unsubscribe(asked)
         case .who:
             endExpired(asked.key)
-            try Who.perform(asked, &keyspace, &matching, &sessions, &delivery, calls, &insight, isSelective)
+            try Who.perform(
+                asked, &keyspace, &matching, &sessions, &delivery, calls, &insight, deadlines, isSelective
+            )
         case .why:
             endExpired(asked.key)
             let limit = requests.decoder.options.limit
@@ -377,13 +381,15 @@ struct Hub: ~Copyable {
         try supervision.checkName(name, at: requests.decoder.options.name.start, sessions[session])
         sessions[session].rename(name, &keyspace)
         if sessions[session].clearance?.isSupervisor == true { supervision.supervisorName = String(name) }
+        let isBack = noteGrace(requests.decoder.options.grace, of: session)
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.hello, id: asked.id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","client":"#)
         sessions[session].outbox.own.append(decimal: sessions[session].client)
         sessions[session].outbox.own.append(#","name":"#)
         JSONText.append(name, to: &sessions[session].outbox.own)
-        sessions[session].outbox.own.append("}\n")
+        sessions[session].outbox.own.append(isBack ? #","resumed":true}"# : "}")
+        sessions[session].outbox.own.append("\n")
         noteOwn(session)
         // What it may see again comes after the reply.
         noteName(name, of: session)
@@ -433,6 +439,7 @@ extension Hub {
             authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
         }
         authors.bindToTime(lastRecord: recovered.when, &keyspace, &deadlines)
+        waitForReturns(authors.absences)
         authors.release(&keyspace)
         keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
         return recovered

@@ -84,9 +84,9 @@ enum HubInvariants {
 
     // MARK: Deadlines
 
-    /// What open clients would leave behind.
+    /// What open clients would leave behind, and what waits for those that may come back.
     private static func legacies(_ living: borrowing Living, _ hub: borrowing Hub) -> [LegacyHandle] {
-        living.sessions.compactMap { hub.sessions[$0].legacy }
+        living.sessions.compactMap { hub.sessions[$0].legacy } + hub.graces.absences.keys
     }
 
     /// The references to authors besides values and the history: those of clients and of the broker itself.
@@ -110,6 +110,7 @@ enum HubInvariants {
         try always.agree("one for each tracer that rests", due.traces, resting)
         try always.agree("one for each call", due.calls, hub.calls.count)
         try always.agree("one for each bond to a time", due.expiries, hub.keyspace.timedCount)
+        try always.agree("one for each client that may come back", due.graces, hub.graces.absences.count)
         try always.agree("one while keys of the departed are to go", due.ends, hub.keyspace.isEnding ? 1 : 0)
         try always.agree("one while the broker is watched", due.ownStates, hub.insight.isWatched ? 1 : 0)
     }
@@ -225,6 +226,9 @@ enum HubInvariants {
         var use = FoundUse()
         guard hub.access.counts else { return use }
         for session in living.sessions { countUse(of: session, hub, &use) }
+        for (legacy, waiting) in hub.graces.absences {
+            use.add(to: waiting.absence.account) { $0.kept += hub.keyspace.willBytes(of: legacy) }
+        }
         for observable in living.observables
         where hub.keyspace[observable].hasValue && !hub.keyspace[observable].isReserved {
             use.add(to: hub.keyspace.account(of: observable)) {
@@ -268,7 +272,9 @@ enum HubInvariants {
 
 /// How many deadlines of each kind there are.
 private struct DueCounts {
-    private(set) var (expiries, ends, calls, windows, traces, ownStates, gates) = (0, 0, 0, 0, 0, 0, 0)
+    private(set) var (expiries, ends, calls, windows, traces, ownStates, gates, graces) = (
+        0, 0, 0, 0, 0, 0, 0, 0
+    )
 
     mutating func note(_ deadline: Deadline) {
         switch deadline {
@@ -279,6 +285,7 @@ private struct DueCounts {
         case .trace: traces += 1
         case .ownState: ownStates += 1
         case .gate: gates += 1
+        case .grace: graces += 1
         case .idle: break
         }
     }

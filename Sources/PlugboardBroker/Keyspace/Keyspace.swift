@@ -316,7 +316,7 @@ struct Keyspace: ~Copyable {
     }
 
     /// What will end a key's value; nil if nothing will.
-    func bond(of observable: ObservableHandle) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
+    func bond(of observable: ObservableHandle) -> BondEnd? {
         lifetimes.bond(of: observables.marks(of: observable))
     }
 
@@ -346,6 +346,21 @@ struct Keyspace: ~Copyable {
     /// Sets or replaces a will.
     mutating func keep(_ will: consuming Will?, in legacy: LegacyHandle) {
         lifetimes.legacies[legacy].will = will
+    }
+
+    /// What an earlier connection left behind goes with that of a later one from now on.
+    mutating func inherit(_ legacy: LegacyHandle, by heir: LegacyHandle) {
+        lifetimes.inherit(legacy, by: heir)
+    }
+
+    /// Notes until when a client may come back, if it is gone, and the grace of its name.
+    mutating func note(_ deadline: DeadlineTicket, grace: UInt64, of legacy: LegacyHandle) {
+        lifetimes.note(deadline, grace: grace, of: legacy)
+    }
+
+    /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
+    func grace(of observable: ObservableHandle) -> UInt64 {
+        lifetimes.grace(of: observables.marks(of: observable))
     }
 
     /// Queues the bound keys of a connection that has ended, and returns its will.
@@ -500,6 +515,7 @@ struct CarriedValues {
         var commit = Commit(observable, keyspace)
         if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
+            commit.grace = keyspace.grace(of: observable)
             let left = bond.ticket.flatMap {
                 deadlines.millisecondsLeft(of: $0, at: now, roundedUp: false)
             }

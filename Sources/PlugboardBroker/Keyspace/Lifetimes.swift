@@ -6,6 +6,9 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
+/// What ends a value: its writer's connection, a time, or the time within which that writer may come back.
+typealias BondEnd = (isWhileConnected: Bool, ticket: DeadlineTicket?, grace: DeadlineTicket?)
+
 /// What ends a value without anybody deleting it. The handles are no optionals: of very many bonds those would
 /// take up a third more.
 struct Bond: BitwiseCopyable {
@@ -84,9 +87,20 @@ struct Lifetimes: ~Copyable {
     }
 
     /// What will end a key's value; nil if nothing will.
-    func bond(of marks: LifetimeMarks) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
+    func bond(of marks: LifetimeMarks) -> BondEnd? {
         guard let place = marks.bond, let bond = bond(at: place) else { return nil }
-        return (bonds[bond].legacy != .none, bonds[bond].deadline)
+        let legacy = bonds[bond].legacy
+        guard legacy != .none else { return (false, bonds[bond].deadline, nil) }
+        let grace = legacies[legacy].deadline
+        return (true, bonds[bond].deadline, grace == .none ? nil : grace)
+    }
+
+    /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
+    func grace(of marks: LifetimeMarks) -> UInt64 {
+        guard let place = marks.bond, let bond = bond(at: place), bonds[bond].legacy != .none else {
+            return 0
+        }
+        return legacies[bonds[bond].legacy].grace
     }
 
     /// The key whose bond is at `place`, if that bond is still of this revision.
@@ -95,10 +109,38 @@ struct Lifetimes: ~Copyable {
         return bonds[bond].observable
     }
 
-    /// Queues the bound keys of a connection that has ended.
+    /// Queues the bound keys of a connection that has ended, after those of earlier ones that it has taken over.
     mutating func end(_ legacy: LegacyHandle) {
-        if let lastEnded { legacies[lastEnded].next = legacy } else { firstEnded = legacy }
-        lastEnded = legacy
+        for each in withEarlier(legacy).reversed() {
+            legacies[each].earlier = nil
+            legacies[each].deadline = .none
+            if let lastEnded { legacies[lastEnded].next = each } else { firstEnded = each }
+            lastEnded = each
+        }
+    }
+
+    /// What an earlier connection left behind goes with that of a later one from now on. Of two wills, the later one
+    /// counts.
+    mutating func inherit(_ legacy: LegacyHandle, by heir: LegacyHandle) {
+        let will = legacies[legacy].will.take()
+        if legacies[heir].willBytes == 0 { legacies[heir].will = will }
+        if legacies[legacy].first < 0, legacies[legacy].earlier == nil { return _ = legacies.remove(legacy) }
+        if let oldest = withEarlier(legacy).last { legacies[oldest].earlier = legacies[heir].earlier }
+        legacies[heir].earlier = legacy
+    }
+
+    /// Notes until when a client may come back, if it is gone, and the grace of its name.
+    mutating func note(_ deadline: DeadlineTicket, grace: UInt64, of legacy: LegacyHandle) {
+        for each in withEarlier(legacy) {
+            (legacies[each].deadline, legacies[each].grace) = (deadline, grace)
+        }
+    }
+
+    /// A legacy, and those of earlier connections that go with it.
+    func withEarlier(_ legacy: LegacyHandle) -> [LegacyHandle] {
+        var all = [legacy]
+        while let earlier = legacies[all[all.count - 1]].earlier { all.append(earlier) }
+        return all
     }
 
     /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
@@ -153,7 +195,9 @@ extension Lifetimes {
             try deadlineIsThere(of: bond, deadlines)
         }
         var found = 0
-        for legacy in owned { found += try bondsInARow(of: legacy) }
+        for legacy in owned {
+            for each in withEarlier(legacy) { found += try bondsInARow(of: each) }
+        }
         var ended = firstEnded
         while let legacy = ended {
             found += try bondsInARow(of: legacy)
@@ -208,14 +252,23 @@ extension Lifetimes {
 
 extension Deadlines {
     /// Appends what will end a value, and how much time is left. Appends nothing for most keys.
-    func appendEnd(of bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?, to buffer: inout ByteBuffer) {
+    func appendEnd(of bond: BondEnd?, to buffer: inout ByteBuffer) {
         guard let bond else { return }
         // An expired value is still there until the next turn.
         let left = bond.ticket.flatMap { millisecondsLeft(of: $0, at: now, roundedUp: true) }
         let milliseconds = left.map { max(1, $0) } ?? 0
         EventEncoder.appendEnd(
-            isWhileConnected: bond.isWhileConnected, milliseconds: milliseconds, to: &buffer
+            isWhileConnected: bond.isWhileConnected,
+            grace: graceLeft(of: bond),
+            milliseconds: milliseconds,
+            to: &buffer
         )
+    }
+
+    /// How many milliseconds the writer of a value has to come back; 0 if it isn't waited for.
+    func graceLeft(of end: BondEnd?) -> UInt64 {
+        guard let grace = end?.grace else { return 0 }
+        return max(1, millisecondsLeft(of: grace, at: now, roundedUp: true) ?? 0)
     }
 }
 
@@ -264,6 +317,12 @@ struct Legacy: ~Copyable {
     var last: Int32 = -1
     /// Once the connection has ended: the next in the queue.
     var next: LegacyHandle?
+    /// That of an earlier connection under the same name, which goes with this one.
+    var earlier: LegacyHandle?
+    /// Until when the client may come back; `.none` if it isn't gone.
+    var deadline = DeadlineTicket.none
+    /// The grace of its name in milliseconds; 0 if it has none.
+    var grace: UInt64 = 0
     var will: Will?
 
     /// The size of its will; 0 if there is none.

@@ -12,6 +12,8 @@ enum Deadline: BitwiseCopyable, Equatable {
     case expiry(bond: Int, revision: UInt64)
     /// Keys of ended connections are still to be deleted.
     case ended
+    /// The client that left this behind hasn't come back. It exists: taking it over cancels the deadline.
+    case grace(LegacyHandle)
     /// A call has waited long enough for its answer.
     case call(UInt64)
     /// The subscription may be told of a key again. It exists: its deadline ends with its window.
@@ -139,7 +141,7 @@ struct Deadlines: ~Copyable {
 
     /// Whether what ends a value is a time, and that is over; with very many that end at once, the value may be
     /// there for some turns after it.
-    func isOver(_ bond: (isWhileConnected: Bool, ticket: DeadlineTicket?)?) -> Bool {
+    func isOver(_ bond: BondEnd?) -> Bool {
         guard let ticket = bond?.ticket, let end = time(of: ticket) else { return false }
         return end <= now
     }

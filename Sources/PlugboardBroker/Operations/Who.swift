@@ -14,6 +14,7 @@ enum Who {
         _ delivery: inout Delivery,
         _ calls: borrowing Calls,
         _ insight: inout Insight,
+        _ deadlines: borrowing Deadlines,
         _ isSelective: Bool
     ) throws(Refusal) {
         try Key.check(asked.request.key, asked.line)
@@ -40,7 +41,7 @@ enum Who {
             reply.append("}")
         }
         reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
-        if isSeen, let observable { appendWriter(of: observable, keyspace, to: &reply) }
+        if isSeen, let observable { appendWriter(of: observable, keyspace, deadlines, to: &reply) }
         if isSeen || sessions[session].authorize(.call, key), let service = calls.server(of: key) {
             append(service, keyspace, sessions, to: &reply)
         }
@@ -94,7 +95,10 @@ enum Who {
     }
 
     private static func appendWriter(
-        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer
+        of observable: ObservableHandle,
+        _ keyspace: borrowing Keyspace,
+        _ deadlines: borrowing Deadlines,
+        to buffer: inout ByteBuffer
     ) {
         guard keyspace[observable].hasValue, let writer = keyspace.writer(of: observable) else { return }
         buffer.append(#","writer":{"#)
@@ -107,9 +111,9 @@ enum Who {
         buffer.append(#""name":"#)
         buffer.append(keyspace.authors[writer].name)
         buffer.append(keyspace.authors[writer].origin)
-        buffer.append(
-            keyspace.authors[writer].isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#
-        )
+        EventEncoder.appendLive(keyspace.authors[writer].isLive, to: &buffer)
+        EventEncoder.appendGrace(deadlines.graceLeft(of: keyspace.bond(of: observable)), to: &buffer)
+        buffer.append(#","revision":"#)
         buffer.append(decimal: keyspace[observable].revision)
         buffer.append("}")
     }

@@ -352,6 +352,7 @@ extension Hub {
                 cause: cause,
                 reason: reason,
                 isWhileConnected: request?.has(.whileConnected) ?? false,
+                grace: request?.has(.whileConnected) == true ? keyspace.grace(of: observable) : 0,
                 expires: expiry(request),
                 end: end(request)
             )

@@ -49,6 +49,7 @@ extension Bus {
         await finish(within: limit, saysGoodbye: true)
     }
 
+    @discardableResult
     func finish(within limit: Duration = .seconds(1), saysGoodbye: Bool) async -> Bool {
         let held = state.isConnected ? await sent(within: limit) : nil
         stop()
@@ -101,7 +102,8 @@ extension Bus {
         stopAtSignals()
         await waitUntilStopped()
         if case .closed(let error?) = state { throw error }
-        await finish()
+        // An update stops a program by a signal, too.
+        await finish(saysGoodbye: link.options.grace == .zero)
     }
 }
 

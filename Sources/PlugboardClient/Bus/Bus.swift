@@ -133,6 +133,11 @@ extension Bus {
         /// A user whose broker the bus accepts, besides this user's and root's: a name or a number. If it
         /// is nil, `PLUGBOARD_PEER` may name one.
         public var peer: String?
+        /// How long the broker waits for this program when its connection ends, if it has a name: within this time,
+        /// ``announce(_:_:timeout:)`` values stay and the will isn't written, and the program that takes this name
+        /// with a grace has both. So an update isn't seen as death and birth. An end by a signal or with ``close()``
+        /// waits, too; ``finish(within:)`` ends at once. At most an hour, and zero means not at all.
+        public var grace: Duration
 
         public init(
             requestTimeout: Duration = Options.usualTimeout,
@@ -141,7 +146,8 @@ extension Bus {
             reconnects: Bool = true,
             backoff: Backoff = Backoff(),
             outboxBytesMax: Int = ClientLimits.outboxBytesMax,
-            peer: String? = nil
+            peer: String? = nil,
+            grace: Duration = .zero
         ) {
             self.requestTimeout = requestTimeout
             self.connectTimeout = connectTimeout
@@ -150,6 +156,7 @@ extension Bus {
             self.backoff = backoff
             self.outboxBytesMax = outboxBytesMax
             self.peer = peer
+            self.grace = grace
         }
     }
 }

@@ -71,7 +71,8 @@ public struct Plugin: Sendable {
         // of their own, because no request works in one that was cancelled. They have a second, and as much more as
         // `PLUGBOARD_TIMEOUT` says that this machine needs.
         let limit = Bus.Options.usualTimeout / 5
-        await Task { _ = await bus.finish(within: limit, saysGoodbye: failure == nil || isStopping) }.value
+        let saysGoodbye = (failure == nil || isStopping) && bus.link.options.grace == .zero
+        await Task { _ = await bus.finish(within: limit, saysGoodbye: saysGoodbye) }.value
         if let failure, !isStopping { throw failure }
     }
 

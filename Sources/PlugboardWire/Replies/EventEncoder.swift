@@ -91,11 +91,21 @@ public enum EventEncoder {
         buffer.append("\"")
     }
 
-    /// `,"while":"connected","ttl":…`: what ends a value by itself. 0 milliseconds are no time.
-    public static func appendEnd(isWhileConnected: Bool, milliseconds: UInt64, to buffer: inout ByteBuffer) {
+    /// `,"while":"connected","grace":…,"ttl":…`: what ends a value by itself. 0 milliseconds are no time.
+    public static func appendEnd(
+        isWhileConnected: Bool, grace: UInt64 = 0, milliseconds: UInt64, to buffer: inout ByteBuffer
+    ) {
         if isWhileConnected { buffer.append(#","while":"connected""#) }
+        appendGrace(grace, to: &buffer)
         guard milliseconds > 0 else { return }
         buffer.append(#","ttl":"#)
+        buffer.append(decimal: milliseconds)
+    }
+
+    /// `,"grace":…`: how many milliseconds a client has to come back; 0 if it isn't waited for.
+    public static func appendGrace(_ milliseconds: UInt64, to buffer: inout ByteBuffer) {
+        guard milliseconds > 0 else { return }
+        buffer.append(#","grace":"#)
         buffer.append(decimal: milliseconds)
     }
 

@@ -35,6 +35,7 @@ extension EnvelopeReader {
         case .every: options.every = UInt32(try decodeNumber(.every, 1...UInt64(Limits.everyMax), &line))
         case .timeout:
             options.timeout = UInt32(try decodeNumber(.timeout, 1...UInt64(Limits.timeoutMax), &line))
+        case .grace: options.grace = try decodeNumber(.grace, 1...UInt64(Limits.graceMax), &line)
         case .phase: options.phase = UInt8(try decodeNumber(.phase, 0...UInt64(Limits.phaseMax), &line))
         case .count: options.count = Int(try decodeNumber(.count, 1...UInt64(Limits.stepsMax), &line))
         case .client: options.client = try decodeNumber(.client, 1...Limits.integerMax, &line)

@@ -82,6 +82,8 @@ extension Field {
                 "origin", "who wrote it first, if you pass it on: at most \(Limits.originBytesMax) bytes"
             )
         case .only: FieldRow("only", "\"calls\": tell nothing of writes")
+        case .grace:
+            FieldRow("grace", "milliseconds in which a client that comes back under this name keeps all")
         case .spare: FieldRow("spare", "true: if another serves it, wait in line to take over")
         }
     }

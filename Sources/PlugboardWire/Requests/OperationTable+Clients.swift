@@ -97,6 +97,7 @@ extension Operation {
                 example: #"{"op":"hello","name":"price-indicator"}"#,
                 synonyms: "login name hi",
                 needs: FieldSet().with(.name),
+                takes: FieldSet().with(.grace),
                 hasRules: true
             )
         case .will:

@@ -29,6 +29,8 @@ public struct RequestOptions: Sendable {
     public var acknowledges = false
     /// `only`: a trace tells nothing of writes.
     public var onlyCalls = false
+    /// The milliseconds in `grace`; 0 if it wasn't given.
+    public var grace: UInt64 = 0
     /// `spare`: a server that waits in line if another serves.
     public var isSpare = false
     /// 0 to 9.

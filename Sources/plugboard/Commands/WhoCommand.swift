@@ -77,7 +77,10 @@ enum ObserverText {
     static func writer(_ reply: BrokerLine, _ paint: Paint) -> String {
         let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
         guard let writer = reply["writer"]?.object else { return "\(key)  has no value" }
-        let gone = writer["live"]?.bool == false ? ", who is gone" : ""
+        let grace = writer["grace"]?.integer.map {
+            " and has \(Amount.age(seconds: ($0 + 999) / 1_000)) to come back"
+        }
+        let gone = writer["live"]?.bool == false ? ", who is gone" + (grace ?? "") : ""
         // A writer without a number is the broker itself, or a client of an earlier broker.
         let client = writer["client"].map { " (client \($0.text))" } ?? ""
         let origin = WriterText.origin(writer["origin"])

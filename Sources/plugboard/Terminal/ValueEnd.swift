@@ -13,6 +13,8 @@ struct ValueEnd: Equatable {
     private let time: UInt64?
     /// How many milliseconds are left; nil if that isn't asked.
     private let left: UInt64?
+    /// How many milliseconds its writer has to come back; nil if it isn't waited for.
+    private var grace: UInt64?
 
     /// Nil if the value stays.
     init?(isBound: Bool, time: UInt64?, left: UInt64? = nil) {
@@ -24,6 +26,7 @@ struct ValueEnd: Equatable {
     init?(_ line: JSONObject, now: UInt64 = WallClock.millisecondsSince1970()) {
         let left = line["ttl"]?.integer
         self.init(isBound: line["while"] != nil, time: left.map { now.addingClamped($0) }, left: left)
+        grace = line["grace"]?.integer
     }
 
     /// What a record of a journal says.
@@ -33,9 +36,14 @@ struct ValueEnd: Equatable {
 
     /// `in 4:58, at 2026-11-21T13:05:00.123Z, or with its writer's connection`.
     var text: String {
-        guard let time else { return Self.withConnection }
-        let wait = left.map { "in \(Amount.age(seconds: ($0 + 999) / 1_000)), " } ?? ""
-        return "\(wait)at \(UTCTime.text(time))" + (isBound ? ", or \(Self.withConnection)" : "")
+        let byWriter = grace.map { "in \(Self.span($0)) unless its writer comes back" } ?? Self.withConnection
+        guard let time else { return byWriter }
+        let wait = left.map { "in \(Self.span($0)), " } ?? ""
+        return "\(wait)at \(UTCTime.text(time))" + (isBound ? ", or \(byWriter)" : "")
+    }
+
+    private static func span(_ milliseconds: UInt64) -> String {
+        Amount.age(seconds: (milliseconds + 999) / 1_000)
     }
 }
 

@@ -262,6 +262,22 @@ class OperationTests(BrokerTestCase):
         await announcement.withdraw()
         self.assertEqual(await self.till.keys(), [])
 
+    async def test_with_a_grace_a_value_waits_for_the_next_program(self) -> None:
+        first = await self.bus("kiosk", grace=3600)
+        await first.announce("kiosk.open", True)
+        await first.close()
+
+        async def is_gone() -> bool:
+            writer = (await self.till.who("kiosk.open")).writer
+            return writer is not None and not writer.live
+
+        while not await is_gone():
+            await asyncio.sleep(0.001)
+        second = await self.bus("kiosk", grace=3600)
+        self.assertEqual(await self.till.get("kiosk.open"), True)
+        await second.goodbye()
+        self.assertEqual(await self.till.keys(), [])
+
     async def test_who_why_explain_trace_help(self) -> None:
         async with self.till.subscribe("cart.**"), self.till.trace("cart.**") as trace:
             await self.till.publish("cart.items", 1)

@@ -1,0 +1,83 @@
+// Names with a grace: such a name stands for a program, also between two of its connections. Knows the open clients
+// that have one, and what those left behind that are gone and may come back. Owned by the hub.
+//
+// What always holds: what waits for a client has a deadline and belongs to no other connection, and at most one
+// legacy waits for each name.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// The name of a user's program, as JSON.
+struct ProgramName: Hashable {
+    let user: UInt32
+    let name: [UInt8]
+}
+
+/// A program that is gone, and may come back.
+struct Absence {
+    let name: ProgramName
+    /// The client that is gone; 0 for one of an earlier broker.
+    var client: UInt64 = 0
+    var groups: [UInt32] = []
+    /// Who is charged for its will.
+    var account: UserAccount?
+}
+
+/// All names with a grace.
+struct Graces: ~Copyable {
+    private var clients: [SessionHandle: (name: ProgramName, milliseconds: UInt64)] = [:]
+    /// The client that was the last to take a name.
+    private var newest: [ProgramName: SessionHandle] = [:]
+    /// What waits until its client comes back.
+    private(set) var absences: [LegacyHandle: (absence: Absence, deadline: DeadlineTicket)] = [:]
+    private var waiting: [ProgramName: LegacyHandle] = [:]
+
+    init() {}
+
+    /// Whether one more name may be waited for.
+    func hasRoom(for name: ProgramName) -> Bool {
+        absences.count < Limits.absencesMax || waiting[name] != nil
+    }
+
+    /// The grace of a client, in milliseconds; 0 if it has none.
+    func milliseconds(of session: SessionHandle) -> UInt64 {
+        clients.isEmpty ? 0 : clients[session]?.milliseconds ?? 0
+    }
+
+    /// The client that has a name, and was the last to take it.
+    func client(named name: ProgramName) -> SessionHandle? { newest[name] }
+
+    /// A client takes a name with a grace.
+    mutating func enter(_ session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64) {
+        clients[session] = (name, milliseconds)
+        newest[name] = session
+    }
+
+    /// A client ends, or has another name from now on. Returns its name and its grace, if it had one.
+    mutating func withdraw(_ session: SessionHandle) -> (name: ProgramName, milliseconds: UInt64)? {
+        guard !clients.isEmpty, let client = clients.removeValue(forKey: session) else { return nil }
+        if newest[client.name] == session { newest[client.name] = nil }
+        return client
+    }
+
+    /// A client is gone, and may come back until the deadline.
+    mutating func wait(_ legacy: LegacyHandle, _ absence: Absence, until deadline: DeadlineTicket) {
+        absences[legacy] = (absence, deadline)
+        waiting[absence.name] = legacy
+    }
+
+    /// What waits for a name, which isn't waited for any more.
+    mutating func take(_ name: ProgramName) -> (LegacyHandle, Absence, DeadlineTicket)? {
+        guard let legacy = waiting.removeValue(forKey: name),
+            let (absence, deadline) = absences.removeValue(forKey: legacy)
+        else { return nil }
+        return (legacy, absence, deadline)
+    }
+
+    /// A client hasn't come back in time.
+    mutating func takeLate(_ legacy: LegacyHandle) -> Absence? {
+        guard let (absence, _) = absences.removeValue(forKey: legacy) else { return nil }
+        waiting[absence.name] = nil
+        return absence
+    }
+}
