@@ -18,9 +18,19 @@ struct Calls: ~Copyable {
     /// Calls that wait until a plugin serves their key.
     private(set) var held = HeldCalls()
 
+    /// Services that have just taken over, and weren't told yet.
+    private var successors: [Service] = []
+
     init() {}
 
     // MARK: Services
+
+    /// Those that have taken over since the last time.
+    mutating func takeSuccessors() -> [Service] {
+        if successors.isEmpty { return [] }
+        defer { successors = [] }
+        return successors
+    }
 
     /// The service of exactly this pattern.
     func service(at pattern: Span<UInt8>) -> Service? { services.node(of: pattern)?.entries.first }
@@ -66,6 +76,7 @@ struct Calls: ~Copyable {
         services.remove(at: 0, from: node)
         guard let next = service.takeNext() else { return nil }
         _ = services.insert(next.pattern.span, next)
+        successors.append(next)
         return next
     }
 

@@ -219,7 +219,9 @@ struct Hub: ~Copyable {
         case .call: try call(asked)
         case .answer: try answer(asked)
         case .serve: try serve(asked)
-        case .unserve: try Serve.undo(asked, at: revision, &calls, &sessions, &delivery)
+        case .unserve:
+            try Serve.undo(asked, &calls, &sessions, &delivery)
+            tellSuccessors()
         case .will:
             try KeepWill.perform(asked, requests.decoder.writes.first, &keyspace, &sessions, access)
             replyDone(.will, id: asked.id, to: asked.session)

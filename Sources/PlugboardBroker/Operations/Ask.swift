@@ -261,7 +261,6 @@ enum Serve {
     /// `unserve`.
     static func undo(
         _ asked: AskedRequest,
-        at revision: UInt64,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
@@ -270,51 +269,44 @@ enum Serve {
         guard let service = calls.service(at: asked.key)?.inLine(of: asked.session) else {
             throw notServed(asked, sessions[asked.session])
         }
-        end(service, at: revision, &calls, &sessions, &delivery)
+        end(service, &calls, &sessions, &delivery)
         reply(to: asked, waits: false, &sessions, &delivery)
     }
 
-    /// Ends a service. Calls that it got may still be answered. Tells the one that takes over.
+    /// Ends a service. Calls that it got may still be answered. `Hub.tellSuccessors` tells who takes over.
     static func end(
         _ service: Service,
-        at revision: UInt64,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
     ) {
         sessions[service.session].clearance?.account?.subscriptions -= 1
-        if let next = calls.end(service, &sessions) {
-            var event = delivery.takeLine()
-            CallEncoder.appendServing(next.pattern.span, to: &event)
-            delivery.send(event, to: next.session, at: revision, &sessions)
-        }
+        calls.end(service, &sessions)
         Duties.noteEnd(for: service.session, &sessions, &delivery)
     }
 
     /// Ends all services of a client.
     static func endAll(
         of session: SessionHandle,
-        at revision: UInt64,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
     ) {
         while let service = sessions[session].duties?.services.last {
-            end(service, at: revision, &calls, &sessions, &delivery)
+            end(service, &calls, &sessions, &delivery)
         }
     }
 
     /// Ends the services of a client that aren't permitted any more.
     static func endForbidden(
         of session: SessionHandle,
-        at revision: UInt64,
         _ calls: inout Calls,
         _ sessions: inout SessionTable,
         _ delivery: inout Delivery
     ) {
         for service in sessions[session].duties?.services ?? []
         where !sessions[session].authorizeAll(.serve, service.pattern.span) {
-            end(service, at: revision, &calls, &sessions, &delivery)
+            end(service, &calls, &sessions, &delivery)
         }
     }
 
