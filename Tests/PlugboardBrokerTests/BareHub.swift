@@ -185,12 +185,6 @@ extension Hub {
         matching.detach(subscription, of: 1_000, &keyspace)
     }
 
-    mutating func beginReplay(_ subscription: SubscriptionHandle, from place: ReadPlace, after: UInt64) {
-        Replaying.begin(
-            subscription, from: place, after: after, keyspace, &matching, &sessions, &delivery, &durability
-        )
-    }
-
     /// A session ends, and what the turn still has to do names it: a mistake.
     mutating func forgetButInDelivery(_ session: SessionHandle) { sessions.remove(session, &keyspace) }
 }

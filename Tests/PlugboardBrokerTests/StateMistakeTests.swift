@@ -66,7 +66,7 @@ struct StateMistakeTests {
         bare.take("subscribe a", from: observer)
         bare.take("pause 1", from: observer)
         let subscription = bare.hub.sessions[observer].subscriptions.list[0]
-        bare.hub.beginReplay(subscription, from: ReadPlace(segment: 0), after: 0)
+        bare.hub.replay(to: subscription, from: ReadPlace(segment: 0), after: 0)
         bare.hub.settle(observer)
         let wasBehind = bare.hub.sessions[observer].isBehind
         bare.take("resume 1", from: observer)

@@ -129,7 +129,7 @@ extension Hub {
         }
         // A key of the snapshot that is deleted before it was sent has never existed for this observer.
         if backlog.keys[place].isInitial, news.event == .delete {
-            return Owing.forget(place, of: subscription, &matching, &sessions)
+            return forget(place, of: subscription)
         }
         backlog.keys[place].isGated = isGated
         backlog.keys.note(unacknowledged: nil, at: place)
@@ -173,21 +173,68 @@ extension Hub {
             backlog.keys.renew(owed, revision: news.revision, event: delivery.eventNumber)
         } else {
             backlog.awaitGap()
-            Owing.forget(owed, of: subscription, &matching, &sessions)
+            forget(owed, of: subscription)
         }
         backlog.lines.drop(revision: news.revision, event: delivery.eventNumber, before: before)
         matching[subscription].filter?.unsentRevision = revision
     }
 
+    /// Owes one more key. A session that is owed too many keys is dismissed.
     private mutating func append(
         _ owed: OwedKey,
         holding held: HeldBytes? = nil,
         to subscription: SubscriptionHandle,
         _ backlog: Backlog
     ) {
-        Owing.append(
-            owed, holding: held, to: subscription, backlog, &matching, &sessions, &delivery, &access
-        )
+        let place = backlog.keys.append(owed)
+        if let held { backlog.keys.hold(held, at: place) }
+        matching.retain(owed.observable)
+        let session = matching[subscription].session
+        let catchup = sessions[session].makeCatchup()
+        catchup.owedCount += 1
+        if catchup.owedCount > Limits.owedKeysMax || catchup.owedCount % Self.keysPerCount == 0 {
+            checkOwed(to: session)
+        }
+    }
+
+    /// After so many more owed keys, those of a client that doesn't read are counted again.
+    private static let keysPerCount = 1_024
+
+    /// Owes a write that an observer missed. If the key is owed already, the newer write counts.
+    mutating func owe(
+        missed observable: ObservableHandle, revision: UInt64, to subscription: SubscriptionHandle
+    ) {
+        let backlog = openBacklog(of: subscription).backlog
+        guard let owed = backlog.place(of: observable, &matching) else {
+            return append(OwedKey(observable, revision: revision, .unsure), to: subscription, backlog)
+        }
+        backlog.keys.noteMissed(owed)
+        if backlog.keys[owed].revision < revision {
+            backlog.keys.renew(owed, revision: revision, event: 0)
+        }
+    }
+
+    /// Counts what a session is owed, and dismisses it if that is too much.
+    mutating func checkOwed(to session: SessionHandle) {
+        if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
+            delivery.setAside(session, .slow, &sessions)
+        } else {
+            Excess.countOwed(to: session, &access, &sessions, &delivery)
+        }
+    }
+
+    /// Removes an owed key. Its observable may not be needed any more.
+    mutating func forget(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
+        let (backlog, catchup) = openBacklog(of: subscription)
+        catchup.owedCount -= 1
+        catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
+        matching.release(backlog.keys.remove(place).observable)
+    }
+
+    /// A client is owed something. Until that is sent, its later events are owed, too.
+    mutating func noteBehind(_ session: SessionHandle) {
+        sessions[session].isBehind = true
+        delivery.touch(session, &sessions)
     }
 
     // MARK: Lines
@@ -261,7 +308,7 @@ extension Hub {
         guard sessions[session].isOpen else { return }
         if matching[subscription].isDirect, !sessions[session].isBehind {
             delivery.touch(session, &sessions)
-            tellLagged(gap.dropped, gap, to: subscription)
+            tellLagged(gap.dropped, gap.first, gap.last, to: subscription)
             if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
             return
         }
@@ -280,114 +327,6 @@ extension Hub {
 
     /// What it costs to owe an event of a key, in observers told.
     private static let stepsPerOwedEvent = 16
-}
-
-// Owed keys: each is noted in its subscription's backlog, counted for its client, and stays as long as it is
-// owed.
-
-/// Adds owed keys to backlogs, and removes them.
-enum Owing {
-    /// After so many more owed keys, those of a client that doesn't read are counted again.
-    private static let keysPerCount = 1_024
-
-    /// Owes one more key. A session that is owed too many keys is dismissed.
-    static func append(
-        _ owed: OwedKey,
-        holding held: HeldBytes? = nil,
-        to subscription: SubscriptionHandle,
-        _ backlog: Backlog,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access
-    ) {
-        let place = backlog.keys.append(owed)
-        if let held { backlog.keys.hold(held, at: place) }
-        matching.retain(owed.observable)
-        let session = matching[subscription].session
-        let catchup = sessions[session].makeCatchup()
-        catchup.owedCount += 1
-        if catchup.owedCount > Limits.owedKeysMax || catchup.owedCount % Self.keysPerCount == 0 {
-            check(session, &sessions, &delivery, &access)
-        }
-    }
-
-    /// Owes a write that an observer missed. If the key is owed already, the newer write counts.
-    static func append(
-        missed observable: ObservableHandle,
-        revision: UInt64,
-        to subscription: SubscriptionHandle,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access
-    ) {
-        let backlog = sessions.openBacklog(of: subscription, &matching).backlog
-        guard let owed = backlog.place(of: observable, &matching) else {
-            let owed = OwedKey(observable, revision: revision, .unsure)
-            return append(owed, to: subscription, backlog, &matching, &sessions, &delivery, &access)
-        }
-        backlog.keys.noteMissed(owed)
-        if backlog.keys[owed].revision < revision {
-            backlog.keys.renew(owed, revision: revision, event: 0)
-        }
-    }
-
-    /// Counts what a session is owed, and dismisses it if that is too much.
-    static func check(
-        _ session: SessionHandle,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access
-    ) {
-        if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
-            delivery.setAside(session, .slow, &sessions)
-        } else {
-            Excess.countOwed(to: session, &access, &sessions, &delivery)
-        }
-    }
-
-    /// Removes an owed key. Its observable may not be needed any more.
-    static func forget(
-        _ place: OwedKeys.Place,
-        of subscription: SubscriptionHandle,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable
-    ) {
-        let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
-        catchup.owedCount -= 1
-        catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
-        matching.release(backlog.keys.remove(place).observable)
-    }
-
-    /// A client is owed something. Until that is sent, its later events are owed, too.
-    static func noteBehind(
-        _ session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
-    ) {
-        sessions[session].isBehind = true
-        delivery.touch(session, &sessions)
-    }
-
-    /// Tells how many lines are missing, and between which revisions.
-    static func appendLagged(
-        _ dropped: UInt64,
-        _ first: UInt64,
-        _ last: UInt64,
-        to subscription: SubscriptionHandle,
-        _ matching: borrowing Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
-        let session = matching[subscription].session
-        delivery.openOwn(of: session, &sessions)
-        EventEncoder.appendLagged(
-            sub: matching.sub(of: subscription),
-            dropped: dropped,
-            first: first,
-            last: last,
-            to: &sessions[session].outbox.own
-        )
-    }
 }
 
 // Rights and what is owed. What waits for an observer of keys that it may not see any more is withheld. If it may
@@ -422,7 +361,7 @@ extension Hub {
             insight.count(steps: Self.stepsPerWithheld)
             if clearance.permit(.subscribe, keyspace[owed.observable].key) { continue }
             matching.retain(owed.observable)
-            Owing.forget(place, of: subscription, &matching, &sessions)
+            forget(place, of: subscription)
             clearance.withhold(owed, from: subscription)
         }
         if !backlog.lines.isEmpty { withholdLines(from: subscription, backlog, clearance) }
@@ -476,7 +415,7 @@ extension Hub {
         backlog.insert(owed, &matching)
         for key in owed { matching.release(key.observable) }
         catchup.owedCount += owed.count
-        Owing.check(matching[subscription].session, &sessions, &delivery, &access)
+        checkOwed(to: matching[subscription].session)
     }
 
     /// Whether there is something to say about a key that was withheld: it has a value, or the observer may know

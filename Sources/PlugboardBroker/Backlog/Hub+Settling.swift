@@ -21,7 +21,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return }
         let session = matching[subscription].session
         if !backlog.isPaused, backlog.replay?.isReading == true {
-            Owing.noteBehind(session, &sessions, &delivery)
+            noteBehind(session)
         }
         let isFirst = !sessions[session].isBehind
         noteReady(subscription)
@@ -37,7 +37,7 @@ extension Hub {
         let isPlain = matching[subscription].delivery == .latest && matching[subscription].filter == nil
         backlog.beginReady(isPlain: isPlain)
         openBacklog(of: subscription).catchup.ready.append(subscription)
-        Owing.noteBehind(matching[subscription].session, &sessions, &delivery)
+        noteBehind(matching[subscription].session)
     }
 
     /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
@@ -63,7 +63,7 @@ extension Hub {
     mutating func writeOff(_ subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog else { return }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
-        Replaying.end(of: subscription, &matching, &sessions, &durability)
+        endReplay(of: subscription)
         if matching[subscription].delivery == .latest, backlog.keys.count > Self.forgottenAtOnceMax {
             // Many keys are forgotten some at a time. None of them has a line that was made.
             openBacklog(of: subscription).catchup.owedCount -= backlog.keys.count
@@ -86,7 +86,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return true }
         while let owed = backlog.keys.front {
             let observable = backlog.keys[owed].observable
-            Owing.forget(owed, of: subscription, &matching, &sessions)
+            forget(owed, of: subscription)
             matching.forget(observable, &keyspace)
             insight.count(steps: Self.stepsPerOwedKey)
             if effort > effortEnd { return backlog.keys.isEmpty }
@@ -189,7 +189,7 @@ extension Hub {
             backlog.noteTold(owed.revision)
             noteWindow(of: subscription, keyspace.hash(of: owed.observable), backlog)
         }
-        Owing.forget(place, of: subscription, &matching, &sessions)
+        forget(place, of: subscription)
         matching.forget(owed.observable, &keyspace)
         return isTold
     }
@@ -225,9 +225,7 @@ extension Hub {
 
     private mutating func tellReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         guard let replay = backlog.replay else { return }
-        let told = Replaying.tellNext(
-            of: replay, to: subscription, backlog, keyspace, matching, &sessions, &delivery
-        )
+        let told = tellNext(of: replay, to: subscription, backlog)
         goOn(with: replay, of: subscription)
         guard let told else { return }
         insight.count(events: 1)
@@ -247,24 +245,24 @@ extension Hub {
     private mutating func tell(_ gap: Gap, _ subscription: SubscriptionHandle, _ backlog: Backlog) {
         let place = gap.isKept ? durability.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
-        if dropped > 0 { tellLagged(dropped, gap, to: subscription) }
+        if dropped > 0 { tellLagged(dropped, gap.first, gap.last, to: subscription) }
         guard let place else { return backlog.noteTold(gap.last) }
-        Replaying.begin(
-            subscription,
-            from: place,
-            after: gap.keptFirst - 1,
-            skipping: gap.keptBefore,
-            keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            &durability
-        )
+        replay(to: subscription, from: place, after: gap.keptFirst - 1, skipping: gap.keptBefore)
     }
 
     /// Tells how many lines are missing, and between which revisions.
-    mutating func tellLagged(_ dropped: UInt64, _ gap: Gap, to subscription: SubscriptionHandle) {
-        Owing.appendLagged(dropped, gap.first, gap.last, to: subscription, matching, &sessions, &delivery)
+    mutating func tellLagged(
+        _ dropped: UInt64, _ first: UInt64, _ last: UInt64, to subscription: SubscriptionHandle
+    ) {
+        let session = matching[subscription].session
+        delivery.openOwn(of: session, &sessions)
+        EventEncoder.appendLagged(
+            sub: matching.sub(of: subscription),
+            dropped: dropped,
+            first: first,
+            last: last,
+            to: &sessions[session].outbox.own
+        )
     }
 
     /// The snapshot is complete. What is still owed is newer. In the middle of a write, so are its events.

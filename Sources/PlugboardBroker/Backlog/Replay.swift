@@ -167,22 +167,13 @@ extension ReplayTable {
 // Sends older events from the journal. Other threads read the files, and each subscription sends its events
 // in turn, as there is room. Until then the subscription waits, and so do the replies of its session.
 
-/// Sends subscriptions older events from the journal.
-enum Replaying {
+extension Hub {
     /// Begins to send a subscription the events after a revision, except the first ones of the next revision
     /// that it knows (`skipping`).
-    static func begin(
-        _ subscription: SubscriptionHandle,
-        from place: ReadPlace,
-        after revision: UInt64,
-        skipping: Int = 0,
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ durability: inout Durability
+    mutating func replay(
+        to subscription: SubscriptionHandle, from place: ReadPlace, after revision: UInt64, skipping: Int = 0
     ) {
-        let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
+        let (backlog, catchup) = openBacklog(of: subscription)
         backlog.replay = Replay(
             durability.beginReplay(of: subscription),
             from: place,
@@ -193,28 +184,30 @@ enum Replaying {
             gathers: matching[subscription].delivery == .latest
         )
         catchup.replaying.append(subscription)
-        Owing.noteBehind(matching[subscription].session, &sessions, &delivery)
+        noteBehind(matching[subscription].session)
     }
 
     /// Sends the next event of a replay, if a piece is there. Returns the hash of its key; nil if the event
     /// wasn't sent.
-    static func tellNext(
-        of replay: Replay,
-        to subscription: SubscriptionHandle,
-        _ backlog: Backlog,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
+    mutating func tellNext(
+        of replay: Replay, to subscription: SubscriptionHandle, _ backlog: Backlog
     ) -> UInt64? {
         guard let (entry, bytes) = replay.popNext() else { return nil }
         defer { backlog.noteTold(entry.record.revision) }
-        let event = entry.place.bytes(of: bytes.span)
-        return tell(entry.record, event, replay, subscription, keyspace, matching, &sessions, &delivery)
+        return tell(entry.record, entry.place.bytes(of: bytes.span), replay, to: subscription)
+    }
+
+    /// If all of a piece was sent, asks for the next one, or ends the replay.
+    mutating func goOn(with replay: Replay, of subscription: SubscriptionHandle) {
+        if replay.readyCount > 0 || asksForNext(replay) { return }
+        if replay.hasFailed { tellUnreadable(replay, to: subscription) }
+        if replay.gathers { matching[subscription].backlog?.keys.sort() }
+        matching[subscription].backlog?.noteTold(replay.upTo)
+        endReplay(of: subscription)
     }
 
     /// A piece is done. Asks for the next one if there is one that can be read, and returns true.
-    static func asksForNext(_ replay: Replay, _ durability: inout Durability) -> Bool {
+    private mutating func asksForNext(_ replay: Replay) -> Bool {
         guard let next = replay.finishPiece() else { return false }
         durability.endReading(at: replay.place, goingOnAt: next)
         replay.place = next
@@ -224,30 +217,18 @@ enum Replaying {
     }
 
     /// Ends the replay of a subscription.
-    static func end(
-        of subscription: SubscriptionHandle,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ durability: inout Durability
-    ) {
+    mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
         durability.endReading(at: replay.place)
         durability.endReplay(replay.number)
         backlog.replay = nil
-        sessions.openBacklog(of: subscription, &matching).catchup.replaying.remove(subscription)
+        openBacklog(of: subscription).catchup.replaying.remove(subscription)
     }
 
     // MARK: One event
 
-    private static func tell(
-        _ record: RecordLine,
-        _ event: Span<UInt8>,
-        _ replay: Replay,
-        _ subscription: SubscriptionHandle,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
+    private mutating func tell(
+        _ record: RecordLine, _ event: Span<UInt8>, _ replay: Replay, to subscription: SubscriptionHandle
     ) -> UInt64? {
         let session = matching[subscription].session
         let key = record.key.bytes(of: event)
@@ -289,16 +270,20 @@ enum Replaying {
 
     // MARK: The newest of each key
 
+    /// Takes a piece of the journal for the subscription that asked, if it still exists.
+    mutating func take(_ piece: ReadPiece) {
+        guard let subscription = durability.replaying(piece.number),
+            let replay = matching[subscription].backlog?.replay
+        else { return }
+        replay.take(piece)
+        if replay.gathers { gather(replay, for: subscription) }
+        goOn(with: replay, of: subscription)
+        delivery.touch(matching[subscription].session, &sessions)
+        review(subscription)
+    }
+
     /// Owes a subscription the newest value of each key in a piece.
-    static func gather(
-        _ replay: Replay,
-        for subscription: SubscriptionHandle,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access
-    ) {
+    private mutating func gather(_ replay: Replay, for subscription: SubscriptionHandle) {
         var restored = RestoredAuthors()
         while let (entry, bytes) = replay.popNext() {
             let (record, event) = (entry.record, entry.place.bytes(of: bytes.span))
@@ -311,15 +296,7 @@ enum Replaying {
                 keyspace.keepDeleter(deleter, of: observable)
                 keyspace.set(record.reason, cause: record.cause, of: observable)
             }
-            Owing.append(
-                missed: observable,
-                revision: record.revision,
-                to: subscription,
-                &matching,
-                &sessions,
-                &delivery,
-                &access
-            )
+            owe(missed: observable, revision: record.revision, to: subscription)
         }
         restored.release(&keyspace)
     }
@@ -328,35 +305,17 @@ enum Replaying {
 
     /// A file was removed while somebody read very slowly, or is damaged. Tells the observer from which
     /// revision on events are missing, and owes it the newest value of each key.
-    static func noteUnreadable(
-        _ replay: Replay,
-        of subscription: SubscriptionHandle,
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access,
-        _ deadlines: borrowing Deadlines
-    ) {
+    private mutating func tellUnreadable(_ replay: Replay, to subscription: SubscriptionHandle) {
         let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
         let dropped = replay.upTo - min(replay.upTo, first) + 1
-        let last = max(first, replay.upTo)
-        Owing.appendLagged(dropped, first, last, to: subscription, matching, &sessions, &delivery)
+        tellLagged(dropped, first, max(first, replay.upTo), to: subscription)
         guard replay.gathers else { return }
         let clearance = sessions[matching[subscription].session].clearance
         for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace, deadlines)
         where keyspace[observable].revision > replay.after
             && keyspace[observable].revision <= replay.upTo
         {
-            Owing.append(
-                missed: observable,
-                revision: keyspace[observable].revision,
-                to: subscription,
-                &matching,
-                &sessions,
-                &delivery,
-                &access
-            )
+            owe(missed: observable, revision: keyspace[observable].revision, to: subscription)
         }
     }
 }

@@ -12,24 +12,29 @@ extension Hub {
         return matching.reach.hasObservers(observable)
     }
 
-    /// Tells the observers of a key, if it has any, about an event. Call it before the value changes.
-    @inline(__always)
-    mutating func tellNews(
-        _ event: KeyEvent,
-        of observable: ObservableHandle,
-        to value: Span<UInt8>,
-        by author: AuthorHandle,
-        _ cause: WriteCause,
-        _ reason: EventReason? = nil
-    ) {
-        if isObserved(observable) {
-            tellObservers(News(event, of: observable, revision, to: value, by: author, cause, reason))
-        }
+    /// Tells what is about to happen to those who trace it, and to the observers of the key. Call it before the value
+    /// changes. A function of its own, so that the way of a write that nobody observes stays short.
+    @inline(never)
+    mutating func announce(_ news: borrowing News) {
+        if insight.isTracing { noteTrace(of: news) }
+        if isObserved(news.observable) { tellObservers(news) }
     }
 
-    /// Tells each observer at once, or owes it the event. A function of its own, so that the way of a write that
-    /// nobody observes stays short. Telling changes nothing of the keyspace, and borrows from it what is told.
+    /// The same for a value that will end by itself as the request says.
     @inline(never)
+    mutating func announce(_ news: borrowing News, endingAs request: Request) {
+        var ending = ByteBuffer()
+        EventEncoder.appendEnd(
+            isWhileConnected: request.has(.whileConnected), milliseconds: request.timeToLive, to: &ending
+        )
+        var news = copy news
+        news.ending = ending.bytes
+        announce(news)
+    }
+
+    /// Tells each observer at once, or owes it the event. Telling changes nothing of the keyspace, and borrows from it
+    /// what is told.
+    @inline(__always)
     private mutating func tellObservers(_ news: borrowing News) {
         if !delivery.freed.isEmpty { tellFreed(besides: news.observable) }
         delivery.beginEvent()
@@ -64,25 +69,6 @@ extension Hub {
             tellOrOwe(news, to: observer.subscription)
         }
         if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
-    }
-
-    /// Tells the observers of a key about a value that will end by itself, and what will end it.
-    @inline(never)
-    mutating func tellBounded(
-        _ request: Request,
-        _ observable: ObservableHandle,
-        to value: Span<UInt8>,
-        by author: AuthorHandle,
-        _ reason: EventReason?
-    ) {
-        guard isObserved(observable) else { return }
-        var ending = ByteBuffer()
-        EventEncoder.appendEnd(
-            isWhileConnected: request.has(.whileConnected), milliseconds: request.timeToLive, to: &ending
-        )
-        var news = News(.update, of: observable, revision, to: value, by: author, request.cause, reason)
-        news.ending = ending.bytes
-        tellObservers(news)
     }
 
     /// Sends what the last event has set free. The key of the next event is kept meanwhile.
@@ -151,6 +137,7 @@ private struct LatestLine {
 
 /// What is told of a write.
 struct News: ~Escapable {
+    let operation: Operation
     let event: KeyEvent
     let observable: ObservableHandle
     let revision: UInt64
@@ -164,15 +151,16 @@ struct News: ~Escapable {
     @inline(__always)
     @_lifetime(copy value)
     init(
-        _ event: KeyEvent,
+        _ operation: Operation,
         of observable: ObservableHandle,
         _ revision: UInt64,
         to value: Span<UInt8>,
         by author: AuthorHandle,
         _ cause: WriteCause,
-        _ reason: EventReason?
+        _ reason: EventReason? = nil
     ) {
-        self.event = event
+        self.operation = operation
+        event = KeyEvent(operation)
         self.observable = observable
         self.revision = revision
         self.value = value

@@ -192,7 +192,7 @@ extension Hub {
     /// The time of a phase is up.
     mutating func expireGate(of observable: ObservableHandle) {
         guard let gate = phases.gate(of: observable) else { return }
-        let late = PhaseRelease.late(at: gate, of: observable, &keyspace, matching, &sessions, phases)
+        let late = clientsLate(at: gate, of: observable)
         // An observer that missed one acknowledgement doesn't hold back later writes that it isn't told of.
         phases.giveUp(observable, &matching)
         advance(observable, gate, late: late)
@@ -202,44 +202,11 @@ extension Hub {
     private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, late: [LateClient]) {
         // One more reference, so that the key stays when its gate is removed.
         matching.retain(observable)
-        let free = PhaseRelease.advance(
-            observable, gate, late: late, keyspace, &matching, sessions, &phases, &deadlines, isSelective
-        )
+        let free = pass(observable, gate, late: late)
         // This sends all that a client is owed. The next gate is closed already.
         for subscription in free { review(subscription) }
         matching.release(observable)
         matching.forget(observable, &keyspace)
-    }
-}
-
-// MARK: The journal
-
-extension Hub {
-    /// Takes a piece of the journal for the subscription that asked, if it still exists.
-    mutating func take(_ piece: ReadPiece) {
-        guard let subscription = durability.replaying(piece.number),
-            let replay = matching[subscription].backlog?.replay
-        else { return }
-        replay.take(piece)
-        if replay.gathers {
-            Replaying.gather(replay, for: subscription, &keyspace, &matching, &sessions, &delivery, &access)
-        }
-        goOn(with: replay, of: subscription)
-        delivery.touch(matching[subscription].session, &sessions)
-        review(subscription)
-    }
-
-    /// If all of a piece was sent, asks for the next one, or ends the replay.
-    mutating func goOn(with replay: Replay, of subscription: SubscriptionHandle) {
-        if replay.readyCount > 0 || Replaying.asksForNext(replay, &durability) { return }
-        if replay.hasFailed {
-            Replaying.noteUnreadable(
-                replay, of: subscription, keyspace, &matching, &sessions, &delivery, &access, deadlines
-            )
-        }
-        if replay.gathers { matching[subscription].backlog?.keys.sort() }
-        matching[subscription].backlog?.noteTold(replay.upTo)
-        Replaying.end(of: subscription, &matching, &sessions, &durability)
     }
 }
 

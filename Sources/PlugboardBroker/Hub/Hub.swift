@@ -236,49 +236,6 @@ struct Hub: ~Copyable {
         try Get.perform(asked, isOver: endExpired(asked.key), &keyspace, &sessions, &delivery, deadlines)
     }
 
-    private mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {
-        let wanted = try requests.patterns(of: asked)
-        try Access.checkPatterns(wanted, asked.line, sessions[asked.session])
-        let sub = try NewSubscription.chooseSub(asked, patterns: wanted.count, matching, &sessions)
-        for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
-        let start = try Subscribe.prepare(
-            asked,
-            wanted,
-            &requests,
-            &keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            access,
-            durability,
-            &insight,
-            deadlines
-        )
-        endFound()
-        guard let start else { return }
-        let subscription = try Subscribe.perform(
-            start,
-            asked,
-            wanted,
-            sub,
-            requests.decoder.options,
-            &keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            &access,
-            &durability,
-            &insight
-        )
-        noteWeight(of: subscription, 1)
-        review(subscription)
-    }
-
-    private mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
-        end(try asked.subscription(of: asked.session, matching, sessions))
-        NewSubscription.replyEnded(asked, &sessions, &delivery)
-    }
-
     private mutating func listKeys(_ asked: AskedRequest) throws(Refusal) {
         try ListKeys.check(asked, requests.decoder.options)
         refreshOwnState(matching: asked.key)
@@ -305,13 +262,6 @@ struct Hub: ~Copyable {
             isSelective
         )
         insight.count(steps: steps)
-    }
-
-    private mutating func trace(_ asked: AskedRequest) throws(Refusal) {
-        let traced = try StartTrace.perform(
-            asked, requests, &keyspace, &matching, &sessions, &delivery, &insight
-        )
-        noteWeight(of: traced, 1)
     }
 
     private mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {

@@ -367,16 +367,14 @@ extension Hub {
     /// Writes one of the broker's own keys. The history leaves that out.
     private mutating func writeOwn(_ observable: ObservableHandle, _ value: Span<UInt8>) {
         let author = insight.author
-        if insight.isTracing { noteTrace(.publish, nil, observable, to: value, by: author, .none) }
-        tellNews(.update, of: observable, to: value, by: author, .none)
+        announce(News(.publish, of: observable, revision, to: value, by: author, .none))
         keyspace.set(observable, value, cause: .none, writer: author)
     }
 
     /// Deletes one of the broker's own keys.
     private mutating func deleteOwn(_ observable: ObservableHandle) {
         let author = insight.author
-        if insight.isTracing { noteTrace(.delete, nil, observable, to: Span(), by: author, .none) }
-        tellNews(.delete, of: observable, to: Span(), by: author, .none)
+        announce(News(.delete, of: observable, revision, to: Span(), by: author, .none))
         removeValue(of: observable, by: author, .none)
         matching.forget(observable, &keyspace)
     }

@@ -73,30 +73,19 @@ struct TracedWrite {
     let cause: WriteCause
 }
 
-/// Notes writes.
-enum WriteTrace {
+extension Hub {
     /// What it costs to find the outcome of an event for one observer, in observers told.
     private static let stepsPerOutcome = 64
 
     /// Notes a write of a key, and its outcome for each observer.
-    static func note(
-        _ write: TracedWrite,
-        _ observable: ObservableHandle,
-        to value: Span<UInt8>,
-        by author: AuthorHandle,
-        _ insight: inout Insight,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: borrowing SessionTable,
-        _ delivery: inout Delivery,
-        _ phases: borrowing Phases,
-        _ durability: borrowing Durability,
-        _ isSelective: Bool
-    ) {
-        let isTraced = insight.beginTrace(
-            of: write, keyspace[observable].key, by: keyspace.authors[author].by, sessions
+    @inline(never)
+    mutating func noteTrace(of news: borrowing News) {
+        let observable = news.observable
+        let write = TracedWrite(
+            operation: news.operation, reason: news.reason, revision: news.revision, cause: news.cause
         )
-        guard isTraced else { return }
+        let by = keyspace.authors[news.author].by
+        guard insight.beginTrace(of: write, keyspace[observable].key, by: by, sessions) else { return }
         matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
         let observers = matching.reach.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
@@ -104,9 +93,9 @@ enum WriteTrace {
         insight.count(steps: listed.count * Self.stepsPerOutcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen }
         let outcomes = Outcome.all(
-            of: KeyEvent(write.operation),
+            of: news.event,
             keyspace[observable].key,
-            to: value,
+            to: news.value,
             for: open,
             of: observers,
             keyspace,

@@ -5,243 +5,147 @@ import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
-/// `subscribe`.
-enum Subscribe {
-    /// What a subscription begins with.
-    struct Start {
-        let filter: Filter?
-        let beginning: Beginning
-        /// The values that come first; nil if none do.
-        let snapshot: ValueSnapshot?
+extension Hub {
+    mutating func subscribe(_ asked: AskedRequest) throws(Refusal) {
+        let wanted = try requests.patterns(of: asked)
+        try Access.checkPatterns(wanted, asked.line, sessions[asked.session])
+        let sub = try chooseSub(asked, patterns: wanted.count)
+        for range in wanted { refreshOwnState(matching: range.bytes(of: asked.line)) }
+        let start = try beginning(of: asked, wanted)
+        endFound()
+        guard let start else { return }
+        let subscription = try observe(asked, wanted, sub, start)
+        noteWeight(of: subscription, 1)
+        review(subscription)
+    }
+
+    mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
+        let session = asked.session
+        end(try asked.subscription(of: session, matching, sessions))
+        delivery.openReply(to: session, &sessions)
+        ReplyEncoder.appendStart(.unsubscribe, id: asked.id, to: &sessions[session].outbox.own)
+        sessions[session].outbox.own.append(#","sub":"#)
+        sessions[session].outbox.own.append(asked.sub.bytes)
+        sessions[session].outbox.own.append("}\n")
     }
 
     /// Finds what a subscription begins with. Returns nil if the request is put off.
-    static func prepare(
-        _ asked: AskedRequest,
-        _ wanted: [ByteRange],
-        _ requests: inout Requests,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: borrowing Access,
-        _ durability: borrowing Durability,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) throws(Refusal) -> Start? {
+    private mutating func beginning(
+        of asked: AskedRequest, _ wanted: [ByteRange]
+    ) throws(Refusal) -> SubscriptionStart? {
         let options = requests.decoder.options
-        let filter = Filter(requests.decoder, asked.line, revision: keyspace.revision)
+        let filter = Filter(requests.decoder, asked.line, revision: revision)
         try access.checkKept(filter?.bytes ?? 0, of: sessions[asked.session])
         let beginning = Resumption(asked, wanted, options).beginning(keyspace, durability, access)
         guard beginning.isWhole, options.initial else {
-            return Start(filter: filter, beginning: beginning, snapshot: nil)
+            return SubscriptionStart(filter: filter, beginning: beginning, snapshot: nil)
         }
         let snapshot = requests.prepare(
             asked, wanted, filter, &keyspace, &matching, &sessions, &delivery, &insight, deadlines
         )
-        return snapshot.map { Start(filter: filter, beginning: beginning, snapshot: $0) }
+        return snapshot.map { SubscriptionStart(filter: filter, beginning: beginning, snapshot: $0) }
     }
 
-    /// Observes what is wanted, under the name `sub`. Returns the subscription, which may be told something
-    /// now.
-    static func perform(
-        _ start: Start,
-        _ asked: AskedRequest,
-        _ wanted: [ByteRange],
-        _ sub: borrowing ByteBuffer,
-        _ options: RequestOptions,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access,
-        _ durability: inout Durability,
-        _ insight: inout Insight
+    /// Observes what is wanted, under the name `sub`. Returns the subscription, which may be told something now.
+    private mutating func observe(
+        _ asked: AskedRequest, _ wanted: [ByteRange], _ sub: borrowing ByteBuffer, _ start: SubscriptionStart
     ) throws(Refusal) -> SubscriptionHandle {
-        let (filter, beginning, session) = (start.filter, start.beginning, asked.session)
-        let resumption = Resumption(asked, wanted, options)
+        let resumption = Resumption(asked, wanted, requests.decoder.options)
         // What the observer knew before isn't known here. It will only have been sent what it missed.
-        if beginning.isResumed == true { filter?.unsentRevision = options.since }
-        let subscription = try NewSubscription.begin(
-            sub, wanted, filter, asked, options, &keyspace, &matching, &sessions, &insight
-        )
-        let emits = resumption.countEmits(keyspace, sessions[session])
-        NewSubscription.reply(
-            subscription,
-            asked,
-            at: keyspace.revision,
-            isResumed: beginning.isResumed,
-            emits: emits,
-            &matching,
-            &sessions,
-            &delivery
-        )
-        begin(
-            subscription,
-            beginning,
-            resumption,
-            start.snapshot,
-            options,
-            &keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            &access,
-            &durability
-        )
+        if start.beginning.isResumed == true { start.filter?.unsentRevision = resumption.options.since }
+        let subscription = try makeSubscription(asked, wanted, sub, start.filter)
+        let emits = resumption.countEmits(keyspace, sessions[asked.session])
+        reply(subscription, asked, isResumed: start.beginning.isResumed, emits: emits)
+        owe(start, to: subscription, resumption)
         return subscription
     }
 
-    /// Owes what comes before the first live event.
-    private static func begin(
-        _ subscription: SubscriptionHandle,
-        _ beginning: Beginning,
-        _ resumption: Resumption,
-        _ snapshot: ValueSnapshot?,
-        _ options: RequestOptions,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access,
-        _ durability: inout Durability
+    // MARK: What comes before the first live event
+
+    private mutating func owe(
+        _ start: SubscriptionStart, to subscription: SubscriptionHandle, _ resumption: borrowing Resumption
     ) {
         let session = matching[subscription].session
-        switch beginning {
+        switch start.beginning {
         case .remembered:
             let missed = resumption.missed(keyspace, sessions[session])
-            let backlog = sessions.openBacklog(of: subscription, &matching).backlog
-            backlog.begin(at: keyspace.revision, owingSynced: options.initial)
-            for entry in missed where entry.operation == .delete {
-                keyspace.keepDeleter(entry.author, of: entry.observable)
-            }
-            owe(missed, to: subscription, &matching, &sessions, &delivery, &access)
+            let backlog = openBacklog(of: subscription).backlog
+            backlog.begin(at: revision, owingSynced: resumption.options.initial)
+            owe(missed, to: subscription)
         case .kept(let place):
-            let (backlog, since) = (sessions.openBacklog(of: subscription, &matching).backlog, options.since)
-            backlog.begin(at: since, owingSynced: options.initial)
-            Replaying.begin(
-                subscription,
-                from: place,
-                after: since,
-                keyspace,
-                &matching,
-                &sessions,
-                &delivery,
-                &durability
-            )
+            let backlog = openBacklog(of: subscription).backlog
+            backlog.begin(at: resumption.options.since, owingSynced: resumption.options.initial)
+            replay(to: subscription, from: place, after: resumption.options.since)
         case .fresh, .anew:
-            guard let snapshot else { break }
-            let isAnew = beginning.isResumed == false
+            guard let snapshot = start.snapshot else { break }
+            let isAnew = start.beginning.isResumed == false
             let gone = isAnew ? resumption.goneKeys(keyspace, sessions[session]) : []
-            owe(snapshot, gone: gone, to: subscription, &keyspace, &matching, &sessions)
-            Owing.check(session, &sessions, &delivery, &access)
+            owe(snapshot, gone: gone, to: subscription)
+            checkOwed(to: session)
         }
     }
 
     /// Owes the newest write of each key that an observer missed, including deletes; then `synced`.
-    private static func owe(
-        _ missed: [History.Entry],
-        to subscription: SubscriptionHandle,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ access: inout Access
-    ) {
+    private mutating func owe(_ missed: [History.Entry], to subscription: SubscriptionHandle) {
         for entry in missed {
-            Owing.append(
-                missed: entry.observable,
-                revision: entry.revision,
-                to: subscription,
-                &matching,
-                &sessions,
-                &delivery,
-                &access
-            )
+            if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
+            owe(missed: entry.observable, revision: entry.revision, to: subscription)
         }
     }
 
     /// Owes the values of a snapshot in the order of revisions, among them the deletes of keys that are
     /// `gone`; then `synced`. So a snapshot of any size takes no more room than the outbox.
-    private static func owe(
-        _ snapshot: ValueSnapshot,
-        gone: [History.Entry],
-        to subscription: SubscriptionHandle,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable
+    private mutating func owe(
+        _ snapshot: ValueSnapshot, gone: [History.Entry], to subscription: SubscriptionHandle
     ) {
-        let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
-        backlog.begin(at: keyspace.revision, owingSynced: true)
+        let (backlog, catchup) = openBacklog(of: subscription)
+        backlog.begin(at: revision, owingSynced: true)
         backlog.takeOver(snapshot.backlog)
         backlog.insert(snapshot.ownValues(keyspace), &matching)
         for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
         backlog.insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, &matching)
         catchup.owedCount += backlog.keys.count
     }
-}
 
-// How a subscription comes and goes: its name, what it observes, its replies. What it is sent is up to the
-// operation.
-
-/// Makes and ends subscriptions.
-enum NewSubscription {
-    /// What each pattern of a new subscription costs, in observers told. A filter costs a step for each byte.
-    private static let stepsPerPattern = 256
+    // MARK: Name, patterns and reply
 
     /// The `sub` of the request as JSON, or else the smallest free number.
-    static func chooseSub(
-        _ asked: AskedRequest,
-        patterns count: Int,
-        _ matching: borrowing Matching,
-        _ sessions: inout SessionTable
-    ) throws(Refusal) -> ByteBuffer {
+    mutating func chooseSub(_ asked: AskedRequest, patterns count: Int) throws(Refusal) -> ByteBuffer {
         let session = asked.session
         try Access.checkSubscriptions(of: sessions[session], patterns: count)
         guard sessions[session].subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
-        guard asked.request.has(.sub) else { return smallestFreeSub(of: session, matching, &sessions) }
+        guard asked.request.has(.sub) else { return smallestFreeSub(of: session) }
         let sub = asked.sub
-        if has(sub, session, matching, sessions) { throw .duplicate(sub, asked.request) }
+        if has(sub, session) { throw .duplicate(sub, asked.request) }
         return sub
     }
 
-    private static func has(
-        _ sub: borrowing ByteBuffer,
-        _ session: SessionHandle,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable
-    ) -> Bool {
+    private func has(_ sub: borrowing ByteBuffer, _ session: SessionHandle) -> Bool {
         matching.find(sub.bytes, in: sessions[session].subscriptions) != nil
     }
 
-    private static func smallestFreeSub(
-        of session: SessionHandle, _ matching: borrowing Matching, _ sessions: inout SessionTable
-    ) -> ByteBuffer {
+    private mutating func smallestFreeSub(of session: SessionHandle) -> ByteBuffer {
         var digits = ByteBuffer()
         while true {
             let number = sessions[session].subscriptions.lowestFree
             digits.removeAll()
             digits.append(decimal: number)
-            guard has(digits, session, matching, sessions) else { return digits }
+            guard has(digits, session) else { return digits }
             sessions[session].subscriptions.noteTaken(number)
         }
     }
 
+    /// What each pattern of a new subscription costs, in observers told. A filter costs a step for each byte.
+    private static let stepsPerPattern = 256
+
     /// Makes a subscription that observes its patterns. If keys would then visit too many nodes, makes none
     /// and throws.
-    static func begin(
-        _ sub: borrowing ByteBuffer,
-        _ wanted: [ByteRange],
-        _ filter: Filter?,
-        _ asked: AskedRequest,
-        _ options: RequestOptions,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ insight: inout Insight
+    private mutating func makeSubscription(
+        _ asked: AskedRequest, _ wanted: [ByteRange], _ sub: borrowing ByteBuffer, _ filter: Filter?
     ) throws(Refusal) -> SubscriptionHandle {
-        let session = asked.session
+        let (session, options) = (asked.session, requests.decoder.options)
         let user = sessions[session].peer.user
         let subscription = matching.add(sub.bytes, of: session, options, filter)
         insight.count(steps: wanted.count * Self.stepsPerPattern + (filter?.bytes ?? 0))
@@ -256,8 +160,7 @@ enum NewSubscription {
         sessions[session].subscriptions.insert(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
         if options.every > 0 {
-            let backlog = sessions.openBacklog(of: subscription, &matching).backlog
-            backlog.window = Window(milliseconds: options.every)
+            openBacklog(of: subscription).backlog.window = Window(milliseconds: options.every)
         }
         return subscription
     }
@@ -268,19 +171,13 @@ enum NewSubscription {
     /// Replies with the name of a new subscription, the revision from which on it gets events, and whether
     /// what it missed follows, if it asked for that. A client that is behind gets the reply later, and no
     /// event of this subscription before it.
-    static func reply(
-        _ subscription: SubscriptionHandle,
-        _ asked: AskedRequest,
-        at revision: UInt64,
-        isResumed: Bool? = nil,
-        emits: EmitCount? = nil,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
+    mutating func reply(
+        _ subscription: SubscriptionHandle, _ asked: AskedRequest, isResumed: Bool? = nil,
+        emits: EmitCount? = nil
     ) {
         let session = asked.session
         if sessions[session].isBehind {
-            let (backlog, catchup) = sessions.openBacklog(of: subscription, &matching)
+            let (backlog, catchup) = openBacklog(of: subscription)
             backlog.awaitReply()
             catchup.unanswered.append(subscription)
         }
@@ -296,17 +193,14 @@ enum NewSubscription {
         emits?.append(to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append("}\n")
     }
-    /// Replies that a subscription has ended.
-    static func replyEnded(
-        _ asked: AskedRequest, _ sessions: inout SessionTable, _ delivery: inout Delivery
-    ) {
-        let session = asked.session
-        delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(.unsubscribe, id: asked.id, to: &sessions[session].outbox.own)
-        sessions[session].outbox.own.append(#","sub":"#)
-        sessions[session].outbox.own.append(asked.sub.bytes)
-        sessions[session].outbox.own.append("}\n")
-    }
+}
+
+/// What a subscription begins with.
+struct SubscriptionStart {
+    let filter: Filter?
+    let beginning: Beginning
+    /// The values that come first; nil if none do.
+    let snapshot: ValueSnapshot?
 }
 
 // What an observer missed while it was away. Like a slow reader, it is owed the newest value of each key that
@@ -344,7 +238,7 @@ enum Beginning {
 struct Resumption: ~Escapable {
     private let asked: AskedRequest
     private let wanted: [ByteRange]
-    private let options: RequestOptions
+    let options: RequestOptions
 
     @_lifetime(copy asked)
     init(_ asked: AskedRequest, _ wanted: [ByteRange], _ options: RequestOptions) {

@@ -207,15 +207,9 @@ extension Hub {
         isUnobserved: Bool = false
     ) {
         let cause = request.cause
-        if insight.isTracing {
-            noteTrace(operation, reason, observable, to: value, by: author, cause)
-        }
-        if !isUnobserved {
-            if request.isBounded {
-                tellBounded(request, observable, to: value, by: author, reason)
-            } else {
-                tellNews(.update, of: observable, to: value, by: author, cause, reason)
-            }
+        if !isUnobserved || insight.isTracing {
+            let news = News(operation, of: observable, revision, to: value, by: author, cause, reason)
+            if request.isBounded { announce(news, endingAs: request) } else { announce(news) }
         }
         if access.counts { KeyCharge.charge(observable, count: value.count, to: author, keyspace) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
@@ -233,8 +227,7 @@ extension Hub {
     mutating func delete(
         _ observable: ObservableHandle, by author: AuthorHandle, cause: WriteCause, reason: EventReason?
     ) {
-        if insight.isTracing { noteTrace(.delete, reason, observable, to: Span(), by: author, cause) }
-        tellNews(.delete, of: observable, to: Span(), by: author, cause, reason)
+        announce(News(.delete, of: observable, revision, to: Span(), by: author, cause, reason))
         if !keyspace[observable].isReserved {
             durability.noteGrowth(-keyspace[observable].recordBytes)
         }
@@ -272,8 +265,7 @@ extension Hub {
             if insight.isTracing { _ = insight.beginTrace(of: write, key, by: by, sessions) }
             return
         }
-        if insight.isTracing { noteTrace(.emit, reason, observable, to: value, by: author, cause) }
-        tellNews(.emit, of: observable, to: value, by: author, cause, reason)
+        announce(News(.emit, of: observable, revision, to: value, by: author, cause, reason))
         if !matching.reach.hasObservers(observable) { return }
         note(.emit, observable, author, cause)
         if let reason { keyspace.note(reason) }
@@ -294,32 +286,6 @@ extension Hub {
     ) {
         keyspace.note(operation, observable, author, cause)
         if cause.isNamed { insight.noteReturns(&keyspace) }
-    }
-
-    /// Notes a write that is about to be told, for those who trace it.
-    @inline(never)
-    mutating func noteTrace(
-        _ operation: Operation,
-        _ reason: EventReason?,
-        _ observable: ObservableHandle,
-        to value: Span<UInt8>,
-        by author: AuthorHandle,
-        _ cause: WriteCause
-    ) {
-        WriteTrace.note(
-            TracedWrite(operation: operation, reason: reason, revision: revision, cause: cause),
-            observable,
-            to: value,
-            by: author,
-            &insight,
-            &keyspace,
-            &matching,
-            sessions,
-            &delivery,
-            phases,
-            durability,
-            isSelective
-        )
     }
 
     /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.

@@ -310,20 +310,11 @@ struct Awaited: BitwiseCopyable {
 // What happens when the gate of a key waits for nobody any more: which observers of later phases are told,
 // and which ones have to acknowledge next.
 
-/// Lets keys through to later phases.
-enum PhaseRelease {
+extension Hub {
     /// Lets a key through to the next phases, up to the next one that acknowledges. Returns the subscriptions
     /// that may be told now.
-    static func advance(
-        _ observable: ObservableHandle,
-        _ gate: Gate,
-        late: [LateClient],
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ sessions: borrowing SessionTable,
-        _ phases: inout Phases,
-        _ deadlines: inout Deadlines,
-        _ isSelective: Bool
+    mutating func pass(
+        _ observable: ObservableHandle, _ gate: Gate, late: [LateClient]
     ) -> [SubscriptionHandle] {
         matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
         let observers = matching.reach.observers(of: observable).subscriptions
@@ -356,14 +347,7 @@ enum PhaseRelease {
     }
 
     /// The clients that are late at a gate, each once.
-    static func late(
-        at gate: Gate,
-        of observable: ObservableHandle,
-        _ keyspace: inout Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: inout SessionTable,
-        _ phases: borrowing Phases
-    ) -> [LateClient] {
+    mutating func clientsLate(at gate: Gate, of observable: ObservableHandle) -> [LateClient] {
         var found: [LateClient] = []
         for late in gate.waiting {
             let session = matching[late.subscription].session

@@ -78,8 +78,8 @@ struct KeyspaceRoomTests {
         let observable = room.set("cart.total", "1")
         room.set("cart.total", value)
         let after = Array("3".utf8)
-        for (event, old) in [(KeyEvent.update, value), (.emit, "")] {
-            let news = News(event, of: observable, 9, to: after.span, by: room.author, .none, nil)
+        for (operation, old) in [(Operation.publish, value), (.emit, "")] {
+            let news = News(operation, of: observable, 9, to: after.span, by: room.author, .none, nil)
             let told = told(news, room.keyspace)
             #expect(told == ["cart.total", old, ##","by":"#7""##, "3"])
         }
