@@ -41,6 +41,19 @@ struct GraceTests {
         }
     }
 
+    @Test("a program that comes back again and again leaves only what is still bound")
+    func restless() {
+        bind("first", to: program("restless"))
+        for _ in 0..<100 {
+            let client = program("restless")
+            bind("a", to: client)
+            hub.leave(client)
+        }
+        #expect(hub.legacies <= 4)
+        hub.expireAll(after: 10_000)
+        #expect(Set(news) == ["delete a"])
+    }
+
     @Test("until its last millisecond a program may come back, and not one later")
     func deadline() {
         let first = program("till")

@@ -23,6 +23,9 @@ final class TestHub {
     /// Later than any real clock, so that time passes only when the test says so.
     private static let start: UInt64 = .max / 2
 
+    /// How many connections, with those that are gone, have something that ends with them.
+    var legacies: Int { hub.keyspace.lifetimes.legacies.count }
+
     /// The user that the hub takes for its own. Clients have this user by default.
     static let owner: UInt32 = 1_000
 

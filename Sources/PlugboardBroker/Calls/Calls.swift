@@ -1,8 +1,8 @@
 // The room of calls: services, calls in progress, and which of these wait for a plugin that is starting.
 //
 // What always holds: each pattern has at most one service that gets calls, which knows those that stand in line
-// behind it; each is listed by its client. Each call is listed by its caller and by the client that has to answer it. A held call is in progress. The room knows clients' duties,
-// but nothing of what is sent to them.
+// behind it; each is listed by its client. Each call is listed by its caller and by the client that has to answer
+// it. A held call is in progress. The room knows clients' duties, but nothing of what is sent to them.
 
 import PlugboardMemory
 import PlugboardWire
@@ -18,19 +18,9 @@ struct Calls: ~Copyable {
     /// Calls that wait until a plugin serves their key.
     private(set) var held = HeldCalls()
 
-    /// Services that have just taken over, and weren't told yet.
-    private var successors: [Service] = []
-
     init() {}
 
     // MARK: Services
-
-    /// Those that have taken over since the last time.
-    mutating func takeSuccessors() -> [Service] {
-        if successors.isEmpty { return [] }
-        defer { successors = [] }
-        return successors
-    }
 
     /// The service of exactly this pattern.
     func service(at pattern: Span<UInt8>) -> Service? { services.node(of: pattern)?.entries.first }
@@ -76,7 +66,6 @@ struct Calls: ~Copyable {
         services.remove(at: 0, from: node)
         guard let next = service.takeNext() else { return nil }
         _ = services.insert(next.pattern.span, next)
-        successors.append(next)
         return next
     }
 

@@ -14,22 +14,6 @@ extension Hub {
         endServing(of: session)
     }
 
-    /// Ends the services of a client, and the calls that it has to answer.
-    mutating func endServing(of session: SessionHandle) {
-        Serve.endAll(of: session, &calls, &sessions, &delivery)
-        tellSuccessors()
-        end(CallEnding.unanswered(by: sessions[session]))
-    }
-
-    /// Tells those that stood in line that they serve from now on.
-    mutating func tellSuccessors() {
-        for service in calls.takeSuccessors() {
-            var event = delivery.takeLine()
-            CallEncoder.appendServing(service.pattern.span, to: &event)
-            delivery.send(event, to: service.session, at: revision, &sessions)
-        }
-    }
-
     /// Ends calls without an answer, and tells their callers. Ending one call may end another of them.
     mutating func end(_ endings: [CallEnding]) {
         for ending in endings {
@@ -105,13 +89,6 @@ extension Hub {
             adjustOwed(to: session)
         }
         return seesLess ?? false
-    }
-
-    /// Ends services and calls that are not permitted any more.
-    private mutating func endForbidden(of session: SessionHandle) {
-        Serve.endForbidden(of: session, &calls, &sessions, &delivery)
-        tellSuccessors()
-        end(CallEnding.forbidden(to: sessions[session]))
     }
 
     /// Applies what the supervisor has just published.

@@ -52,7 +52,7 @@ extension Hub {
         if let reason { keyspace.note(reason) }
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
-        if let legacy { keyspace.note(.none, grace: graces.milliseconds(of: session), of: legacy) }
+        if let legacy { keyspace.set(grace: graces.milliseconds(of: session), of: legacy) }
         let bond = keyspace.bind(observable, to: legacy)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
@@ -258,9 +258,12 @@ extension Hub {
         graces.wait(legacy, absence, until: deadline)
     }
 
-    /// What an earlier broker's clients had bound waits for them. Their time begins anew.
+    /// What an earlier broker's clients had bound waits for them. Their time begins anew, in the order in which they
+    /// bound it.
     mutating func waitForReturns(_ absences: [ProgramName: (legacy: LegacyHandle, milliseconds: UInt64)]) {
-        for (name, (legacy, milliseconds)) in absences {
+        for (name, (legacy, milliseconds)) in absences.sorted(by: {
+            $0.value.legacy.slot < $1.value.legacy.slot
+        }) {
             if graces.hasRoom(for: name) {
                 waitForReturn(legacy, Absence(name: name), milliseconds)
             } else {

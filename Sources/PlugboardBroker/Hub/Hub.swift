@@ -219,9 +219,7 @@ struct Hub: ~Copyable {
         case .call: try call(asked)
         case .answer: try answer(asked)
         case .serve: try serve(asked)
-        case .unserve:
-            try Serve.undo(asked, &calls, &sessions, &delivery)
-            tellSuccessors()
+        case .unserve: try unserve(asked)
         case .will:
             try KeepWill.perform(asked, requests.decoder.writes.first, &keyspace, &sessions, access)
             replyDone(.will, id: asked.id, to: asked.session)
@@ -271,31 +269,10 @@ struct Hub: ~Copyable {
         if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 
-    private mutating func call(_ asked: AskedRequest) throws(Refusal) {
-        try AskServer.perform(
-            asked,
-            requests.decoder.options.timeout,
-            &calls,
-            &keyspace,
-            &sessions,
-            &delivery,
-            &insight,
-            supervision,
-            &deadlines
-        )
-    }
-
     private mutating func answer(_ asked: AskedRequest) throws(Refusal) {
         let answer = try Answer(asked, requests.decoder.options, calls, sessions)
         if let call = answer.call { end(call, answer.pass(&keyspace, &sessions, &delivery)) }
         if asked.request.wantsReply { answer.reply(&sessions, &delivery) }
-    }
-
-    private mutating func serve(_ asked: AskedRequest) throws(Refusal) {
-        let isSpare = requests.decoder.options.isSpare
-        try Serve.perform(asked, isSpare: isSpare, &calls, &sessions, &delivery)
-        if calls.held.isEmpty { return }
-        AskServer.askHeld(&calls, &keyspace, &sessions, &delivery, &insight, supervision, &deadlines)
     }
 
     private mutating func control(_ asked: AskedRequest) throws(Refusal) {

@@ -353,6 +353,9 @@ struct Keyspace: ~Copyable {
         lifetimes.inherit(legacy, by: heir)
     }
 
+    /// The client of a legacy, which is there, has this grace in milliseconds, or none.
+    mutating func set(grace: UInt64, of legacy: LegacyHandle) { lifetimes.set(grace: grace, of: legacy) }
+
     /// Notes until when a client may come back, if it is gone, and the grace of its name.
     mutating func note(_ deadline: DeadlineTicket, grace: UInt64, of legacy: LegacyHandle) {
         lifetimes.note(deadline, grace: grace, of: legacy)

@@ -119,15 +119,23 @@ struct Lifetimes: ~Copyable {
         }
     }
 
-    /// What an earlier connection left behind goes with that of a later one from now on. Of two wills, the later one
-    /// counts.
+    /// What earlier connections left behind goes with that of a later one from now on, as far as keys are still bound
+    /// to them. Of two wills, the later one counts.
     mutating func inherit(_ legacy: LegacyHandle, by heir: LegacyHandle) {
         let will = legacies[legacy].will.take()
         if legacies[heir].willBytes == 0 { legacies[heir].will = will }
-        if legacies[legacy].first < 0, legacies[legacy].earlier == nil { return _ = legacies.remove(legacy) }
-        if let oldest = withEarlier(legacy).last { legacies[oldest].earlier = legacies[heir].earlier }
-        legacies[heir].earlier = legacy
+        for each in withEarlier(legacy).reversed() {
+            if legacies[each].first < 0 {
+                _ = legacies.remove(each)
+            } else {
+                legacies[each].earlier = legacies[heir].earlier
+                legacies[heir].earlier = each
+            }
+        }
     }
+
+    /// The client of a legacy, which is there, has this grace in milliseconds, or none.
+    mutating func set(grace: UInt64, of legacy: LegacyHandle) { legacies[legacy].grace = grace }
 
     /// Notes until when a client may come back, if it is gone, and the grace of its name.
     mutating func note(_ deadline: DeadlineTicket, grace: UInt64, of legacy: LegacyHandle) {
@@ -194,16 +202,17 @@ extension Lifetimes {
             try keyKnows(bond, living, observables)
             try deadlineIsThere(of: bond, deadlines)
         }
-        var found = 0
-        for legacy in owned {
-            for each in withEarlier(legacy) { found += try bondsInARow(of: each) }
-        }
+        var known: [LegacyHandle] = []
+        for legacy in owned { known += withEarlier(legacy) }
         var ended = firstEnded
         while let legacy = ended {
-            found += try bondsInARow(of: legacy)
+            known.append(legacy)
             ended = legacies[legacy].next
         }
+        var found = 0
+        for legacy in known { found += try bondsInARow(of: legacy) }
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
+        try Self.always.agree("what is left behind is a client's, or has ended", legacies.count, known.count)
     }
 
     /// How many keys have a deadline.

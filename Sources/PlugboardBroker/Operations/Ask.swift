@@ -4,19 +4,9 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// `call`.
-enum AskServer {
-    static func perform(
-        _ asked: AskedRequest,
-        _ timeout: UInt32,
-        _ calls: inout Calls,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ insight: inout Insight,
-        _ supervision: borrowing Supervision,
-        _ deadlines: inout Deadlines
-    ) throws(Refusal) {
+extension Hub {
+    /// `call`.
+    mutating func call(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
         try Key.check(asked.request.key, asked.line)
         try Access.check(.call, asked.request, asked.line, sessions[session])
@@ -25,31 +15,18 @@ enum AskServer {
             if let reporter = supervision.reporter,
                 let plugin = supervision.server(of: asked.key, for: caller)
             {
-                try checkHeld(asked, by: reporter, calls, sessions)
-                let call = begin(asked, timeout, to: reporter, &calls, &sessions, &deadlines)
-                hold(call, asked, for: plugin, &calls, &keyspace, &sessions, &insight, deadlines)
-                return supervision.weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
+                return try hold(asked, for: plugin, of: reporter)
             }
-            if insight.isTracingCalls {
-                CallTrace.note(unserved: asked, &insight, &keyspace, &sessions)
-            }
+            if insight.isTracingCalls { CallTrace.note(unserved: asked, &insight, &keyspace, &sessions) }
             throw .noProvider(asked.request, asked.line)
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
-        let call = begin(asked, timeout, to: service.session, &calls, &sessions, &deadlines)
-        ask(service, call, value(of: asked), &calls, &keyspace, &sessions, &delivery, &insight, deadlines)
+        ask(service, begin(asked, to: service.session), value(of: asked))
     }
 
     /// Makes a call.
-    private static func begin(
-        _ asked: AskedRequest,
-        _ timeout: UInt32,
-        to server: SessionHandle,
-        _ calls: inout Calls,
-        _ sessions: inout SessionTable,
-        _ deadlines: inout Deadlines
-    ) -> PendingCall {
-        let now = deadlines.now
+    private mutating func begin(_ asked: AskedRequest, to server: SessionHandle) -> PendingCall {
+        let (now, timeout) = (deadlines.now, requests.decoder.options.timeout)
         let call = calls.insert(
             id: asked.id,
             key: asked.key,
@@ -68,28 +45,18 @@ enum AskServer {
 
     /// The value of a call; empty if it has none.
     @_lifetime(copy asked)
-    private static func value(of asked: AskedRequest) -> Span<UInt8> {
+    private func value(of asked: AskedRequest) -> Span<UInt8> {
         asked.request.has(.value) ? asked.request.value.bytes(of: asked.line) : Span()
     }
 
     /// Sends a call to the client of a service. The call is remembered like a write that somebody got.
-    private static func ask(
-        _ service: Service,
-        _ call: PendingCall,
-        _ value: Span<UInt8>,
-        _ calls: inout Calls,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) {
+    private mutating func ask(_ service: Service, _ call: PendingCall, _ value: Span<UInt8>) {
         let author = sessions[call.caller].author(&keyspace)
         var event = delivery.takeLine()
         CallEncoder.appendEvent(
             call: call.number,
             key: call.key.span,
-            revision: keyspace.revision,
+            revision: revision,
             value: value,
             by: keyspace.authors[author].by,
             cause: call.cause,
@@ -102,61 +69,42 @@ enum AskServer {
         if insight.isTracingCalls {
             CallTrace.note(call, .asked, at: deadlines.now, &insight, &keyspace, &sessions)
         }
-        delivery.send(event, to: service.session, at: keyspace.revision, &sessions)
+        delivery.send(event, to: service.session, at: revision, &sessions)
     }
 
     // MARK: Held calls
 
-    private static func checkHeld(
-        _ asked: AskedRequest,
-        by reporter: SessionHandle,
-        _ calls: borrowing Calls,
-        _ sessions: borrowing SessionTable
+    /// Makes a call that waits for its plugin.
+    private mutating func hold(
+        _ asked: AskedRequest, for plugin: SupervisedPlugin, of reporter: SessionHandle
     ) throws(Refusal) {
         let bytes = asked.request.value.count + PendingCall.wrappingBytes
         guard calls.held.bytes + bytes <= HeldCalls.bytesMax else {
             throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
-    }
-
-    private static func hold(
-        _ call: PendingCall,
-        _ asked: AskedRequest,
-        for plugin: SupervisedPlugin,
-        _ calls: inout Calls,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) {
+        let call = begin(asked, to: reporter)
         calls.hold(call, value(of: asked), for: plugin)
-        guard insight.isTracingCalls else { return }
-        CallTrace.note(call, .held, at: deadlines.now, &insight, &keyspace, &sessions)
+        if insight.isTracingCalls {
+            CallTrace.note(call, .held, at: deadlines.now, &insight, &keyspace, &sessions)
+        }
+        supervision.weigh(plugin, at: revision, &sessions, &delivery, &deadlines)
     }
 
     /// Somebody serves more keys than before. Sends the held calls of these keys.
-    static func askHeld(
-        _ calls: inout Calls,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ insight: inout Insight,
-        _ supervision: borrowing Supervision,
-        _ deadlines: inout Deadlines
-    ) {
+    private mutating func askHeld() {
         for number in calls.held.numbers {
             guard let call = calls.find(number), let service = calls.server(of: call.key.span),
                 let value = calls.held.value(of: number)
             else { continue }
             if let plugin = calls.letGo(call) {
-                supervision.weigh(plugin, at: keyspace.revision, &sessions, &delivery, &deadlines)
+                supervision.weigh(plugin, at: revision, &sessions, &delivery, &deadlines)
             }
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
             call.noteHeld(until: deadlines.now)
             Duties.noteEnd(for: reporter, &sessions, &delivery)
-            ask(service, call, value.span, &calls, &keyspace, &sessions, &delivery, &insight, deadlines)
+            ask(service, call, value.span)
         }
     }
 }
@@ -227,15 +175,9 @@ struct Answer: ~Escapable {
 
 // Who answers calls. A service ends with its connection at the latest.
 
-/// `serve` and `unserve`.
-enum Serve {
-    static func perform(
-        _ asked: AskedRequest,
-        isSpare: Bool,
-        _ calls: inout Calls,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) throws(Refusal) {
+extension Hub {
+    /// `serve`.
+    mutating func serve(_ asked: AskedRequest) throws(Refusal) {
         let (pattern, session) = (asked.request.key, asked.session)
         try Pattern.check(pattern, asked.line)
         if Key.isReserved(asked.key) { throw .reserved(asked.request, asked.line) }
@@ -243,7 +185,7 @@ enum Serve {
             throw Access.forbidden(.serve, pattern, asked.line, sessions[session])
         }
         let other = calls.service(at: asked.key)
-        if let other { try checkLine(behind: other, asked, isSpare, sessions) }
+        if let other { try checkLine(behind: other, asked) }
         try Access.checkSubscriptions(of: sessions[session], patterns: 1)
         guard sessions[session].duties?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
@@ -255,64 +197,47 @@ enum Serve {
             throw Refusal(.limit, "with this pattern, \(steps)", hint: Pattern.fewerSteps)
         }
         sessions[session].clearance?.account?.subscriptions += 1
-        reply(to: asked, waits: other != nil, &sessions, &delivery)
+        replyServed(asked, waits: other != nil)
+        if !calls.held.isEmpty { askHeld() }
     }
 
     /// `unserve`.
-    static func undo(
-        _ asked: AskedRequest,
-        _ calls: inout Calls,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) throws(Refusal) {
+    mutating func unserve(_ asked: AskedRequest) throws(Refusal) {
         try Pattern.check(asked.request.key, asked.line)
         guard let service = calls.service(at: asked.key)?.inLine(of: asked.session) else {
-            throw notServed(asked, sessions[asked.session])
+            throw notServed(asked)
         }
-        end(service, &calls, &sessions, &delivery)
-        reply(to: asked, waits: false, &sessions, &delivery)
+        end(service)
+        replyServed(asked, waits: false)
     }
 
-    /// Ends a service. Calls that it got may still be answered. `Hub.tellSuccessors` tells who takes over.
-    static func end(
-        _ service: Service,
-        _ calls: inout Calls,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
+    /// Ends the services of a client, and the calls that it has to answer.
+    mutating func endServing(of session: SessionHandle) {
+        while let service = sessions[session].duties?.services.last { end(service) }
+        end(CallEnding.unanswered(by: sessions[session]))
+    }
+
+    /// Ends services and calls that are not permitted any more.
+    mutating func endForbidden(of session: SessionHandle) {
+        for service in sessions[session].duties?.services ?? []
+        where !sessions[session].authorizeAll(.serve, service.pattern.span) {
+            end(service)
+        }
+        end(CallEnding.forbidden(to: sessions[session]))
+    }
+
+    /// Ends a service. Calls that it got may still be answered. Tells the one that takes over.
+    private mutating func end(_ service: Service) {
         sessions[service.session].clearance?.account?.subscriptions -= 1
-        calls.end(service, &sessions)
+        if let next = calls.end(service, &sessions) {
+            var event = delivery.takeLine()
+            CallEncoder.appendServing(next.pattern.span, to: &event)
+            delivery.send(event, to: next.session, at: revision, &sessions)
+        }
         Duties.noteEnd(for: service.session, &sessions, &delivery)
     }
 
-    /// Ends all services of a client.
-    static func endAll(
-        of session: SessionHandle,
-        _ calls: inout Calls,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
-        while let service = sessions[session].duties?.services.last {
-            end(service, &calls, &sessions, &delivery)
-        }
-    }
-
-    /// Ends the services of a client that aren't permitted any more.
-    static func endForbidden(
-        of session: SessionHandle,
-        _ calls: inout Calls,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
-        for service in sessions[session].duties?.services ?? []
-        where !sessions[session].authorizeAll(.serve, service.pattern.span) {
-            end(service, &calls, &sessions, &delivery)
-        }
-    }
-
-    private static func reply(
-        to asked: AskedRequest, waits: Bool, _ sessions: inout SessionTable, _ delivery: inout Delivery
-    ) {
+    private mutating func replyServed(_ asked: AskedRequest, waits: Bool) {
         delivery.openReply(to: asked.session, &sessions)
         CallEncoder.appendServed(
             asked.request.operation,
@@ -324,12 +249,10 @@ enum Serve {
     }
 
     /// Throws unless the client may stand in line behind another one, and asks for that.
-    private static func checkLine(
-        behind other: Service, _ asked: AskedRequest, _ isSpare: Bool, _ sessions: borrowing SessionTable
-    ) throws(Refusal) {
+    private func checkLine(behind other: Service, _ asked: AskedRequest) throws(Refusal) {
         let key = asked.request.key.excerpt(of: asked.line)
         let own = other.inLine(of: asked.session)
-        if isSpare, own == nil {
+        if requests.decoder.options.isSpare, own == nil {
             guard other.spares.count >= Limits.sparesMax else { return }
             throw Refusal(.limit, "at most \(Limits.sparesMax) clients stand in line for \"\(key)\"")
         }
@@ -341,9 +264,9 @@ enum Serve {
         throw Refusal(.conflict, "\(message) already", hint: own == nil ? hint : nil, at: place)
     }
 
-    private static func notServed(_ asked: AskedRequest, _ session: borrowing Session) -> Refusal {
+    private func notServed(_ asked: AskedRequest) -> Refusal {
         let word = asked.request.key.excerpt(of: asked.line)
-        let own = session.duties?.services.map { String($0.pattern.span) }
+        let own = sessions[asked.session].duties?.services.map { String($0.pattern.span) }
         let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
         let message = "this client does not serve \"\(word)\""
         return Refusal(.notFound, message, hint: hint, at: asked.request.key.start)
