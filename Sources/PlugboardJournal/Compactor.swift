@@ -70,7 +70,7 @@ struct Compactor {
     func write(_ survey: inout Survey, _ header: FileHeader, when: UInt64) throws -> Int {
         try store.place(JournalFiles.snapshot(header.segment)) { file in
             var output = LogOutput(file, header, clock: { when })
-            try survey.forEachLatest { body in try output.append(body) }
+            try survey.forEachLatest { body, when in try output.append(body, when: when) }
             return try output.finish(header.end)
         }
     }

@@ -24,14 +24,16 @@ struct LogOutput: ~Copyable {
         lines.begin(header)
     }
 
-    mutating func append(_ body: Span<UInt8>) throws {
-        lines.append(body: body)
+    /// Adds a record without its checksum, and without its time if `when` isn't 0.
+    mutating func append(_ body: Span<UInt8>, when: UInt64) throws {
+        lines.append(body: body, when: when)
         if lines.count >= JournalLimits.snapshotPieceBytes { try write() }
     }
 
     /// Adds a line of the journal itself.
     mutating func append(own text: String) throws {
         try endBatch()
+        lines.endTurn()
         lines.append(own: text)
     }
 
@@ -43,7 +45,6 @@ struct LogOutput: ~Copyable {
     /// Ends the batch before, and puts all commits up to the next one into a batch.
     mutating func beginBatch(revision: UInt64) throws {
         try endBatch()
-        lines.endTurn()
         lines.beginBatch(revision: revision)
         isInBatch = true
     }
@@ -90,6 +91,7 @@ struct LogOutput: ~Copyable {
         }
         guard isWhole != nil, lines.commits == UInt64(keys), lines.count < JournalLimits.stateBytesMax
         else { return nil }
+        lines.endTurn()
         lines.append(own: header.end)
         return Array(lines.bytes)
     }

@@ -49,6 +49,8 @@ struct LogReader: ~Copyable {
     /// Whether the file is a snapshot, which has an end, and the last record was that end.
     private let isSnapshot: Bool
     private var isEnded = false
+    /// The time of a snapshot. Older brokers left out that of a value from a batch.
+    private var began: UInt64 = 0
     /// The record of the last step. It stays here, because a copy of each takes longer than its checksum.
     private(set) var record = RecordLine()
 
@@ -134,6 +136,7 @@ struct LogReader: ~Copyable {
         }
         if isEnded { return .damage(damage("there is something after the end")) }
         record.isOfSnapshot = isSnapshot
+        if record.when == 0 { record.when = began } else if record.kind == .snapshot { began = record.when }
         isEnded = isSnapshot && record.kind == .synced
         return .record
     }

@@ -80,7 +80,7 @@ public struct RecordBuffer: ~Copyable {
         if lines.isEmpty, lines.allocatedBytes > JournalLimits.readBytes { lines.releaseMemory() }
     }
 
-    /// Ends a turn. The next record gets a new time.
+    /// Ends a turn. The next line that doesn't say its time gets a new one.
     public mutating func endTurn() {
         isTimed = false
     }
@@ -89,6 +89,7 @@ public struct RecordBuffer: ~Copyable {
     @inline(__always)
     public mutating func append(_ commit: borrowing Commit) {
         commits &+= 1
+        if commit.when > 0, !isTimed || commit.when != when { encodeTime(commit.when) }
         if !commit.isDelete, !commit.isUnusual, !isBatch { return appendPlain(commit) }
         if isBatch { return appendToBatch(commit) }
         beginLine()
@@ -141,10 +142,14 @@ public struct RecordBuffer: ~Copyable {
         endLine()
     }
 
-    /// Adds a record from another file. `body` lacks the checksum.
-    mutating func append(body: Span<UInt8>) {
+    /// Adds a record from another file. `body` lacks the checksum; its time is added unless `when` is 0.
+    mutating func append(body: Span<UInt8>, when: UInt64) {
         beginLine()
         lines.append(body)
+        if when > 0 {
+            lines.append(#","when":"#)
+            lines.append(decimal: when)
+        }
         seal()
     }
 
@@ -215,7 +220,7 @@ public struct RecordBuffer: ~Copyable {
 
     @inline(__always)
     private mutating func endLine() {
-        if !isTimed { encodeTime() }
+        if !isTimed { encodeTime(clock()) }
         lines.append(contentsOf: whenText)
         seal()
     }
@@ -226,9 +231,9 @@ public struct RecordBuffer: ~Copyable {
         RecordEnd.append(chain, to: &lines)
     }
 
-    private mutating func encodeTime() {
+    private mutating func encodeTime(_ time: UInt64) {
         isTimed = true
-        when = clock()
+        when = time
         whenText.removeAll()
         whenText.append(#","when":"#)
         whenText.append(decimal: when)
@@ -246,6 +251,8 @@ public struct Commit: ~Copyable, ~Escapable {
     public var by: Span<UInt8>
     public var cause: WriteCause
     public var reason: EventReason?
+    /// When it was made, in milliseconds since 1970; 0 is now.
+    public var when: UInt64
     /// Whether the value ends with its writer's connection.
     public var isWhileConnected: Bool
     /// The `grace` of that writer's name, in milliseconds; 0 if it has none.
@@ -264,12 +271,14 @@ public struct Commit: ~Copyable, ~Escapable {
         by: Span<UInt8>,
         cause: WriteCause = .none,
         reason: EventReason? = nil,
+        when: UInt64 = 0,
         isWhileConnected: Bool = false,
         grace: UInt64 = 0,
         expires: UInt64 = 0,
         end: EndSinceBoot? = nil
     ) {
         self.end = end
+        self.when = when
         self.isWhileConnected = isWhileConnected
         self.grace = grace
         self.expires = expires

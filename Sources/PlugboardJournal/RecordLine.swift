@@ -56,6 +56,8 @@ public struct RecordLine: Sendable {
     var ends: UInt64 = 0
     /// When it was written, in milliseconds since 1970.
     public internal(set) var when: UInt64 = 0
+    /// The same in seconds.
+    public var seconds: UInt32 { UInt32(clamping: when / 1000) }
     public internal(set) var version: UInt64 = 0
     public internal(set) var segment: UInt64 = 0
     public internal(set) var keys: UInt64 = 0

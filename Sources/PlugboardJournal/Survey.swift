@@ -70,18 +70,22 @@ struct Survey: ~Copyable {
             (epoch, boot) = (header.epoch, header.boot)
             if header.kind == .snapshot { chain = header.previous }
         }
-        let endBytes = reader.record.kind == .batch ? 1 : RecordEnd.bytes
+        let isBatch = reader.record.kind == .batch
+        let endBytes = isBatch ? 1 : RecordEnd.bytes
         return reader.record.forEachWrite(of: line) { write, bytes, place in
             let key = write.key.bytes(of: bytes)
             guard write.kind == .update else { return index.remove(key) }
             let count = UInt32(truncatingIfNeeded: bytes.count - endBytes)
-            index.set(key, KeyPlace(file: file, count: count, offset: offset + UInt64(place)))
+            let offset = offset + UInt64(place)
+            // An event of a batch has the batch's time.
+            let seconds = isBatch ? write.seconds : 0
+            index.set(key, KeyPlace(file: file, count: count, offset: offset, seconds: seconds))
         }
     }
 
     /// Passes the newest record of each key to `body`, in the order of the files. Each lacks its end: the
-    /// checksum or, in a batch, the closing brace.
-    mutating func forEachLatest(_ body: (Span<UInt8>) throws -> Void) throws {
+    /// checksum or, in a batch, the closing brace. `when` is 0 if the record itself has its time.
+    mutating func forEachLatest(_ body: (Span<UInt8>, _ when: UInt64) throws -> Void) throws {
         var places = index.places(ofFiles: files.count)
         for (number, name) in files.enumerated() where !places[number].isEmpty {
             places[number].sort { $0.offset < $1.offset }
@@ -90,7 +94,9 @@ struct Survey: ~Copyable {
         }
     }
 
-    private func show(_ name: String, _ places: [KeyPlace], _ body: (Span<UInt8>) throws -> Void) throws {
+    private func show(_ name: String, _ places: [KeyPlace], _ body: (Span<UInt8>, UInt64) throws -> Void)
+        throws
+    {
         let file = try store.open(name)
         var window = ByteBuffer()
         var offset = 0
@@ -110,7 +116,7 @@ struct Survey: ~Copyable {
                 let place = JournalPlace(file: name, offset: start, line: 0)
                 throw JournalError.damaged(place, "the file has changed")
             }
-            try body(window.bytes[..<count])
+            try body(window.bytes[..<count], UInt64(place.seconds) * 1000)
         }
     }
 }
@@ -124,12 +130,14 @@ struct KeyPlace: BitwiseCopyable {
     var file: UInt32
     var count: UInt32
     var offset: UInt64
+    /// When it was written, in seconds since 1970; 0 if the record says so itself.
+    var seconds: UInt32
 }
 
 /// The place of a record for each key.
 struct KeyPlaces: ~Copyable {
     struct Slot: ProbeEntry {
-        var place = KeyPlace(file: 0, count: 0, offset: 0)
+        var place = KeyPlace(file: 0, count: 0, offset: 0, seconds: 0)
         var hash: UInt64 = 0
         /// The offset of the key in `keys`.
         var keyStart = 0

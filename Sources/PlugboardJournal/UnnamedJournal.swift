@@ -25,7 +25,7 @@ public final class UnnamedJournal: FileStore {
         keys: Int,
         when: UInt64,
         values: ((borrowing Commit) throws -> Void) throws -> Void,
-        writes: (_ add: (borrowing Commit, _ milliseconds: UInt64) throws -> Void) throws -> Void
+        writes: ((borrowing Commit) throws -> Void) throws -> Void
     ) throws {
         snapshot = try DataFile.unnamed()
         segment = try DataFile.unnamed()
@@ -34,14 +34,12 @@ public final class UnnamedJournal: FileStore {
         try values { commit in try before.append(commit) }
         try before.finish(header.end)
         header = FileHeader(kind: .segment, segment: 2, epoch: epoch, revision: since)
-        let moment = Shared<UInt64>(0)
-        var output = LogOutput(segment, header, isSynced: false, clock: { moment.get() })
+        var output = LogOutput(segment, header, isSynced: false, clock: { when })
         var last = since
-        try writes { commit, milliseconds in
+        try writes { commit in
             if commit.revision != last {
                 last = commit.revision
                 try output.beginBatch(revision: last)
-                moment.set(milliseconds)
             }
             try output.append(commit)
         }

@@ -148,8 +148,7 @@ public enum ProtocolVersion {
     public static let features =
         ([
             "cause", "delivery", "diff", "durable", "emits", "every", "field", "fields", "grace", "if",
-            "initial",
-            "live", "old", "only", "origin", "phase", "shorthand", "since", "spare", "ttl", "values", "where",
-            "while",
+            "initial", "live", "old", "only", "origin", "phase", "shorthand", "since", "spare", "ttl",
+            "values", "when", "where", "while",
         ] + Operation.features).sorted()
 }

@@ -104,6 +104,10 @@ struct CompletionTests {
         for command in ["pause", "step", "resume", "disconnect"] {
             #expect(Completion(after: [command], current: "") == .clients, "\(command)")
         }
+        for command in ["pause", "step", "resume"] {
+            let found = Completion(after: [command, "--timeout", "1", "6"], current: "")
+            #expect(found == .subscriptions(client: "6"), "\(command)")
+        }
         #expect(words("publish", "k") == [])
         #expect(words("limits") == [])
     }
@@ -196,6 +200,10 @@ final class KeyCompletionTests: BrokerSuite {
                 return found.count == 2 && found[1].hasSuffix("\tshop")
             }
         }
+        try server.send(#"{"op":"subscribe","keys":["none","a.*"],"sub":"all"}"# + "\nsubscribe $broker.**\n")
+        _ = try run("publish", "a.b", "1")
+        let client = try #require(try complete(["pause", ""]).last?.split(separator: "\t").first)
+        try expect("all\ta.*", "1\t$broker.**", from: "pause", String(client), "")
     }
 }
 

@@ -69,7 +69,8 @@ struct HandoverTests {
             lines += bare.send("why \(key)", from: client)
         }
         for since in 0...bare.hub.revision {
-            lines += bare.send(#"{"op":"subscribe","sub":"s","key":"**","since":\#(since)}"#, from: client)
+            lines += bare.send(
+                #"{"op":"subscribe","sub":"s","key":"**","since":\#(since),"when":true}"#, from: client)
             lines += bare.send(#"{"op":"unsubscribe","sub":"s"}"#, from: client)
             bare.endTurn()
         }
@@ -123,7 +124,8 @@ struct HandoverTests {
         let bare = try next ?? KeptHub(disk, TimeSource(clock)).bare
         let end = TimeSource(clock).nanoseconds() + 1_000_000_000
         let asker = bare.client(owner)
-        let value = ##"{"ok":"get","key":"a","revision":1,"value":1,"by":"cart","live":false,"##
+        let value =
+            ##"{"ok":"get","key":"a","revision":1,"value":1,"by":"cart","when":"2026-01-01T00:00:01Z","live":false,"##
         #expect(bare.send("get a", from: asker) == [value + ##""while":"connected","grace":1000}"##])
         #expect(bare.send("get b", from: asker).first?.contains("not_found") == true)
         bare.hub.expire(now: end - 1)
@@ -148,7 +150,8 @@ struct HandoverTests {
             if random.oneIn(3) { try kept.endTurn() }
             if random.oneIn(4) {
                 try kept.endTurn()
-                clock.advance(nanoseconds: UInt64(random.below(12)) * 1_000_000)
+                let unit: UInt64 = random.oneIn(3) ? 100_000_000 : 1_000_000
+                clock.advance(nanoseconds: UInt64(random.below(12)) * unit)
                 kept.bare.hub.expire(now: TimeSource(clock).nanoseconds())
             }
         }

@@ -118,6 +118,7 @@ struct KnownShapeTests {
             withBytes(value) {
                 _ = hub.hub.keyspace.set(known.observable, $0, revision: 3, cause: .none, writer: author)
             }
+            hub.hub.keyspace.endTurn()
             let broken = hub.brokenInvariant()
             #expect(broken?.structure == "Filter" && broken?.sentence.hasPrefix(sentence) == true)
         }

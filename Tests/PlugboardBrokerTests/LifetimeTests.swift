@@ -121,7 +121,7 @@ struct LifetimeTests {
         #expect(try reader.line().hasSuffix(##""revision":2,"value":"lost","by":"#2","reason":"will"}"##))
         #expect(try reader.line().hasSuffix(##""revision":3,"old":1,"by":"#2","reason":"disconnected"}"##))
         #expect(try writer.lineOrEnd() == nil)
-        #expect(try reader.ask("get state").contains(#""reason":"will","live":false}"#))
+        #expect(try reader.untimed("get state").contains(#""reason":"will","live":false}"#))
     }
 
     @Test("a broker that stops makes no last writes for its clients")
@@ -148,7 +148,7 @@ struct LifetimeTests {
         #expect(try client.line() == #"{"ok":"goodbye","revision":1}"#)
         #expect(try client.line().hasPrefix(#"{"event":"bye","reason":"goodbye""#))
         #expect(try client.lineOrEnd() == nil)
-        #expect(try broker.client().ask("get a").hasSuffix(##""value":1,"by":"#1","live":false}"##))
+        #expect(try broker.client().untimed("get a").hasSuffix(##""value":1,"by":"#1","live":false}"##))
     }
 
     @Test("a will larger than most, and wills of many clients, are each done once")

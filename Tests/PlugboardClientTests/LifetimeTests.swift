@@ -163,6 +163,10 @@ struct LifetimeTests {
         let announced = try await first.announce("till.open", true)
         await first.finish(saysGoodbye: false)
         try await eventually("it is gone") { try await observer.who("till.open").writer?.isLive == false }
+        let kept = try #require(try await observer.entry("till.open")?.grace)
+        let left = try #require(try await observer.who("till.open").writer?.grace)
+        #expect(left > .seconds(3_000) && left <= kept && kept <= .seconds(3_600))
+        #expect(try await observer.keys("till.*").first?.grace != nil)
         let second = try await broker.connect("till", options: options)
         // A goodbye ends what the first one left.
         await second.finish()

@@ -33,19 +33,22 @@ struct SubscriptionTests {
         )
     }
 
-    @Test("options leave out the snapshot and the values, and add the old ones")
+    @Test("options leave out the snapshot and the values, and add the old ones and the time")
     func options() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
         try await bus.publish("k", 1)
         let heard = Log<Event>()
-        let options = SubscribeOptions(initial: false, old: true, values: false)
+        let options = SubscribeOptions(initial: false, old: true, values: false, when: true)
         let observation = try await bus.subscribe("k", options: options) { heard.add($0) }
         try await bus.publish("k", 2)
         try await bus.sync()
         #expect(heard.all.count == 1)
         #expect(heard.all.first?.value == nil)
         #expect(heard.all.first?.old?.text == "1")
+        let when = try #require(heard.all.first?.when)
+        #expect(when.hasPrefix("20") && when.hasSuffix("Z"))
+        #expect(try await bus.entry("k")?.when == when)
         observation.dispose()
     }
 

@@ -39,12 +39,12 @@ import Testing
         )
         #expect(
             lines[1].hasPrefix(
-                #"{"event":"update","key":"cart.total","revision":1,"value":42.50,"by":"price-indicator","when":1763730300123,"crc":""#
+                #"{"event":"update","key":"cart.total","revision":1,"value":42.50,"by":"price-indicator","when":1763730300623,"crc":""#
             )
         )
         #expect(
             lines[2].hasPrefix(
-                #"{"event":"batch","revision":2,"events":[{"event":"update","key":"a","revision":2,"value":1,"by":"me"},{"event":"delete","key":"b","revision":2,"by":"me"}],"when":1763730300123,"crc":""#
+                #"{"event":"batch","revision":2,"events":[{"event":"update","key":"a","revision":2,"value":1,"by":"me"},{"event":"delete","key":"b","revision":2,"by":"me"}],"when":1763730301123,"crc":""#
             )
         )
     }
@@ -136,6 +136,17 @@ import Testing
         #expect((text != nil) == isSmall)
         #expect(JournalLimits.stateKeysMax == 4_096)
         #expect(JournalLimits.stateBytesMax == 1_048_576)
+    }
+
+    @Test func `a value that an older broker kept without a time has that of its snapshot`() throws {
+        let header = FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 2, keys: 1)
+        try disk.place(JournalFiles.snapshot(1)) { file in
+            var output = LogOutput(file, header, clock: { 5_999 })
+            let body = Array(#"{"event":"update","key":"k","revision":2,"value":1,"by":"me""#.utf8)
+            try output.append(body.span, when: 0)
+            try output.finish(header.end)
+        }
+        #expect(try TestJournal(disk).state == ["k": Held(value: "1", revision: 2, by: #""me""#, seconds: 5)])
     }
 
     @Test func `batches survive being put together`() throws {

@@ -15,7 +15,9 @@ struct Held: Equatable, CustomStringConvertible {
     var value: String
     var revision: UInt64
     var by: String
-    var description: String { "\(value)@\(revision) by \(by)" }
+    /// When it was written, in seconds since 1970.
+    var seconds: UInt32
+    var description: String { "\(value)@\(revision) by \(by) at \(seconds)" }
 }
 
 /// A small bus. It writes as the broker does.
@@ -86,7 +88,8 @@ final class TestJournal {
         state[key] = Held(
             value: String(record.value.bytes(of: line)),
             revision: record.revision,
-            by: String(record.by.bytes(of: line))
+            by: String(record.by.bytes(of: line)),
+            seconds: record.seconds
         )
     }
 
@@ -114,7 +117,9 @@ final class TestJournal {
 
     private func commit(_ key: String, _ value: String?, _ by: String) {
         let old = state[key].map { Self.recordBytes(key, $0) } ?? 0
-        state[key] = value.map { Held(value: $0, revision: revision, by: "\"\(by)\"") }
+        let when = Self.when + revision * 500
+        let seconds = UInt32(when / 1_000)
+        state[key] = value.map { Held(value: $0, revision: revision, by: "\"\(by)\"", seconds: seconds) }
         let new = state[key].map { Self.recordBytes(key, $0) } ?? 0
         records.liveBytes = liveBytes + new - old
         let before = records.count
@@ -123,7 +128,9 @@ final class TestJournal {
         var author = ByteBuffer()
         EventEncoder.appendAuthor(name: Array(by.utf8).span, to: &author)
         let text = Array((value ?? "").utf8)
-        let commit = Commit(key: name.span, revision: revision, value: text.span, by: author.bytes)
+        let commit = Commit(
+            key: name.span, revision: revision, value: text.span, by: author.bytes, when: when
+        )
         records.append(commit)
     }
 
@@ -154,7 +161,11 @@ final class TestJournal {
         var author = ByteBuffer()
         value.append(string: held.value)
         author.append(string: #","by":"# + held.by)
-        try body(Commit(key: name.span, revision: held.revision, value: value.bytes, by: author.bytes))
+        let when = UInt64(held.seconds) * 1_000
+        try body(
+            Commit(
+                key: name.span, revision: held.revision, value: value.bytes, by: author.bytes, when: when)
+        )
     }
 
     /// Asks for a sync. `waiting` is how many replies wait for it.

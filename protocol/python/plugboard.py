@@ -665,6 +665,8 @@ class Event:
     """With `initial`: whether the writer's connection is still open."""
     origin: Optional[str] = None
     """Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`."""
+    when: Optional[str] = None
+    """When the write was made, in UTC, such as `2026-11-21T13:05:00Z`, if the subscription asked for it."""
     skipped: int = 0
     """How many earlier updates were folded into this one."""
     while_connected: bool = False
@@ -768,7 +770,7 @@ class Event:
 _RARE = {"lagged", "trace"}
 _ORDINARY: Dict[str, Tuple[type, ...]] = {
     "key": (str,), "revision": (int,), "by": (str,), "cause": (int,), "reason": (str,), "initial": (bool,),
-    "live": (bool,), "skipped": (int,),
+    "live": (bool,), "skipped": (int,), "when": (str,),
 }  # fmt: skip
 _KNOWN = {"event", "sub", "value", "old", *_ORDINARY}
 
@@ -791,6 +793,8 @@ class Entry:
     """After how many seconds the value ends; None if it has no such time."""
     origin: Optional[str] = None
     """Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`."""
+    when: Optional[str] = None
+    """When it was written, in UTC, such as `2026-11-21T13:05:00Z`; None if the broker doesn't say."""
     line: bytes = field(default=b"", repr=False, compare=False)
 
     @property
@@ -814,6 +818,7 @@ class Entry:
             while_connected=_end(members)[0],
             ttl=_end(members)[1],
             origin=_text_or_none(members, "origin"),
+            when=_text_or_none(members, "when"),
             line=reply.line,
         )
 
@@ -2403,6 +2408,7 @@ class Bus:
         initial: bool = True,
         old: bool = False,
         values: bool = True,
+        when: bool = False,
         where: Union[Mapping[str, Mapping[str, Any]], Raw, None] = None,
         fields: Optional[Sequence[str]] = None,
         diff: bool = False,
@@ -2418,6 +2424,7 @@ class Bus:
 
         - `initial`: begin with the current values, and `synced` after them.
         - `old`: events carry the previous value. `values=False`: only the keys.
+        - `when`: events say when the write was made, to the second.
         - `where`: only values that meet these conditions, such as `{"/price": {"<": 100}}`.
         - `fields`: only these parts, by their JSON Pointers. `diff`: the broker sends only what changed.
         - `delivery="all"`: no update replaces another one. `every`: at most one update per key in that many
@@ -2430,6 +2437,7 @@ class Bus:
             "initial": True,
             "old": False,
             "values": True,
+            "when": False,
             "diff": False,
             "delivery": "latest",
             "ack": False,
@@ -2438,6 +2446,7 @@ class Bus:
             "initial": initial,
             "old": old,
             "values": values,
+            "when": when,
             "diff": diff,
             "delivery": delivery,
             "ack": ack,

@@ -242,7 +242,7 @@ extension Hub {
         by.append(#","by":"#)
         by.append(record.by.bytes(of: event))
         if !record.origin.isEmpty { EventEncoder.appendOrigin(record.origin.bytes(of: event), to: &by) }
-        let tail = EventTail(
+        var tail = EventTail(
             key: key,
             revision: record.revision,
             value: record.kind == .delete ? Span() : record.value.bytes(of: event),
@@ -250,6 +250,7 @@ extension Hub {
             cause: record.cause,
             reason: record.reason
         )
+        tail.when = record.seconds
         let filter = matching[subscription].filter
         let telling = delivery.telling(owed: kind, tail, since: nil, wasSent: false, isMissed: true, filter)
         let hash = keyspace.hash(key)
@@ -294,6 +295,7 @@ extension Hub {
                 let (name, origin) = (record.by.bytes(of: event), record.origin.bytes(of: event))
                 let deleter = restored.author(name, from: origin, nil, &keyspace)
                 keyspace.keepDeleter(deleter, of: observable)
+                keyspace[observable].when = record.seconds
                 keyspace.set(record.reason, cause: record.cause, of: observable)
             }
             owe(missed: observable, revision: record.revision, to: subscription)

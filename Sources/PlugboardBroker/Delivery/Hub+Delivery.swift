@@ -17,7 +17,10 @@ extension Hub {
     @inline(never)
     mutating func announce(_ news: borrowing News) {
         if insight.isTracing { noteTrace(of: news) }
-        if isObserved(news.observable) { tellObservers(news) }
+        if isObserved(news.observable) {
+            keyspace.noteTime()
+            tellObservers(news)
+        }
     }
 
     /// The same for a value that will end by itself as the request says.

@@ -63,8 +63,9 @@ struct TurnLog: ~Copyable {
     private var event: UInt64 = 0
     /// The last line that told a change or `leave`.
     private var own = OwnLine()
-    /// For each kind, where the shared part of the event is, if it was encoded.
-    private var tails = (ByteRange.none, ByteRange.none, ByteRange.none, ByteRange.none)
+    /// For each kind, where the shared part of an event is, and a bit if it is that of the present one.
+    private var tails = List<ByteRange>(repeating: .none, count: EventKind.count)
+    private var knownTails: UInt8 = 0
 
     init() {}
 
@@ -90,7 +91,7 @@ struct TurnLog: ~Copyable {
     @inline(__always)
     mutating func beginEvent() {
         event += 1
-        tails = (.none, .none, .none, .none)
+        knownTails = 0
     }
 
     /// The place of the event's line for a subscription. Encodes it, unless the same was done for another
@@ -142,6 +143,7 @@ struct TurnLog: ~Copyable {
             change: telling.isPiece ? change.bytes : Span(),
             hasValue: form.hasValue && telling == .event,
             hasOld: form.hasOld,
+            hasWhen: form.hasWhen,
             to: &buffer
         )
     }
@@ -191,11 +193,15 @@ struct TurnLog: ~Copyable {
         let start = bytes.count
         kind.appendStart(text.updateStart, to: &bytes)
         let tailStart = bytes.count
-        if let known = knownTail(form) {
-            bytes.append(again: known.start..<known.end)
+        let (place, bit) = (Int(form.rawValue), UInt8(1) << form.rawValue)
+        if knownTails & bit != 0 {
+            bytes.append(again: tails[place].start..<tails[place].end)
         } else {
-            EventEncoder.appendTail(tail, hasValue: form.hasValue, hasOld: form.hasOld, to: &bytes)
-            remember(ByteRange(tailStart, bytes.count), form)
+            EventEncoder.appendTail(
+                tail, hasValue: form.hasValue, hasOld: form.hasOld, hasWhen: form.hasWhen, to: &bytes
+            )
+            knownTails |= bit
+            tails[place] = ByteRange(tailStart, bytes.count)
         }
         let line = ByteRange(start, bytes.count)
         text.encodedEvent = event
@@ -214,26 +220,6 @@ struct TurnLog: ~Copyable {
             outbox.noteChained(at: index)
         }
         outbox.beginRun(with: line)
-    }
-
-    private func knownTail(_ form: EventKind) -> ByteRange? {
-        let range: ByteRange
-        switch form.rawValue {
-        case 0: range = tails.0
-        case 1: range = tails.1
-        case 2: range = tails.2
-        default: range = tails.3
-        }
-        return range.isEmpty ? nil : range
-    }
-
-    private mutating func remember(_ range: ByteRange, _ form: EventKind) {
-        switch form.rawValue {
-        case 0: tails.0 = range
-        case 1: tails.1 = range
-        case 2: tails.2 = range
-        default: tails.3 = range
-        }
     }
 }
 

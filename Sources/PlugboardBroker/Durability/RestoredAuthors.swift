@@ -46,6 +46,7 @@ struct RestoredAuthors: ~Copyable {
         _ durability: inout Durability,
         _ deadlines: inout Deadlines
     ) {
+        keyspace.setTime(record.when)
         let key = record.key.bytes(of: line)
         let hash = keyspace.hash(key)
         let known = keyspace.find(key, hash: hash)

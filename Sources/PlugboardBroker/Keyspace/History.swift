@@ -68,6 +68,8 @@ struct History: ~Copyable {
     private(set) var callCount: UInt64 = 0
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
+    /// The same in seconds since 1970, for values.
+    private(set) var seconds: UInt32 = 0
     private let source: TimeSource
     /// All writes after this revision are known, except the broker's own. Those up to it were made before there
     /// was a history, or the newest of them was forgotten last.
@@ -104,6 +106,21 @@ struct History: ~Copyable {
         set { entries[Int(number & Self.mask)] = newValue }
     }
 
+    /// The time of this turn, in milliseconds since 1970.
+    var milliseconds: UInt64 { time >> 16 }
+
+    /// Call before a write. The first one of a turn reads the clock.
+    @inline(__always)
+    mutating func noteTime() {
+        if time == 0 { setTime(source.millisecondsSince1970()) }
+    }
+
+    /// Until the end of the turn it is as late as an earlier broker's record says.
+    mutating func setTime(_ milliseconds: UInt64) {
+        time = max(1, milliseconds) << 16
+        seconds = UInt32(clamping: milliseconds / 1000)
+    }
+
     @inline(__always)
     mutating func append(
         _ operation: Operation,
@@ -113,7 +130,7 @@ struct History: ~Copyable {
         cause: WriteCause,
         _ authors: inout Authors
     ) {
-        if time == 0 { time = source.millisecondsSince1970() << 16 }
+        noteTime()
         if author != newestAuthor { noteAuthor(author, &authors) }
         let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
         if entries.count < Self.writesMax {
@@ -128,8 +145,7 @@ struct History: ~Copyable {
     /// Notes that the newest entry is a call.
     mutating func noteCall() { callCount &+= 1 }
 
-    /// Takes in a write of an earlier broker, with its time in milliseconds since 1970. End the turn before
-    /// this broker's own writes follow.
+    /// Takes in a write of an earlier broker. `setTime` comes before it.
     mutating func restore(
         _ operation: Operation,
         _ observable: ObservableHandle,
@@ -138,7 +154,6 @@ struct History: ~Copyable {
         _ observables: inout ObservableTable,
         _ authors: inout Authors
     ) {
-        time = max(1, record.when) << 16
         append(operation, observable, author, revision: record.revision, cause: record.cause, &authors)
         if let reason = record.reason { note(reason) }
         if operation == .delete { keep(observable, &observables) }

@@ -179,6 +179,8 @@ struct Keyspace: ~Copyable {
         cause: WriteCause,
         writer: AuthorHandle
     ) -> Observable.Change {
+        history.noteTime()
+        observables.all[observable].when = history.seconds
         let change = observables.set(
             observable, value, revision: revision ?? self.revision, cause: cause, writer: writer, &authors
         )
@@ -189,6 +191,8 @@ struct Keyspace: ~Copyable {
     /// Removes a value, if there is one. Keeps the cause of the delete, and its author if one is given.
     mutating func removeValue(of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle?) {
         if self[observable].hasValue, !self[observable].isReserved { keyCount -= 1 }
+        history.noteTime()
+        observables.all[observable].when = history.seconds
         observables.removeValue(of: observable, cause: cause, writer: writer, &authors)
     }
 
@@ -270,6 +274,12 @@ struct Keyspace: ~Copyable {
 
     /// Notes how often the chain of causes of a remembered write has come back to it.
     mutating func note(returns: UInt8, of entry: UInt64) { history[entry].returns = returns }
+
+    /// Call before a write is told.
+    mutating func noteTime() { history.noteTime() }
+
+    /// The time of the writes of this turn is that of an earlier broker's record.
+    mutating func setTime(_ milliseconds: UInt64) { history.setTime(milliseconds) }
 
     /// Keeps a key that has just lost its value, as long as the history names it.
     @inline(__always)
@@ -475,13 +485,12 @@ struct CarriedValues {
         }
     }
 
-    /// Gives each remembered write to `body`, with its time in milliseconds since 1970: those that a journal
-    /// would have. The values of overwritten ones are gone. In their place stands null, which the later write
+    /// Gives each remembered write to `body`: those that a journal would have. The values of overwritten ones are gone. In their place stands null, which the later write
     /// replaces.
     func forEachRemembered(
         in keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
-        _ body: (borrowing Commit, UInt64) throws -> Void
+        _ body: (borrowing Commit) throws -> Void
     ) rethrows {
         for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
             let entry = keyspace.history[number]
@@ -490,9 +499,11 @@ struct CarriedValues {
             guard entry.isChange, !keyspace[observable].isReserved else { continue }
             let isPresent = keyspace[observable].hasValue && keyspace[observable].revision == entry.revision
             if isPresent, entry.operation != .delete {
-                try body(commit(observable, keyspace, deadlines), entry.milliseconds)
+                var commit = commit(observable, keyspace, deadlines)
+                commit.when = entry.milliseconds
+                try body(commit)
             } else {
-                try body(past(entry, keyspace), entry.milliseconds)
+                try body(past(entry, keyspace))
             }
         }
     }
@@ -506,7 +517,8 @@ struct CarriedValues {
             value: entry.operation == .delete ? Span() : StaticString("null").bytes,
             by: keyspace.authors.by(entry.author),
             cause: entry.cause,
-            reason: entry.reason
+            reason: entry.reason,
+            when: entry.milliseconds
         )
     }
 

@@ -35,6 +35,8 @@ struct Observable: ~Copyable {
     var extras: UInt32 = 0
     /// Without a value: the number of its last entry in the history, its lower 32 bits. Whoever reads it checks it.
     var lastEntry: UInt32 = 0
+    /// When the last write or delete was made, in seconds since 1970; 0 if nobody knows.
+    var when: UInt32 = 0
 
     /// The observable of a key, with room for a value of about `valueCount` bytes.
     init(key: Span<UInt8>, height: Int, valueCount: Int) {
@@ -351,6 +353,7 @@ extension EventTail {
             cause: keyspace.observables.cause(of: observable),
             reason: keyspace.observables.marks(of: observable).reason
         )
+        when = keyspace.observables.all[observable].when
         self.isInitial = isInitial
         if isInitial { live = keyspace.isLive(observable) }
     }
@@ -368,6 +371,7 @@ extension EventTail {
             cause: news.cause,
             reason: news.reason
         )
+        when = keyspace.history.seconds
         ending = news.ending
     }
 }
@@ -382,7 +386,8 @@ extension Commit {
             value: keyspace.observables.value(of: observable),
             by: keyspace.authors.recorded(keyspace.writer(of: observable)),
             cause: keyspace.observables.cause(of: observable),
-            reason: keyspace.observables.marks(of: observable).reason
+            reason: keyspace.observables.marks(of: observable).reason,
+            when: UInt64(keyspace.observables.all[observable].when) * 1000
         )
     }
 }

@@ -91,7 +91,7 @@ struct Matching: ~Copyable {
             session: session,
             text: texts.add(sub),
             serial: lastSerial,
-            kind: EventKind(old: options.old, values: options.values),
+            kind: EventKind(options),
             options: options,
             filter: filter
         )

@@ -10,18 +10,19 @@ typealias SubscriptionHandle = Handle<SubscriptionRecord>
 /// The form of a subscription's events. All events of one kind share the encoded bytes.
 struct EventKind: Equatable, BitwiseCopyable {
     let rawValue: UInt8
-    static let count = 4
+    static let count = 8
 
     init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    init(old: Bool, values: Bool) {
-        rawValue = (old ? 1 : 0) | (values ? 0 : 2)
+    init(_ options: RequestOptions) {
+        rawValue = (options.old ? 1 : 0) | (options.values ? 0 : 2) | (options.when ? 4 : 0)
     }
 
     @inline(__always) var hasOld: Bool { rawValue & 1 != 0 }
     @inline(__always) var hasValue: Bool { rawValue & 2 == 0 }
+    @inline(__always) var hasWhen: Bool { rawValue & 4 != 0 }
 }
 
 /// One subscription of one session.

@@ -10,7 +10,7 @@ extension Hub {
         let session = asked.session
         try Key.check(asked.request.key, asked.line)
         try Access.check(.call, asked.request, asked.line, sessions[session])
-        guard let service = calls.server(of: asked.key), sessions[service.session].isOpen else {
+        guard let service = server(of: asked.key) else {
             let caller = sessions[session].clearance?.plugin
             if let reporter = supervision.reporter,
                 let plugin = supervision.server(of: asked.key, for: caller)
@@ -22,6 +22,16 @@ extension Hub {
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
         ask(service, begin(asked, to: service.session), value(of: asked))
+    }
+
+    /// Who answers a call of a key. A client that is about to be closed serves no more: who stands in line behind it
+    /// takes over at once, and not at the end of the turn.
+    private mutating func server(of key: Span<UInt8>) -> Service? {
+        while let service = calls.server(of: key) {
+            if sessions[service.session].isOpen { return service }
+            end(service)
+        }
+        return nil
     }
 
     /// Makes a call.
@@ -94,7 +104,7 @@ extension Hub {
     /// Somebody serves more keys than before. Sends the held calls of these keys.
     private mutating func askHeld() {
         for number in calls.held.numbers {
-            guard let call = calls.find(number), let service = calls.server(of: call.key.span),
+            guard let call = calls.find(number), let service = server(of: call.key.span),
                 let value = calls.held.value(of: number)
             else { continue }
             if let plugin = calls.letGo(call) {

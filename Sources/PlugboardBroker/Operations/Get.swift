@@ -26,7 +26,7 @@ enum Get {
         var ending = ByteBuffer()
         deadlines.appendEnd(of: keyspace.bond(of: observable), to: &ending)
         tail.ending = ending.bytes
-        EventEncoder.appendTail(tail, to: &sessions[session].outbox.own)
+        EventEncoder.appendTail(tail, hasWhen: true, to: &sessions[session].outbox.own)
     }
 }
 

@@ -317,6 +317,7 @@ extension Hub {
                 by: keyspace.authors.recorded(author, isDelete: value.isEmpty),
                 cause: cause,
                 reason: reason,
+                when: keyspace.history.milliseconds,
                 isWhileConnected: request?.has(.whileConnected) ?? false,
                 grace: request?.has(.whileConnected) == true ? keyspace.grace(of: observable) : 0,
                 expires: expiry(request),

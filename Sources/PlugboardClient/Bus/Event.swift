@@ -75,6 +75,9 @@ public struct Event: Sendable, Equatable {
     public var reason: Reason?
     /// Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`.
     public internal(set) var origin: String?
+    /// When the write was made, in UTC, such as `2026-11-21T13:05:00Z`; nil unless the subscription asked for
+    /// ``SubscribeOptions/when``.
+    public internal(set) var when: String?
     /// How many earlier updates of the key were folded into this one because they had to wait.
     public var skipped = 0
     /// The names of observers of earlier phases that didn't acknowledge the event in time.
@@ -136,11 +139,12 @@ extension Event {
         patch = line.patch.isEmpty ? nil : JSON(copying: line.patch.bytes(of: bytes))
         reason = bytes.text(line.reason).map { Reason(rawValue: $0) }
         origin = bytes.text(line.origin)
+        when = bytes.text(line.when)
         skipped = bytes.integer(line.skipped) ?? 0
         unacknowledged = bytes.texts(line.unacked)
         isWriterLive = line.live.isEmpty ? nil : bytes.flag(line.live)
         lifetime = bytes.lifetime(line)
-        ttl = bytes.timeToLive(line)
+        ttl = bytes.milliseconds(line.timeToLive)
     }
 
     /// An event for a key that the subscription knew before the connection broke, and that didn't come on
@@ -207,6 +211,8 @@ public struct Entry: Sendable, Equatable {
     public let by: String?
     /// Who wrote it first, if the writer passed it on and said so, such as `cart@hostB`.
     public internal(set) var origin: String?
+    /// When it was written, in UTC, such as `2026-11-21T13:05:00Z`; nil if the broker doesn't say.
+    public internal(set) var when: String?
     /// The revision that the writer named as the cause, if any.
     public let cause: Int?
     /// Why the broker wrote instead of the writer; nil if the writer itself did.
@@ -217,6 +223,8 @@ public struct Entry: Sendable, Equatable {
     public var lifetime: Lifetime?
     /// How long the value still stays; nil if that isn't limited.
     public var ttl: Duration?
+    /// How long its writer, who is gone, may still take to come back and keep it; nil if nobody waits for it.
+    public internal(set) var grace: Duration?
 
     /// The value as a type of yours.
     /// - Throws: `BusError.undecodable` with the key and the reason.
@@ -236,4 +244,6 @@ public struct KeyRevision: Sendable, Equatable {
     public var lifetime: Lifetime?
     /// How long the value still stays; nil if that isn't limited.
     public var ttl: Duration?
+    /// How long its writer, who is gone, may still take to come back and keep it; nil if nobody waits for it.
+    public internal(set) var grace: Duration?
 }

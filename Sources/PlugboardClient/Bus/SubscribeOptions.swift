@@ -31,6 +31,8 @@ public struct SubscribeOptions: Sendable, Equatable {
     /// Whether events have values, or only say which keys changed. Only one of `fields`, `diff` and
     /// `values: false` is allowed; the broker refuses two.
     public var values: Bool
+    /// Whether events say when the write was made, to the second.
+    public var when: Bool
     /// The conditions that a value must meet; all must hold. When a value that met them no longer does, a
     /// `leave` comes.
     public var `where`: [Condition]
@@ -73,6 +75,7 @@ public struct SubscribeOptions: Sendable, Equatable {
         initial: Bool = true,
         old: Bool = false,
         values: Bool = true,
+        when: Bool = false,
         where conditions: [Condition] = [],
         fields: [String] = [],
         diff: Bool = false,
@@ -88,6 +91,7 @@ public struct SubscribeOptions: Sendable, Equatable {
         self.initial = initial
         self.old = old
         self.values = values
+        self.when = when
         self.where = conditions
         self.fields = fields
         self.diff = diff
@@ -113,6 +117,7 @@ extension ObjectText {
             .adding("initial", options.initial, unless: true)
             .adding("old", options.old, unless: false)
             .adding("values", options.values, unless: true)
+            .adding("when", options.when, unless: false)
             .adding("where", json: conditions.isEmpty ? nil : JSON.conditions(conditions).bytes)
             .adding("fields", json: fields.isEmpty ? nil : JSON.array(fields.map { .string($0) }).bytes)
             .adding("diff", options.diff, unless: false)

@@ -41,6 +41,8 @@ public struct Audience: Sendable, Equatable {
         public internal(set) var origin: String?
         /// Whether the connection of the value's writer is still open.
         public let isLive: Bool
+        /// How long it may still take to come back and keep its value; nil if nobody waits for it.
+        public internal(set) var grace: Duration?
         public let revision: Int
     }
 
@@ -104,6 +106,7 @@ extension Audience.Writer {
         name = json.text("name")
         origin = json["origin"]?.string
         isLive = json.flag("live")
+        grace = json["grace"]?.integer.map { .milliseconds($0) }
         revision = json.number("revision")
     }
 }

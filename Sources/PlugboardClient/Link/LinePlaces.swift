@@ -17,6 +17,7 @@ struct LinePlaces: Sendable {
     var key = ByteRange.none
     var by = ByteRange.none
     var origin = ByteRange.none
+    var when = ByteRange.none
     var message = ByteRange.none
     var hint = ByteRange.none
     var reason = ByteRange.none
@@ -52,6 +53,7 @@ struct LinePlaces: Sendable {
     var spare = ByteRange.none
     var emits = ByteRange.none
     var timeToLive = ByteRange.none
+    var grace = ByteRange.none
     /// The text of `while`.
     var whileConnected = ByteRange.none
 
@@ -104,6 +106,7 @@ struct LinePlaces: Sendable {
         if name.spells("hint") { hint = text }
         if name.spells("keys") { keys = value }
         if name.spells("more") { more = value }
+        if name.spells("when") { when = text }
         if name.spells("name") { self.name = text }
     }
 
@@ -117,6 +120,7 @@ struct LinePlaces: Sendable {
         if name.spells("emits") { emits = value }
         if name.spells("first") { first = value }
         if name.spells("spare") { spare = value }
+        if name.spells("grace") { grace = value }
         if name.spells("while") { whileConnected = text }
     }
 
@@ -198,10 +202,7 @@ extension Span where Element == UInt8 {
         line.whileConnected.bytes(of: self).spells("connected") ? .connected : nil
     }
 
-    /// How long a value stays; nil if that isn't limited.
-    func timeToLive(_ line: LinePlaces) -> Duration? {
-        integer(line.timeToLive).map { .milliseconds($0) }
-    }
+    func milliseconds(_ range: ByteRange) -> Duration? { integer(range).map { .milliseconds($0) } }
 
     /// Whether a field is `true`.
     func flag(_ range: ByteRange) -> Bool {

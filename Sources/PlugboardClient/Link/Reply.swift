@@ -53,11 +53,13 @@ struct Reply: Sendable {
             revision: text.integer(line.revision) ?? 0,
             by: text.text(line.by),
             origin: text.text(line.origin),
+            when: text.text(line.when),
             cause: text.integer(line.cause),
             reason: text.text(line.reason).map { Event.Reason(rawValue: $0) },
             isWriterLive: text.flag(line.live),
             lifetime: text.lifetime(line),
-            ttl: text.timeToLive(line)
+            ttl: text.milliseconds(line.timeToLive),
+            grace: text.milliseconds(line.grace)
         )
     }
 
@@ -77,7 +79,8 @@ struct Reply: Sendable {
                         revision: revision,
                         isWriterLive: isLive,
                         lifetime: member.lifetime(fields),
-                        ttl: member.timeToLive(fields)
+                        ttl: member.milliseconds(fields.timeToLive),
+                        grace: member.milliseconds(fields.grace)
                     )
                 )
             }

@@ -8,6 +8,19 @@ extension ByteBuffer {
     /// Adds a time, such as `2026-11-21T13:05:00.123Z`.
     public mutating func append(milliseconds since1970: UInt64) {
         let (seconds, milliseconds) = since1970.quotientAndRemainder(dividingBy: 1000)
+        append(dateAndTime: seconds)
+        append(byte: UInt8(ascii: "."))
+        append(decimal: milliseconds, digits: 3)
+        append(byte: UInt8(ascii: "Z"))
+    }
+
+    /// Adds a time that is known to the second, such as `2026-11-21T13:05:00Z`.
+    public mutating func append(seconds since1970: UInt64) {
+        append(dateAndTime: since1970)
+        append(byte: UInt8(ascii: "Z"))
+    }
+
+    private mutating func append(dateAndTime seconds: UInt64) {
         let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
         let date = UTCDate(day: day)
         append(decimal: date.year, digits: 4)
@@ -21,9 +34,6 @@ extension ByteBuffer {
         append(decimal: second / 60 % 60, digits: 2)
         append(byte: UInt8(ascii: ":"))
         append(decimal: second % 60, digits: 2)
-        append(byte: UInt8(ascii: "."))
-        append(decimal: milliseconds, digits: 3)
-        append(byte: UInt8(ascii: "Z"))
     }
 
     /// Adds an integer with leading zeros, at least `digits` digits long.

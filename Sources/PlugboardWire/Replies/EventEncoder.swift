@@ -37,13 +37,14 @@ public enum EventEncoder {
         buffer.append(sub)
     }
 
-    /// The rest of an event, from the key to the line feed. `hasValue` and `hasOld` say whether these two
+    /// The rest of an event, from the key to the line feed. `hasValue`, `hasOld` and `hasWhen` say whether these
     /// fields are written. `change` comes in place of the value, begins with a comma, and may be empty.
     public static func appendTail(
         _ tail: borrowing EventTail,
         change: Span<UInt8> = Span(),
         hasValue: Bool = true,
         hasOld: Bool = true,
+        hasWhen: Bool = false,
         to buffer: inout ByteBuffer
     ) {
         let value = hasValue ? tail.value : Span()
@@ -62,7 +63,13 @@ public enum EventEncoder {
             buffer.append(old)
         }
         buffer.append(tail.by)
-        if tail.isPlain { return buffer.append("}\n") }
+        if tail.isPlain, !hasWhen { return buffer.append("}\n") }
+        appendReason(tail.reason, to: &buffer)
+        if hasWhen, tail.when > 0 {
+            buffer.append(#","when":""#)
+            buffer.append(seconds: UInt64(tail.when))
+            buffer.append("\"")
+        }
         appendRest(tail, to: &buffer)
     }
 
@@ -71,7 +78,6 @@ public enum EventEncoder {
 
     /// The fields that few events have, and the end of the line.
     private static func appendRest(_ tail: borrowing EventTail, to buffer: inout ByteBuffer) {
-        appendReason(tail.reason, to: &buffer)
         tail.cause.append(to: &buffer)
         if tail.isInitial { buffer.append(#","initial":true"#) }
         if let live = tail.live { appendLive(live, to: &buffer) }
@@ -220,6 +226,8 @@ public struct EventTail: ~Escapable {
     public var cause: WriteCause
     /// Nil if the client itself made the write.
     public var reason: EventReason?
+    /// When the write was made, in seconds since 1970; 0 if nobody knows.
+    public var when: UInt32 = 0
     public var isInitial: Bool
     /// Whether the writer's connection is open; nil if the event doesn't tell.
     public var live: Bool?

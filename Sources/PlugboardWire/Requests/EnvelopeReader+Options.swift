@@ -15,6 +15,7 @@ extension EnvelopeReader {
         case .initial: options.initial = try decodeFlag(.initial, &line)
         case .old: options.old = try decodeFlag(.old, &line)
         case .values: options.values = try decodeFlag(.values, &line)
+        case .when: options.when = try decodeFlag(.when, &line)
         case .difference: options.differences = try decodeFlag(.difference, &line)
         case .acknowledges: options.acknowledges = try decodeFlag(.acknowledges, &line)
         case .spare: options.isSpare = try decodeFlag(.spare, &line)

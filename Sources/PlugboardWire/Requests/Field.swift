@@ -6,7 +6,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
     case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
     case phase, acknowledges, revision, client, count, write, timeout, call, error, about, durable
-    case since, epoch, field, emits, origin, only, spare, grace
+    case since, epoch, field, emits, origin, only, spare, grace, when
 
     public var name: StaticString { row.name }
 

@@ -84,6 +84,7 @@ extension Field {
         case .only: FieldRow("only", "\"calls\": tell nothing of writes")
         case .grace:
             FieldRow("grace", "milliseconds in which a client that comes back under this name keeps all")
+        case .when: FieldRow("when", "true: with the time of each write")
         case .spare: FieldRow("spare", "true: if another serves it, wait in line to take over")
         }
     }

@@ -14,7 +14,7 @@ extension Operation {
                 summary: "sends the current values of all matching keys, then every change",
                 example: #"{"op":"subscribe","key":"cart.**","old":true}"#,
                 synonyms: "sub psubscribe watch observe listen",
-                takes: .sub.with(.key).with(.keys).with(.initial).with(.old).with(.values)
+                takes: .sub.with(.key).with(.keys).with(.initial).with(.old).with(.values).with(.when)
                     .with(.fields).with(.difference).with(.condition).with(.delivery).with(.every)
                     .with(.phase).with(.acknowledges).with(.since).with(.epoch).with(.emits),
                 hasRules: true,

@@ -23,6 +23,7 @@ public struct RequestOptions: Sendable {
     public var initial = true
     public var old = false
     public var values = true
+    public var when = false
     /// `diff`.
     public var differences = false
     /// `ack`.

@@ -16,6 +16,10 @@ final class BrokerConnection {
     var name: String?
     /// The broker's first line; nil until it has come.
     var greeting: BrokerLine?
+
+    /// Whether the broker has a feature.
+    func offers(_ feature: String) -> Bool { greeting?["features"]?.strings?.contains(feature) == true }
+
     /// The number of lines sent so far. The broker names a line without an id by its number.
     var linesSent = 0
     /// Whether the last error was that the broker is gone or doesn't answer.

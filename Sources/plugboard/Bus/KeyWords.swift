@@ -32,6 +32,13 @@ struct KeyWords {
     }
 }
 
+extension ObjectText {
+    /// A subscription whose events say when they were written, if that is wanted and the broker can.
+    func timed(_ isTimed: Bool, _ connection: BrokerConnection) -> ObjectText {
+        adding("when", isTimed && connection.offers("when"), unless: false)
+    }
+}
+
 /// The values of keys as they were when all of them had come.
 struct Snapshot {
     /// The last `update` of each key.
@@ -39,23 +46,26 @@ struct Snapshot {
 
     private var bar: ProgressBar
 
-    /// Asks for at most `Limits.patternsMax` words at a time.
-    init(of words: [String], from connection: BrokerConnection, showingProgressOf console: CommandConsole)
-        throws
-    {
+    /// Asks for at most `Limits.patternsMax` words at a time, and with `isTimed` for the time of each value.
+    init(
+        of words: [String],
+        from connection: BrokerConnection,
+        isTimed: Bool = false,
+        showingProgressOf console: CommandConsole
+    ) throws {
         bar = ProgressBar(total: nil, counting: "keys", on: console.messages)
         defer { bar.clear() }
         var rest = words[...]
         while !rest.isEmpty {
             let part = Array(rest.prefix(Limits.patternsMax))
             rest = rest.dropFirst(part.count)
-            try add(part, connection)
+            try add(part, connection, isTimed: isTimed)
         }
     }
 
-    private mutating func add(_ words: [String], _ connection: BrokerConnection) throws {
+    private mutating func add(_ words: [String], _ connection: BrokerConnection, isTimed: Bool) throws {
         let request = try ObjectText(op: "subscribe").adding("keys", strings: words).checked()
-        let sub = try connection.accepted(request)["sub"]
+        let sub = try connection.accepted(request.timed(isTimed, connection))["sub"]
         while true {
             let line = try connection.nextLine()
             guard case .event(let event) = line.kind else { continue }

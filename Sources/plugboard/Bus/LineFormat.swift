@@ -1,6 +1,5 @@
 // The lines that `subscribe --format` prints: a text with names in braces, for `while read key value`.
 
-import PlugboardPosix
 import PlugboardWire
 
 extension CommandOption {
@@ -24,6 +23,8 @@ struct LineFormat {
     }
 
     private var pieces: [Piece] = []
+    /// Whether it says when an event was written.
+    private(set) var isTimed = false
 
     /// Throws a usage error for a name that there isn't. `{{` is a brace.
     init(_ text: String) throws(CommandError) {
@@ -44,6 +45,7 @@ struct LineFormat {
                 throw .usage("--format has {\(word)}, and knows \(known)", hint: hint ?? "{{ is a brace")
             }
             pieces.append(.name(name))
+            if name == .when { isTimed = true }
             rest = rest.dropFirst(word.count + 1)
         }
         pieces.append(.text(String(rest)))
@@ -56,7 +58,6 @@ struct LineFormat {
             case .text(let text): bytes += Array(text.utf8)
             case .name(.value): bytes += value
             case .name(.event): bytes += Array(event.utf8)
-            case .name(.when): bytes += Array(UTCTime.text(WallClock.millisecondsSince1970()).utf8)
             case .name(let name):
                 let member = line[name.rawValue]
                 bytes += member?.string.map { Array($0.utf8) } ?? member.map { Array($0.bytes) } ?? []

@@ -11,8 +11,8 @@ extension Command {
         parameters: [CommandParameter("bash|zsh|fish", "the shell")],
         details: """
             With the printed script, Tab completes commands, options, their values, files, and the keys, \
-            services and clients of the running bus. It waits for the bus at most a fifth of a second. Without a bus there are no \
-            keys, and nothing is said about it. The script asks the plugboard that stands in the command \
+            services, clients and subscriptions of the running bus. It waits for the bus at most a fifth of \
+            a second. Without a bus there are no keys, and nothing is said about it. The script asks the plugboard that stands in the command \
             line, so it needs no update. Its place:
 
               bash  ~/.local/share/bash-completion/completions/plugboard
@@ -81,6 +81,7 @@ extension Command {
         case .plugins: candidates = named(words) { try $0.plugins() }
         case .services: candidates = named(words) { try $0.services() }
         case .clients: candidates = named(words) { try $0.clients() }
+        case .subscriptions(let client): candidates = named(words) { try $0.subscriptions(of: client) }
         case .startable: candidates = startable(words)
         }
         // A shell takes each line as a word.

@@ -26,8 +26,8 @@ extension Command {
             only the values, and leaves out those that don't have the part. If no key matches a pattern, \
             it prints nothing.
 
-            --long shows below each key its value, its revision, who wrote it and because of which \
-            revision, and what ends it by itself, and when (UTC).
+            --long shows below each key its value, its revision, who wrote it, when (UTC) and because of \
+            which revision, and what ends it by itself, and when.
 
             --watch goes on with each new value, in the same form, until Ctrl-C. That a key is gone is \
             told on standard error.
@@ -68,7 +68,9 @@ private enum KeptValues {
         _ keys: KeyWords, _ form: ValueForm, _ invocation: Invocation, _ console: CommandConsole
     ) throws {
         let connection = try BrokerConnection.open(invocation)
-        let snapshot = try Snapshot(of: keys.words, from: connection, showingProgressOf: console)
+        let snapshot = try Snapshot(
+            of: keys.words, from: connection, isTimed: invocation.has(.long), showingProgressOf: console
+        )
         let lines = snapshot.lines.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         var records = ValueRecords(invocation, console, form, isSingle: false)
         records.align(snapshot.lines.keys)
@@ -88,10 +90,10 @@ private enum ValueWatch {
         _ keys: KeyWords, _ form: ValueForm, _ invocation: Invocation, _ console: CommandConsole
     ) throws {
         let request = try ObjectText(op: "subscribe").adding("keys", strings: keys.words).checked()
-        let observation = Observation(
-            try BrokerConnection.open(invocation), comesBack: true
-        ) { console.say($0.text) }
-        try observation.ask(StandingRequest(request, .subscription(hasInitial: true)))
+        let connection = try BrokerConnection.open(invocation)
+        let observation = Observation(connection, comesBack: true) { console.say($0.text) }
+        let timed = request.timed(invocation.has(.long), connection)
+        try observation.ask(StandingRequest(timed, .subscription(hasInitial: true)))
         try observation.connection.watchOutput()
         var records = ValueRecords(invocation, console, form, isSingle: keys.single != nil)
         while true {

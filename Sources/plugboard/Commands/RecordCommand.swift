@@ -59,7 +59,7 @@ extension Command {
         let observation = try Observation(invocation, console)
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let reply = try observation.ask(standing)
-        if observation.connection.greeting?["features"]?.strings?.contains("only") == true {
+        if observation.connection.offers("only") {
             let calls = ObjectText(op: "trace").adding("keys", strings: invocation.arguments)
                 .adding("only", string: "calls")
             try observation.ask(StandingRequest(calls, .besides))

@@ -40,7 +40,7 @@ extension Command {
 
             --format says what to print of each event. {value} is JSON, with --raw a string without \
             quotes, and empty when the key is gone; {event} is update, emit, delete or leave; {when} is when it \
-            came (UTC). So while read -r key value gets both, also the key that is gone.
+            was written (UTC). So while read -r key value gets both, also the key that is gone.
 
             With --exec it prints nothing, and runs COMMAND for each event. The value is on its standard \
             input (of a delete, nothing), as JSON or with --raw as text. PLUGBOARD_EVENT, PLUGBOARD_KEY, \
@@ -73,12 +73,13 @@ extension Command {
             .adding("initial", !invocation.has(.noInitial), unless: true)
             .adding("old", invocation.has(.old), unless: false)
             .adding("values", !invocation.has(.noValues), unless: true)
+        let checked = try SubscribeFields.added(to: request, invocation).checked()
+        let observation = try Observation(invocation, console)
         let standing = StandingRequest(
-            try SubscribeFields.added(to: request, invocation).checked(),
+            checked.timed(form.format?.isTimed == true, observation.connection),
             .subscription(hasInitial: !invocation.has(.noInitial)),
             isFiltered: invocation.has(.condition)
         )
-        let observation = try Observation(invocation, console)
         if invocation.has(.executing) {
             return try EventRuns.run(standing, observation, invocation, console)
         }

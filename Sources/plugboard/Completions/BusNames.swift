@@ -53,6 +53,24 @@ struct BusNames {
         }
     }
 
+    /// The subscriptions of a client that match one of the first keys, with their patterns.
+    func subscriptions(of client: String) throws -> [Candidate] {
+        var found: [Candidate] = []
+        for key in try page("**", after: nil).prefix(Self.askedMax) + page("$broker.**", after: nil) {
+            let reply = try connection.accepted(ObjectText(op: "who").adding("key", string: key.word))
+            for observer in reply["observers"]?.array?.compactMap(\.object) ?? [] {
+                guard observer["client"]?.text == client, let sub = observer["sub"] else { continue }
+                let word = sub.string ?? sub.text
+                if found.contains(where: { $0.word == word }) { continue }
+                found.append(Candidate(word: word, help: observer["pattern"]?.string ?? ""))
+            }
+        }
+        return found
+    }
+
+    /// Whose observers are asked for. More would take too long.
+    private static let askedMax = 256
+
     private func page(_ pattern: String, after: String?) throws -> [Candidate] {
         let request = ObjectText(op: "keys").adding("key", string: pattern).adding("after", string: after)
         return (try connection.accepted(request)["keys"]?.array ?? []).compactMap { entry in

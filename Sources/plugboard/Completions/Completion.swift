@@ -21,6 +21,8 @@ enum Completion: Equatable {
     case services
     /// The numbers of the clients.
     case clients
+    /// The subscriptions of a client.
+    case subscriptions(client: String)
     /// The names of the plugins in the folder that the earlier words name, or in the usual one.
     case startable
     case files
@@ -75,7 +77,7 @@ enum Completion: Equatable {
         }
         guard !command.takesWordsAsTheyAre else { return .files }
         if command.command != nil, words.contains("--") { return .files }
-        return argument(arguments(words, options), of: command)
+        return argument(after: arguments(words, options), of: command)
     }
 
     /// The option whose value stands at the cursor.
@@ -102,22 +104,24 @@ enum Completion: Equatable {
         }
     }
 
-    /// How many of these words are arguments.
-    private static func arguments(_ words: ArraySlice<String>, _ options: [CommandOption]) -> Int {
-        var count = 0
+    /// Those of these words that are arguments.
+    private static func arguments(_ words: ArraySlice<String>, _ options: [CommandOption]) -> [String] {
+        var found: [String] = []
         var rest = words
         while let word = rest.popFirst() {
-            if word == "--" { return count + rest.count }
+            if word == "--" { return found + rest }
             guard word.hasPrefix("-"), word.count > 1 else {
-                count += 1
+                found.append(word)
                 continue
             }
             if options.contains(where: { $0.takesValue && $0.isSpelled(word) }) { _ = rest.popFirst() }
         }
-        return count
+        return found
     }
 
-    private static func argument(_ place: Int, of command: Command) -> Completion {
+    /// What may stand behind these arguments.
+    private static func argument(after words: [String], of command: Command) -> Completion {
+        let place = words.count
         guard let last = command.parameters.last else { return .words([]) }
         guard place < command.parameters.count || last.repeats else { return .words([]) }
         let parameter = place < command.parameters.count ? command.parameters[place] : last
@@ -126,6 +130,7 @@ enum Completion: Equatable {
         case "KEY" where command.name == "call", "KEY" where command.name == "services": return .services
         case "KEY", "PATTERN": return .keys
         case "CLIENT": return .clients
+        case "SUB": return .subscriptions(client: words.first ?? "")
         case "WRITE":
             return .words(["publish", "emit", "patch", "add", "delete"].map { Candidate(word: $0) })
         case "COMMAND" where command.name == "help" || command.name == "man": return .words(commands)

@@ -78,6 +78,7 @@ struct ValueRecords {
             ("value", line["value"].map { Printable.json($0.bytes) }),
             ("revision", line["revision"]?.text),
             ("by", "\(WriterText.of(line["by"], line["origin"]))\(gone)\(Printable.text(reason))"),
+            ("written", line["when"]?.string.map { Printable.text($0) }),
             ("cause", line["cause"]?.text),
             ("ends", ValueEnd(line.object)?.text ?? "not by itself"),
         ]

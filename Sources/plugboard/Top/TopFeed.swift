@@ -30,9 +30,8 @@ struct TopFeed {
         let changes = ObjectText(op: "subscribe").adding("keys", strings: patterns)
             .adding("initial", false, unless: true)
             .adding("values", false, unless: true)
-        let features = observation.connection.greeting?["features"]?.strings ?? []
         // One line for each key and period is enough: it says how many changes were folded into it.
-        let every = features.contains("every") ? UInt64(max(1, seconds * 1_000 / 2)) : nil
+        let every = observation.connection.offers("every") ? UInt64(max(1, seconds * 1_000 / 2)) : nil
         try observation.ask(
             StandingRequest(try changes.adding("every", every).checked(), .subscription(hasInitial: false))
         )

@@ -1,6 +1,9 @@
 // What the clients of a simulation asked and what they were told, in the order in which it happened. The
 // checks work on this.
 
+import PlugboardMemory
+import PlugboardWire
+
 /// A request and its result. Moments are numbers that count everything that happens.
 struct Asked {
     let wish: Wish
@@ -32,6 +35,8 @@ struct Told {
     var value = ""
     var by = ""
     var origin = ""
+    /// When the write was made; empty if it isn't told.
+    var when = ""
     var old: String?
     var epoch = ""
     var reason = ""
@@ -120,6 +125,7 @@ extension Told {
             case "old": old = member.value
             case "by": by = member.value.unquoted
             case "origin": origin = member.value.unquoted
+            case "when": when = UInt64(member.value).map(Self.time) ?? member.value.unquoted
             case "epoch": epoch = member.value.unquoted
             case "reason": reason = member.value.unquoted
             case "skipped": skipped = UInt64(member.value) ?? 0
@@ -128,6 +134,13 @@ extension Told {
             default: takeRare(member)
             }
         }
+    }
+
+    /// A record's time, as an event tells it.
+    private static func time(_ milliseconds: UInt64) -> String {
+        var buffer = ByteBuffer()
+        buffer.append(seconds: milliseconds / 1_000)
+        return String(buffer.bytes)
     }
 
     private mutating func takeRare(_ member: (name: String, value: String)) {

@@ -214,7 +214,8 @@ struct KeyCheck {
 
     private mutating func placeRead(_ key: String, _ asked: Asked, _ reply: Told) {
         guard let place = log.place(of: key, at: reply.revision ?? 0), let write = log.write(of: key, place),
-            write.value == reply.value, write.by == reply.by, write.origin == reply.origin
+            write.value == reply.value, write.by == reply.by, write.origin == reply.origin,
+            write.when == reply.when
         else { return complain("never was: \(reply.text)") }
         add(key, asked, [place], isWrite: false, ended: reply.time)
     }

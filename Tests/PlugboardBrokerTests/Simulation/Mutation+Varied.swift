@@ -116,6 +116,7 @@ extension Mutation {
             write.revision, value, write.by, write.reason
         )
         event.origin = write.origin
+        event.when = plan.hasWhen ? write.when : ""
         (event.name, event.skipped, event.old) = (
             "update", 0, plan.hasOld ? log.write(of: told.key, before)?.value : nil
         )

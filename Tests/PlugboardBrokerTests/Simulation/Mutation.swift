@@ -6,7 +6,7 @@ import PlugboardWire
 /// A mistake, made at a random place of a recording.
 enum Mutation: CaseIterable {
     case dropEvent, repeatEvent, reorderEvents, staleGet, lostRefusal, refusedForNothing, doubleApply
-    case wrongWriter, reusedRevision, skippedDelete, eventAfterReply, lostNewest, lostWrite
+    case wrongWriter, wrongTime, reusedRevision, skippedDelete, eventAfterReply, lostNewest, lostWrite
     case eventAfterUnsubscribe, snapshotWithoutKey, wrongSkipped, replyOutOfOrder
     case unwantedEvent, lostLeave, secondLeave, leaveForUpdate, wrongPart, wrongPatch
     case swappedBatch
@@ -35,6 +35,12 @@ enum Mutation: CaseIterable {
                 $0.kind == .event && $0.name == "update"
             } _: {
                 $0.conversation.told[$0.index].by += "x"
+            }
+        case .wrongTime:
+            return edit(recording, chance) {
+                $0.kind == .event && $0.name == "update" && !$0.when.isEmpty
+            } _: {
+                $0.conversation.told[$0.index].when += "x"
             }
         case .wrongSkipped: return misfold(recording, chance)
         case .reorderEvents: return reorder(recording, chance)

@@ -40,7 +40,7 @@ final class SimulatedClient {
 
     /// Makes this client the witness: it only observes, everything and all of it.
     func witness() {
-        wishes.plan(SubscriptionPlan(sub: "witness", patterns: ["**"], isAll: true))
+        wishes.plan(SubscriptionPlan(sub: "witness", patterns: ["**"], isAll: true, hasWhen: true))
     }
 
     /// Whether it has got its snapshot.

@@ -127,7 +127,7 @@ struct SubscriptionCheck {
         if revision <= self.place { return "synced said that up to \(self.place) all came: \(event.text)" }
         lastRevision = revision
         guard let place = log.place(of: event.key, at: revision),
-            let write = log.write(of: event.key, place), Self.isTold(write, by: event)
+            let write = log.write(of: event.key, place), isTold(write, by: event)
         else { return "never was: \(event.text)" }
         toldAt[event.key] = event.at
         if let complaint = checkBatch(event, batches.place(of: event.key, at: revision)) { return complaint }
@@ -176,9 +176,9 @@ struct SubscriptionCheck {
         return "it had left: \(event.text)"
     }
 
-    private static func isTold(_ write: Write, by event: Told) -> Bool {
+    private func isTold(_ write: Write, by event: Told) -> Bool {
         write.key == event.key && write.by == event.by && write.reason == event.reason
-            && write.origin == event.origin
+            && write.origin == event.origin && event.when == (plan.hasWhen ? write.when : "")
             && (write.value == nil) == (event.name == "delete")
     }
 

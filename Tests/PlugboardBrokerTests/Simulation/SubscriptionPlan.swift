@@ -9,6 +9,7 @@ struct SubscriptionPlan {
     var isInitial = true
     var isAll = false
     var hasOld = false
+    var hasWhen = false
     var every = 0
     var phase = 5
     var acknowledges = false
@@ -21,6 +22,7 @@ struct SubscriptionPlan {
         var text = #","sub":"\#(sub)","keys":[\#(patterns.map { "\"\($0)\"" }.joined(separator: ","))]"#
         if !isInitial { text += #","initial":false"# }
         if hasOld { text += #","old":true"# }
+        if hasWhen { text += #","when":true"# }
         if isAll { text += #","delivery":"all""# }
         if every > 0 { text += #","every":\#(every)"# }
         if phase != 5 { text += #","phase":\#(phase)"# }

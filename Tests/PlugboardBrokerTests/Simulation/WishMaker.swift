@@ -152,6 +152,7 @@ struct WishMaker {
         plan.isInitial = !chance.isOne(in: 4)
         plan.isAll = chance.isOne(in: 4)
         plan.hasOld = chance.isOne(in: 4)
+        plan.hasWhen = chance.isOne(in: 2)
         if habits.hasWindows, chance.isOne(in: 2) { plan.every = 1 + chance.below(50) }
         if habits.hasPhases {
             plan.phase = chance.below(10)

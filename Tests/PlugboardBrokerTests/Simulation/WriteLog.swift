@@ -12,6 +12,8 @@ struct Write: Equatable {
     var by: String
     var reason = ""
     var origin = ""
+    /// When it was made, as events tell it.
+    var when = ""
 
     init(key: String, value: String?, by: String, reason: String) {
         (revision, self.key, self.value, self.by, self.reason) = (0, key, value, by, reason)
@@ -24,6 +26,7 @@ struct Write: Equatable {
         by = told.by
         reason = told.reason
         origin = told.origin
+        when = told.when
     }
 }
 
@@ -58,7 +61,10 @@ struct WriteLog {
         case "batch":
             let events = LineReading.members(of: line)?.first { $0.name == "events" }?.value ?? "[]"
             return LineReading.objects(in: Array(events.utf8.dropFirst().dropLast())).compactMap {
-                Told($0, time: 0).map(Write.init)
+                guard let event = Told($0, time: 0) else { return nil }
+                var write = Write(event)
+                write.when = told.when
+                return write
             }
         default: return []
         }

@@ -11,7 +11,9 @@ extension BrowserTests {
             + ".find((card) => card.querySelector('h3').textContent === '\(title)')"
     }
 
-    @Test("health begins with what is wrong, and says who is busy; its plots begin at zero, its bytes are decimal")
+    @Test(
+        "health begins with what is wrong, and says who is busy; its plots begin at zero, its bytes are decimal"
+    )
     func health() async throws {
         let shop = try await Shop()
         let address = try await dashboard(shop)
@@ -30,7 +32,8 @@ extension BrowserTests {
             }
             let memory = "\(card("Memory")).querySelector('.figure').textContent"
             // The broker runs in the process of the tests, which may be large.
-            try tab.wait("memory is in MB or GB, as in the command", for: #"/^[\d.]+ [MG]B$/.test(\#(memory))"#)
+            try tab.wait(
+                "memory is in MB or GB, as in the command", for: #"/^[\d.]+ [MG]B$/.test(\#(memory))"#)
             let bottom = "\(card("Memory")).querySelector('.plot-bottom').textContent"
             try tab.wait("it is plotted from zero", for: "\(bottom) === '0 B'")
             #expect(try tab.run("return \(titles).includes('Longest wait for the broker')").text == "true")

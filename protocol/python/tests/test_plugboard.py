@@ -162,7 +162,9 @@ class OperationTests(BrokerTestCase):
         phones = self.till.subscribe("phone", where={"/price": {"<": 100}}).__aiter__()
         parts = self.till.subscribe("phone", fields=["/price"]).__aiter__()
         differences = self.till.subscribe("phone", diff=True).__aiter__()
-        keys = self.till.subscribe("phone", values=False, initial=False, delivery="all").__aiter__()
+        keys = self.till.subscribe(
+            "phone", values=False, when=True, initial=False, delivery="all"
+        ).__aiter__()
         await asyncio.gather(*(until_synced(events) for events in (phones, parts, differences)))
         asking = asyncio.ensure_future(keys.__anext__())
         await self.till.sync()
@@ -175,6 +177,9 @@ class OperationTests(BrokerTestCase):
         _, changed = [await soon(differences.__anext__()) for _ in range(2)]
         self.assertEqual((changed.patch, changed.value["name"]), ({"price": 120}, "3310"))
         self.assertFalse((await soon(asking)).has_value)
+        changed = await soon(keys.__anext__())
+        self.assertRegex(changed.when or "", r"^20.*:\d\dZ$")
+        self.assertEqual((await self.till.entry("phone")).when, changed.when)
 
     async def test_every_folds_and_counts(self) -> None:
         events = self.till.subscribe("price", every=0.2).__aiter__()
