@@ -30,12 +30,12 @@ struct FilteredSnapshotTests {
     /// Goes on until everything is sent. Returns in how many slices the snapshot was made, and the lines.
     private func settle() -> (slices: Int, lines: [String]) {
         var slices = 0
-        test.hub.requests.beginTurn(until: 0)
+        test.hub.requests.beginPart(until: 0)
         while test.hub.sessions[observer].isBusy {
             slices += 1
             test.hub.goOnWithWalks()
         }
-        test.hub.requests.beginTurn(until: .max)
+        test.hub.requests.beginPart(until: .max)
         var lines = test.lines(of: observer)
         while test.hub.sessions[observer].isBehind {
             test.hub.settle(observer)

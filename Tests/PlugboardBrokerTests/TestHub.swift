@@ -137,9 +137,9 @@ final class TestHub {
 
     /// Goes on with the request that was put off first, for one slice.
     func goOn() {
-        hub.requests.beginTurn(until: 0)
+        hub.requests.beginPart(until: 0)
         hub.goOnWithWalks()
-        hub.requests.beginTurn(until: .max)
+        hub.requests.beginPart(until: .max)
         endTurn()
     }
 

@@ -17,7 +17,7 @@ struct TurnEndTests {
 
     /// Lets the turn do so much more before it has done enough.
     private func allow(_ effort: UInt64) {
-        test.hub.requests.beginTurn(until: test.hub.effort + effort)
+        test.hub.requests.beginPart(until: test.hub.effort + effort)
     }
 
     private func takeLeftOver() -> LeftOver? { test.hub.requests.takeLeftOver() }

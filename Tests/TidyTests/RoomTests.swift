@@ -45,11 +45,10 @@ struct RoomTests {
 
     /// The phases of a turn, in their order.
     private static let phases = [
-        "try wait(milliseconds)", "try performReady()", "try answerHeard()", "goOnWithLines()",
-        "hub.goOnWithWalks(", "expireDue()",
-        "goOnWithLeaving()", "goOnWithUnsettled()", "try tickJournal()", "dismissSlow()", "try keepRecords()",
-        "try writeOut()",
-        "try closeFinished()", "hub.tellTraces()", "readAgain()", "hub.endTurn()", "try checkTurn()",
+        "try wait(milliseconds)", "try hearReady()", "try answerHeard()", "expireDue()",
+        "goOnWithPatient()", "hub.goOnWithWalks(", "hub.tellGaps(", "try tickJournal()", "dismissSlow()",
+        "try keepRecords()", "try writeOut()", "hub.tellTraces()", "readAgain()", "hub.endTurn()",
+        "try checkTurn()",
     ]
 
     @Test("one function shows the phases of a turn in order, and nothing else calls them")

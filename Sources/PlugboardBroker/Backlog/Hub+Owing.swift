@@ -38,7 +38,7 @@ extension Hub {
         guard let owed = backlog.place(of: news.observable, &matching) else {
             guard backlog.isPausedPlainly, sessions[matching[subscription].session].isOpen
             else { return false }
-            insight.count(steps: Self.stepsPerOwedEvent)
+            insight.count(steps: Cost.owed)
             let owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
             append(owed, to: subscription, backlog)
             return true
@@ -52,12 +52,9 @@ extension Hub {
     ) -> Bool {
         let isRenewed = matching[subscription]
             .renew(news.observable, at: place, revision: news.revision, event: delivery.eventNumber)
-        if isRenewed { insight.count(steps: Self.stepsPerRenewed) }
+        if isRenewed { insight.count(steps: Cost.renewed) }
         return isRenewed
     }
-
-    /// What it costs to renew a key that is owed: memory that was not touched lately.
-    private static let stepsPerRenewed = 6
 
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.
     mutating func owe(_ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool = false) {
@@ -115,7 +112,7 @@ extension Hub {
     @inline(never)
     private mutating func oweKey(_ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool) {
         let backlog = openBacklog(of: subscription).backlog
-        insight.count(steps: Self.stepsPerOwedEvent)
+        insight.count(steps: Cost.owed)
         guard let place = backlog.place(of: news.observable, &matching) else {
             var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
             owed.isGated = isGated
@@ -324,9 +321,6 @@ extension Hub {
     ) -> ByteRange? {
         FilteredLine.find(news, for: subscription, keyspace, &matching, &delivery)
     }
-
-    /// What it costs to owe an event of a key, in observers told.
-    private static let stepsPerOwedEvent = 16
 }
 
 // Rights and what is owed. What waits for an observer of keys that it may not see any more is withheld. If it may
@@ -358,7 +352,7 @@ extension Hub {
         while let place = next {
             next = backlog.keys.place(after: place)
             let owed = backlog.keys[place]
-            insight.count(steps: Self.stepsPerWithheld)
+            insight.count(steps: Cost.withheld)
             if clearance.permit(.subscribe, keyspace[owed.observable].key) { continue }
             matching.retain(owed.observable)
             forget(place, of: subscription)
@@ -378,7 +372,7 @@ extension Hub {
     ) {
         let bytes = backlog.lines.byteCount
         let told = backlog.lines.removeLines { !clearance.permit(.subscribe, $0) }
-        insight.count(steps: bytes / Self.bytesPerWithheldStep)
+        insight.count(steps: bytes / Cost.bytesOwedPerStep)
         openBacklog(of: subscription).catchup.queuedBytes -= bytes - backlog.lines.byteCount
         for line in told {
             let observable = keyspace.findOrInsert(line.key.span)
@@ -395,7 +389,7 @@ extension Hub {
         var next = withheld.keys.front
         while let place = next {
             next = withheld.keys.place(after: place)
-            insight.count(steps: Self.stepsPerWithheld)
+            insight.count(steps: Cost.withheld)
             let observable = withheld.keys[place].observable
             guard clearance.permit(.subscribe, keyspace[observable].key) else { continue }
             var key = withheld.keys.remove(place)
@@ -429,9 +423,4 @@ extension Hub {
         keyspace.set(entry.reason, cause: entry.cause, of: key.observable)
         return true
     }
-
-    /// What it costs to withhold or to release a key, in observers told; and how many bytes of lines are looked at
-    /// in the time of one.
-    private static let stepsPerWithheld = 8
-    private static let bytesPerWithheldStep = 32
 }

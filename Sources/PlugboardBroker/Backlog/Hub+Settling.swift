@@ -88,14 +88,11 @@ extension Hub {
             let observable = backlog.keys[owed].observable
             forget(owed, of: subscription)
             matching.forget(observable, &keyspace)
-            insight.count(steps: Self.stepsPerOwedKey)
+            insight.count(steps: Cost.forgotten)
             if effort > effortEnd { return backlog.keys.isEmpty }
         }
         return true
     }
-
-    /// What it costs to forget an owed key, in observers told.
-    private static let stepsPerOwedKey = 4
 }
 
 // MARK: Telling
@@ -126,18 +123,13 @@ extension Hub {
             }
         }
         let bytes = max(0, sessions[session].outbox.count - before)
-        insight.count(steps: bytes / Self.bytesPerStep + turns * Self.stepsPerTurn)
+        insight.count(steps: bytes / Cost.bytesOwedPerStep + turns * Cost.share)
         if sessions[session].isHeld { releaseDeferred(session, catchup) }
         if catchup.ready.isEmpty, !sessions[session].isHeld, !catchup.isReading(matching) {
             sessions[session].isBehind = false
         }
         sessions[session].dropEmptyCatchup()
     }
-
-    /// How many bytes of lines are made in the time that it takes to tell one observer.
-    private static let bytesPerStep = 32
-    /// What a subscription's turn costs.
-    private static let stepsPerTurn = 4
 
     /// Gives one subscription its share. Returns whether it now waits only for more room.
     private mutating func settle(_ subscription: SubscriptionHandle) -> Bool {

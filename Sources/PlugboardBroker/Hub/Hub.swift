@@ -124,14 +124,11 @@ struct Hub: ~Copyable {
             if matching[subscription].delivery == .all {
                 guard writeOffKeys(of: subscription, until: effortEnd) else { return false }
             }
-            insight.count(steps: Self.stepsPerSubscription)
+            insight.count(steps: Cost.subscription)
             end(subscription)
         }
         return true
     }
-
-    /// What it costs to end a subscription, in observers told.
-    private static let stepsPerSubscription = 32
 
     /// Queues the last line of a client that is being closed.
     mutating func appendBye(to session: SessionHandle) {
@@ -174,13 +171,10 @@ struct Hub: ~Copyable {
     mutating func tellGaps(until effortEnd: UInt64 = .max) {
         while effort <= effortEnd, let (gap, subscription) = insight.takeGap() {
             tellOrQueue(gap, to: subscription)
-            insight.count(steps: Self.stepsPerGap)
+            insight.count(steps: Cost.gap)
         }
         insight.forgetToldGaps()
     }
-
-    /// What it costs to tell one gap, in observers told.
-    private static let stepsPerGap = 16
 
     /// Ends the turn. What its events shared isn't needed any more.
     mutating func endTurn() {

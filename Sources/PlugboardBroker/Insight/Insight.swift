@@ -69,9 +69,6 @@ struct Insight: ~Copyable {
 
     // MARK: Traces
 
-    /// What it costs to ask a tracer whether it wants a write, now and when it is told.
-    private static let stepsPerTracer = 4
-
     /// Whether writes are traced.
     @inline(__always) var isTracing: Bool { tracing.isOn }
 
@@ -136,13 +133,13 @@ struct Insight: ~Copyable {
     /// Finds the tracers that want a note of the turn, for `tracing.found`.
     mutating func findTracers(ofNote place: Int, _ sessions: borrowing SessionTable) {
         let visits = tracing.find(ofNote: place, sessions)
-        steps &+= UInt64(visits * Self.stepsPerTracer)
+        steps &+= UInt64(visits * Cost.tracer)
     }
 
     /// Finds the tracers that want a write or a call of a key.
     private mutating func findTracers(of key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) {
         let visits = tracing.find(key, isCall: isCall, sessions)
-        steps &+= UInt64(visits * Self.stepsPerTracer)
+        steps &+= UInt64(visits * Cost.tracer)
     }
 
     /// Takes the gap of the next tracer that has one.

@@ -14,8 +14,6 @@ enum TraceNews {
 
 /// The way through the notes of a turn.
 struct TraceTelling {
-    /// How many bytes of a trace are made in the time that it takes to tell one observer.
-    private static let bytesPerStep = 128
 
     /// The present note, and the next tracer that wants it.
     private var place = -1
@@ -45,7 +43,7 @@ struct TraceTelling {
             line.append(matching.sub(of: subscription))
             insight.tracing.appendLine(place, isLast: insight.tracing.isLast(place, number), to: &line)
             bytesLeft -= line.count
-            insight.count(steps: line.count / Self.bytesPerStep)
+            insight.count(steps: line.count / Cost.bytesTracedPerStep)
             return (subscription, .line(insight.tracing.revision(place)))
         }
         return nil
@@ -74,8 +72,6 @@ struct TracedWrite {
 }
 
 extension Hub {
-    /// What it costs to find the outcome of an event for one observer, in observers told.
-    private static let stepsPerOutcome = 64
 
     /// Notes a write of a key, and its outcome for each observer.
     @inline(never)
@@ -90,7 +86,7 @@ extension Hub {
         let observers = matching.reach.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.noteMore() }
-        insight.count(steps: listed.count * Self.stepsPerOutcome)
+        insight.count(steps: listed.count * Cost.outcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen }
         let outcomes = Outcome.all(
             of: news.event,

@@ -5,6 +5,20 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
+/// What a connection is still to do. Each goes on where it stopped.
+struct Errands: OptionSet {
+    let rawValue: UInt8
+
+    /// To be read.
+    static let read = Errands(rawValue: 1)
+    /// To go on with lines that it holds. Nothing is read before that.
+    static let lines = Errands(rawValue: 2)
+    /// To be sent more of what it is owed.
+    static let owed = Errands(rawValue: 4)
+    /// To be closed. The keys and subscriptions of its client end first.
+    static let close = Errands(rawValue: 8)
+}
+
 /// A client's connection, as the loop sees it.
 final class Connection {
     let descriptor: Descriptor
@@ -33,12 +47,10 @@ final class Connection {
     var isMidLine = false
     /// It isn't read until the peer has read its replies, or others have had their turn.
     var isHeldBack = false
-    /// It goes on with its lines in the next turn, and isn't read before.
-    var isReleased = false
-    /// It is read after others have had their turn.
-    var isSlow = false
-    /// It is in line to be read, but not in this turn. So it isn't watched for input.
-    var isQueued = false
+    /// What it does when its slice comes. It is in the loop's queue, once, exactly while there is something.
+    var todo: Errands = []
+    /// It is in the queue to be read, and that won't be soon. So it isn't watched for input.
+    var isQuiet = false
     /// Its last lines took long, so the next ones may, too.
     var isHeavy = false
     /// The last read brought very many bytes.
@@ -68,17 +80,17 @@ final class Connection {
     }
 
     /// It has begun a line, and nothing stands in the way of the rest.
-    var hasHalfLine: Bool { !inbox.isEmpty && !isHeldBack && !isReleased }
+    var hasHalfLine: Bool { !inbox.isEmpty && !isHeldBack && !todo.contains(.lines) }
 
     /// The peer has hung up, but bytes from before are still to be read, and only other connections stand in
     /// the way.
-    var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !isReleased && !isThrottled }
+    var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !todo.contains(.lines) && !isThrottled }
 
     /// What the system should report about it.
     func wantedInterest(_ session: borrowing Session) -> Interest {
         if isHungUp { return .known }
         var wanted: Interest = []
-        if !inputEnded, !isHeldBack, !isQueued, !isThrottled, session.isOpen { wanted.insert(.read) }
+        if !inputEnded, !isHeldBack, !isQuiet, !isThrottled, session.isOpen { wanted.insert(.read) }
         if isWaitingToWrite { wanted.insert(.write) }
         return wanted
     }
@@ -97,7 +109,7 @@ final class Connection {
         let isToBeAnswered = session.isHeld || session.isParting
         guard session.outbox.isEmpty, !isToBeAnswered || outputEnded else { return false }
         if !session.isOpen || outputEnded { return !session.isOpen || inputEnded }
-        return inputEnded && !isHeldBack && !isReleased && session.subscriptions.isEmpty
+        return inputEnded && !isHeldBack && !todo.contains(.lines) && session.subscriptions.isEmpty
             && session.isAnswered
     }
 }

@@ -6,23 +6,15 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// How many half lines are read on in a turn. These, and the bytes of a turn, take about a millisecond
-    /// each.
-    static var slowReadsPerTurn: Int { 192 }
-
-    /// A read of more than this is bulky.
-    private static var bulkyBytes: Int { 16_384 }
-
     /// After so many bytes of unread replies, a client's requests wait. So it is answered as fast as it
     /// reads.
     static var unreadRepliesMax: Int { 1_048_576 }
 
     /// Reads once, and executes whole lines.
-    mutating func receive(_ connection: Connection, upTo bytes: Int = readBytes) {
-        if connection.inputEnded || connection.isHeldBack || connection.isReleased || connection.isThrottled {
-            return
-        }
+    mutating func receive(_ connection: Connection, upTo bytes: Int) {
+        if connection.inputEnded || connection.isHeldBack || connection.isThrottled { return }
         guard hub.sessions[connection.session].isOpen else { return endInput(connection) }
+        hub.insight.count(steps: Cost.read)
         if connection.inbox.isEmpty {
             receiveDirectly(connection, upTo: bytes)
         } else {
@@ -30,36 +22,52 @@ extension EventLoop {
         }
     }
 
-    /// Puts a connection in the line of slow ones. If there are more than a turn can read, it isn't watched
-    /// until its turn has come, because the system would list it in each turn.
-    mutating func noteSlow(_ connection: Connection) throws {
-        if connection.isSlow { return }
-        connection.isSlow = true
-        slow.append(connection.token)
-        guard slow.count > Self.slowReadsPerTurn else { return }
-        connection.isQueued = true
-        try watch(connection)
+    /// Puts a connection among those that may take long, unless it is in a queue, and adds to what it does.
+    mutating func enqueue(_ connection: Connection, _ errands: Errands) {
+        if connection.todo.isEmpty { patient.append(connection.token) }
+        connection.todo.formUnion(errands)
     }
 
-    /// Reads on from slow connections, as much as fits into the turn, but from `one` at least. The others
-    /// come first in the next turn.
-    mutating func goOnWithSlow(one: Bool) {
-        if slow.isEmpty { return }
-        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn >> UInt64(pace.shift)
-        var (count, freed) = (0, 0)
-        while count < min(slow.count, Self.slowReadsPerTurn), hub.insight.receivedBytes <= bytesEnd,
-            freed <= Self.readBytesPerTurn,
-            hub.delivery.hasRoomInLog, !hub.hasDoneEnough || one && count == 0
-        {
+    /// Goes on with those that may take long, with what is left of the turn's budget, or half of it anew.
+    mutating func goOnWithPatient() -> Int {
+        if patient.isEmpty { return 0 }
+        hub.requests.beginPart(until: max(hub.requests.effortEnd, hub.effort &+ effort / 2))
+        return goOn(promptly: false)
+    }
+
+    /// Gives each connection in one of the queues a slice, as many as fit into this part of the turn, but one at least.
+    /// What it still has to do then waits among those that may take long. Returns how many had their slice.
+    mutating func goOn(promptly isPrompt: Bool) -> Int {
+        let length = isPrompt ? prompt.count : patient.count
+        var count = 0
+        while count < length, hub.delivery.hasRoomInLog, count == 0 || !hub.hasDoneEnough {
+            let token = isPrompt ? prompt[count] : patient[count]
             count += 1
-            guard let connection = connections.find(token: slow[count - 1]) else { continue }
-            (connection.isSlow, connection.isQueued) = (false, false)
-            hub.delivery.touch(heard: connection.session, &hub.sessions)
-            let before = connection.inbox.allocatedBytes
-            receive(connection)
-            freed += max(0, before - connection.inbox.allocatedBytes)
+            if let connection = connections.find(token: token) { goOn(connection) }
         }
-        slow.removeFirst(count)
+        if isPrompt { prompt.removeFirst(count) } else { patient.removeFirst(count) }
+        return count
+    }
+
+    private mutating func goOn(_ connection: Connection) {
+        let (session, work) = (connection.session, connection.todo)
+        (connection.todo, connection.isQuiet) = ([], false)
+        if work.contains(.lines), !connection.isHeldBack, hub.sessions[session].isOpen {
+            hub.delivery.touch(awaited: session, &hub.sessions)
+            executeInbox(connection)
+        }
+        if work.contains(.read) {
+            hub.delivery.touch(heard: session, &hub.sessions)
+            let before = connection.inbox.allocatedBytes
+            receive(connection, upTo: Self.readBytes)
+            // The system takes long to take back memory.
+            hub.insight.count(steps: max(0, before - connection.inbox.allocatedBytes) / Cost.bytesReadPerStep)
+        }
+        if work.contains(.owed), owesMore(connection) {
+            hub.delivery.touch(session, &hub.sessions)
+            hub.settle(session)
+        }
+        if work.contains(.close) { close(connection) }
     }
 
     private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {
@@ -106,7 +114,8 @@ extension EventLoop {
         switch network.read(connection.descriptor, into: &target) {
         case .bytes(let count):
             hub.insight.count(received: count)
-            connection.isBulky = count > Self.bulkyBytes
+            hub.insight.count(steps: count / Cost.bytesReadPerStep)
+            connection.isBulky = count >= Self.fewBytes
             return count
         case .wouldBlock: return 0
         case .ended, .failed:
@@ -247,21 +256,6 @@ extension EventLoop {
         swap(&inbox, &connection.inbox)
         var line = inbox.mutableBytes
         hub.refuseUnended(&line, from: connection.session)
-    }
-
-    /// Goes on with the lines of clients that have read their replies, as much as fits into the turn, but
-    /// with `one` client at least.
-    mutating func goOnWithReleased(one: Bool) {
-        var count = 0
-        while count < released.count, hub.delivery.hasRoomInLog, !hub.hasDoneEnough || one && count == 0 {
-            count += 1
-            guard let connection = connections.find(token: released[count - 1]) else { continue }
-            connection.isReleased = false
-            if connection.isHeldBack || !hub.sessions[connection.session].isOpen { continue }
-            hub.delivery.touch(awaited: connection.session, &hub.sessions)
-            executeInbox(connection)
-        }
-        released.removeFirst(count)
     }
 
     /// No more bytes will come. Half a line isn't executed, and its client is told, if it still reads.

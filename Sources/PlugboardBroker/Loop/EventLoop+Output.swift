@@ -10,24 +10,6 @@ extension EventLoop {
     /// together.
     private static var gatheredRunsMax: Int32 { 16 }
 
-    /// How often in a turn one connection gets more of what it is owed.
-    private static var settlingRoundsMax: Int { 4 }
-
-    /// How many connections are closed in a turn. This takes a millisecond or two.
-    static var closedPerTurn: Int { 128 }
-    /// A connection that may have unread input, up to a socket's buffer, takes as long to close as so many
-    /// others.
-    static var closedPerUnread: Int { 4 }
-
-    /// How many connections that only observe are served in a turn. This takes a few milliseconds, for which
-    /// others wait.
-    static var servedPerTurn: Int { 512 }
-
-    /// Keeping so many bytes of a session's share of the log takes as long as serving one more connection.
-    private static var keptBytesPerServed: Int { 512 }
-    /// So does sending so many.
-    private static var sentBytesPerServed: Int { 4_096 }
-
     /// Serves each connection that was heard, then the others that have something to be sent. If these are
     /// very many, the rest waits for the next turn.
     mutating func writeOut(heardOnly: Bool = false) throws {
@@ -39,50 +21,42 @@ extension EventLoop {
             if heard < hub.delivery.heard.count {
                 session = hub.delivery.heard[heard]
                 heard += 1
-            } else if !heardOnly, dirty < hub.delivery.dirty.count, mayServeMore {
+            } else if !heardOnly, dirty < hub.delivery.dirty.count, dirty == 0 || mayServeMore {
                 session = hub.delivery.dirty[dirty]
                 dirty += 1
-                servedCount += 1
             } else {
                 return
             }
             hub.delivery.beginServing(session, &hub.sessions)
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
-            serve(connection)
+            flush(connection)
+            if connection.isWaitingToWrite || hub.sessions[session].isCounted {
+                Excess.countOwed(to: session, &hub.access, &hub.sessions, &hub.delivery)
+            }
+            hub.insight.count(steps: Cost.serve)
             try judge(connection)
         }
     }
 
-    /// Before the rights of a client shrink, it is sent what it may still see, so everybody is served. A
-    /// trace says when observers were sent an event, and names about twice as many of them as a turn serves.
-    /// So while anybody traces, the turn serves twice as many.
-    var mayServeMore: Bool {
-        let most = max(1, servedMax >> pace.shift)
-        return servedCount / (hub.insight.hasTraces ? 2 : 1) < most || isStopping || isPolicyWaiting
-    }
+    /// Before the rights of a client shrink, it is sent what it may still see, so everybody is served.
+    var mayServeMore: Bool { !hub.hasDoneEnough || isStopping || isPolicyWaiting }
 
-    /// Closes the finished connections. Dismissed clients have to get their last line before that.
-    mutating func closeFinished() throws {
-        guard hub.delivery.dismissed.isEmpty else { return }
-        var count = 0
-        defer { finished.removeFirst(count) }
-        while closedCount < Self.closedPerTurn, count < finished.count {
-            let token = finished[count]
-            count += 1
-            guard let connection = connections.find(token: token),
-                connection.isFinished(hub.sessions[connection.session])
-            else { continue }
-            closedCount += connection.inputEnded ? 1 : Self.closedPerUnread
-            guard hub.leave(connection.session, until: leavingEnd) else {
-                noteLeaving(token)
-                try watch(connection)
-                continue
-            }
-            hub.forget(connection.session)
-            poller.remove(connection.descriptor.raw)
-            connections.remove(connection)
-            noteFreed()
+    /// Ends a client that has left and, when it has got its last line, its connection.
+    mutating func close(_ connection: Connection) {
+        let session = connection.session
+        guard connection.isFinished(hub.sessions[session]) || !hub.sessions[session].isOpen else { return }
+        // Who is dismissed has to get the last line before that.
+        guard hub.delivery.dismissed.isEmpty, hub.leave(session, until: hub.requests.effortEnd) else {
+            return enqueue(connection, .close)
         }
+        guard connection.isFinished(hub.sessions[session]) else {
+            return hub.delivery.touch(session, &hub.sessions)
+        }
+        hub.insight.count(steps: connection.inputEnded ? Cost.close : Cost.closeUnread)
+        hub.forget(session)
+        poller.remove(connection.descriptor.raw)
+        connections.remove(connection)
+        noteFreed()
     }
 
     /// Ends the connections of plugins' processes that have ended. Their lines that have come still count.
@@ -107,71 +81,12 @@ extension EventLoop {
         hub.delivery.forgetDismissed()
     }
 
-    /// Sends what is there and, while the peer takes all of it, more of what it is owed. Both have a limit,
-    /// because others wait.
-    private mutating func serve(_ connection: Connection) {
-        let session = connection.session
-        flush(connection)
-        var rounds = 0
-        while hub.sessions[session].isBehind, hub.sessions[session].isOpen, hub.effort <= settlingEnd,
-            hub.sessions[session].outbox.count <= Limits.lowWaterBytes, rounds < Self.settlingRoundsMax
-        {
-            rounds += 1
-            hub.settle(session)
-            if hub.sessions[session].outbox.isEmpty { break }
-            flush(connection)
-        }
-        if connection.isWaitingToWrite || hub.sessions[session].isCounted {
-            Excess.countOwed(to: session, &hub.access, &hub.sessions, &hub.delivery)
-        }
-        if hub.sessions[session].isBehind, hub.sessions[session].isOpen, !connection.isWaitingToWrite,
-            hub.sessions[session].catchup?.awaitsJournal(hub.matching) != true
-        {
-            if rounds == 0 { passedOver.append(connection.token) } else { unsettled.append(connection.token) }
-        }
-    }
-
-    /// Goes on with clients that are owed more than one turn could give. Those that got nothing in the last
-    /// turn come first.
-    mutating func goOnWithUnsettled() {
-        settlingEnd = hub.effort &+ effort / 2
-        for place in passedOver.indices { touch(passedOver[place]) }
-        for place in unsettled.indices { touch(unsettled[place]) }
-        passedOver.removeAll()
-        unsettled.removeAll()
-        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ effort / 4) }
-    }
-
-    private mutating func touch(_ token: UInt64) {
-        guard let connection = connections.find(token: token) else { return }
-        hub.delivery.touch(connection.session, &hub.sessions)
-    }
-
-    /// Goes on with clients that have left and had very many subscriptions.
-    mutating func goOnWithLeaving() {
-        leavingEnd = hub.effort &+ effort / 2
-        var place = 0
-        while place < leaving.count {
-            let connection = connections.find(token: leaving[place])
-            if let connection, !hub.leave(connection.session, until: leavingEnd) {
-                place += 1
-                continue
-            }
-            if let connection { hub.delivery.touch(connection.session, &hub.sessions) }
-            leaving.removeSwapping(at: place)
-        }
-    }
-
-    private mutating func noteLeaving(_ token: UInt64) {
-        if !leaving.all.contains(token) { leaving.append(token) }
-    }
-
     /// Queues the last line of a connection, and ends its session. Unless `keepingUnread`, drops all unread
     /// lines except the rest of a line that was sent in part.
     mutating func dismiss(_ connection: Connection, _ farewell: Farewell, keepingUnread: Bool) {
         let session = connection.session
         hub.sessions[session].farewell = farewell
-        if !hub.leave(session, until: leavingEnd) { noteLeaving(connection.token) }
+        if !hub.leave(session, until: hub.requests.effortEnd) { enqueue(connection, .close) }
         connection.inbox.releaseMemory()
         connection.isHeldBack = false
         if !keepingUnread { dropUnread(connection) }
@@ -207,7 +122,8 @@ extension EventLoop {
         if hub.sessions[session].outbox.sharedBytes > 0 {
             let before = hub.sessions[session].outbox.own.count
             hub.delivery.takeOverLog(session, &hub.sessions)
-            servedCount += (hub.sessions[session].outbox.own.count - before) / Self.keptBytesPerServed
+            let kept = hub.sessions[session].outbox.own.count - before
+            hub.insight.count(steps: kept / Cost.bytesKeptPerStep)
         }
         if hub.sessions[session].outbox.own.isEmpty {
             hub.delivery.takeBack(from: &hub.sessions[session].outbox.own)
@@ -226,7 +142,7 @@ extension EventLoop {
         switch writeOnce(connection) {
         case .bytes(let count):
             hub.insight.count(sent: count)
-            servedCount += count / Self.sentBytesPerServed
+            hub.insight.count(steps: count / Cost.bytesSentPerStep)
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < total
             if hub.insight.hasTraces, count == total {
@@ -330,22 +246,25 @@ extension EventLoop {
 
     /// Decides what happens to a connection after it was served.
     private mutating func judge(_ connection: Connection) throws {
-        if hub.sessions[connection.session].farewell == .goodbye { hub.answerGoodbye(of: connection.session) }
-        if connection.isHeldBack, !hub.sessions[connection.session].isHeld,
-            !hub.sessions[connection.session].isBusy,
-            hub.sessions[connection.session].outbox.count <= Self.unreadRepliesMax / 2
+        let session = connection.session
+        if hub.sessions[session].farewell == .goodbye { hub.answerGoodbye(of: session) }
+        if connection.isHeldBack, !hub.sessions[session].isHeld, !hub.sessions[session].isBusy,
+            hub.sessions[session].outbox.count <= Self.unreadRepliesMax / 2
         {
             connection.isHeldBack = false
-            connection.isReleased = true
-            released.append(connection.token)
-            return try watch(connection)
+            enqueue(connection, .lines)
         }
-        if connection.isFinished(hub.sessions[connection.session]) {
-            finished.append(connection.token)
-        } else {
-            try watch(connection)
-            if connection.isReadOn { try noteSlow(connection) }
-        }
+        if owesMore(connection) { enqueue(connection, .owed) }
+        if connection.isReadOn { enqueue(connection, .read) }
+        if connection.isFinished(hub.sessions[session]) { enqueue(connection, .close) }
+        try watch(connection)
+    }
+
+    /// It has taken all that it was sent, and is owed more that can be sent now.
+    func owesMore(_ connection: Connection) -> Bool {
+        let session = connection.session
+        return hub.sessions[session].isBehind && hub.sessions[session].isOpen && !connection.isWaitingToWrite
+            && hub.sessions[session].catchup?.awaitsJournal(hub.matching) != true
     }
 
     /// Tells the system what to report about a connection.

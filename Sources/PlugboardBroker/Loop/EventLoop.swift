@@ -14,17 +14,12 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var journalToken: UInt64 { UInt64.max - 2 }
     private static var policyToken: UInt64 { UInt64.max - 3 }
     static var acceptsPerTurn: Int { 16 }
-    /// How many connections are read in a turn. This takes a few milliseconds, for which others wait.
-    static var readsPerTurn: Int { 256 }
-    /// How many bytes are read in a turn.
-    static var readBytesPerTurn: UInt64 { 1_048_576 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
-    /// After so many bytes, each of the other connections is still read a little. A client that sends little
-    /// is answered, and one that has more to say waits in line.
-    private static var fewBytes: Int { 2_048 }
-    /// The work of a turn, in observers told, before clients' lines wait for the next turn. This takes a few
-    /// milliseconds, for which others wait; where it takes longer, `pace` makes turns smaller.
+    /// Who sends no more than this at once is heard before those that do.
+    static var fewBytes: Int { 16_384 }
+    /// The work that a turn does for those it hears, and as much again for those it tells; see `Cost`. This takes
+    /// a few milliseconds, for which others wait; where it takes longer, `pace` makes turns smaller.
     static var effortPerTurn: UInt64 { 32_768 }
     /// While one client is alone, a turn does so many times as much, because that costs less for each line.
     private static var effortOfOne: UInt64 { 4 }
@@ -41,9 +36,12 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private let wakeup: Wakeup
     var hub: Hub
     var connections = ConnectionTable()
-    /// What is ready, and how much of it was handled.
+    /// What the system has reported in this turn.
     private var ready = List<Readiness>(reserving: 64)
-    private var handledCount = 0
+    /// Connections for which a turn had no time, although they send little. They are heard first in the next.
+    var prompt = List<UInt64>(reserving: 64)
+    /// Connections that have something to do which may take long.
+    var patient = List<UInt64>(reserving: 64)
     /// The buffer for reads, while a connection has no half line.
     private var input = ByteBuffer()
     /// Room for a list of the pieces of one write.
@@ -51,32 +49,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// Connections that have written too much while the disk is behind. When they are looked at next.
     var throttled = List<UInt64>()
     var nextThrottle: UInt64 = 0
-    /// Connections that may go on with lines they hold.
-    var released = List<UInt64>(reserving: 64)
-    /// Connections that have half a line and can be read. Clients that send whole lines come before them.
-    var slow = List<UInt64>(reserving: 64)
-    /// Connections that are owed something and take more.
-    var unsettled = List<UInt64>(reserving: 64)
-    /// Those of them for which this turn had no time.
-    var passedOver = List<UInt64>(reserving: 64)
-    /// Connections whose clients have left but aren't done yet, because they had very many subscriptions.
-    var leaving = List<UInt64>()
-    /// When `hub.effort` reaches this, leaving clients have had enough of this turn.
-    var leavingEnd: UInt64 = 0
-    /// When `hub.effort` reaches this, owed events have had enough of this turn.
-    var settlingEnd: UInt64 = 0
-    /// In this turn, lines that were held back come before slow connections.
-    private var areReleasedFirst = false
     /// How many turns ago more than one client was heard in a turn.
     private var turnsSinceOthers = turnsOfOne
-    /// How many connections that only observe were served in this turn.
-    var servedCount = 0
-    /// Only tests change it.
-    var servedMax = servedPerTurn
-    /// How many connections were closed in this turn.
-    var closedCount = 0
-    /// Connections that may have to be closed.
-    var finished = List<UInt64>(reserving: 64)
     /// Only tests change it.
     var effortMax = effortPerTurn
     private(set) var pace = TurnPace()
@@ -186,27 +160,28 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
     }
 
-    /// One whole turn. Nothing is told before it is written to the journal, and each connection is written to
-    /// at the end. If there is too much to do, the next turn does the rest without waiting.
+    /// One whole turn. Who sends little is heard first and answered before more is done; then the patient have their
+    /// slices. Nothing is told before it is written to the journal, and each connection is written to at the end. If
+    /// there is too much to do, the next turn does the rest without waiting.
     mutating func turn(waiting milliseconds: Int32) throws {
         pace.adapt()
         try wait(milliseconds)
         pace.begin(isFull: milliseconds == 0 && !isAlone, time)
-        try performReady()
+        let reads = try hearReady()
         if hasMoreToDo { try answerHeard() }
-        goOnWithLines()
-        if hub.requests.areWaiting { hub.goOnWithWalks() }
         expireDue()
-        goOnWithLeaving()
-        goOnWithUnsettled()
+        let slices = goOnWithPatient()
+        turnsSinceOthers = reads + slices + patient.count > 1 ? 0 : turnsSinceOthers + 1
+        if hub.requests.areWaiting { hub.goOnWithWalks() }
+        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ effort / 4) }
         try tickJournal()
         if !throttled.isEmpty { try goOnWithThrottled() }
         if !hub.supervision.orphaned.isEmpty { endOrphaned() }
+        hub.requests.beginPart(until: hub.effort &+ effort * (hub.insight.hasTraces ? 2 : 1))
         repeat {
             dismissSlow()
             try keepRecords()
             try writeOut()
-            try closeFinished()
             if !hub.insight.tracing.isEmpty { hub.tellTraces() }
         } while hasMoreToTell
         readAgain()
@@ -216,14 +191,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try checkTurn()
     }
 
-    /// Finds what is ready, unless something is still unhandled.
+    /// Finds what is ready.
     private mutating func wait(_ milliseconds: Int32) throws {
-        hub.requests.beginTurn(until: hub.effort &+ (isAlone ? effortMax &* Self.effortOfOne : effort))
-        settlingEnd = hub.effort &+ effort
-        (servedCount, closedCount) = (0, 0)
-        if handledCount < ready.count { return }
+        hub.requests.beginPart(until: hub.effort &+ (isAlone ? effortMax &* Self.effortOfOne : effort))
         ready.removeAll()
-        handledCount = 0
         let poller = poller
         try poller.wait(milliseconds: milliseconds) { ready.append($0) }
     }
@@ -234,37 +205,21 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// How much this turn does, in observers told.
     var effort: UInt64 { max(1, effortMax >> UInt64(pace.shift)) }
 
-    /// Handles what is ready, while the turn's log is still in the processor's cache.
-    private mutating func performReady() throws {
+    /// Handles what is ready, while the turn's log is still in the processor's cache. Returns how many clients were
+    /// read. Those for whom there was no time are queued.
+    private mutating func hearReady() throws -> Int {
         if !ready.isEmpty { hub.insight.beginTurn() }
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
         isPolicyWaiting = false
-        let waiting = released.count + slow.count
-        var reads = 0
-        let bytesEnd = hub.insight.receivedBytes &+ Self.readBytesPerTurn >> UInt64(pace.shift)
-        while handledCount < ready.count, reads < Self.readsPerTurn, hub.delivery.hasRoomInLog {
-            handledCount += 1
-            let bytes = hub.insight.receivedBytes <= bytesEnd ? Self.readBytes : Self.fewBytes
-            if try handle(ready[handledCount - 1], reading: bytes) { reads += 1 }
-        }
-        turnsSinceOthers = reads + waiting > 1 ? 0 : turnsSinceOthers + 1
-    }
-
-    /// Goes on with lines that may take long. If the turn has done enough already, only one client gets a
-    /// little more. So the two kinds take turns in being first.
-    private mutating func goOnWithLines() {
-        areReleasedFirst.toggle()
-        let isFirst = areReleasedFirst || slow.isEmpty
-        if isFirst { goOnWithReleased(one: true) }
-        goOnWithSlow(one: !isFirst)
-        if !isFirst { goOnWithReleased(one: false) }
+        var reads = goOn(promptly: true)
+        for place in ready.indices where try handle(ready[place]) { reads += 1 }
+        return reads
     }
 
     /// There is work that may take long. Before that, the clients that were heard are answered.
     private var hasMoreToDo: Bool {
-        let isAskedForMore = !released.isEmpty || !slow.isEmpty || hub.requests.areWaiting || !leaving.isEmpty
-        let isOwing = !unsettled.isEmpty || !passedOver.isEmpty || hub.insight.tracing.hasGaps
-        return isAskedForMore || isOwing || hub.deadlines.next != nil
+        !patient.isEmpty || !prompt.isEmpty || hub.requests.areWaiting || hub.insight.tracing.hasGaps
+            || hub.deadlines.next != nil
     }
 
     /// Answers the clients that were heard, after writing their records.
@@ -274,12 +229,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         try writeOut(heardOnly: true)
     }
 
-    /// The end of a connection may make writes, which may be too much for others. Writing records may bring
-    /// news of the journal. Tracers are told last, when it is known how long others waited, and may be traced
-    /// themselves.
+    /// Writing records may bring news of the journal, and a dismissed client may leave a last will. Tracers are told
+    /// last, when it is known how long others waited, and may be traced themselves.
     private var hasMoreToTell: Bool {
         !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty
-            || !finished.isEmpty && closedCount < Self.closedPerTurn
             || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
 
@@ -290,8 +243,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if next <= now { hub.expire(now: now) }
     }
 
-    /// Returns whether something was read or accepted. Reads at most so many bytes.
-    private mutating func handle(_ ready: Readiness, reading bytes: Int) throws -> Bool {
+    /// Returns whether something was read or accepted.
+    private mutating func handle(_ ready: Readiness) throws -> Bool {
         switch ready.token {
         case Self.listenerToken: _ = try acceptWaiting()
         case Self.wakeupToken:
@@ -308,20 +261,37 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             guard let connection = connections.find(token: ready.token) else { return false }
             if ready.isGone { try noteHungUp(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
-            let canRead = ready.canRead || ready.isGone
-            if canRead, ready.isGone || comesLater(connection) { try noteSlow(connection) }
-            if connection.isSlow, !ready.canWrite { return false }
+            let isRead =
+                ready.canRead && isPrompt(connection) && hub.delivery.hasRoomInLog && !hub.hasDoneEnough
+            if ready.canRead || ready.isGone, !isRead { try queueReading(connection) }
+            guard isRead || ready.canWrite else { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
-            if canRead, !connection.isSlow { receive(connection, upTo: bytes) }
-            return canRead
+            if isRead { receive(connection, upTo: Self.fewBytes) }
+            return isRead
         }
         return true
     }
 
-    /// Whether others come first because of what this client sent last: half a line, lines that took long, or
-    /// very many bytes while others wait to be read.
-    private func comesLater(_ connection: Connection) -> Bool {
-        connection.hasHalfLine || connection.isHeavy || connection.isBulky && !slow.isEmpty
+    /// If the system reports a connection again before its slice has come, it isn't watched until then, because the
+    /// system would list it in each turn.
+    private mutating func queueReading(_ connection: Connection) throws {
+        if connection.todo.contains(.read), !connection.isQuiet {
+            connection.isQuiet = true
+            try watch(connection)
+        }
+        if connection.todo.isEmpty, isPrompt(connection) {
+            connection.todo = .read
+            prompt.append(connection.token)
+        } else {
+            enqueue(connection, .read)
+        }
+    }
+
+    /// Whether it comes before those that may take long. Others come first if the client is in the queue already or has hung up, and because
+    /// of what it sent last: half a line, lines that took long, or very many bytes.
+    private func isPrompt(_ connection: Connection) -> Bool {
+        connection.todo.isDisjoint(with: [.read, .lines]) && !connection.isHungUp && !connection.hasHalfLine
+            && !connection.isHeavy && !connection.isBulky
     }
 
     /// Returns whether more may wait.
@@ -377,13 +347,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
         let goesOn =
-            !released.isEmpty || !finished.isEmpty || !slow.isEmpty || !unsettled.isEmpty
-            || !passedOver.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
-        if goesOn || !leaving.isEmpty || hub.requests.areWaiting || isPolicyWaiting
-            || hub.durability.isGathering
-        {
-            return 0
-        }
+            !patient.isEmpty || !prompt.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
+        if goesOn || hub.requests.areWaiting || isPolicyWaiting || hub.durability.isGathering { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let socketCheck = server == nil ? .max : nextSocketCheck
         let throttle = throttled.isEmpty ? .max : nextThrottle
@@ -409,8 +374,6 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if listenerRestsUntil == nil { poller.remove(listener) }
         poller.remove(wakeup.raw)
         hub.keyspace.close()
-        ready.removeAll()
-        handledCount = 0
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where hub.sessions[connection.session].takesAnswers {
             dismiss(connection, succession.isWanted ? .restarting : .stopping, keepingUnread: true)
@@ -418,9 +381,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         while connections.count > 0 {
             let now = time.nanoseconds()
             guard now < deadline else { return }
-            try turn(
-                waiting: hub.delivery.isDone && finished.isEmpty ? Int32((deadline - now) / 1_000_000 + 1) : 0
-            )
+            let isIdle = hub.delivery.isDone && patient.isEmpty && prompt.isEmpty
+            try turn(waiting: isIdle ? Int32((deadline - now) / 1_000_000 + 1) : 0)
         }
     }
 }
@@ -482,7 +444,7 @@ extension EventLoop {
             } else {
                 connection.isThrottled = false
                 try watch(connection)
-                try noteSlow(connection)
+                enqueue(connection, .read)
             }
         }
         throttled.removeFirst(count)
@@ -580,40 +542,29 @@ extension EventLoop {
             (hub.delivery.isDone || !mayServeMore && hub.delivery.heard.isEmpty)
                 && hub.delivery.dismissed.isEmpty
         )
-        let goOn = Set(unsettled.all).union(passedOver.all)
-        let leaving = Set(self.leaving.all)
-        let released = Set(self.released.all)
-        // Of very many that have ended at once, some are still to be closed.
-        let finished = Set(self.finished.all)
+        let queued = Set(patient.all).union(prompt.all)
         for connection in connections.all() where !hub.sessions[connection.session].isTouched {
             let name = "client \(hub.sessions[connection.session].client)"
-            let isReleased = connection.isReleased
-            let isListed = released.contains(connection.token)
-            try always.hold("who is released goes on", !isReleased || isListed, of: name)
-            let isClosing = finished.contains(connection.token)
+            let isQueued = queued.contains(connection.token)
+            let mayRest = connection.todo.isEmpty || isQueued
+            try always.hold("who has something to do is in the queue", mayRest, of: name)
             let isWatched = connection.interest == connection.wantedInterest(hub.sessions[connection.session])
-            try always.hold("a connection is watched for what it waits for", isWatched || isClosing, of: name)
-            try always.hold(
-                "what was sent before a hang-up is read",
-                !connection.isReadOn || connection.isSlow || isClosing || leaving.contains(connection.token),
-                of: name
-            )
-            try always.hold(
-                "who is done with is gone",
-                !connection.isFinished(hub.sessions[connection.session]) || connection.isSlow
-                    || leaving.contains(connection.token) || isClosing,
-                of: name
-            )
-            try always.hold("who is behind goes on", willGoOn(connection, goOn), of: name)
+            try always.hold("a connection is watched for what it waits for", isWatched, of: name)
+            let (isRead, isClosed) = (connection.todo.contains(.read), connection.todo.contains(.close))
+            let isReadOn = !connection.isReadOn || isRead || isClosed
+            try always.hold("what was sent before a hang-up is read", isReadOn, of: name)
+            let isOver = connection.isFinished(hub.sessions[connection.session])
+            try always.hold("who is done with is gone", !isOver || isRead || isClosed, of: name)
+            try always.hold("who is behind goes on", willGoOn(connection), of: name)
         }
     }
 
     /// Whether a client that is behind will be sent more: in the next turn, when there is room, or when the
     /// journal was read.
-    private func willGoOn(_ connection: Connection, _ goOn: Set<UInt64>) -> Bool {
+    private func willGoOn(_ connection: Connection) -> Bool {
         let session = connection.session
         guard hub.sessions[session].isOpen, hub.sessions[session].isBehind else { return true }
-        return connection.isWaitingToWrite || goOn.contains(connection.token)
+        return connection.isWaitingToWrite || connection.todo.contains(.owed)
             || hub.sessions[session].catchup?.awaitsJournal(hub.matching) == true
     }
 }

@@ -137,9 +137,6 @@ extension Hub {
         }
     }
 
-    /// What each pattern of a new subscription costs, in observers told. A filter costs a step for each byte.
-    private static let stepsPerPattern = 256
-
     /// Makes a subscription that observes its patterns. If keys would then visit too many nodes, makes none
     /// and throws.
     private mutating func makeSubscription(
@@ -148,7 +145,7 @@ extension Hub {
         let (session, options) = (asked.session, requests.decoder.options)
         let user = sessions[session].peer.user
         let subscription = matching.add(sub.bytes, of: session, options, filter)
-        insight.count(steps: wanted.count * Self.stepsPerPattern + (filter?.bytes ?? 0))
+        insight.count(steps: wanted.count * Cost.pattern + (filter?.bytes ?? 0))
         for range in wanted {
             matching.attach(subscription, of: user, to: range.bytes(of: asked.line), &keyspace)
         }

@@ -35,14 +35,13 @@ struct Requests: ~Copyable {
     private(set) var finished: Walk?
     /// Only tests change it.
     private(set) var visitsMax = visitsPerSlice
-    /// When `hub.effort` reaches this, the turn has done enough, and the other lines of clients wait for the
-    /// next.
+    /// When `hub.effort` reaches this, this part of the turn has done enough, and the rest waits for the next turn.
     private(set) var effortEnd = UInt64.max
 
     init() {}
 
-    /// Begins a turn. It has done enough when `hub.effort` reaches this.
-    mutating func beginTurn(until effort: UInt64) { effortEnd = effort }
+    /// Begins a part of a turn. It has done enough when `hub.effort` reaches this.
+    mutating func beginPart(until effort: UInt64) { effortEnd = effort }
 
     // MARK: Lines
 
@@ -238,9 +237,6 @@ struct Requests: ~Copyable {
         walks.append(walk)
     }
 
-    /// What it costs to look at a key, or to owe it, in observers told.
-    private static let stepsPerVisit = 16
-
     /// Goes on with a request for a slice. Returns whether it can be executed now.
     mutating func goOn(
         with walk: Walk,
@@ -274,7 +270,7 @@ struct Requests: ~Copyable {
         var visits = visitsMax
         let isDone = search.goOn(keyspace, deadlines, &visits)
         expired += search.takeExpired()
-        insight.count(steps: (visitsMax - visits) * Self.stepsPerVisit)
+        insight.count(steps: (visitsMax - visits) * Cost.visit)
         return isDone
     }
 
@@ -290,7 +286,7 @@ struct Requests: ~Copyable {
         let isDone = snapshot.goOn(&keyspace, &matching, &delivery, &rest, deadlines)
         expired += snapshot.takeExpired()
         let done = max(0, visitsMax - rest.visits) + max(0, visitsMax - rest.keys)
-        insight.count(steps: done * Self.stepsPerVisit)
+        insight.count(steps: done * Cost.visit)
         return isDone
     }
 
@@ -345,7 +341,7 @@ struct Requests: ~Copyable {
         _ matching: inout Matching, _ keyspace: inout Keyspace, _ insight: inout Insight
     ) {
         var count = 0
-        defer { insight.count(steps: count * Self.stepsPerVisit) }
+        defer { insight.count(steps: count * Cost.visit) }
         while let backlog = abandoned.last {
             while count < visitsMax, let place = backlog.keys.front {
                 backlog.takeBack(place, &matching, &keyspace)

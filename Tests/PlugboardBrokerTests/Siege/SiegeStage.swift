@@ -14,9 +14,10 @@ import Testing
 final class SiegeStage {
     typealias Link = SiegeNetwork.Link
 
-    /// The budget of a turn, 64 times smaller than the usual one; and, of what has no budget in steps, so much.
+    /// The budget of a turn, 64 times smaller than the usual one; how many observers it is enough for; and how many
+    /// keys a slice looks at.
     static let effort: UInt64 = 512
-    static let served = 16
+    static let served = Int(effort) / Cost.serve
     static let visits = 64
 
     private let network = SiegeNetwork()
@@ -38,10 +39,10 @@ final class SiegeStage {
         )
         loop.hub.access = Access(commons: commons)
         if hasSlices {
-            (loop.effortMax, loop.servedMax) = (Self.effort, Self.served)
+            loop.effortMax = Self.effort
             loop.hub.requests.limitSlices(visits: Self.visits)
         } else {
-            (loop.effortMax, loop.servedMax) = (1 << 40, .max)
+            loop.effortMax = 1 << 40
             loop.hub.requests.limitSlices(visits: 1 << 40)
         }
     }

@@ -10,8 +10,6 @@ import Testing
 @Suite("a small siege, by steps", .computing)
 struct SmallSiegeTests {
     private static let turns = 200
-    /// The bystander is read, and then maybe held back for a turn, or the crowd is larger than one turn reads.
-    private static let turnsMost = 4
 
     @Test("no turn does too much, and a bystander is answered within a few", arguments: SmallAttack.all)
     func bounded(attack: SmallAttack) throws {
@@ -20,8 +18,8 @@ struct SmallSiegeTests {
         let (most, all) = try stage.watch(turns: Self.turns, attack.measure, after: start)
         #expect(most <= attack.most)
         #expect(all > attack.most, "in one turn, that would be too much")
-        #expect(stage.turnsMost <= Self.turnsMost)
-        #expect(stage.answers >= Self.turns / Self.turnsMost)
+        #expect(stage.turnsMost <= attack.turnsMost)
+        #expect(stage.answers >= (Self.turns - attack.turnsMost) / 4)
     }
 
     @Test("without slices each has its way", arguments: SmallAttack.all.filter { !$0.hasFixedBudget })
@@ -46,13 +44,14 @@ struct SmallSiegeTests {
     @Test("who waits in line with half a line is not listed as ready in each turn until then")
     func listedOnce() throws {
         let stage = try SiegeStage(hasSlices: true)
-        let crowd = 1_000
+        let crowd = 200
         let links = try (0..<crowd).map { _ in try stage.connect() }
         for link in links { stage.send("{", link) }
         let other = try stage.connect()
-        for _ in 0..<8 { try stage.ask("sync", other) }
+        for _ in 0..<40 { try stage.ask("sync", other) }
         let listed = try stage.watch(turns: 20, \.listed) { for link in links { stage.send(" ", link) } }
-        #expect(listed.all <= crowd + 20)
+        // When it is listed again, it isn't watched any more.
+        #expect(listed.all <= 2 * crowd + 20)
         // Each was read, and is heard again.
         let again = try stage.watch(turns: 20, \.readBytes) { for link in links { stage.send(" ", link) } }
         #expect(again.all > crowd)
@@ -61,7 +60,7 @@ struct SmallSiegeTests {
     @Test("who hangs up is listed once, however long its turn takes to come, and all that it sent is read")
     func hungUpOnce() throws {
         let stage = try SiegeStage(hasSlices: true)
-        let crowd = 1_000
+        let crowd = 200
         let links = try (0..<crowd).map { _ in try stage.connect() }
         let other = try stage.connect()
         for (number, link) in links.enumerated() { stage.send("publish siege.last.k\(number) 1\n", link) }

@@ -1,0 +1,53 @@
+// What things cost, in one table: the unit of the broker's meter is telling one observer an event. A turn has a
+// budget in these units. How long a unit takes depends on the machine; `TurnPace` follows that.
+
+enum Cost {
+    // MARK: A connection's
+
+    /// To read once.
+    static let read = 64
+    /// To send once.
+    static let serve = 64
+    /// To close a connection of which all was read.
+    static let close = 128
+    /// To close one that may have unread input, up to a socket's buffer.
+    static let closeUnread = 512
+    /// So many bytes are read in the time of a step, and executed besides.
+    static let bytesReadPerStep = 32
+    /// So many bytes are sent in the time of a step.
+    static let bytesSentPerStep = 64
+    /// So many bytes of a session's share of the log are kept in the time of a step.
+    static let bytesKeptPerStep = 8
+
+    // MARK: An observer's
+
+    /// To subscribe to a pattern. A filter costs a step for each of its bytes.
+    static let pattern = 256
+    /// To end a subscription.
+    static let subscription = 32
+    /// To owe an event of a key.
+    static let owed = 16
+    /// To renew a key that is owed: memory that was not touched lately.
+    static let renewed = 6
+    /// To forget an owed key.
+    static let forgotten = 4
+    /// To withhold or to release an owed key, because rights have changed.
+    static let withheld = 8
+    /// To give a subscription its share of what is sent.
+    static let share = 4
+    /// So many bytes of owed lines are made, or looked at, in the time of a step.
+    static let bytesOwedPerStep = 32
+
+    // MARK: A question's
+
+    /// To look at a key.
+    static let visit = 16
+    /// To ask a tracer whether it wants a write, now and when it is told.
+    static let tracer = 4
+    /// To find the outcome of an event for one observer.
+    static let outcome = 64
+    /// To tell a tracer that traces are missing.
+    static let gap = 16
+    /// So many bytes of a trace are made in the time of a step.
+    static let bytesTracedPerStep = 128
+}
