@@ -10,16 +10,22 @@ extension EventLoop {
     /// reads.
     static var unreadRepliesMax: Int { 1_048_576 }
 
-    /// Reads once, and executes whole lines.
-    mutating func receive(_ connection: Connection, upTo bytes: Int) {
-        if connection.inputEnded || connection.isHeldBack || connection.isThrottled { return }
-        guard hub.sessions[connection.session].isOpen else { return endInput(connection) }
+    /// Reads once, and executes whole lines. Returns how many bytes were read.
+    @discardableResult
+    mutating func receive(_ connection: Connection, upTo bytes: Int) -> Int {
+        if connection.inputEnded || connection.isHeldBack || connection.isThrottled { return 0 }
+        guard hub.sessions[connection.session].isOpen else {
+            endInput(connection)
+            return 0
+        }
+        let before = hub.insight.receivedBytes
         hub.insight.count(steps: Cost.read)
         if connection.inbox.isEmpty {
             receiveDirectly(connection, upTo: bytes)
         } else {
             receiveBehindHalfLine(connection)
         }
+        return Int(hub.insight.receivedBytes &- before)
     }
 
     /// Puts a connection among those that may take long, unless it is in a queue, and adds to what it does.

@@ -16,8 +16,12 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     static var acceptsPerTurn: Int { 16 }
     private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
-    /// Who sends no more than this at once is heard before those that do.
+    /// Who sends less than this at once is heard before those that send more.
     static var fewBytes: Int { 16_384 }
+    /// Those that are ready share so many bytes of a turn, of which each has so many at least. Who has more to say is
+    /// patient.
+    private static var sharedBytes: Int { 1_048_576 }
+    private static var shareMin: Int { 2_048 }
     /// The work that a turn does for those it hears, and as much again for those it tells; see `Cost`. This takes
     /// a few milliseconds, for which others wait; where it takes longer, `pace` makes turns smaller.
     static var effortPerTurn: UInt64 { 32_768 }
@@ -212,7 +216,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
         isPolicyWaiting = false
         var reads = goOn(promptly: true)
-        for place in ready.indices where try handle(ready[place]) { reads += 1 }
+        let share = max(Self.shareMin, min(Self.readBytes, Self.sharedBytes / max(1, ready.count)))
+        for place in ready.indices where try handle(ready[place], upTo: share) { reads += 1 }
         return reads
     }
 
@@ -243,8 +248,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if next <= now { hub.expire(now: now) }
     }
 
-    /// Returns whether something was read or accepted.
-    private mutating func handle(_ ready: Readiness) throws -> Bool {
+    /// Returns whether something was read or accepted. Reads at most so many bytes.
+    private mutating func handle(_ ready: Readiness, upTo bytes: Int) throws -> Bool {
         switch ready.token {
         case Self.listenerToken: _ = try acceptWaiting()
         case Self.wakeupToken:
@@ -266,7 +271,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if ready.canRead || ready.isGone, !isRead { try queueReading(connection) }
             guard isRead || ready.canWrite else { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
-            if isRead { receive(connection, upTo: Self.fewBytes) }
+            if isRead, receive(connection, upTo: bytes) == bytes { enqueue(connection, .read) }
             return isRead
         }
         return true
@@ -287,8 +292,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         }
     }
 
-    /// Whether it comes before those that may take long. Others come first if the client is in the queue already or has hung up, and because
-    /// of what it sent last: half a line, lines that took long, or very many bytes.
+    /// Whether it comes before those that may take long. It does unless it has something to read already, has hung up, or
+    /// sent last half a line, lines that took long, or very many bytes.
     private func isPrompt(_ connection: Connection) -> Bool {
         connection.todo.isDisjoint(with: [.read, .lines]) && !connection.isHungUp && !connection.hasHalfLine
             && !connection.isHeavy && !connection.isBulky
