@@ -8,8 +8,8 @@ import PlugboardPosix
 public enum Journal {
     /// Passes every update and delete in the journal to `take`, in order, and begins a new segment. The
     /// returned writer writes what is added to `records` afterwards. `boot` names the machine's present
-    /// start. With `readsAhead`, another thread reads while this one takes. Throws `JournalError` or `SystemError`.
-    /// A damaged journal keeps its segments and snapshots.
+    /// start. With `readsAhead`, another thread reads while this one takes, and `expect` gets the key of each record a
+    /// little before `take`. Throws `JournalError` or `SystemError`. A damaged journal keeps its segments and snapshots.
     public static func open(
         _ store: any FileStore,
         worker: any JournalWorker,
@@ -19,9 +19,15 @@ public enum Journal {
         newEpoch: () -> String,
         records: inout RecordBuffer,
         readsAhead: Bool = false,
+        expect: (Span<UInt8>) -> Void = { _ in },
         _ take: RecordTaker
     ) throws -> (Recovered, JournalWriter, epoch: String) {
-        var recovered = try recover(store, boot: boot, readsAhead: readsAhead, take)
+        var recovered =
+            if readsAhead {
+                try ReadingAhead().run(store, boot: boot, expect: expect, take)
+            } else {
+                try recover(store, boot: boot, isCutting: true, take)
+            }
         if recovered.hasFailed {
             try writeAnew(store, options, &recovered)
         } else if recovered.isOverdue(options, free: store.freeBytes()) {
@@ -46,11 +52,10 @@ public enum Journal {
     }
 
     private static func recover(
-        _ store: any FileStore, boot: String, readsAhead: Bool, _ take: RecordTaker
+        _ store: any FileStore, boot: String, isCutting: Bool, _ take: RecordTaker
     ) throws -> Recovered {
-        if readsAhead { return try ReadingAhead().run(store, boot: boot, take) }
         var recovery = try Recovery(store)
-        return try recovery.run(isCutting: true, boot: boot, take)
+        return try recovery.run(isCutting: isCutting, boot: boot, take)
     }
 
     /// After a failed sync the system may take unwritten bytes for written, so no later sync can be
@@ -112,8 +117,7 @@ public enum Journal {
     public static func check(_ store: any FileStore, boot: String = "", _ take: RecordTaker) throws
         -> Recovered
     {
-        var recovery = try Recovery(store)
-        return try recovery.run(isCutting: false, boot: boot, take)
+        try recover(store, boot: boot, isCutting: false, take)
     }
 
     /// Shows every record of every file to a person, also those after damage: first the snapshots, then the segments,

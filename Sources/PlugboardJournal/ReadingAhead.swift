@@ -32,8 +32,14 @@ final class ReadingAhead: Sendable {
         hasTaken = try Wakeup()
     }
 
-    /// The same as `Recovery.run`. `take` runs on the calling thread. If it throws, nothing more is read.
-    func run(_ store: any FileStore, boot: String, _ take: RecordTaker) throws -> Recovered {
+    /// The same as `Recovery.run`. `take` runs on the calling thread. If it throws, nothing more is read. `expect` gets
+    /// most keys a little before, so that their memory can be fetched.
+    func run(
+        _ store: any FileStore,
+        boot: String,
+        expect: (Span<UInt8>) -> Void = { _ in },
+        _ take: RecordTaker
+    ) throws -> Recovered {
         try Background.start { [self] in read(store, boot) }
         while true {
             var (batches, outcome) = state.withLock { state in
@@ -42,7 +48,7 @@ final class ReadingAhead: Sendable {
             }
             hasTaken.signal()
             while var batch = batches.popLast() {
-                try pass(batch, take)
+                try pass(batch, expect, take)
                 batch.removeAll()
                 state.withLock { $0.taken.append(batch) }
             }
@@ -52,9 +58,9 @@ final class ReadingAhead: Sendable {
         }
     }
 
-    private func pass(_ batch: RecordBatch, _ take: RecordTaker) throws {
+    private func pass(_ batch: RecordBatch, _ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) throws {
         do {
-            try batch.forEach(take)
+            try batch.forEach(expect, take)
         } catch {
             state.withLock { $0.isGivenUp = true }
             hasTaken.signal()
@@ -113,10 +119,20 @@ private struct RecordBatch: Sendable {
         records.append((record, ByteRange(start, bytes.count)))
     }
 
-    func forEach(_ take: RecordTaker) throws {
+    func forEach(_ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) throws {
         let bytes = bytes.span
-        for (record, line) in records { try take(record, line.bytes(of: bytes)) }
+        for index in records.indices {
+            if index + Self.expected < records.count {
+                let (later, line) = records[index + Self.expected]
+                expect(later.key.bytes(of: line.bytes(of: bytes)))
+            }
+            let (record, line) = records[index]
+            try take(record, line.bytes(of: bytes))
+        }
     }
+
+    /// So many records ahead. Memory comes while as many are taken.
+    private static let expected = 8
 
     /// Removes the records and keeps the memory.
     mutating func removeAll() {

@@ -189,20 +189,6 @@ extension Hub {
     mutating func forgetButInDelivery(_ session: SessionHandle) { sessions.remove(session, &keyspace) }
 }
 
-extension Hub {
-    /// Takes a record of an earlier broker into an empty bus.
-    mutating func restore(_ record: RecordLine, _ line: Span<UInt8>, _ authors: inout RestoredAuthors) {
-        authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
-    }
-
-    /// All was restored; the last record was written at this time.
-    mutating func endRestoring(_ authors: consuming RestoredAuthors, lastRecord when: UInt64) {
-        authors.bindToTime(lastRecord: when, &keyspace, &deadlines)
-        waitForReturns(authors.absences)
-        authors.release(&keyspace)
-    }
-}
-
 extension Keyspace {
     func keyText(of observable: ObservableHandle) -> String { String(self[observable].key) }
     func valueText(of observable: ObservableHandle) -> String { String(value(of: observable)) }

@@ -32,7 +32,7 @@ extension EventLoop {
         let time = time
         var records = RecordBuffer(clock: { time.millisecondsSince1970() })
         var opened: JournalWriter?
-        let recovered = try hub.restore { take in
+        let recovered = try hub.restore { take, expect in
             let (recovered, writer, epoch) = try Journal.open(
                 store,
                 worker: worker,
@@ -42,6 +42,7 @@ extension EventLoop {
                 newEpoch: newEpoch,
                 records: &records,
                 readsAhead: readsAhead,
+                expect: expect,
                 take
             )
             opened = writer

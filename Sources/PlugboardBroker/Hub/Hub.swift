@@ -345,26 +345,11 @@ extension Hub {
     /// Continues with the state of the broker before. Throws `JournalError` or `SystemError`.
     mutating func goOn(with state: UnnamedJournal) throws {
         let epoch = keyspace.epoch
-        let recovered = try restore { take in
+        let recovered = try restore { take, _ in
             let recovered = try Journal.check(state, take)
             guard recovered.isClosed else { throw JournalError.missing(file: "the end of the carried state") }
             return (recovered, recovered.epoch ?? epoch)
         }
         endRestoring(snapshotRevision: recovered.snapshotRevision)
-    }
-
-    /// Takes over what an earlier broker left. `read` passes all records to the function that it gets, and returns the
-    /// epoch to go on in.
-    mutating func restore(_ read: (RecordTaker) throws -> (Recovered, epoch: String)) throws -> Recovered {
-        keyspace.beginRestoring()
-        var authors = RestoredAuthors()
-        let (recovered, epoch) = try read { record, line in
-            authors.restore(record, line, &keyspace, &access, &durability, &deadlines)
-        }
-        authors.bindToTime(lastRecord: recovered.when, &keyspace, &deadlines)
-        waitForReturns(authors.absences)
-        authors.release(&keyspace)
-        keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
-        return recovered
     }
 }

@@ -11,6 +11,8 @@ struct KeyOrder: ~Copyable {
     private static let heightMax = 12
     /// The first of each level.
     private var head = List<ObservableHandle>(reserving: Int32(heightMax))
+    /// The last of each level, while it is filled.
+    private var last: [ObservableHandle] = []
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
     init() {
@@ -37,15 +39,22 @@ struct KeyOrder: ~Copyable {
         }
     }
 
-    /// Fills the empty index with observables that are already in order.
-    mutating func fill(_ observables: some Sequence<ObservableHandle>, in all: inout Slab<Observable>) {
-        var ends = Array(repeating: ObservableHandle.none, count: Self.heightMax)
-        for observable in observables {
-            for level in 0..<Int(all[observable].height) {
-                setLink(ends[level], level, observable, in: &all)
-                ends[level] = observable
-            }
+    /// Begins to fill the index anew.
+    mutating func beginFilling() {
+        last = Array(repeating: .none, count: Self.heightMax)
+    }
+
+    /// Adds an observable whose key comes after those that were added since `beginFilling`.
+    mutating func append(_ observable: ObservableHandle, in all: inout Slab<Observable>) {
+        for level in 0..<Int(all[observable].height) {
+            setLink(last[level], level, observable, in: &all)
+            last[level] = observable
         }
+    }
+
+    mutating func endFilling(in all: inout Slab<Observable>) {
+        for level in last.indices { setLink(last[level], level, .none, in: &all) }
+        last = []
     }
 
     mutating func remove(_ observable: ObservableHandle, in all: inout Slab<Observable>) {

@@ -391,6 +391,9 @@ struct Keyspace: ~Copyable {
     /// `endRestoring`.
     mutating func beginRestoring() { observables.beginLoading() }
 
+    /// Asks for the memory that a search for a key reads first, without waiting for it.
+    func prefetch(_ key: Span<UInt8>) { observables.prefetch(hash(key)) }
+
     /// Remembers a write of an earlier broker. The journal has the result of a patch, not the patch.
     mutating func restore(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine

@@ -16,11 +16,11 @@ struct ObservableTable: ~Copyable {
     var extras = Slab<KeyExtras>()
     /// All observables in the order of their keys.
     private var order = KeyOrder()
-    /// Many keys come at once. They are sorted when all of them are there.
+    /// Many keys come at once. Unless they come in order, they are sorted when all of them are there.
     private var isLoading = false
-    /// The keys that have come since, as they came: neighbours here are neighbours in memory, and often
-    /// sorted.
-    private var loaded: [ObservableHandle] = []
+    private var isInOrder = true
+    /// The key that came last.
+    private var newest = ObservableHandle.none
 
     init() {}
 
@@ -97,8 +97,15 @@ struct ObservableTable: ~Copyable {
         let made = Observable(key: key, height: height, valueCount: valueCount)
         let observable = all.insert(made)
         index.insert(hash, observable.slot, atOnce: isLoading)
-        if isLoading { loaded.append(observable) } else { order.insert(observable, in: &all) }
+        if isLoading { load(observable) } else { order.insert(observable, in: &all) }
         return observable
+    }
+
+    private mutating func load(_ observable: ObservableHandle) {
+        guard isInOrder else { return }
+        isInOrder = newest == .none || KeyOrder.precedes(all[newest].key, all[observable].key)
+        newest = observable
+        if isInOrder { order.append(observable, in: &all) }
     }
 
     /// Removes an observable and its memory. While many keys are taken in, `endLoading` does that instead.
@@ -115,28 +122,26 @@ struct ObservableTable: ~Copyable {
     /// `order` can't be used.
     mutating func beginLoading() {
         isLoading = true
+        order.beginFilling()
     }
 
     /// Sorts the keys that were taken in, and removes those that nothing needs.
     mutating func endLoading(_ authors: inout Authors) {
-        isLoading = false
+        if !isInOrder { sort() }
+        order.endFilling(in: &all)
+        (isLoading, isInOrder, newest) = (false, true, .none)
+        var unneeded: [ObservableHandle] = []
+        all.forEach { if !all[$0].isNeeded { unneeded.append($0) } }
+        for observable in unneeded { remove(observable, &authors) }
+    }
+
+    private mutating func sort() {
         var keys: [OrderedKey] = []
         keys.reserveCapacity(count)
-        var unneeded: [ObservableHandle] = []
-        for observable in loaded {
-            if all[observable].isNeeded {
-                keys.append(OrderedKey(observable, all[observable].key))
-            } else {
-                unneeded.append(observable)
-            }
-        }
-        loaded = []
+        all.forEach { keys.append(OrderedKey($0, all[$0].key)) }
         keys.sort { $0.precedes($1) ?? KeyOrder.precedes(all[$0.observable].key, all[$1.observable].key) }
-        order.fill(keys.lazy.map(\.observable), in: &all)
-        for observable in unneeded {
-            order.insert(observable, in: &all)
-            remove(observable, &authors)
-        }
+        order.beginFilling()
+        for key in keys { order.append(key.observable, in: &all) }
     }
 
     /// Gives back the memory of observables that are gone. Looks at `visits` of their places, and returns
@@ -187,7 +192,7 @@ extension ObservableTable {
     /// Between two turns, each observable is found by its key, and is in the order once. Notes in `living`
     /// which exist.
     func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
-        try Self.always.hold("no keys are being taken in", !isLoading && loaded.isEmpty)
+        try Self.always.hold("no keys are being taken in", !isLoading)
         living.observables.reserveCapacity(count)
         try index.forEach { slot, hash throws(BrokenInvariant) in try check(slot, hash, &living) }
         try Self.always.agree("its count is that of its observables", count, living.observables.count)
