@@ -112,7 +112,7 @@ extension JournalWriter {
         let excess = excess
         guard excess > (pressure == nil ? 0 : -JournalLimits.reliefPart) else { return pressure = nil }
         let part = max(0.05, 0.9 - 0.4 * max(0, excess))
-        pressure = JournalPressure(bytesPerSecond: Int(Double(lag.waitingMax / 2) * part))
+        pressure = Int(Double(lag.waitingMax / 2) * part)
     }
 
     /// Looks again while nobody writes.
@@ -120,10 +120,4 @@ extension JournalWriter {
         lag.pass(to: time.nanoseconds())
         notePressure()
     }
-}
-
-/// The disk, or a snapshot, is behind what clients write.
-public struct JournalPressure {
-    /// How much all clients together should write, so that it can catch up.
-    public let bytesPerSecond: Int
 }

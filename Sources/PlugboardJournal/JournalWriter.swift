@@ -49,8 +49,9 @@ public final class JournalWriter {
     /// from here on.
     var unsent: [FilePiece] = []
     var unsentStart = 0
-    /// How much clients may write while the disk or a snapshot is behind; nil if neither is.
-    public internal(set) var pressure: JournalPressure?
+    /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
+    /// neither is behind.
+    public internal(set) var pressure: Int?
     /// Bytes that were written to the segment.
     var bytes = 0
     /// The segment ends after this many bytes.

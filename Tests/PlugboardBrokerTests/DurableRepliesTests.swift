@@ -11,14 +11,14 @@ struct DurableRepliesTests {
     private static func add(_ count: Int, to replies: inout DurableReplies, mark: UInt64) {
         for _ in 0..<count {
             let reply = DurableReplies.Waiting(
-                .publish,
+                mark: mark,
                 client: 1,
-                isTold: true,
                 slot: 0,
+                operation: .publish,
                 idCount: 0,
                 sumCount: 0,
-                revision: mark,
-                mark: mark
+                isTold: true,
+                revision: mark
             )
             replies.add(reply, id: Span(), sum: Span())
         }

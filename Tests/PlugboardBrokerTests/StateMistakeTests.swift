@@ -18,7 +18,7 @@ struct StateMistakeTests {
         let owed = bus.bare.hub.sessions[bus.slow].catchup?.owedCount ?? 0
         let (isHeld, bound) = (bus.bare.hub.sessions[bus.slow].isHeld, bus.bare.hub.keyspace.boundCount)
         #expect(owed > 1 && isHeld && bound == 3)
-        let waiting = (bus.bare.hub.phases.isEmpty, bus.bare.hub.durability.waitingCount == 0)
+        let waiting = (bus.bare.hub.phases.isEmpty, bus.bare.hub.durability.replies.count == 0)
         #expect(waiting == (false, false) && !bus.bare.hub.calls.held.isEmpty)
     }
 

@@ -235,7 +235,7 @@ extension Hub {
 
     /// Reads dropped events again from the journal. Those that it doesn't have are reported as missing.
     private mutating func tell(_ gap: Gap, _ subscription: SubscriptionHandle, _ backlog: Backlog) {
-        let place = gap.isKept ? durability.beginReading(after: gap.keptFirst - 1) : nil
+        let place = gap.isKept ? durability.journal?.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
         if dropped > 0 { tellLagged(dropped, gap.first, gap.last, to: subscription) }
         guard let place else { return backlog.noteTold(gap.last) }

@@ -209,7 +209,7 @@ extension Hub {
     /// A piece is done. Asks for the next one if there is one that can be read, and returns true.
     private mutating func asksForNext(_ replay: Replay) -> Bool {
         guard let next = replay.finishPiece() else { return false }
-        durability.endReading(at: replay.place, goingOnAt: next)
+        durability.journal?.endReading(at: replay.place, goingOnAt: next)
         replay.place = next
         replay.isReading = true
         durability.askForNext(replay.number)
@@ -219,7 +219,7 @@ extension Hub {
     /// Ends the replay of a subscription.
     mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
-        durability.endReading(at: replay.place)
+        durability.journal?.endReading(at: replay.place)
         durability.endReplay(replay.number)
         backlog.replay = nil
         openBacklog(of: subscription).catchup.replaying.remove(subscription)
@@ -273,7 +273,7 @@ extension Hub {
 
     /// Takes a piece of the journal for the subscription that asked, if it still exists.
     mutating func take(_ piece: ReadPiece) {
-        guard let subscription = durability.replaying(piece.number),
+        guard let subscription = durability.replays.subscriptions[piece.number],
             let replay = matching[subscription].backlog?.replay
         else { return }
         replay.take(piece)

@@ -13,10 +13,10 @@ import PlugboardWire
 struct Durability: ~Copyable {
     private let inPlace = InPlace()
     private var records = RecordBuffer()
-    private var journal: JournalWriter?
-    private var replies = DurableReplies()
+    private(set) var journal: JournalWriter?
+    private(set) var replies = DurableReplies()
     /// Subscriptions that are sent older events from the journal.
-    private var replays = ReplayTable()
+    private(set) var replays = ReplayTable()
     /// The error after which the journal can't go on, because half a record may be in its file; nil if there
     /// is none. It is found during a request, and thrown at the next write.
     private var failure: (any Error)?
@@ -147,20 +147,17 @@ struct Durability: ~Copyable {
         sum: Span<UInt8>
     ) {
         let reply = DurableReplies.Waiting(
-            operation,
+            mark: records.commits,
             client: session.client,
-            isTold: isTold,
             slot: session.slot,
+            operation: operation,
             idCount: id.count,
             sumCount: sum.count,
-            revision: revision,
-            mark: records.commits
+            isTold: isTold,
+            revision: revision
         )
         replies.add(reply, id: id, sum: sum)
     }
-
-    /// How many replies wait.
-    var waitingCount: Int { replies.count }
 
     /// Takes the next reply whose write is on disk, and copies its `id` and its sum.
     mutating func nextReply(
@@ -176,15 +173,9 @@ struct Durability: ~Copyable {
 
     // MARK: The journal
 
-    /// How much clients may write while the disk is behind; nil if it isn't.
-    @inline(__always) var pressure: JournalPressure? { journal?.pressure }
     /// How many bytes of records were ever added.
     @inline(__always) var recordedBytes: Int { records.addedBytes }
 
-    /// Finds out again whether the disk is behind.
-    func lookAtDisk() { journal?.lookAtDisk() }
-
-    var hasJournal: Bool { journal != nil }
     /// Whether nothing waits to be written and the disk has not failed.
     @inline(__always) var isWritten: Bool { records.isEmpty && failure == nil }
 
@@ -208,11 +199,6 @@ struct Durability: ~Copyable {
         if let failure { throw failure }
         try journal.flush(&records, revision: revision)
         return journal.hasEndedSegment
-    }
-
-    /// Begins a snapshot if it is time for one. `body` gives the values.
-    func compact(keys: Int, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
-        journal?.compact(keys: keys, live: liveBytes, body)
     }
 
     /// Asks for a sync if durable writes wait for one, if the last sync is done, and if enough writes have
@@ -248,22 +234,11 @@ struct Durability: ~Copyable {
         try journal?.tick(&records)
     }
 
-    /// Begins to read the writes after a revision from the files; nil if the journal doesn't go back that
-    /// far.
-    func beginReading(after revision: UInt64) -> ReadPlace? { journal?.beginReading(after: revision) }
-
     /// Whether an event that finds no room is read again from the journal. Reserved keys are not in it.
     func isReadBack(_ event: KeyEvent, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
 
-    func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
-        journal?.endReading(at: place, goingOnAt: next)
-    }
-
     /// Begins to send a subscription older events from the journal. Returns the number of the replay.
     mutating func beginReplay(of subscription: SubscriptionHandle) -> UInt64 { replays.begin(subscription) }
-
-    /// The subscription of a replay, if that still goes on.
-    func replaying(_ number: UInt64) -> SubscriptionHandle? { replays.subscriptions[number] }
 
     /// Asks for the next piece of a replay.
     mutating func askForNext(_ number: UInt64) { replays.ask(number) }

@@ -14,35 +14,13 @@ struct DurableReplies: ~Copyable {
     struct Waiting: BitwiseCopyable {
         let mark: JournalMark
         let client: UInt64
-        let slot: Int32
-        private let operationNumber: UInt8
-        let idCount: UInt8
-        let sumCount: UInt8
+        let slot: Int
+        let operation: Operation
+        let idCount: Int
+        let sumCount: Int
         /// Whether the client wants a reply.
         let isTold: Bool
         let revision: UInt64
-
-        var operation: Operation { Operation(rawValue: operationNumber) ?? .publish }
-
-        init(
-            _ operation: Operation,
-            client: UInt64,
-            isTold: Bool,
-            slot: Int,
-            idCount: Int,
-            sumCount: Int,
-            revision: UInt64,
-            mark: JournalMark
-        ) {
-            operationNumber = operation.rawValue
-            self.client = client
-            self.isTold = isTold
-            self.slot = Int32(truncatingIfNeeded: slot)
-            self.idCount = UInt8(truncatingIfNeeded: idCount)
-            self.sumCount = UInt8(truncatingIfNeeded: sumCount)
-            self.revision = revision
-            self.mark = mark
-        }
     }
 
     /// If no further write comes for this long, the sync begins.
@@ -101,12 +79,12 @@ struct DurableReplies: ~Copyable {
         guard first < waiting.count, waiting[first].mark <= mark else { return nil }
         let reply = waiting[first]
         first += 1
-        let (idCount, sumCount) = (Int(reply.idCount), Int(reply.sumCount))
+        let count = reply.idCount + reply.sumCount
         id.removeAll()
-        id.append(texts.bytes[..<idCount])
+        id.append(texts.bytes[..<reply.idCount])
         sum.removeAll()
-        sum.append(texts.bytes[idCount..<idCount + sumCount])
-        texts.removeFirst(idCount + sumCount)
+        sum.append(texts.bytes[reply.idCount..<count])
+        texts.removeFirst(count)
         if isEmpty {
             first = 0
             waiting.removeAll()
@@ -127,7 +105,7 @@ extension DurableReplies {
         var waitingFor: [UInt64: Int] = [:]
         for place in first..<max(first, waiting.count) {
             let reply = waiting[place]
-            size += Int(reply.idCount) + Int(reply.sumCount)
+            size += reply.idCount + reply.sumCount
             waitingFor[reply.client, default: 0] += 1
             let isInTurn = place == first || waiting[place - 1].mark <= reply.mark
             try Self.always.hold("replies wait in their order", isInTurn, of: "place \(place)")

@@ -78,7 +78,7 @@ extension EventLoop {
 
     @inline(never)
     mutating func writeRecords() throws {
-        guard hub.durability.hasJournal else { return }
+        guard hub.durability.journal != nil else { return }
         if try hub.durability.write(revision: hub.revision) { compact() }
         try askForSync()
         if hub.durability.hasNews { try takeJournalNews() }
@@ -86,7 +86,8 @@ extension EventLoop {
 
     /// Begins a snapshot of the present values, if it is time for one.
     private func compact() {
-        hub.durability.compact(keys: hub.keyspace.keyCount) { add in
+        let live = hub.durability.liveBytes
+        hub.durability.journal?.compact(keys: hub.keyspace.keyCount, live: live) { add in
             try CarriedValues(time).forEach(in: hub.keyspace, hub.deadlines, add)
         }
     }

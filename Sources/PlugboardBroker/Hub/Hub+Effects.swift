@@ -227,10 +227,10 @@ extension Hub {
     mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal? = nil) {
         var id = ByteBuffer()
         var sum = ByteBuffer()
-        let before = durability.waitingCount
-        defer { durability.noteAnswered(before - durability.waitingCount) }
+        let before = durability.replies.count
+        defer { durability.noteAnswered(before - durability.replies.count) }
         while let reply = durability.nextReply(upTo: mark, id: &id, sum: &sum) {
-            guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
+            guard let session = sessions.find(slot: reply.slot, client: reply.client) else { continue }
             sessions[session].awaitedWrites -= 1
             guard reply.isTold else {
                 delivery.touch(session, &sessions)

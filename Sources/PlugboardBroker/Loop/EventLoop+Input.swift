@@ -140,7 +140,7 @@ extension EventLoop {
         let recorded = hub.durability.recordedBytes
         defer {
             connection.isHeavy = hub.effort &- before > effort / 4
-            if let pressure = hub.durability.pressure {
+            if let pressure = hub.durability.journal?.pressure {
                 throttle(connection, hub.durability.recordedBytes - recorded, pressure)
             }
         }

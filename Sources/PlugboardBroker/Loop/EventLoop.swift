@@ -238,7 +238,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// last, when it is known how long others waited, and may be traced themselves.
     private var hasMoreToTell: Bool {
         !hub.delivery.heard.isEmpty || !hub.delivery.isDone && mayServeMore || !hub.delivery.dismissed.isEmpty
-            || hub.durability.hasJournal && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
+            || hub.durability.journal != nil && !hub.durability.isWritten || !hub.insight.tracing.isEmpty
     }
 
     /// Does what has fallen due. Without deadlines, it doesn't read the clock.
@@ -423,7 +423,7 @@ extension EventLoop {
     static var throttleBytesMin: Int { 1_024 }
 
     /// Counts what a client's lines brought to the journal.
-    mutating func throttle(_ connection: Connection, _ bytes: Int, _ pressure: JournalPressure) {
+    mutating func throttle(_ connection: Connection, _ bytes: Int, _ pressure: Int) {
         guard bytes > 0, !connection.isThrottled else { return }
         let now = time.nanoseconds()
         let share = share(of: pressure)
@@ -438,8 +438,8 @@ extension EventLoop {
         let now = time.nanoseconds()
         guard now >= nextThrottle else { return }
         nextThrottle = now + Self.throttleNanoseconds
-        hub.durability.lookAtDisk()
-        let share = hub.durability.pressure.map { self.share(of: $0) } ?? .max
+        hub.durability.journal?.lookAtDisk()
+        let share = hub.durability.journal?.pressure.map { self.share(of: $0) } ?? .max
         let count = throttled.count
         for place in 0..<count {
             let token = throttled[place]
@@ -455,8 +455,8 @@ extension EventLoop {
         throttled.removeFirst(count)
     }
 
-    private func share(of pressure: JournalPressure) -> Int {
-        let all = pressure.bytesPerSecond / Int(1_000_000_000 / Self.throttleNanoseconds)
+    private func share(of pressure: Int) -> Int {
+        let all = pressure / Int(1_000_000_000 / Self.throttleNanoseconds)
         return max(Self.throttleBytesMin, all / (throttled.count + 1))
     }
 
@@ -540,7 +540,7 @@ extension EventLoop {
         let always = Invariants(of: "EventLoop")
         try always.hold(
             "what was written is kept before it is told",
-            !hub.durability.hasJournal || hub.durability.isWritten
+            hub.durability.journal == nil || hub.durability.isWritten
         )
         try always.hold(
             "nobody is left to be served but those for whom a turn has no time",

@@ -258,7 +258,7 @@ struct Resumption: ~Escapable {
         if isRemembered, options.delivery == .latest || options.since == keyspace.revision {
             return .remembered
         }
-        if let place = durability.beginReading(after: options.since) { return .kept(place) }
+        if let place = durability.journal?.beginReading(after: options.since) { return .kept(place) }
         return isRemembered ? .remembered : .anew
     }
 
