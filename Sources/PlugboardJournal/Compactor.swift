@@ -10,18 +10,13 @@ import PlugboardWire
 /// The result of making a snapshot.
 public struct Compacted: Sendable {
     let segment: UInt64
-    fileprivate(set) var snapshotBytes = 0
+    let snapshotBytes: Int
     /// The size and the number of the segments that the snapshot replaces.
-    fileprivate(set) var segmentBytes = 0
+    let segmentBytes: Int
     let segments: Int
     /// The first segment that stays as history, and the bytes of the segments that were removed.
-    fileprivate(set) var firstKept: UInt64 = 0
-    fileprivate(set) var removedBytes = 0
-
-    fileprivate init(segment: UInt64, segments: Int) {
-        self.segment = segment
-        self.segments = segments
-    }
+    let firstKept: UInt64
+    let removedBytes: Int
 }
 
 /// Makes one snapshot.
@@ -39,31 +34,30 @@ struct Compactor {
         let files = JournalFiles(names: try store.names())
         let from = files.snapshots.last { $0 <= last }
         let segments = files.segments.filter { $0 > from ?? 0 && $0 <= last }
-        let name = JournalFiles.snapshot(last)
-        var made = Compacted(segment: last, segments: segments.count)
+        let segmentBytes = try segments.reduce(0) { try $0 + store.open(JournalFiles.segment($1)).bytes }
+        let snapshotBytes: Int
         if let state = request.state {
-            try write(state, as: name)
-            made.snapshotBytes = state.count
-            made.segmentBytes = try segments.reduce(0) {
-                try $0 + store.open(JournalFiles.segment($1)).bytes
+            snapshotBytes = state.count
+            try store.place(JournalFiles.snapshot(last)) { file in
+                try file.appendAll(state.span)
+                try file.sync()
             }
         } else {
             var survey = Survey(store)
             if let from { try survey.read(JournalFiles.snapshot(from)) }
             for segment in segments { try survey.read(JournalFiles.segment(segment)) }
-            made.snapshotBytes = try write(&survey, survey.header(upTo: last), when: survey.when)
-            made.segmentBytes = survey.segmentBytes
+            snapshotBytes = try write(&survey, survey.header(upTo: last), when: survey.when)
             survey.removeAll()
         }
-        (made.firstKept, made.removedBytes) = try removeOld(files, last, request.historyBytes)
-        return made
-    }
-
-    private func write(_ state: [UInt8], as name: String) throws {
-        try store.place(name) { file in
-            try file.appendAll(state.span)
-            try file.sync()
-        }
+        let (firstKept, removedBytes) = try removeOld(files, last, request.historyBytes)
+        return Compacted(
+            segment: last,
+            snapshotBytes: snapshotBytes,
+            segmentBytes: segmentBytes,
+            segments: segments.count,
+            firstKept: firstKept,
+            removedBytes: removedBytes
+        )
     }
 
     /// Writes what a survey found as a snapshot. Returns its size.

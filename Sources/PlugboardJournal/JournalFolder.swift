@@ -13,21 +13,21 @@ public final class JournalFolder: Sendable {
     private let lock: Descriptor
     private let folder: DataFolder
 
-    /// Creates the folder with mode 0700 if it is missing, and locks it. Throws `JournalError.inUse` or
-    /// `SystemError`.
-    public convenience init(path: String) throws {
-        let folder = try DataFolder(path: path)
-        guard let lock = try folder.lock(Self.lockName) else { throw JournalError.inUse(folder: path) }
-        self.init(folder, lock, isInherited: false)
-    }
-
-    /// Uses a lock that this process inherited from the broker before it. Without one, takes the lock.
-    public convenience init(path: String, inheritance: Inheritance?) throws {
-        guard let lock = inheritance?.takeLock(ofFolder: path) else {
-            try self.init(path: path)
-            return
+    /// Creates the folder with mode 0700 if it is missing, and locks it, unless this process inherited the lock from the
+    /// broker before it. Throws `JournalError.inUse` or `SystemError`.
+    public init(path: String, inheritance: Inheritance? = nil) throws {
+        folder = try DataFolder(path: path)
+        self.path = path
+        store = DiskStore(folder)
+        if let inherited = inheritance?.takeLock(ofFolder: path) {
+            lock = inherited
+            isInherited = true
+        } else if let taken = try folder.lock(Self.lockName) {
+            lock = taken
+            isInherited = false
+        } else {
+            throw JournalError.inUse(folder: path)
         }
-        self.init(try DataFolder(path: path), lock, isInherited: true)
     }
 
     /// The lock's descriptor, for system calls. This object keeps owning it.
@@ -38,14 +38,6 @@ public final class JournalFolder: Sendable {
     /// Takes the lock anew if its file was removed, so that no other process can take it.
     public func keepLock() {
         folder.keepLock(Self.lockName, lock)
-    }
-
-    private init(_ folder: DataFolder, _ lock: consuming Descriptor, isInherited: Bool) {
-        path = folder.path
-        self.folder = folder
-        self.isInherited = isInherited
-        self.lock = lock
-        store = DiskStore(folder)
     }
 
     /// The default folder for a broker with this socket path: in `XDG_STATE_HOME`, or else in

@@ -1,5 +1,5 @@
 // A recovery on a thread of its own, while the caller takes what was read. With two processors it takes the
-// longer of both times instead of their sum. The thread may be some batches ahead, and not more.
+// longer of both times instead of their sum. One batch is read, one is taken, and one may wait between them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,14 +8,12 @@ import Synchronization
 
 /// Reads a journal for another thread. It is used once.
 final class ReadingAhead: Sendable {
-    /// A batch has at least so many bytes, unless it is the last one, and so many batches may wait.
+    /// A batch has at least so many bytes, unless it is the last one.
     private static let batchBytes = 262_144
-    private static let batchesMax = 4
 
     private struct State {
-        var read: [RecordBatch] = []
-        /// Batches that were taken. Their memory is used again.
-        var taken: [RecordBatch] = []
+        /// The batch that waits. Whoever takes it leaves an empty one, whose memory is used again.
+        var batch = RecordBatch()
         /// How the recovery ended. No batch follows.
         var outcome: Result<Recovered, any Error>?
         /// Nobody takes more.
@@ -41,30 +39,24 @@ final class ReadingAhead: Sendable {
         _ take: RecordTaker
     ) throws -> Recovered {
         try Background.start { [self] in read(store, boot) }
-        while true {
-            var (batches, outcome) = state.withLock { state in
-                defer { state.read = [] }
-                return (Array(state.read.reversed()), state.outcome)
-            }
-            hasTaken.signal()
-            while var batch = batches.popLast() {
-                try pass(batch, expect, take)
-                batch.removeAll()
-                state.withLock { $0.taken.append(batch) }
-            }
-            if let outcome { return try outcome.get() }
-            PipeCalls.waitReadable(hasRead.raw)
-            hasRead.drain()
-        }
-    }
-
-    private func pass(_ batch: RecordBatch, _ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) throws {
-        do {
-            try batch.forEach(expect, take)
-        } catch {
+        defer {
             state.withLock { $0.isGivenUp = true }
             hasTaken.signal()
-            throw error
+        }
+        var batch = RecordBatch()
+        while true {
+            batch.removeAll()
+            let outcome = state.withLock { state in
+                swap(&state.batch, &batch)
+                return state.outcome
+            }
+            hasTaken.signal()
+            try batch.forEach(expect, take)
+            if let outcome { return try outcome.get() }
+            if batch.isEmpty {
+                PipeCalls.waitReadable(hasRead.raw)
+                hasRead.drain()
+            }
         }
     }
 
@@ -74,29 +66,27 @@ final class ReadingAhead: Sendable {
         var batch = RecordBatch()
         let outcome = Result {
             var recovery = try Recovery(store)
-            return try recovery.run(isCutting: true, boot: boot) { record, line in
+            let found = try recovery.run(isCutting: true, boot: boot) { record, line in
                 batch.append(record, line)
                 if batch.byteCount >= Self.batchBytes { try hand(over: &batch) }
             }
+            try hand(over: &batch)
+            return found
         }
-        state.withLock {
-            $0.read.append(batch)
-            $0.outcome = outcome
-        }
+        state.withLock { $0.outcome = outcome }
         hasRead.signal()
     }
 
-    /// Hands a batch over and gets an empty one, as soon as few enough are waiting.
+    /// Hands a batch over and gets an empty one, as soon as the one before was taken.
     private func hand(over batch: inout RecordBatch) throws {
-        state.withLock { state in
-            state.read.append(batch)
-            batch = state.taken.popLast() ?? RecordBatch()
-        }
-        hasRead.signal()
         while true {
-            let (isGivenUp, waiting) = state.withLock { ($0.isGivenUp, $0.read.count) }
-            if isGivenUp { throw GivenUp() }
-            if waiting < Self.batchesMax { return }
+            let isDone = try state.withLock { state in
+                if state.isGivenUp { throw GivenUp() }
+                if !state.batch.isEmpty { return false }
+                swap(&state.batch, &batch)
+                return true
+            }
+            if isDone { return hasRead.signal() }
             PipeCalls.waitReadable(hasTaken.raw)
             hasTaken.drain()
         }
@@ -112,6 +102,7 @@ private struct RecordBatch: Sendable {
     private var records: [(record: RecordLine, line: ByteRange)] = []
 
     var byteCount: Int { bytes.count }
+    var isEmpty: Bool { records.isEmpty }
 
     mutating func append(_ record: RecordLine, _ line: Span<UInt8>) {
         let start = bytes.count

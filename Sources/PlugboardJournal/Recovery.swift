@@ -147,21 +147,15 @@ struct Recovery: ~Copyable {
     private mutating func readSegments(_ isCutting: Bool, _ take: RecordTaker) throws {
         let numbers = files.segments.filter { $0 > found.snapshot }
         for (index, number) in numbers.enumerated() {
-            let expected = found.lastSegment + 1
-            if number != expected, found.lastSegment > 0 || number != 1 {
-                throw JournalError.missing(
-                    file: Self.before(number, expected, hasBase: found.lastSegment > 0)
-                )
+            guard number == found.lastSegment + 1 else {
+                // Without a base, what is missing may be a segment or a snapshot.
+                let expected = JournalFiles.segment(found.lastSegment + 1)
+                let before = "what comes before \(JournalFiles.segment(number))"
+                throw JournalError.missing(file: found.lastSegment > 0 ? expected : before)
             }
             let later = Array(numbers[(index + 1)...])
             if try !readSegment(number, later: later, isCutting, take) { return }
         }
-    }
-
-    /// Names the missing file. If the first segment that exists isn't number 1 and there is no snapshot,
-    /// the missing file may be a segment or a snapshot.
-    private static func before(_ number: UInt64, _ expected: UInt64, hasBase: Bool) -> String {
-        hasBase ? JournalFiles.segment(expected) : "what comes before \(JournalFiles.segment(number))"
     }
 
     /// Returns false if the segment has a torn end. Nothing can follow it.

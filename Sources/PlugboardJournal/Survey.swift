@@ -17,7 +17,6 @@ struct Survey: ~Copyable {
     private(set) var when: UInt64 = 0
     /// The checksum of the last record.
     private var chain: UInt32 = 0
-    private(set) var segmentBytes = 0
 
     init(_ store: any FileStore) {
         self.store = store
@@ -54,9 +53,7 @@ struct Survey: ~Copyable {
                 if !take(reader) { try skip(reader.damage("the batch can't be read")) }
             }
         }
-        guard !JournalFiles.isSnapshot(name) else { return }
-        chain = reader.chain
-        segmentBytes += reader.fileBytes
+        if !JournalFiles.isSnapshot(name) { chain = reader.chain }
     }
 
     /// Returns false if the record is a batch that can't be read.
@@ -136,49 +133,44 @@ struct KeyPlace: BitwiseCopyable {
 
 /// The place of a record for each key.
 struct KeyPlaces: ~Copyable {
-    struct Slot: ProbeEntry {
+    private struct Entry: BitwiseCopyable {
         var place = KeyPlace(file: 0, count: 0, offset: 0, seconds: 0)
-        var hash: UInt64 = 0
         /// The offset of the key in `keys`.
-        var keyStart = 0
-        var keyCount: UInt32 = 0
+        let keyStart: Int
+        let keyCount: UInt32
         var isPresent = false
-
-        static var empty: Slot { Slot() }
-        var isEmpty: Bool { keyCount == 0 }
     }
 
-    private static let slotsMin = 1_024
-    private var slots = ProbeTable<Slot>(count: slotsMin)
+    private var entries = List<Entry>()
     private var keys = ByteBuffer()
-    private var used = 0
+    /// The entries by their keys. Its slots begin with 1.
+    private var index = HashIndex()
     /// The number of keys that have a place.
     private(set) var count = 0
-    /// The slot that was used last. Most records are for the key of the record before.
+    /// The entry that was used last. Most records are for the key of the record before.
     private var last = 0
 
     init() {}
 
     mutating func set(_ key: Span<UInt8>, _ place: KeyPlace) {
-        let index = claimed(key)
-        if !slots[index].isPresent { count += 1 }
-        slots[index].isPresent = true
-        slots[index].place = place
+        let entry = find(key) ?? add(key)
+        if !entries[entry].isPresent { count += 1 }
+        entries[entry].isPresent = true
+        entries[entry].place = place
     }
 
-    /// Removes a key if it has a place. Its slot stays.
+    /// Removes a key if it has a place. Its entry stays.
     mutating func remove(_ key: Span<UInt8>) {
-        guard let index = isAt(last, key) ? last : index(of: key, key.seededHash), slots[index].isPresent
-        else { return }
-        slots[index].isPresent = false
+        guard let entry = find(key), entries[entry].isPresent else { return }
+        entries[entry].isPresent = false
         count -= 1
     }
 
     /// The places in each file, in no particular order.
     func places(ofFiles files: Int) -> [[KeyPlace]] {
         var places = [[KeyPlace]](repeating: [], count: files)
-        for index in slots.indices where slots[index].isPresent {
-            let place = slots[index].place
+        for entry in entries.indices where entries[entry].isPresent {
+            let place = entries[entry].place
             places[Int(place.file)].append(place)
         }
         return places
@@ -186,53 +178,33 @@ struct KeyPlaces: ~Copyable {
 
     /// Removes everything. Gives the memory back in a way that doesn't hold up other threads.
     mutating func removeAll() {
-        Self.giveBack(&slots)
+        var freed = entries.mutableSpan
+        MemoryPages.giveBack(&freed)
         var freedKeys = keys.mutableBytes
         MemoryPages.giveBack(&freedKeys)
         self = KeyPlaces()
     }
 
-    /// The slot of a key, which gets a free one if it has none.
-    private mutating func claimed(_ key: Span<UInt8>) -> Int {
-        if isAt(last, key) { return last }
-        if (used + 1) * 4 > slots.count * 3 { grow() }
-        let hash = key.seededHash
-        if let index = index(of: key, hash) {
-            last = index
-            return index
+    private mutating func find(_ key: Span<UInt8>) -> Int? {
+        if last < entries.count, has(last, key) { return last }
+        var search = index.search(key.seededHash)
+        while let slot = index.next(&search) {
+            last = Int(slot) - 1
+            if has(last, key) { return last }
         }
-        let slot = Slot(hash: hash, keyStart: keys.count, keyCount: UInt32(truncatingIfNeeded: key.count))
-        last = slots.insert(slot, hash: hash)
+        return nil
+    }
+
+    private func has(_ entry: Int, _ key: Span<UInt8>) -> Bool {
+        let (start, count) = (entries[entry].keyStart, Int(entries[entry].keyCount))
+        return count == key.count && keys.bytes[start..<start + count].isEqual(to: key)
+    }
+
+    private mutating func add(_ key: Span<UInt8>) -> Int {
+        last = entries.count
+        entries.append(Entry(keyStart: keys.count, keyCount: UInt32(truncatingIfNeeded: key.count)))
         keys.append(key)
-        used += 1
+        index.insert(key.seededHash, UInt32(truncatingIfNeeded: entries.count))
         return last
-    }
-
-    private func index(of key: Span<UInt8>, _ hash: UInt64) -> Int? {
-        slots.first(from: slots.home(of: hash)) { $0.hash == hash && has($0, key) }
-    }
-
-    /// Whether a slot has this key.
-    private func isAt(_ index: Int, _ key: Span<UInt8>) -> Bool { has(slots[index], key) }
-
-    private func has(_ slot: Slot, _ key: Span<UInt8>) -> Bool {
-        guard slot.keyCount == UInt32(truncatingIfNeeded: key.count), !slot.isEmpty else { return false }
-        let end = slot.keyStart + Int(slot.keyCount)
-        return keys.bytes[slot.keyStart..<end].isEqual(to: key)
-    }
-
-    private mutating func grow() {
-        last = 0
-        var grown = ProbeTable<Slot>(count: slots.count * 2)
-        for index in slots.indices where !slots[index].isEmpty {
-            grown.insert(slots[index], hash: slots[index].hash)
-        }
-        swap(&grown, &slots)
-        Self.giveBack(&grown)
-    }
-
-    private static func giveBack(_ slots: inout ProbeTable<Slot>) {
-        var freed = slots.entries.mutableSpan
-        MemoryPages.giveBack(&freed)
     }
 }
