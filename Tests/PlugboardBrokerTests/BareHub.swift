@@ -172,7 +172,9 @@ extension Hub {
     /// A key that waits is made to wait anew, at a gate beside the one that it has: a mistake.
     mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
         let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
-        phases.close(observable, revision: gate.revision, barrier, until: gate.end, &matching, &deadlines)
+        let ticket = deadlines.add(at: gate.end, .gate(observable))
+        let again = Gate(barrier, revision: gate.revision, until: gate.end, ticket)
+        phases.close(observable, again, told: [], &matching)
         matching.release(observable)
     }
 

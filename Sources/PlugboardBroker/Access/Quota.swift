@@ -220,34 +220,21 @@ enum Excess {
     }
 }
 
-extension Excess {
+extension Hub {
     /// Counts anew what a client is owed, and closes the client if that is too much.
     @inline(never)
-    static func countOwed(
-        to session: SessionHandle,
-        _ access: inout Access,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
-        guard let excess = access.recountOwed(session, &sessions) else { return }
-        excess.close(session, &sessions, &delivery)
+    mutating func countOwed(to session: SessionHandle) {
+        if let excess = access.recountOwed(session, &sessions) { close(session, excess) }
     }
 
     /// Counts what has come of a client's next request, and closes the client if that is too much.
-    static func countPartial(
-        _ bytes: Int,
-        of session: SessionHandle,
-        _ access: inout Access,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
+    mutating func countPartial(_ bytes: Int, of session: SessionHandle) {
         let clearance = sessions[session].clearance
-        guard let excess = access.recountPartial(bytes, of: session, clearance) else { return }
-        excess.close(session, &sessions, &delivery)
+        if let excess = access.recountPartial(bytes, of: session, clearance) { close(session, excess) }
     }
 
-    private func close(_ session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery) {
-        guard let message else { return delivery.setAside(session, .quota, &sessions) }
+    private mutating func close(_ session: SessionHandle, _ excess: Excess) {
+        guard let message = excess.message else { return delivery.setAside(session, .quota, &sessions) }
         delivery.setAside(session, .quota, saying: message, &sessions)
     }
 }

@@ -216,7 +216,7 @@ extension Hub {
         if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
             delivery.setAside(session, .slow, &sessions)
         } else {
-            Excess.countOwed(to: session, &access, &sessions, &delivery)
+            countOwed(to: session)
         }
     }
 
@@ -271,7 +271,7 @@ extension Hub {
         } else {
             backlog.lines.drop(revision: header.revision, event: header.event, before: before)
         }
-        Excess.countOwed(to: matching[subscription].session, &access, &sessions, &delivery)
+        countOwed(to: matching[subscription].session)
         return hasRoom ? backlog : nil
     }
 

@@ -79,36 +79,17 @@ struct Calls: ~Copyable {
     /// Whether a call was sent to a client. The call may be over.
     func wasAsked(_ client: UInt64, _ number: UInt64) -> Bool { asked.wasAsked(client, number) }
 
-    /// Begins a call, and lists it on both sides.
-    mutating func insert(
-        id: Span<UInt8>,
-        key: Span<UInt8>,
-        timeout: UInt32,
-        cause: WriteCause = .none,
-        at start: UInt64,
-        from caller: SessionHandle,
-        to server: SessionHandle,
-        _ sessions: inout SessionTable
-    ) -> PendingCall {
-        lastNumber += 1
-        let line = sessions[caller].line
-        let call = PendingCall(
-            number: lastNumber,
-            id: id,
-            key: key,
-            timeout: timeout,
-            cause: cause,
-            at: start,
-            from: caller,
-            line,
-            to: server
-        )
-        calls[lastNumber] = call
+    /// The number of the next call.
+    var nextNumber: UInt64 { lastNumber + 1 }
+
+    /// Begins the next call, and lists it on both sides.
+    mutating func insert(_ call: PendingCall, _ sessions: inout SessionTable) {
+        lastNumber = call.number
+        calls[call.number] = call
         counts.noteAsked()
-        asked.note(sessions[server].client, for: lastNumber)
-        sessions[caller].makeDuties().addMade(call)
-        sessions[server].makeDuties().addToAnswer(call)
-        return call
+        asked.note(sessions[call.server].client, for: call.number)
+        sessions[call.caller].makeDuties().addMade(call)
+        sessions[call.server].makeDuties().addToAnswer(call)
     }
 
     /// A call is sent to the client of a service.

@@ -136,7 +136,7 @@ struct Session: ~Copyable {
     /// observes nothing needs its connection until then.
     var isAnswered: Bool { duties == nil && awaitedWrites == 0 }
 
-    /// What a write has to know about its writer.
+    /// What is asked of the writer of a publish.
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
         (isOpen, isGuarded, signature)
     }
@@ -260,6 +260,14 @@ struct Session: ~Copyable {
         if let signature { keyspace.release(signature) }
         signedAs = author
     }
+}
+
+/// The client that makes a publish.
+struct Writer: BitwiseCopyable {
+    let session: SessionHandle
+    let isGuarded: Bool
+    /// Nil if it has written nothing yet, and has no name.
+    let author: AuthorHandle?
 }
 
 /// The close reason: why the broker ends a connection, as its last line says. One byte in each session.

@@ -8,8 +8,14 @@ extension Hub {
     /// Whether anybody observes a key.
     @inline(__always)
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
-        matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+        refreshObservers(of: observable)
         return matching.reach.hasObservers(observable)
+    }
+
+    /// Brings a key's list of observers up to date.
+    @inline(__always)
+    mutating func refreshObservers(of observable: ObservableHandle) {
+        matching.refreshObservers(of: observable, keyspace, sessions)
     }
 
     /// Tells what is about to happen to those who trace it, and to the observers of the key. Call it before the value
@@ -89,18 +95,10 @@ extension Hub {
     @inline(never)
     private mutating func tellInPhases(_ news: borrowing News) {
         let observers = matching.reach.observers(of: news.observable).subscriptions
-        let barrier = AckBarrier(
-            for: news.event,
-            of: news.observable,
-            observers,
-            from: news.old(in: keyspace),
-            to: news.value,
-            keyspace,
-            matching,
-            sessions,
-            &delivery,
-            phases
-        )
+        let (event, observable) = (news.event, news.observable)
+        let expected = ExpectedEvent(
+            event, of: observable, hash: keyspace.hash(of: observable), to: news.value)
+        let barrier = barrier(for: expected, among: observers)
         insight.count(events: observers.count)
         var isHeld = false
         for subscription in observers where sessions[matching[subscription].session].isOpen {
@@ -112,9 +110,7 @@ extension Hub {
             }
             _ = delivery.hasCopiedOut(&sessions)
         }
-        if let barrier, isHeld {
-            phases.close(news.observable, revision: news.revision, barrier, &matching, &deadlines)
-        }
+        if let barrier, isHeld { close(news.observable, revision: news.revision, barrier) }
     }
 }
 

@@ -23,7 +23,7 @@ enum Outcome {
 
     var isSent: Bool { if case .sent = self { true } else { false } }
 
-    private var name: StaticString {
+    fileprivate var name: StaticString {
         switch self {
         case .sent: "sent"
         case .queued: "queued"
@@ -35,114 +35,94 @@ enum Outcome {
         }
     }
 
-    private var barrier: AckBarrier? { if case .waiting(let barrier) = self { barrier } else { nil } }
+    fileprivate var barrier: AckBarrier? { if case .waiting(let barrier) = self { barrier } else { nil } }
 }
 
-extension Outcome {
+/// An event that is about to happen, or would.
+struct ExpectedEvent: ~Escapable {
+    let event: KeyEvent
+    /// That of its key, which may have none yet.
+    let observable: ObservableHandle?
+    /// The hash of its key.
+    let hash: UInt64
+    let value: Span<UInt8>
+
+    @_lifetime(copy value)
+    init(_ event: KeyEvent, of observable: ObservableHandle?, hash: UInt64, to value: Span<UInt8>) {
+        (self.event, self.observable, self.hash) = (event, observable, hash)
+        self.value = value
+    }
+}
+
+extension Hub {
     /// What would happen to an event now, on its way to some observers of its key.
-    static func all(
-        of event: KeyEvent,
-        _ key: Span<UInt8>,
-        to value: Span<UInt8>,
-        for listed: [SubscriptionHandle],
-        of observers: [SubscriptionHandle],
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        _ delivery: inout Delivery,
-        _ phases: borrowing Phases,
-        _ durability: borrowing Durability
+    mutating func outcomes(
+        of expected: borrowing ExpectedEvent, for listed: [SubscriptionHandle],
+        of observers: [SubscriptionHandle]
     ) -> [Outcome] {
-        let hash = keyspace.hash(key)
-        let observable = keyspace.find(key, hash: hash)
-        let old = keyspace.value(of: observable)
-        let barrier = AckBarrier(
-            for: event,
-            of: observable,
-            observers,
-            from: old,
-            to: value,
-            keyspace,
-            matching,
-            sessions,
-            &delivery,
-            phases
-        )
-        let isReserved = observable.map { keyspace[$0].isReserved } ?? false
-        let isReadBack = durability.isReadBack(event, isReserved: isReserved)
-        var outcomes: [Outcome] = []
-        for subscription in listed {
-            let filter = matching[subscription].filter
-            guard delivery.concerns(event, from: old, to: value, filter) else {
-                outcomes.append(.filtered)
-                continue
-            }
-            let session = matching[subscription].session
+        let barrier = barrier(for: expected, among: observers)
+        let isReserved = expected.observable.map { keyspace[$0].isReserved } ?? false
+        let isReadBack = durability.isReadBack(expected.event, isReserved: isReserved)
+        return listed.map { subscription in
+            guard concerns(expected, subscription) else { return .filtered }
             if let barrier, barrier.holds(matching[subscription]),
                 matching[subscription].backlog?.isPaused != true
             {
-                outcomes.append(.waiting(barrier))
-            } else {
-                let outcome = Outcome(
-                    of: event, hash, isReadBack, matching[subscription], sessions[session], phases, keyspace
-                )
-                outcomes.append(outcome)
+                return .waiting(barrier)
             }
+            return outcome(of: expected, for: subscription, isReadBack: isReadBack)
         }
-        return outcomes
+    }
+
+    /// Whether an observer would be told anything of an event.
+    mutating func concerns(_ expected: borrowing ExpectedEvent, _ subscription: SubscriptionHandle) -> Bool {
+        let old = keyspace.value(of: expected.observable)
+        let filter = matching[subscription].filter
+        return delivery.concerns(expected.event, from: old, to: expected.value, filter)
     }
 
     /// The same for one observer, if its filter lets the event through and no new phase holds it back.
-    private init(
-        of event: KeyEvent,
-        _ hash: UInt64,
-        _ isReadBack: Bool,
-        _ subscription: borrowing SubscriptionRecord,
-        _ session: borrowing Session,
-        _ phases: borrowing Phases,
-        _ keyspace: borrowing Keyspace
-    ) {
-        let backlog = subscription.backlog
-        let way = subscription.way(of: event, hash, isBehind: session.isBehind)
-        if backlog?.isPaused == true {
-            self = .paused
-        } else if way == .direct {
-            self = .sent
-        } else if case .phase(let held) = backlog?.state(
-            from: subscription.phase, of: session, phases, keyspace
-        ),
+    private func outcome(
+        of expected: borrowing ExpectedEvent, for subscription: SubscriptionHandle, isReadBack: Bool
+    ) -> Outcome {
+        let backlog = matching[subscription].backlog
+        let isBehind = sessions[matching[subscription].session].isBehind
+        let way = matching[subscription].way(of: expected.event, expected.hash, isBehind: isBehind)
+        if backlog?.isPaused == true { return .paused }
+        if way == .direct { return .sent }
+        if let backlog, case .phase(let held) = state(of: subscription, backlog),
             let gate = phases.gate(of: held)
         {
             // Whatever waits for a phase also holds back all later events.
-            self = .waiting(AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
-        } else if way == .key {
-            self = .conflated
-        } else {
-            self = backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued
+            return .waiting(AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
         }
+        if way == .key { return .conflated }
+        return backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued
     }
 
-    /// Appends the members that say so.
-    func append(
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        to buffer: inout ByteBuffer
-    ) {
+    /// Appends the members that say what happens.
+    func append(_ outcome: Outcome, to buffer: inout ByteBuffer) {
         buffer.append(#","outcome":""#)
-        buffer.append(name)
+        buffer.append(outcome.name)
         buffer.append("\"")
-        guard let barrier else { return }
+        guard let barrier = outcome.barrier else { return }
         // The phase that it waits for, and the observers that have to acknowledge.
         let waitedFor = barrier.subscriptions.filter { sessions[matching[$0].session].isOpen }
         buffer.append(#","awaits":{"phase":"#)
         buffer.append(decimal: UInt64(barrier.phase))
         buffer.append(#","observers":["#)
-        for (index, subscription) in waitedFor.prefix(Limits.awaitedObserversMax).enumerated() {
-            buffer.append(index == 0 ? "{" : ",{")
-            matching.appendSource(of: subscription, keyspace, sessions, to: &buffer)
+        for (place, subscription) in waitedFor.prefix(Limits.awaitedObserversMax).enumerated() {
+            buffer.append(place == 0 ? "{" : ",{")
+            appendSource(of: subscription, to: &buffer)
             buffer.append("}")
         }
         buffer.append(waitedFor.count > Limits.awaitedObserversMax ? #"],"more":true}"# : "]}")
+    }
+
+    /// Appends the members that name a subscription and its client.
+    func appendSource(of subscription: SubscriptionHandle, to buffer: inout ByteBuffer) {
+        sessions[matching[subscription].session].appendSource(keyspace, to: &buffer)
+        buffer.append(#","sub":"#)
+        buffer.append(matching.sub(of: subscription))
     }
 }

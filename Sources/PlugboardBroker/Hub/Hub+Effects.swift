@@ -32,13 +32,10 @@ extension Hub {
 
     /// A call has ended, and its caller was told.
     mutating func end(_ call: PendingCall, _ outcome: CallOutcome) {
-        let now = deadlines.now
-        calls.noteEnd(of: call, isAnswer: outcome == .answered, at: now)
-        if insight.isTracingCalls { CallTrace.note(call, outcome, at: now, &insight, &keyspace, &sessions) }
+        calls.noteEnd(of: call, isAnswer: outcome == .answered, at: deadlines.now)
+        noteTrace(of: call, outcome)
         if let deadline = call.deadline { deadlines.cancel(deadline) }
-        if let plugin = calls.letGo(call) {
-            supervision.weigh(plugin, at: revision, &sessions, &delivery, &deadlines)
-        }
+        if let plugin = calls.letGo(call) { weigh(plugin) }
         calls.remove(call, &sessions)
         Duties.noteEnd(for: call.server, &sessions, &delivery)
     }
@@ -46,14 +43,20 @@ extension Hub {
 
 // MARK: Rights
 
+// Rights change by another policy, a name, or a plugin's declaration. Keys that a client may not see don't exist for
+// it: refusals depend on the policy alone, never on what is there.
+
 extension Hub {
-    /// Whether some clients have to be left out of lists of observers.
-    var isSelective: Bool { access.followsPolicy || supervision.isLimiting }
+    /// Follows a policy from now on.
+    mutating func follow(_ policy: Policy) {
+        access.follow(policy, since: revision)
+        matching.select()
+    }
 
     /// Follows another policy from now on. Returns the clients to dismiss: those that may not connect any
     /// more, and those with unread lines about keys that they may not see any more.
     mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, Farewell)] {
-        access.follow(policy, since: revision)
+        follow(policy)
         var dismissed: [(SessionHandle, Farewell)] = []
         for slot in 0..<sessions.slotCount {
             guard let session = sessions.inSlot(slot), let clearance = sessions[session].clearance else {
@@ -83,12 +86,26 @@ extension Hub {
     /// see less than before.
     @discardableResult
     private mutating func renewRights(of session: SessionHandle) -> Bool {
-        let seesLess = Renewal.renew(session, &access, &matching, requests, sessions, at: revision)
-        if seesLess != nil {
-            endForbidden(of: session)
-            adjustOwed(to: session)
+        guard let clearance = sessions[session].clearance, !clearance.isSupervisor,
+            let rights = access.rights(of: sessions[session].peer, clearance.groups, name: clearance.name),
+            rights !== clearance.rights
+        else { return false }
+        let before = clearance.rights
+        clearance.rights = rights
+        matching.outdate()
+        noteNewSight(of: session)
+        endForbidden(of: session)
+        adjustOwed(to: session)
+        return before?.mayShowMore(than: rights) ?? true
+    }
+
+    /// A client may see other keys now. What it knows of them may be outdated, so a piece of a value would
+    /// tell too little.
+    private func noteNewSight(of session: SessionHandle) {
+        if sessions[session].isBusy { requests.outdate(session) }
+        for subscription in sessions[session].subscriptions.list.all {
+            matching[subscription].filter?.noteHidden(upTo: revision)
         }
-        return seesLess ?? false
     }
 
     /// Applies what the supervisor has just published.
@@ -97,6 +114,7 @@ extension Hub {
         supervision.reporter = reporter
         let before = supervision.plugin(named: report.name)?.rights
         if let plugin = supervision.take(report) {
+            if plugin.rights != nil { matching.select() }
             for slot in 0..<sessions.slotCount {
                 if let session = sessions.inSlot(slot) { apply(plugin, before, to: session) }
             }
@@ -104,7 +122,7 @@ extension Hub {
         }
         guard let plugin = supervision.plugin(named: report.name) else { return }
         end(CallEnding.unserved(by: plugin, calls))
-        supervision.renewDemand(of: plugin, keyspace, matching, &sessions, &delivery, &deadlines)
+        renewDemand(of: plugin)
     }
 
     /// The supervisor has deleted what it said about a plugin, so there is no such plugin any more.
@@ -124,7 +142,7 @@ extension Hub {
             limit(session, before)
             supervision.noteOrphan(session, of: plugin, sessions[session].peer)
         case .found:
-            Placement.bind(session, to: plugin, [], &keyspace, &sessions)
+            bind(session, to: plugin, [])
             if access.followsPolicy { renewRights(of: session) }
             endForbidden(of: session)
             limit(session, nil)
@@ -137,15 +155,14 @@ extension Hub {
         }
     }
 
+    /// A plugin's client had the rights `before`, and may have others now. Nil means that it could do everything.
     private mutating func limit(_ session: SessionHandle, _ before: Rights?) {
-        guard let seesLess = Renewal.limit(session, before, matching, requests, sessions, at: revision)
-        else {
-            return
-        }
+        guard let rights = sessions[session].clearance?.plugin?.rights, rights !== before else { return }
+        noteNewSight(of: session)
         endForbidden(of: session)
         // A client that observes nothing was only sent what it asked for.
         let isObserver = sessions[session].subscriptions.count > 0
-        if seesLess, isObserver, sessions[session].hasUnread {
+        if before?.mayShowMore(than: rights) ?? true, isObserver, sessions[session].hasUnread {
             delivery.setAside(session, .revoked, &sessions)
         }
         adjustOwed(to: session)
@@ -196,8 +213,10 @@ extension Hub {
         let session = matching[subscription].session
         let traced = matching[subscription].isTracer ? insight.tracing.patterns(of: subscription).count : 0
         access.charge(sessions[session], for: matching[subscription], traced: traced, sign)
-        if supervision.onDemand.isEmpty { return }
-        supervision.noteDemand(of: subscription, sign, keyspace, matching, &sessions, &delivery, &deadlines)
+        for plugin in supervision.onDemand where isObserver(subscription, of: plugin) {
+            plugin.demand?.observers += sign
+            weigh(plugin)
+        }
     }
 
     /// Ends a subscription and frees it.

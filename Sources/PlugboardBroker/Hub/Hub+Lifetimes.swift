@@ -37,8 +37,7 @@ extension Hub {
         case .call(let number): end(CallEnding.late(number, calls))
         case .trace(let subscription): insight.wakeTracer(subscription)
         case .ownState: lookRound()
-        case .idle(let plugin):
-            supervision.checkIdle(plugin, now: now, at: revision, &sessions, &delivery, &deadlines)
+        case .idle(let plugin): checkIdle(plugin, now: now)
         }
     }
 
@@ -65,7 +64,7 @@ extension Hub {
     /// waits for the answers to what it has asked. The loop closes the connection when the last line was sent.
     mutating func part(_ asked: AskedRequest) {
         let session = asked.session
-        try? KeepWill.replace(by: nil, of: session, &keyspace, &sessions, access)
+        try? replaceWill(of: session, by: nil)
         sessions[session].farewell = .goodbye
         sessions[session].makeCatchup().goodbye = Array(asked.id)
         if supervision.reporter == session { supervision.reporter = nil }

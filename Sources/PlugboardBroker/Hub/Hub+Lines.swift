@@ -115,7 +115,7 @@ extension Hub {
         guard isOpen else { return }
         let line = waiting.line.bytes(of: bytes)
         do throws(Refusal) {
-            try publish(waiting, line, session, isGuarded: isGuarded, by: author)
+            try publish(waiting, line, Writer(session: session, isGuarded: isGuarded, author: author))
         } catch {
             sessions[session].line = waiting.number
             refuse(error, id: waiting.request.id.bytes(of: line), session)
@@ -151,17 +151,81 @@ extension Hub {
 
     /// Goes on with each of them for a slice, while the turn has time.
     mutating func goOnWithWalks() {
-        requests.forgetAbandoned(&matching, &keyspace, &insight)
+        forgetAbandoned()
         var first: Walk?
         while let walk = requests.next() {
-            let isDone = requests.goOn(
-                with: walk, &keyspace, &matching, &delivery, &insight, deadlines
-            )
+            let isDone = goOn(with: walk)
             endFound()
             if isDone { finish(walk) } else { requests.wait(walk) }
             if hasDoneEnough || first === walk { return }
             if first == nil { first = walk }
         }
+    }
+
+    /// Removes owed keys that nobody needs, some at a time.
+    private mutating func forgetAbandoned() {
+        var count = 0
+        while count < requests.visitsMax, let backlog = requests.nextAbandoned {
+            while count < requests.visitsMax, let place = backlog.keys.front {
+                backlog.takeBack(place, &matching, &keyspace)
+                count += 1
+            }
+            if backlog.keys.isEmpty { requests.endAbandoned() }
+        }
+        insight.count(steps: count * Cost.visit)
+    }
+
+    /// The keys that a search finds; nil if others can't wait that long. Then the request is put off and
+    /// executed again later, so it must not have changed anything yet.
+    mutating func look(for asked: AskedRequest, _ search: consuming KeySearch) -> [ObservableHandle]? {
+        if case .keys(let search)? = requests.finished?.work {
+            return search.present(in: keyspace, deadlines)
+        }
+        if goOn(with: &search) { return search.present(in: keyspace, deadlines) }
+        requests.putOff(asked, .keys(search), &sessions)
+        return nil
+    }
+
+    /// The values that a subscription begins with, owed already; nil if the request is put off.
+    mutating func prepare(_ asked: AskedRequest, _ wanted: [ByteRange], _ filter: Filter?) -> ValueSnapshot? {
+        if case .snapshot(let snapshot)? = requests.finished?.work { return snapshot }
+        let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
+        let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].clearance, filter, keyspace)
+        if goOn(with: snapshot) { return snapshot }
+        requests.putOff(asked, .snapshot(snapshot), &sessions)
+        return nil
+    }
+
+    /// Goes on with a request for a slice. Returns whether it can be executed now.
+    private mutating func goOn(with walk: Walk) -> Bool {
+        switch walk.work {
+        case .keys(var search):
+            let isDone = goOn(with: &search)
+            walk.work = .keys(search)
+            return isDone
+        case .snapshot(let snapshot):
+            guard snapshot.isLost(keyspace) else { return goOn(with: snapshot) }
+            requests.abandonSnapshot(of: walk)
+            walk.work = .snapshot(snapshot.anew(keyspace))
+            return false
+        }
+    }
+
+    private mutating func goOn(with search: inout KeySearch) -> Bool {
+        var visits = requests.visitsMax
+        let isDone = search.goOn(keyspace, deadlines, &visits)
+        requests.note(expired: search.takeExpired())
+        insight.count(steps: (requests.visitsMax - visits) * Cost.visit)
+        return isDone
+    }
+
+    private mutating func goOn(with snapshot: ValueSnapshot) -> Bool {
+        let most = requests.visitsMax
+        var rest = SliceAllowance(visits: most, keys: most)
+        let isDone = goOn(with: snapshot, &rest)
+        requests.note(expired: snapshot.takeExpired())
+        insight.count(steps: (max(0, most - rest.visits) + max(0, most - rest.keys)) * Cost.visit)
+        return isDone
     }
 
     /// Executes a request that was put off, with what was found.

@@ -44,9 +44,28 @@ struct Hub: ~Copyable {
     /// The revision of the last committed write.
     var revision: UInt64 { keyspace.revision }
 
-    /// Gives a client that has just connected its rights.
+    /// Gives a client that has just connected its rights: what its user may do, and whether it is the supervisor's or
+    /// a plugin's.
     mutating func place(_ session: SessionHandle, _ groups: [UInt32]) {
-        Placement.place(session, groups, &access, supervision, &keyspace, &sessions)
+        let peer = sessions[session].peer
+        let plugin = supervision.plugin(of: peer)
+        if supervision.isSupervisor(peer) {
+            sessions[session].clearance = Clearance(groups: groups, rights: nil, isSupervisor: true)
+        } else if let rights = access.rights(of: peer, groups, name: plugin?.name) {
+            sessions[session].clearance = Clearance(groups: groups, rights: rights)
+        }
+        if let plugin, !supervision.isSupervisor(peer) { bind(session, to: plugin, groups) }
+        access.openAccount(of: sessions[session])
+    }
+
+    /// Makes a client part of a plugin, for good. Then it has the plugin's name, can't take another one, and may only
+    /// do what the plugin's declaration lists.
+    mutating func bind(_ session: SessionHandle, to plugin: SupervisedPlugin, _ groups: [UInt32]) {
+        let clearance = sessions[session].clearance ?? Clearance(groups: groups, rights: nil)
+        sessions[session].clearance = clearance
+        clearance.plugin = plugin
+        clearance.name = plugin.name
+        sessions[session].rename(Array(plugin.name.utf8).span, &keyspace)
     }
 
     /// Greets a new client with its first line.
@@ -194,92 +213,23 @@ struct Hub: ~Copyable {
         case .keys: try listKeys(asked)
         case .subscribe: try subscribe(asked)
         case .unsubscribe: try unsubscribe(asked)
-        case .who:
-            endExpired(asked.key)
-            try Who.perform(
-                asked, &keyspace, &matching, &sessions, &delivery, calls, &insight, deadlines, isSelective
-            )
-        case .why:
-            endExpired(asked.key)
-            let limit = requests.decoder.options.limit
-            try Why.perform(asked, limit, &keyspace, &matching, &sessions, &delivery, calls, isSelective)
+        case .who: try who(asked)
+        case .why: try why(asked)
         case .explain: try explain(asked)
         case .trace: try trace(asked)
         case .hello: try rename(asked)
         case .sync: replyDone(.sync, id: asked.id, to: asked.session)
-        case .help: try Help.perform(asked, requests.decoder.options.about, &sessions, &delivery)
+        case .help: try help(asked)
         case .pause, .resume, .step: try control(asked)
         case .acknowledge: try acknowledge(asked)
         case .call: try call(asked)
         case .answer: try answer(asked)
         case .serve: try serve(asked)
         case .unserve: try unserve(asked)
-        case .will:
-            try KeepWill.perform(asked, requests.decoder.writes.first, &keyspace, &sessions, access)
-            replyDone(.will, id: asked.id, to: asked.session)
+        case .will: try keepWill(asked)
         case .goodbye: part(asked)
         case .disconnect: try disconnect(asked)
         }
-    }
-
-    private mutating func get(_ asked: AskedRequest) throws(Refusal) {
-        try Access.checkSeen(asked.request, asked.line, sessions[asked.session])
-        refreshOwnState(matching: asked.key)
-        try Get.perform(asked, isOver: endExpired(asked.key), &keyspace, &sessions, &delivery, deadlines)
-    }
-
-    private mutating func listKeys(_ asked: AskedRequest) throws(Refusal) {
-        try ListKeys.check(asked, requests.decoder.options)
-        refreshOwnState(matching: asked.key)
-        ListKeys.perform(asked, &requests, keyspace, &sessions, &delivery, &insight, deadlines)
-        endFound()
-    }
-
-    private mutating func explain(_ asked: AskedRequest) throws(Refusal) {
-        guard let write = requests.decoder.writes.first else {
-            throw Refusal(.missingField, "explain needs \"write\"")
-        }
-        let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
-        let steps = Explain.perform(
-            asked,
-            write,
-            requests.value(of: write, asked.line),
-            refusal,
-            &keyspace,
-            &matching,
-            &sessions,
-            &delivery,
-            phases,
-            durability,
-            isSelective
-        )
-        insight.count(steps: steps)
-    }
-
-    private mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
-        let options = requests.decoder.options
-        let subscription = try Acknowledge.check(asked, options, at: revision, matching, sessions)
-        noteAcknowledged(subscription, upTo: options.revision)
-        if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
-    }
-
-    private mutating func answer(_ asked: AskedRequest) throws(Refusal) {
-        let answer = try Answer(asked, requests.decoder.options, calls, sessions)
-        if let call = answer.call { end(call, answer.pass(&keyspace, &sessions, &delivery)) }
-        if asked.request.wantsReply { answer.reply(&sessions, &delivery) }
-    }
-
-    private mutating func control(_ asked: AskedRequest) throws(Refusal) {
-        let options = requests.decoder.options
-        review(try Control.perform(asked, options, keyspace, &matching, &sessions, &delivery, insight))
-    }
-
-    private mutating func disconnect(_ asked: AskedRequest) throws(Refusal) {
-        let client = requests.decoder.options.client
-        let other = try Disconnect.perform(asked, client, keyspace, &sessions, &delivery)
-        leave(other)
-        Disconnect.reply(asked, client, revision: revision, &sessions, &delivery)
-        if other == asked.session { appendBye(to: other) }
     }
 
     /// Checks the whole state between two turns. Throws the first thing that doesn't hold.

@@ -40,7 +40,7 @@ enum HubInvariants {
             )
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
-        try hub.matching.checkInvariants(living, hub.keyspace, hub.sessions, isSelective: hub.isSelective)
+        try hub.matching.checkInvariants(living, hub.keyspace, hub.sessions)
         try hub.insight.checkInvariants(living, hub.matching)
         try rhythmsAreKept(living, hub)
         try knownShapesAreSo(living, hub)
@@ -135,7 +135,7 @@ enum HubInvariants {
                 try withheld.keys.checkInvariants(living, hub.keyspace, isSorted: false, &owedBy)
             }
         }
-        try hub.phases.checkInvariants(living, hub.keyspace, hub.matching, hub.deadlines, &owedBy)
+        try hub.phases.checkInvariants(living, hub.matching, hub.deadlines, &owedBy)
         try hub.requests.checkInvariants(living, hub.sessions, hub.keyspace, &owedBy)
         let always = Invariants(of: "Reach")
         for observable in living.observables {
@@ -211,9 +211,7 @@ enum HubInvariants {
             try always.hold("who reports is there", living.sessions.contains(reporter))
         }
         for plugin in hub.supervision.onDemand {
-            let observers = hub.supervision.countObservers(
-                of: plugin, hub.keyspace, hub.matching, hub.sessions
-            )
+            let observers = hub.countObservers(of: plugin)
             let stated = plugin.demand?.observers ?? -1
             try always.agree("demand is the observers that there are", stated, observers, of: plugin.name)
         }

@@ -44,6 +44,8 @@ enum Cost {
     static let visit = 16
     /// To ask a tracer whether it wants a write, now and when it is told.
     static let tracer = 4
+    /// To name an observer in an answer.
+    static let listed = 16
     /// To find the outcome of an event for one observer.
     static let outcome = 64
     /// To tell a tracer that traces are missing.

@@ -77,15 +77,7 @@ struct Insight: ~Copyable {
     /// Whether writes or calls were noted in this turn, or may be.
     var hasTraces: Bool { tracing.isOnForCalls || !tracing.isEmpty }
 
-    mutating func addTracer(
-        _ subscription: SubscriptionHandle,
-        of session: SessionHandle,
-        _ patterns: [[UInt8]],
-        _ limit: TraceLimit?,
-        onlyCalls: Bool
-    ) {
-        tracing.add(subscription, of: session, patterns, limit, onlyCalls: onlyCalls)
-    }
+    mutating func add(_ tracer: Tracer) { tracing.add(tracer) }
 
     /// Returns the deadline of its rest, for the caller to cancel.
     mutating func removeTracer(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
@@ -203,15 +195,24 @@ struct Insight: ~Copyable {
     /// Whether `$broker.stats` is new enough to be returned again.
     func areStatsFresh(at now: UInt64) -> Bool { rates.areFresh(at: now) }
 
-    /// Adds the value of `$broker.stats`, and keeps the counts for the next rates.
-    mutating func appendStats(
-        _ now: UInt64,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        _ calls: inout Calls,
-        to value: inout ByteBuffer
-    ) {
-        rates.append(counts, turns, now, keyspace, sessions, &calls, to: &value)
+    /// How long the broker has been running, in nanoseconds.
+    func uptime(at now: UInt64) -> UInt64 { rates.uptime(at: now) }
+
+    /// Adds totals and rates to the value of `$broker.stats`. `lines` are those of connected clients.
+    mutating func appendRates(_ now: UInt64, _ lines: UInt64, writes: UInt64, to value: inout ByteBuffer) {
+        var counts = counts
+        counts.lines += lines
+        counts.writes = writes
+        rates.append(counts, now, to: &value)
+    }
+
+    /// Adds how long turns took since this was asked last, in microseconds.
+    mutating func appendTurns(to value: inout ByteBuffer) {
+        value.append(#","latency":{"#)
+        value.append(member: "turns", turns.count, isFirst: true)
+        value.append(member: "mean", turns.count == 0 ? 0 : turns.nanoseconds / turns.count / 1000)
+        value.append(member: "max", turns.longest / 1000)
+        value.append("}")
         turns.reset()
     }
 

@@ -54,44 +54,6 @@ enum OwnKey {
         return text
     }
 
-    /// Appends its present value, or nothing if it stays as it is.
-    func append(
-        _ now: UInt64,
-        _ insight: inout Insight,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        _ calls: inout Calls,
-        to value: inout ByteBuffer
-    ) {
-        switch self {
-        case .stats:
-            let known = keyspace.find(text(sessions).bytes)
-            if insight.areStatsFresh(at: now), let known, keyspace[known].hasValue { return }
-            insight.appendStats(now, keyspace, sessions, &calls, to: &value)
-        case .warnings: insight.warnings.append(to: &value)
-        case .services: sessions.appendServices(keyspace, to: &value)
-        case .client(let session):
-            if sessions[session].isListed { sessions[session].appendState(keyspace, matching, to: &value) }
-        }
-    }
-
-    /// Whether somebody observes it.
-    func isObserved(
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ sessions: borrowing SessionTable,
-        isSelective: Bool
-    ) -> Bool {
-        let text = text(sessions)
-        if let observable = keyspace.find(text.bytes) {
-            matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
-            return matching.reach.hasObservers(observable)
-        }
-        matching.find(text.bytes, nil, sessions, isSelective: isSelective)
-        return !matching.found.isEmpty
-    }
-
     /// Whether somebody observes such a key by its exact name, whether it exists or not.
     static func hasExactObserver(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach) -> Bool {
         var next = keyspace.first(from: prefix)
@@ -123,46 +85,10 @@ struct Rates {
 
     func areFresh(at now: UInt64) -> Bool { sampledAt > 0 && now - sampledAt < Self.freshNanoseconds }
 
-    /// Adds the value, and keeps the counts for the next one.
-    mutating func append(
-        _ counted: Counts,
-        _ turns: TurnTimes,
-        _ now: UInt64,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        _ calls: inout Calls,
-        to value: inout ByteBuffer
-    ) {
-        var counts = counted
-        counts.writes = keyspace.history.count - keyspace.history.callCount
-        var (clients, subscriptions, slow) = (0, 0, 0)
-        for slot in 0..<sessions.slotCount {
-            guard let session = sessions.inSlot(slot) else { continue }
-            counts.lines += sessions[session].line
-            guard sessions[session].isOpen, sessions[session].isListed else { continue }
-            clients += 1
-            subscriptions += sessions[session].subscriptions.count
-            if sessions[session].isBehind { slow += 1 }
-        }
-        value.append("{")
-        value.append(member: "uptime", (now - start) / 1_000_000_000, isFirst: true)
-        value.append(member: "pid", UInt64(getpid()))
-        value.append(member: "revision", keyspace.revision)
-        value.append(member: "keys", UInt64(keyspace.keyCount))
-        value.append(member: "clients", UInt64(clients))
-        value.append(member: "subscriptions", UInt64(subscriptions))
-        value.append(member: "slow", UInt64(slow))
-        append(counts, now, to: &value)
-        Self.append(&calls, to: &value)
-        // If the system doesn't report it, the member is missing.
-        if let memory = try? ProcessUsage.memoryBytes() { value.append(member: "memory", memory) }
-        Self.append(turns, to: &value)
-        value.append("}")
-        (sample, sampledAt) = (counts, now)
-    }
+    func uptime(at now: UInt64) -> UInt64 { now - start }
 
-    /// Adds the totals, and the rates per second since the last value.
-    private func append(_ counts: Counts, _ now: UInt64, to value: inout ByteBuffer) {
+    /// Adds the totals, and the rates per second since the last value. Keeps the counts for the next one.
+    mutating func append(_ counts: Counts, _ now: UInt64, to value: inout ByteBuffer) {
         let since = max(now - max(sampledAt, start), 1)
         value.append(#","rates":{"#)
         for (index, (count, before)) in zip(counts.all, sample.all).enumerated() {
@@ -174,23 +100,7 @@ struct Rates {
             value.append(member: count.name, count.count, isFirst: index == 0)
         }
         value.append("}")
-    }
-
-    /// Appends how calls ended.
-    private static func append(_ calls: inout Calls, to value: inout ByteBuffer) {
-        value.append(#","calls":{"#)
-        calls.takeCounts().appendMembers(to: &value)
-        value.append(member: "waiting", UInt64(calls.count))
-        value.append("}")
-    }
-
-    /// Adds how long turns took since the last value, in microseconds.
-    private static func append(_ turns: TurnTimes, to value: inout ByteBuffer) {
-        value.append(#","latency":{"#)
-        value.append(member: "turns", turns.count, isFirst: true)
-        value.append(member: "mean", turns.count == 0 ? 0 : turns.nanoseconds / turns.count / 1000)
-        value.append(member: "max", turns.longest / 1000)
-        value.append("}")
+        (sample, sampledAt) = (counts, now)
     }
 }
 
@@ -265,7 +175,7 @@ extension Session {
 
 extension ByteBuffer {
     /// Adds a member whose value is a number.
-    fileprivate mutating func append(member name: StaticString, _ value: UInt64, isFirst: Bool = false) {
+    mutating func append(member name: StaticString, _ value: UInt64, isFirst: Bool = false) {
         append(isFirst ? "\"" : ",\"")
         append(name)
         append("\":")
@@ -344,18 +254,65 @@ extension Hub {
     }
 
     private mutating func isObserved(_ key: OwnKey) -> Bool {
-        key.isObserved(keyspace, &matching, sessions, isSelective: isSelective)
+        let text = key.text(sessions)
+        if let observable = keyspace.find(text.bytes) { return isObserved(observable) }
+        matching.find(text.bytes, nil, sessions)
+        return !matching.found.isEmpty
     }
 
     /// Writes the present value, unless the key has it already.
     private mutating func refresh(_ key: OwnKey, _ now: UInt64) {
         var value = ByteBuffer()
-        key.append(now, &insight, keyspace, matching, sessions, &calls, to: &value)
+        append(key, now, to: &value)
         if value.isEmpty { return }
         let observable = keyspace.findOrInsert(key.text(sessions).bytes)
         if keyspace.value(of: observable).isEqual(to: value.bytes) { return }
         takeOwnRevision()
         writeOwn(observable, value.bytes)
+    }
+
+    /// Appends the present value of an own key, or nothing if it stays as it is.
+    private mutating func append(_ key: OwnKey, _ now: UInt64, to value: inout ByteBuffer) {
+        switch key {
+        case .stats:
+            let known = keyspace.find(key.text(sessions).bytes)
+            if insight.areStatsFresh(at: now), let known, keyspace[known].hasValue { return }
+            appendStats(now, to: &value)
+        case .warnings: insight.warnings.append(to: &value)
+        case .services: sessions.appendServices(keyspace, to: &value)
+        case .client(let session):
+            if sessions[session].isListed { sessions[session].appendState(keyspace, matching, to: &value) }
+        }
+    }
+
+    /// Appends the value of `$broker.stats`.
+    private mutating func appendStats(_ now: UInt64, to value: inout ByteBuffer) {
+        var (clients, subscriptions, slow, lines) = (0, 0, 0, UInt64(0))
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot) else { continue }
+            lines += sessions[session].line
+            guard sessions[session].isOpen, sessions[session].isListed else { continue }
+            clients += 1
+            subscriptions += sessions[session].subscriptions.count
+            if sessions[session].isBehind { slow += 1 }
+        }
+        value.append("{")
+        value.append(member: "uptime", insight.uptime(at: now) / 1_000_000_000, isFirst: true)
+        value.append(member: "pid", UInt64(getpid()))
+        value.append(member: "revision", revision)
+        value.append(member: "keys", UInt64(keyspace.keyCount))
+        value.append(member: "clients", UInt64(clients))
+        value.append(member: "subscriptions", UInt64(subscriptions))
+        value.append(member: "slow", UInt64(slow))
+        insight.appendRates(now, lines, writes: keyspace.history.writeCount, to: &value)
+        value.append(#","calls":{"#)
+        calls.takeCounts().appendMembers(to: &value)
+        value.append(member: "waiting", UInt64(calls.count))
+        value.append("}")
+        // If the system doesn't report it, the member is missing.
+        if let memory = try? ProcessUsage.memoryBytes() { value.append(member: "memory", memory) }
+        insight.appendTurns(to: &value)
+        value.append("}")
     }
 
     private mutating func takeOwnRevision() {

@@ -80,32 +80,25 @@ extension Hub {
         let write = TracedWrite(
             operation: news.operation, reason: news.reason, revision: news.revision, cause: news.cause
         )
-        let by = keyspace.authors[news.author].by
-        guard insight.beginTrace(of: write, keyspace[observable].key, by: by, sessions) else { return }
-        matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+        let isWanted = insight.beginTrace(
+            of: write, keyspace[observable].key, by: keyspace.authors[news.author].by, sessions
+        )
+        guard isWanted else { return }
+        refreshObservers(of: observable)
         let observers = matching.reach.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
         if listed.count < observers.count { insight.noteMore() }
         insight.count(steps: listed.count * Cost.outcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen }
-        let outcomes = Outcome.all(
-            of: news.event,
-            keyspace[observable].key,
-            to: news.value,
-            for: open,
-            of: observers,
-            keyspace,
-            matching,
-            sessions,
-            &delivery,
-            phases,
-            durability
+        let expected = ExpectedEvent(
+            news.event, of: observable, hash: keyspace.hash(of: observable), to: news.value
         )
+        let outcomes = outcomes(of: expected, for: open, of: observers)
         for (subscription, outcome) in zip(open, outcomes) {
             var text = ByteBuffer()
             text.append("{")
-            matching.appendSource(of: subscription, keyspace, sessions, to: &text)
-            outcome.append(keyspace, matching, sessions, to: &text)
+            appendSource(of: subscription, to: &text)
+            append(outcome, to: &text)
             let client = sessions[matching[subscription].session].client
             insight.trace(text.bytes, client: client, isSent: outcome.isSent)
         }
@@ -114,20 +107,12 @@ extension Hub {
 
 // Notes what happens to a call, for those who trace it: when it is sent to its server, and when it is over.
 
-/// Notes calls.
-enum CallTrace {
+extension Hub {
     /// Notes what has happened to a call.
-    static func note(
-        _ call: PendingCall,
-        _ outcome: CallOutcome,
-        at now: UInt64,
-        _ insight: inout Insight,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable
-    ) {
+    mutating func noteTrace(of call: PendingCall, _ outcome: CallOutcome) {
+        guard insight.isTracingCalls else { return }
         var text = ByteBuffer()
-        append(call.caller, &keyspace, &sessions, to: &text)
-        call.cause.append(to: &text)
+        appendCaller(call.caller, because: call.cause, to: &text)
         text.append(#","call":""#)
         text.append(decimal: call.number)
         text.append("\"")
@@ -136,31 +121,24 @@ enum CallTrace {
             sessions[server].appendSource(keyspace, to: &text)
             text.append("}")
         }
-        outcome.append(after: now - min(now, call.start), to: &text)
-        insight.trace(callOf: call.key.span, text.bytes, revision: keyspace.revision, sessions)
+        outcome.append(after: deadlines.now - min(deadlines.now, call.start), to: &text)
+        insight.trace(callOf: call.key.span, text.bytes, revision: revision, sessions)
     }
 
     /// Notes a call of a key that nobody serves.
-    static func note(
-        unserved asked: AskedRequest,
-        _ insight: inout Insight,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable
-    ) {
+    mutating func noteTrace(unserved asked: AskedRequest) {
+        guard insight.isTracingCalls else { return }
         var text = ByteBuffer()
-        append(asked.session, &keyspace, &sessions, to: &text)
-        asked.request.cause.append(to: &text)
+        appendCaller(asked.session, because: asked.request.cause, to: &text)
         CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)
-        insight.trace(callOf: asked.key, text.bytes, revision: keyspace.revision, sessions)
+        insight.trace(callOf: asked.key, text.bytes, revision: revision, sessions)
     }
 
-    private static func append(
-        _ caller: SessionHandle,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        to text: inout ByteBuffer
+    private mutating func appendCaller(
+        _ caller: SessionHandle, because cause: WriteCause, to text: inout ByteBuffer
     ) {
         let author = sessions[caller].author(&keyspace)
         text.append(keyspace.authors[author].by)
+        cause.append(to: &text)
     }
 }

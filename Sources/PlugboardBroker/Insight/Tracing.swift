@@ -66,25 +66,18 @@ struct Tracing: ~Copyable {
         self.source = source
     }
 
-    mutating func add(
-        _ subscription: SubscriptionHandle,
-        of session: SessionHandle,
-        _ patterns: [[UInt8]],
-        _ limit: TraceLimit?,
-        onlyCalls: Bool
-    ) {
+    mutating func add(_ tracer: Tracer) {
         let number = freeSlots.popLast() ?? slots.count
         if number == slots.count { slots.append(Tracer(subscription: .none, session: .none, patterns: [])) }
-        var tracer = Tracer(subscription: subscription, session: session, patterns: patterns, limit: limit)
-        tracer.onlyCalls = onlyCalls
-        for pattern in patterns {
+        var tracer = tracer
+        for pattern in tracer.patterns {
             let (node, index) = tree.insert(pattern.span, number)
             tracer.standing.append(TracerPlace(node: node, index: index))
         }
         tracer.isListed = slots[number].isListed
         slots[number] = tracer
-        numbers[subscription] = number
-        if limit != nil { limitedCount += 1 }
+        numbers[tracer.subscription] = number
+        if tracer.limit != nil { limitedCount += 1 }
         countAwake(tracer, 1)
     }
 

@@ -65,7 +65,9 @@ struct History: ~Copyable {
     /// How many entries there have been; the number of the next one.
     private(set) var count: UInt64 = 0
     /// How many of them were calls.
-    private(set) var callCount: UInt64 = 0
+    private var callCount: UInt64 = 0
+    /// How many weren't.
+    var writeCount: UInt64 { count - callCount }
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
     /// The same in seconds since 1970, for values.

@@ -237,11 +237,7 @@ extension EventLoop {
             hub.delivery.takeBack(from: &connection.inbox)
         }
         connection.searchedBytes = connection.inbox.count
-        notePartial(connection.inbox.count, of: connection.session)
-    }
-
-    private mutating func notePartial(_ bytes: Int, of session: SessionHandle) {
-        Excess.countPartial(bytes, of: session, &hub.access, &hub.sessions, &hub.delivery)
+        hub.countPartial(connection.inbox.count, of: connection.session)
     }
 
     private mutating func refuseOverlong(_ line: UInt64, of connection: Connection) {
@@ -274,7 +270,7 @@ extension EventLoop {
         if connection.isHeldBack { return }
         if !connection.inbox.isEmpty, !connection.outputEnded { refuseUnended(connection) }
         connection.inbox.releaseMemory()
-        notePartial(0, of: connection.session)
+        hub.countPartial(0, of: connection.session)
     }
 
     /// The peer has hung up. Without this, the system would report it in each turn until the end is read.

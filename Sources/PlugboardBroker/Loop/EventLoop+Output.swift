@@ -31,7 +31,7 @@ extension EventLoop {
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
             flush(connection)
             if connection.isWaitingToWrite || hub.sessions[session].isCounted {
-                Excess.countOwed(to: session, &hub.access, &hub.sessions, &hub.delivery)
+                hub.countOwed(to: session)
             }
             hub.insight.count(steps: Cost.serve)
             try judge(connection)

@@ -159,7 +159,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Follows a policy, and later those that come into the inbox.
     mutating func follow(_ policy: Policy, inbox: Mailbox<Policy>) throws {
-        hub.access.follow(policy, since: hub.revision)
+        hub.follow(policy)
         policyInbox = inbox
         try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
     }

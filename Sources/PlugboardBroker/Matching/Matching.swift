@@ -25,6 +25,8 @@ struct Matching: ~Copyable {
     private(set) var visits: UInt64 = 0
     /// Who observes each key, and who is owed it.
     private(set) var reach = Reach()
+    /// Some clients may not see all keys, and have to be left out of lists of observers.
+    private(set) var isSelective = false
     /// Which keys have long lists of observers.
     private(set) var longLists = LongLists()
 
@@ -53,18 +55,6 @@ struct Matching: ~Copyable {
         texts.sub(of: subscriptions[subscription].text)
     }
 
-    /// Appends the members that name a subscription and its client.
-    func appendSource(
-        of subscription: SubscriptionHandle,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        to buffer: inout ByteBuffer
-    ) {
-        sessions[self[subscription].session].appendSource(keyspace, to: &buffer)
-        buffer.append(#","sub":"#)
-        buffer.append(sub(of: subscription))
-    }
-
     /// The subscription of a client with this `sub`, given as JSON.
     func find(_ sub: Span<UInt8>, in set: borrowing SubscriptionSet) -> SubscriptionHandle? {
         guard let text = texts.find(sub) else { return nil }
@@ -73,6 +63,9 @@ struct Matching: ~Copyable {
 
     /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool { patterns.hasBranch(token) }
+
+    /// From now on, some clients may not see all keys.
+    mutating func select() { isSelective = true }
 
     /// Makes all lists of observers out of date, because rights have changed.
     mutating func outdate() { generation += 1 }
@@ -180,13 +173,9 @@ struct Matching: ~Copyable {
     }
 
     /// Finds the observers of a key, and leaves them in `found` in the order in which they are told.
-    /// `observable` is the key's, if there is one. `isSelective` means that some clients may not see all
-    /// keys.
+    /// `observable` is the key's, if there is one.
     mutating func find(
-        _ key: Span<UInt8>,
-        _ observable: ObservableHandle?,
-        _ sessions: borrowing SessionTable,
-        isSelective: Bool
+        _ key: Span<UInt8>, _ observable: ObservableHandle?, _ sessions: borrowing SessionTable
     ) {
         var list = List<SubscriptionHandle>()
         swap(&list, &found)
@@ -198,27 +187,11 @@ struct Matching: ~Copyable {
             for place in known.indices { list.append(known[place].subscription) }
             return
         }
-        visits &+= collect(key, observable, sessions, isSelective: isSelective, into: &list)
+        visits &+= collect(key, observable, sessions, into: &list)
     }
 
-    /// What it costs to name an observer in a reply, in observers told.
-    private static let stepsPerListed = 16
-
-    /// Finds the observers of a key for a reply, and leaves them in `found`; nobody if the asking client may
-    /// not see the key. Returns the cost in observers told.
-    mutating func list(
-        _ key: Span<UInt8>,
-        _ observable: ObservableHandle?,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        _ isSelective: Bool,
-        isSeen: Bool
-    ) -> Int {
-        if let observable { refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective) }
-        find(key, observable, sessions, isSelective: isSelective)
-        if !isSeen { found.removeAll() }
-        return found.count + min(found.count, Limits.listedObserversMax) * Self.stepsPerListed
-    }
+    /// Nobody was found.
+    mutating func forgetFound() { found.removeAll() }
 
     /// The found observers that one reply names. If there are too many, those that aren't live come first,
     /// because they are what people look for.
@@ -237,24 +210,18 @@ struct Matching: ~Copyable {
     /// Brings a key's list of observers up to date.
     @inline(__always)
     mutating func refreshObservers(
-        of observable: ObservableHandle,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        isSelective: Bool
+        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) {
         if reach.isListed(observable, asOf: generation) { return }
-        rebuildObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+        rebuildObservers(of: observable, keyspace, sessions)
     }
 
     /// Makes a key's list of observers anew.
     @inline(never)
     mutating func rebuildObservers(
-        of observable: ObservableHandle,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        isSelective: Bool
+        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) {
-        find(keyspace[observable].key, observable, sessions, isSelective: isSelective)
+        find(keyspace[observable].key, observable, sessions)
         reach.list(found, subscriptions, of: observable, asOf: generation)
         if found.count >= LongLists.observersMin { bound(observable, keyspace) }
     }
@@ -293,7 +260,6 @@ struct Matching: ~Copyable {
         _ key: Span<UInt8>,
         _ observable: ObservableHandle?,
         _ sessions: borrowing SessionTable,
-        isSelective: Bool,
         into list: inout List<SubscriptionHandle>
     ) -> UInt64 {
         list.removeAll()
@@ -345,10 +311,7 @@ extension Matching {
 
     /// Checks the whole room between two turns.
     func checkInvariants(
-        _ living: borrowing Living,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        isSelective: Bool
+        _ living: borrowing Living, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         try texts.checkInvariants(living, self)
         try reach.checkInvariants(living, keyspace)
@@ -356,7 +319,7 @@ extension Matching {
         var list = List<SubscriptionHandle>()
         for observable in living.observables where reach.isListed(observable, asOf: generation) {
             let key = keyspace[observable].key
-            _ = collect(key, observable, sessions, isSelective: isSelective, into: &list)
+            _ = collect(key, observable, sessions, into: &list)
             try observersAreThoseWhoMatch(observable, keyspace, list)
         }
     }

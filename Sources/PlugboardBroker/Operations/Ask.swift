@@ -17,7 +17,7 @@ extension Hub {
             {
                 return try hold(asked, for: plugin, of: reporter)
             }
-            if insight.isTracingCalls { CallTrace.note(unserved: asked, &insight, &keyspace, &sessions) }
+            noteTrace(unserved: asked)
             throw .noProvider(asked.request, asked.line)
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
@@ -37,16 +37,18 @@ extension Hub {
     /// Makes a call.
     private mutating func begin(_ asked: AskedRequest, to server: SessionHandle) -> PendingCall {
         let (now, timeout) = (deadlines.now, requests.decoder.options.timeout)
-        let call = calls.insert(
+        let call = PendingCall(
+            number: calls.nextNumber,
             id: asked.id,
             key: asked.key,
             timeout: timeout,
             cause: asked.request.cause,
             at: now,
             from: asked.session,
-            to: server,
-            &sessions
+            sessions[asked.session].line,
+            to: server
         )
+        calls.insert(call, &sessions)
         // A plugin that gets a call isn't idle.
         sessions[server].clearance?.plugin?.demand?.quietSince = now
         call.deadline = deadlines.add(after: UInt64(timeout), .call(call.number))
@@ -76,9 +78,7 @@ extension Hub {
         keyspace.note(callOf: call.key.span, by: author, call.cause)
         if call.cause.isNamed { insight.noteReturns(&keyspace) }
         calls.noteSent(call, by: service)
-        if insight.isTracingCalls {
-            CallTrace.note(call, .asked, at: deadlines.now, &insight, &keyspace, &sessions)
-        }
+        noteTrace(of: call, .asked)
         delivery.send(event, to: service.session, at: revision, &sessions)
     }
 
@@ -95,10 +95,8 @@ extension Hub {
         try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
         let call = begin(asked, to: reporter)
         calls.hold(call, value(of: asked), for: plugin)
-        if insight.isTracingCalls {
-            CallTrace.note(call, .held, at: deadlines.now, &insight, &keyspace, &sessions)
-        }
-        supervision.weigh(plugin, at: revision, &sessions, &delivery, &deadlines)
+        noteTrace(of: call, .held)
+        weigh(plugin)
     }
 
     /// Somebody serves more keys than before. Sends the held calls of these keys.
@@ -107,9 +105,7 @@ extension Hub {
             guard let call = calls.find(number), let service = server(of: call.key.span),
                 let value = calls.held.value(of: number)
             else { continue }
-            if let plugin = calls.letGo(call) {
-                supervision.weigh(plugin, at: revision, &sessions, &delivery, &deadlines)
-            }
+            if let plugin = calls.letGo(call) { weigh(plugin) }
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
             call.noteHeld(until: deadlines.now)
@@ -121,34 +117,25 @@ extension Hub {
 
 // A client's answer to a call. The caller gets it if it still waits.
 
-/// `answer`.
-struct Answer: ~Escapable {
-    private let asked: AskedRequest
-    private let options: RequestOptions
-    private let number: UInt64
-    /// Nil if the call is over already.
-    let call: PendingCall?
-
-    @_lifetime(copy asked)
-    init(
-        _ asked: AskedRequest,
-        _ options: RequestOptions,
-        _ calls: borrowing Calls,
-        _ sessions: borrowing SessionTable
-    ) throws(Refusal) {
-        guard let number = PendingCall.number(options.call.bytes(of: asked.line)),
-            calls.wasAsked(sessions[asked.session].client, number)
-        else { throw .unknownCall(options.call, asked.line) }
-        (self.options, self.number, call) = (options, number, calls.find(number))
-        self.asked = asked
+extension Hub {
+    /// `answer`.
+    mutating func answer(_ asked: AskedRequest) throws(Refusal) {
+        let (session, name) = (asked.session, requests.decoder.options.call)
+        guard let number = PendingCall.number(name.bytes(of: asked.line)),
+            calls.wasAsked(sessions[session].client, number)
+        else { throw .unknownCall(name, asked.line) }
+        let call = calls.find(number)
+        if let call { end(call, pass(asked, to: call)) }
+        guard asked.request.wantsReply else { return }
+        delivery.openReply(to: session, &sessions)
+        CallEncoder.appendReturned(
+            id: asked.id, call: number, isLate: call == nil, to: &sessions[session].outbox.own
+        )
     }
 
     /// Sends the answer to the caller. Returns how the call ended.
-    func pass(
-        _ keyspace: inout Keyspace, _ sessions: inout SessionTable, _ delivery: inout Delivery
-    ) -> CallOutcome {
-        guard let call else { return .abandoned }
-        let value = asked.request.value.bytes(of: asked.line)
+    private mutating func pass(_ asked: AskedRequest, to call: PendingCall) -> CallOutcome {
+        let (value, options) = (asked.request.value.bytes(of: asked.line), requests.decoder.options)
         let (code, message) = (options.errorCode, options.errorMessage)
         var reply = delivery.takeLine()
         var outcome = CallOutcome.answered
@@ -171,15 +158,8 @@ struct Answer: ~Escapable {
             let by = keyspace.authors[author].by
             CallEncoder.appendAnswer(id: call.id.span, key: call.key.span, value: value, by: by, to: &reply)
         }
-        delivery.send(reply, to: call.caller, at: keyspace.revision, &sessions)
+        delivery.send(reply, to: call.caller, at: revision, &sessions)
         return outcome
-    }
-
-    func reply(_ sessions: inout SessionTable, _ delivery: inout Delivery) {
-        delivery.openReply(to: asked.session, &sessions)
-        CallEncoder.appendReturned(
-            id: asked.id, call: number, isLate: call == nil, to: &sessions[asked.session].outbox.own
-        )
     }
 }
 

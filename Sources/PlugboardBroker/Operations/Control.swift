@@ -5,30 +5,22 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// `pause`, `resume` and `step`.
-enum Control {
-    /// Returns the subscription, which may have to go on now.
-    static func perform(
-        _ asked: AskedRequest,
-        _ options: RequestOptions,
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ insight: borrowing Insight
-    ) throws(Refusal) -> SubscriptionHandle {
-        let subscription = try target(of: asked, options.client, keyspace, matching, sessions, insight)
+extension Hub {
+    /// `pause`, `resume` and `step`.
+    mutating func control(_ asked: AskedRequest) throws(Refusal) {
+        let options = requests.decoder.options
+        let subscription = try target(of: asked, options.client)
         switch asked.request.operation {
         case .pause:
             let isPlain =
                 matching[subscription].delivery == .latest && matching[subscription].filter == nil
                 && !matching[subscription].kind.hasOld
-            sessions.openBacklog(of: subscription, &matching).backlog.pause(isPlain: isPlain)
+            openBacklog(of: subscription).backlog.pause(isPlain: isPlain)
         case .resume: matching[subscription].backlog?.resume()
         default:
             // Only owed lines pass, not later ones.
             guard let backlog = matching[subscription].backlog, backlog.isPaused else {
-                throw notPaused(String(matching.sub(of: subscription)), asked.request)
+                throw Self.notPaused(String(matching.sub(of: subscription)), asked.request)
             }
             backlog.step(options.count)
         }
@@ -42,18 +34,11 @@ enum Control {
             owed: matching[subscription].backlog?.owedCount ?? 0,
             to: &sessions[asked.session].outbox.own
         )
-        return subscription
+        review(subscription)
     }
 
     /// The subscription that a request names, of this client or of the client that it names.
-    private static func target(
-        of asked: AskedRequest,
-        _ client: UInt64,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        _ insight: borrowing Insight
-    ) throws(Refusal) -> SubscriptionHandle {
+    private func target(of asked: AskedRequest, _ client: UInt64) throws(Refusal) -> SubscriptionHandle {
         let session = asked.session
         guard asked.request.has(.client) else {
             return try asked.subscription(of: session, matching, sessions)
@@ -64,7 +49,7 @@ enum Control {
         // Whether there is no such subscription or no right to it, the refusal is the same.
         if let owner = sessions.find(client: client),
             let found = matching.find(asked.sub.bytes, in: sessions[owner].subscriptions),
-            owner == session || isControllable(found, by: sessions[session], keyspace, matching, insight)
+            owner == session || isControllable(found, by: session)
         {
             return found
         }
@@ -72,29 +57,10 @@ enum Control {
         throw Refusal(.notFound, message, hint: "the broker's --policy says who may control what")
     }
 
-    private static func isControllable(
-        _ subscription: SubscriptionHandle,
-        by session: borrowing Session,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ insight: borrowing Insight
-    ) -> Bool {
-        for place in matching[subscription].keys.all
-        where !session.authorize(.control, keyspace[place.observable].key) {
-            return false
-        }
-        var pattern = ByteBuffer()
-        for place in matching[subscription].patterns {
-            pattern.removeAll()
-            place.node.appendPattern(to: &pattern)
-            if !session.authorizeAll(.control, pattern.bytes) { return false }
-        }
-        guard matching[subscription].isTracer else { return true }
-        for pattern in insight.tracing.patterns(of: subscription)
-        where !session.authorizeAll(.control, pattern.span) {
-            return false
-        }
-        return true
+    private func isControllable(_ subscription: SubscriptionHandle, by session: SessionHandle) -> Bool {
+        var patterns = matching[subscription].allPatterns(keyspace)
+        if matching[subscription].isTracer { patterns += insight.tracing.patterns(of: subscription) }
+        return patterns.allSatisfy { sessions[session].authorizeAll(.control, $0.span) }
     }
 
     private static func notPaused(_ sub: String, _ request: Request) -> Refusal {
@@ -106,44 +72,28 @@ enum Control {
 
 // Ends another client's connection. The loop tells that client at the end of the turn.
 
-/// `disconnect`.
-enum Disconnect {
-    /// Returns the client to close. Call `reply` after what that causes.
-    static func perform(
-        _ asked: AskedRequest,
-        _ client: UInt64,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) throws(Refusal) -> SessionHandle {
-        let other = try target(client, by: asked.session, sessions)
-        let message = message(from: sessions[asked.session], keyspace)
-        if other == asked.session {
+extension Hub {
+    /// `disconnect`.
+    mutating func disconnect(_ asked: AskedRequest) throws(Refusal) {
+        let (session, client) = (asked.session, requests.decoder.options.client)
+        let other = try target(client, by: session)
+        let message = message(from: session)
+        if other == session {
             delivery.note(message, to: other)
             sessions[other].farewell = .disconnected
         } else {
             delivery.setAside(other, .disconnected, saying: message, &sessions)
         }
-        return other
-    }
-
-    static func reply(
-        _ asked: AskedRequest,
-        _ client: UInt64,
-        revision: UInt64,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery
-    ) {
-        delivery.openReply(to: asked.session, &sessions)
+        leave(other)
+        delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendDisconnected(
-            client: client, id: asked.id, revision: revision, to: &sessions[asked.session].outbox.own
+            client: client, id: asked.id, revision: revision, to: &sessions[session].outbox.own
         )
+        if other == session { appendBye(to: other) }
     }
 
     /// Under a policy, this takes the right to control all keys.
-    private static func target(
-        _ client: UInt64, by session: SessionHandle, _ sessions: borrowing SessionTable
-    ) throws(Refusal) -> SessionHandle {
+    private func target(_ client: UInt64, by session: SessionHandle) throws(Refusal) -> SessionHandle {
         guard sessions[session].isGuarded, sessions[session].client != client else {
             return try sessions.find(client, for: session)
         }
@@ -155,53 +105,49 @@ enum Disconnect {
         return other
     }
 
-    private static func message(from session: borrowing Session, _ keyspace: borrowing Keyspace) -> String {
+    private func message(from session: SessionHandle) -> String {
         var name = ByteBuffer()
-        session.appendName(keyspace, to: &name)
+        sessions[session].appendName(keyspace, to: &name)
         // A client without a name is called by its number.
-        let isNumber = session.signature == nil || name.bytes[1] == UInt8(ascii: "#")
+        let isNumber = sessions[session].signature == nil || name.bytes[1] == UInt8(ascii: "#")
         let who = isNumber ? "" : " \(String(name.bytes))"
-        return "client \(session.client)\(who) has ended this connection"
+        return "client \(sessions[session].client)\(who) has ended this connection"
     }
 }
 
 // An observer of an earlier phase has handled an event.
 
-/// `ack`.
-enum Acknowledge {
-    /// The subscription that acknowledges. `revision` is that of the bus.
-    static func check(
-        _ asked: AskedRequest,
-        _ options: RequestOptions,
-        at revision: UInt64,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable
-    ) throws(Refusal) -> SubscriptionHandle {
+extension Hub {
+    /// `ack`.
+    mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
+        let options = requests.decoder.options
         let subscription = try asked.subscription(of: asked.session, matching, sessions)
         guard matching[subscription].acknowledges else {
             let message = "subscription \(String(matching.sub(of: subscription))) does not acknowledge"
             let hint = "subscribe with \"ack\":true"
             throw Refusal(.conflict, message, hint: hint, at: asked.request.sub.start)
         }
-        if options.revision <= revision { return subscription }
-        let message = "revision \(options.revision) is still to come: the bus is at \(revision)"
-        var refusal = Refusal(.conflict, message, at: options.revisionStart)
-        refusal.revision = revision
-        throw refusal
+        guard options.revision <= revision else {
+            let message = "revision \(options.revision) is still to come: the bus is at \(revision)"
+            var refusal = Refusal(.conflict, message, at: options.revisionStart)
+            refusal.revision = revision
+            throw refusal
+        }
+        noteAcknowledged(subscription, upTo: options.revision)
+        if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 }
 
 // What the protocol offers: all operations, or one of them.
 
-/// `help`.
-enum Help {
-    static func perform(
-        _ asked: AskedRequest, _ about: ByteRange, _ sessions: inout SessionTable, _ delivery: inout Delivery
-    ) throws(Refusal) {
+extension Hub {
+    /// `help`.
+    mutating func help(_ asked: AskedRequest) throws(Refusal) {
         var operation: Operation?
         if asked.request.has(.about) {
+            let about = requests.decoder.options.about
             operation = Operation(about.bytes(of: asked.line))
-            if operation == nil { throw unknown(about, asked.line) }
+            if operation == nil { throw Self.unknown(about, asked.line) }
         }
         delivery.openReply(to: asked.session, &sessions)
         ReplyEncoder.appendHelp(about: operation, id: asked.id, to: &sessions[asked.session].outbox.own)

@@ -4,23 +4,13 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// `explain`.
-enum Explain {
-    /// `value` is the key's new value, and `refusal` says why the write would be refused. Returns the cost in
-    /// observers told.
-    static func perform(
-        _ asked: AskedRequest,
-        _ write: Request,
-        _ value: Span<UInt8>,
-        _ refusal: Refusal?,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ phases: borrowing Phases,
-        _ durability: borrowing Durability,
-        _ isSelective: Bool
-    ) -> Int {
+extension Hub {
+    /// `explain`.
+    mutating func explain(_ asked: AskedRequest) throws(Refusal) {
+        guard let write = requests.decoder.writes.first else {
+            throw Refusal(.missingField, "explain needs \"write\"")
+        }
+        let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
         let key = write.key.bytes(of: asked.line)
         delivery.openReply(to: asked.session, &sessions)
         var reply = sessions.takeOwn(of: asked.session)
@@ -29,7 +19,6 @@ enum Explain {
         reply.append(write.operation.name)
         reply.append(#"","key":"#)
         JSONText.append(key, to: &reply)
-        var steps = 0
         if let refusal {
             // The key of a refused write may be malformed, so nothing else is said about it.
             reply.append(#","refused":{"error":""#)
@@ -39,49 +28,44 @@ enum Explain {
             reply.append("}")
         } else {
             let (event, observable) = (KeyEvent(write.operation), keyspace.find(key))
-            let isSeen = sessions[asked.session].authorize(.subscribe, key)
-            steps = matching.list(key, observable, keyspace, sessions, isSelective, isSeen: isSeen)
-            append(event, of: keyspace.revision, to: value, &reply)
-            let listed = matching.listed(sessions)
-            let outcomes = Outcome.all(
-                of: event,
-                key,
-                to: value,
-                for: listed,
-                of: matching.found.all,
-                keyspace,
-                matching,
-                sessions,
-                &delivery,
-                phases,
-                durability
-            )
-            reply.append(#","observers":["#)
-            for (index, subscription) in listed.enumerated() {
-                reply.append(index == 0 ? "{" : ",{")
-                Who.append(subscription, of: key, keyspace, matching, sessions, to: &reply)
-                outcomes[index].append(keyspace, matching, sessions, to: &reply)
-                reply.append("}")
+            var value = ByteBuffer()
+            if write.operation.combines {
+                requests.exchangeMerged(&value)
+            } else if event != .delete {
+                value.append(write.value.bytes(of: asked.line))
             }
-            reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
-            // If the client may not see the key, it doesn't learn either whether anybody observes it.
-            if isSeen, matching.found.isEmpty { reply.append(event.nobodysNote) }
+            let expected = ExpectedEvent(event, of: observable, hash: keyspace.hash(key), to: value.bytes)
+            let isSeen = sessions[asked.session].authorize(.subscribe, key)
+            appendOutcomes(of: expected, key, isSeen: isSeen, to: &reply)
         }
         reply.append("}\n")
         sessions.giveBack(reply, to: asked.session)
-        return steps
     }
 
-    private static func append(
-        _ event: KeyEvent, of revision: UInt64, to value: Span<UInt8>, _ buffer: inout ByteBuffer
+    /// Appends what a write of a key would do.
+    private mutating func appendOutcomes(
+        of expected: borrowing ExpectedEvent, _ key: Span<UInt8>, isSeen: Bool, to reply: inout ByteBuffer
     ) {
-        buffer.append(#","effect":""#)
-        buffer.append(event.name)
-        buffer.append(#"","revision":"#)
-        buffer.append(decimal: event == .emit ? revision : revision + 1)
-        if value.isEmpty { return }
-        buffer.append(#","value":"#)
-        buffer.append(value)
+        let listed = listObservers(of: key, expected.observable, isSeen: isSeen)
+        reply.append(#","effect":""#)
+        reply.append(expected.event.name)
+        reply.append(#"","revision":"#)
+        reply.append(decimal: expected.event == .emit ? revision : revision + 1)
+        if !expected.value.isEmpty {
+            reply.append(#","value":"#)
+            reply.append(expected.value)
+        }
+        let outcomes = outcomes(of: expected, for: listed, of: matching.found.all)
+        reply.append(#","observers":["#)
+        for (place, subscription) in listed.enumerated() {
+            reply.append(place == 0 ? "{" : ",{")
+            appendObserver(subscription, of: key, to: &reply)
+            append(outcomes[place], to: &reply)
+            reply.append("}")
+        }
+        reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+        // If the client may not see the key, it doesn't learn either whether anybody observes it.
+        if isSeen, matching.found.isEmpty { reply.append(expected.event.nobodysNote) }
     }
 }
 
@@ -127,7 +111,9 @@ extension Hub {
         matching[subscription].role = .traces
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
         let limit = Self.traceLimit(asked.request, options)
-        insight.addTracer(subscription, of: session, patterns, limit, onlyCalls: options.onlyCalls)
+        var tracer = Tracer(subscription: subscription, session: session, patterns: patterns, limit: limit)
+        tracer.onlyCalls = options.onlyCalls
+        insight.add(tracer)
         reply(subscription, asked)
         noteWeight(of: subscription, 1)
     }

@@ -3,18 +3,14 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// `get`.
-enum Get {
-    /// `isOver` means that the value has expired, even if it is still there.
-    static func perform(
-        _ asked: AskedRequest,
-        isOver: Bool,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ deadlines: borrowing Deadlines
-    ) throws(Refusal) {
+extension Hub {
+    /// `get`.
+    mutating func get(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
+        try Access.checkSeen(asked.request, asked.line, sessions[session])
+        refreshOwnState(matching: asked.key)
+        // It may be there still, although its time is over.
+        let isOver = endExpired(asked.key)
         guard !isOver, let observable = keyspace.find(asked.key), keyspace[observable].hasValue else {
             try Key.check(asked.request.key, asked.line)
             throw .notFound(asked.request, asked.line, for: sessions[session].clearance, &keyspace)
@@ -32,38 +28,29 @@ enum Get {
 
 // A page of the keys that match a pattern, in their order, without observing them.
 
-/// `keys`.
-enum ListKeys {
-    /// Throws unless the pattern and the key `after` are well-formed.
-    static func check(_ asked: AskedRequest, _ options: RequestOptions) throws(Refusal) {
-        if asked.request.has(.key) { try Pattern.check(asked.request.key, asked.line) }
-        if asked.request.has(.after) { try Key.check(options.after, asked.line) }
-    }
-
-    static func perform(
-        _ asked: AskedRequest,
-        _ requests: inout Requests,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) {
-        let (options, session) = (requests.decoder.options, asked.session)
+extension Hub {
+    /// `keys`.
+    mutating func listKeys(_ asked: AskedRequest) throws(Refusal) {
+        let (request, options) = (asked.request, requests.decoder.options)
+        if request.has(.key) { try Pattern.check(request.key, asked.line) }
+        if request.has(.after) { try Key.check(options.after, asked.line) }
+        refreshOwnState(matching: asked.key)
         let search = KeySearch(
-            [Array(asked.request.has(.key) ? asked.key : Pattern.everything)],
-            for: sessions[session].clearance,
-            after: asked.request.has(.after) ? Array(options.after.bytes(of: asked.line)) : [],
+            [Array(request.has(.key) ? asked.key : Pattern.everything)],
+            for: sessions[asked.session].clearance,
+            after: request.has(.after) ? Array(options.after.bytes(of: asked.line)) : [],
             countMax: options.limit + 1
         )
-        guard let found = requests.look(for: asked, search, keyspace, &sessions, &insight, deadlines) else {
-            return
-        }
-        delivery.openReply(to: session, &sessions)
-        var reply = sessions.takeOwn(of: session)
+        if let found = look(for: asked, search) { reply(asked, listing: found, upTo: options.limit) }
+        endFound()
+    }
+
+    private mutating func reply(_ asked: AskedRequest, listing found: [ObservableHandle], upTo limit: Int) {
+        delivery.openReply(to: asked.session, &sessions)
+        var reply = sessions.takeOwn(of: asked.session)
         ReplyEncoder.appendStart(.keys, id: asked.id, to: &reply)
         reply.append(#","keys":["#)
-        for (index, observable) in found.prefix(options.limit).enumerated() {
+        for (index, observable) in found.prefix(limit).enumerated() {
             reply.append(index == 0 ? #"{"key":""# : #",{"key":""#)
             reply.append(keyspace[observable].key)
             reply.append(#"","revision":"#)
@@ -72,8 +59,8 @@ enum ListKeys {
             deadlines.appendEnd(of: keyspace.bond(of: observable), to: &reply)
             reply.append("}")
         }
-        reply.append(found.count > options.limit ? #"],"more":true}"# : #"],"more":false}"#)
+        reply.append(found.count > limit ? #"],"more":true}"# : #"],"more":false}"#)
         reply.append("\n")
-        sessions.giveBack(reply, to: session)
+        sessions.giveBack(reply, to: asked.session)
     }
 }

@@ -40,10 +40,9 @@ extension Hub {
         guard beginning.isWhole, options.initial else {
             return SubscriptionStart(filter: filter, beginning: beginning, snapshot: nil)
         }
-        let snapshot = requests.prepare(
-            asked, wanted, filter, &keyspace, &matching, &sessions, &delivery, &insight, deadlines
-        )
-        return snapshot.map { SubscriptionStart(filter: filter, beginning: beginning, snapshot: $0) }
+        return prepare(asked, wanted, filter).map {
+            SubscriptionStart(filter: filter, beginning: beginning, snapshot: $0)
+        }
     }
 
     /// Observes what is wanted, under the name `sub`. Returns the subscription, which may be told something now.

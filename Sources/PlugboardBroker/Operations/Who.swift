@@ -4,59 +4,55 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// `who`.
-enum Who {
-    static func perform(
-        _ asked: AskedRequest,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ calls: borrowing Calls,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines,
-        _ isSelective: Bool
-    ) throws(Refusal) {
+extension Hub {
+    /// `who`.
+    mutating func who(_ asked: AskedRequest) throws(Refusal) {
+        endExpired(asked.key)
         try Key.check(asked.request.key, asked.line)
-        let key = asked.key
-        let session = asked.session
+        let (key, session) = (asked.key, asked.session)
         let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count
         let isSeen = sessions[session].authorize(.subscribe, key)
-        let steps = matching.list(key, observable, keyspace, sessions, isSelective, isSeen: isSeen)
-        insight.count(steps: steps)
+        let listed = listObservers(of: key, observable, isSeen: isSeen)
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.who, id: asked.id, to: &reply)
         reply.append(#","key":""#)
         reply.append(key)
         reply.append(#"","observers":["#)
-        var isFirst = true
-        for subscription in matching.listed(sessions) {
-            reply.append(isFirst ? "{" : ",{")
-            isFirst = false
+        for (place, subscription) in listed.enumerated() {
+            reply.append(place == 0 ? "{" : ",{")
+            appendObserver(subscription, of: key, to: &reply)
+            // While the asker's reply is being written, its outbox isn't what it was.
             let isAsker = matching[subscription].session == session
-            let queued = isAsker ? queued : nil
-            append(subscription, of: key, queued: queued, keyspace, matching, sessions, to: &reply)
+            appendState(of: subscription, queued: isAsker ? queued : nil, to: &reply)
             reply.append("}")
         }
         reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
-        if isSeen, let observable { appendWriter(of: observable, keyspace, deadlines, to: &reply) }
+        if isSeen, let observable { appendWriter(of: observable, to: &reply) }
         if isSeen || sessions[session].authorize(.call, key), let service = calls.server(of: key) {
-            append(service, keyspace, sessions, to: &reply)
+            append(service, to: &reply)
         }
         reply.append("}\n")
         sessions.giveBack(reply, to: session)
     }
 
+    /// Finds the observers of a key for a reply, and leaves them in `matching.found`; nobody if the asking client may
+    /// not see the key. Returns those that the reply names.
+    mutating func listObservers(
+        of key: Span<UInt8>, _ observable: ObservableHandle?, isSeen: Bool
+    ) -> [SubscriptionHandle] {
+        if let observable { refreshObservers(of: observable) }
+        matching.find(key, observable, sessions)
+        if !isSeen { matching.forgetFound() }
+        let count = matching.found.count
+        insight.count(steps: count + min(count, Limits.listedObserversMax) * Cost.listed)
+        return matching.listed(sessions)
+    }
+
     /// Appends the members that name an observer of a key.
-    static func append(
-        _ subscription: SubscriptionHandle,
-        of key: Span<UInt8>,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        to buffer: inout ByteBuffer
+    func appendObserver(
+        _ subscription: SubscriptionHandle, of key: Span<UInt8>, to buffer: inout ByteBuffer
     ) {
         sessions[matching[subscription].session].appendIdentity(keyspace, to: &buffer)
         buffer.append(#","sub":"#)
@@ -67,18 +63,8 @@ enum Who {
         buffer.append(decimal: UInt64(matching[subscription].phase))
     }
 
-    /// Appends the members that name an observer and show its state. `queued` replaces the size of the outbox
-    /// while a reply to the observer itself is being written there.
-    private static func append(
-        _ subscription: SubscriptionHandle,
-        of key: Span<UInt8>,
-        queued: Int?,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        to buffer: inout ByteBuffer
-    ) {
-        append(subscription, of: key, keyspace, matching, sessions, to: &buffer)
+    /// Appends the members that show the state of an observer. `queued` replaces the size of its outbox.
+    private func appendState(of subscription: SubscriptionHandle, queued: Int?, to buffer: inout ByteBuffer) {
         let session = matching[subscription].session
         let backlog = matching[subscription].backlog
         buffer.append(#","state":""#)
@@ -91,15 +77,10 @@ enum Who {
         buffer.append(#","revision":"#)
         // All events for it up to this revision were sent or are in its outbox.
         let told = backlog?.nextRevision.map { $0 > 0 ? $0 - 1 : 0 } ?? .max
-        buffer.append(decimal: min(told, keyspace.revision))
+        buffer.append(decimal: min(told, revision))
     }
 
-    private static func appendWriter(
-        of observable: ObservableHandle,
-        _ keyspace: borrowing Keyspace,
-        _ deadlines: borrowing Deadlines,
-        to buffer: inout ByteBuffer
-    ) {
+    private func appendWriter(of observable: ObservableHandle, to buffer: inout ByteBuffer) {
         guard keyspace[observable].hasValue, let writer = keyspace.writer(of: observable) else { return }
         buffer.append(#","writer":{"#)
         // A writer of an earlier broker's time has no number in this one.
@@ -119,12 +100,7 @@ enum Who {
     }
 
     /// Appends the client that would answer a call of the key, and those that wait to take over.
-    private static func append(
-        _ service: Service,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        to buffer: inout ByteBuffer
-    ) {
+    private func append(_ service: Service, to buffer: inout ByteBuffer) {
         buffer.append(#","server":{"#)
         sessions[service.session].appendIdentity(keyspace, to: &buffer)
         buffer.append(#","pattern":""#)

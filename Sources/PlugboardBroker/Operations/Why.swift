@@ -4,18 +4,10 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// `why`.
-enum Why {
-    static func perform(
-        _ asked: AskedRequest,
-        _ limit: Int,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ calls: borrowing Calls,
-        _ isSelective: Bool
-    ) throws(Refusal) {
+extension Hub {
+    /// `why`.
+    mutating func why(_ asked: AskedRequest) throws(Refusal) {
+        endExpired(asked.key)
         let session = asked.session
         try Access.checkSeen(asked.request, asked.line, sessions[session])
         guard let observable = keyspace.find(asked.key),
@@ -24,74 +16,51 @@ enum Why {
             try Key.check(asked.request.key, asked.line)
             throw .notFound(asked.request, asked.line, for: sessions[session].clearance, &keyspace)
         }
-        let limit = asked.request.has(.limit) ? limit : Limits.chainStepsDefault
+        let limit =
+            asked.request.has(.limit) ? requests.decoder.options.limit : Limits.chainStepsDefault
         delivery.openReply(to: session, &sessions)
         var reply = sessions.takeOwn(of: session)
         ReplyEncoder.appendStart(.why, id: asked.id, to: &reply)
         reply.append(#","key":""#)
         reply.append(asked.key)
         reply.append(#"","chain":["#)
-        var chain = CauseChain(for: session, isSelective: isSelective)
-        let end = chain.append(
-            of: observable, limit: limit, &keyspace, &matching, sessions, calls, to: &reply
-        )
+        let end = appendChain(of: observable, limit: limit, for: session, to: &reply)
         reply.append("]")
         reply.append(end.member)
         reply.append("}\n")
         sessions.giveBack(reply, to: session)
     }
-}
 
-/// The chain in one answer.
-private struct CauseChain {
-    private let session: SessionHandle
-    private let isSelective: Bool
-    /// How many observers may still be checked.
-    private var checks = ChainEnd.checksMax
-
-    init(for session: SessionHandle, isSelective: Bool) {
-        (self.session, self.isSelective) = (session, isSelective)
-    }
-
-    /// Appends the steps, the newest first. A step that the client may not see counts as forgotten.
-    mutating func append(
-        of observable: ObservableHandle,
-        limit: Int,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: borrowing SessionTable,
-        _ calls: borrowing Calls,
-        to buffer: inout ByteBuffer
+    /// Appends the steps of a chain of causes, the newest first. A step that the client may not see counts as
+    /// forgotten.
+    private mutating func appendChain(
+        of observable: ObservableHandle, limit: Int, for session: SessionHandle, to buffer: inout ByteBuffer
     ) -> ChainEnd {
-        guard var current = newestEntry(of: observable, keyspace) else {
-            appendForgottenStep(observable, keyspace, to: &buffer)
+        guard var current = newestEntry(of: observable) else {
+            appendForgottenStep(observable, to: &buffer)
             // The broker's own writes aren't remembered, and have no cause.
             return keyspace[observable].isReserved ? .root : .truncated
         }
-        appendStep(current, keyspace, to: &buffer)
+        // How many observers may still be checked.
+        var checks = ChainEnd.checksMax
+        appendStep(current, to: &buffer)
         for _ in 1..<max(1, limit) {
-            guard let cause = cause(of: current, &keyspace, &matching, sessions, calls) else {
-                return end(at: current, keyspace)
-            }
-            guard isSeen(cause, keyspace, sessions) else { return .truncated }
+            guard let cause = cause(of: current, &checks) else { return end(at: current) }
+            guard isSeen(cause, by: session) else { return .truncated }
             buffer.append(",")
-            appendStep(cause, keyspace, to: &buffer)
+            appendStep(cause, to: &buffer)
             current = cause
         }
-        guard let cause = cause(of: current, &keyspace, &matching, sessions, calls) else {
-            return end(at: current, keyspace)
-        }
-        return isSeen(cause, keyspace, sessions) ? .more : .truncated
+        guard let cause = cause(of: current, &checks) else { return end(at: current) }
+        return isSeen(cause, by: session) ? .more : .truncated
     }
 
-    private func isSeen(
-        _ number: UInt64, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
-    ) -> Bool {
+    private func isSeen(_ number: UInt64, by session: SessionHandle) -> Bool {
         sessions[session].authorize(.subscribe, keyspace[keyspace.history[number].observable].key)
     }
 
     /// The entry of the write that made the key's value, or of its last delete, emit or call.
-    private func newestEntry(of observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> UInt64? {
+    private func newestEntry(of observable: ObservableHandle) -> UInt64? {
         guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
         guard
             let last = keyspace.history.last(
@@ -115,13 +84,7 @@ private struct CauseChain {
 
     /// The entry that caused another. Of several entries with that revision, this is the last one that the
     /// writer observes, or serves if it is a call, as far as that is still known.
-    private mutating func cause(
-        of number: UInt64,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: borrowing SessionTable,
-        _ calls: borrowing Calls
-    ) -> UInt64? {
+    private mutating func cause(of number: UInt64, _ checks: inout Int) -> UInt64? {
         guard let last = keyspace.history.cause(of: number) else { return nil }
         let candidates = keyspace.history.shared(with: last)
         if candidates.count == 1 { return last }
@@ -132,8 +95,8 @@ private struct CauseChain {
             let entry = keyspace.history[candidate]
             let isKnown =
                 entry.operation == .call
-                ? isServed(entry.observable, by: author, keyspace, sessions, calls)
-                : isObserved(entry.observable, by: author, keyspace, &matching, sessions)
+                ? isServed(entry.observable, by: author)
+                : isObserved(entry.observable, by: author, &checks)
             if isKnown { return candidate }
             let isOwn = keyspace.authors[entry.author].client == keyspace.authors[author].client
             if own == nil, isOwn, entry.operation != .call { own = candidate }
@@ -141,15 +104,9 @@ private struct CauseChain {
         return own ?? last
     }
 
-    private func isServed(
-        _ observable: ObservableHandle,
-        by author: AuthorHandle,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: borrowing SessionTable,
-        _ calls: borrowing Calls
-    ) -> Bool {
+    private func isServed(_ observable: ObservableHandle, by author: AuthorHandle) -> Bool {
         guard let service = calls.server(of: keyspace[observable].key),
-            let server = sessions[service.session].standing.author
+            let server = sessions[service.session].signature
         else { return false }
         // A server that was started again, and the command that `serve` runs, are other clients.
         return keyspace.authors[author].client == keyspace.authors[server].client
@@ -157,14 +114,10 @@ private struct CauseChain {
     }
 
     private mutating func isObserved(
-        _ observable: ObservableHandle,
-        by author: AuthorHandle,
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ sessions: borrowing SessionTable
+        _ observable: ObservableHandle, by author: AuthorHandle, _ checks: inout Int
     ) -> Bool {
         guard checks > 0 else { return false }
-        matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+        refreshObservers(of: observable)
         let client = keyspace.authors[author].client
         let observers = matching.reach.observers(of: observable)
         let count = min(checks, observers.count)
@@ -174,14 +127,14 @@ private struct CauseChain {
     }
 
     /// Why a chain ends at an entry.
-    private func end(at number: UInt64, _ keyspace: borrowing Keyspace) -> ChainEnd {
+    private func end(at number: UInt64) -> ChainEnd {
         guard let cause = keyspace.history[number].cause.revision, keyspace.history.completeSince > 0 else {
             return .root
         }
         return cause <= keyspace.history.completeSince ? .truncated : .root
     }
 
-    private func appendStep(_ number: UInt64, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
+    private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
         let entry = keyspace.history[number]
         buffer.append(#"{"key":""#)
         buffer.append(keyspace[entry.observable].key)
@@ -200,9 +153,7 @@ private struct CauseChain {
     }
 
     /// The step of a value that is older than the history. Its time and operation are unknown.
-    private func appendForgottenStep(
-        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer
-    ) {
+    private func appendForgottenStep(_ observable: ObservableHandle, to buffer: inout ByteBuffer) {
         buffer.append(#"{"key":""#)
         buffer.append(keyspace[observable].key)
         buffer.append(#"","revision":"#)

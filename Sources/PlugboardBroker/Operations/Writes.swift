@@ -19,24 +19,19 @@ extension Hub {
     /// Makes a publish, like nearly all writes. Its author and often the place of its key are known already.
     /// `write` would do the same in more steps.
     @inline(always)
-    mutating func publish(
-        _ waiting: WaitingPublish,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle,
-        isGuarded: Bool,
-        by author: AuthorHandle?
-    ) throws(Refusal) {
-        let request = waiting.request
+    mutating func publish(_ waiting: WaitingPublish, _ line: Span<UInt8>, _ writer: Writer) throws(Refusal) {
+        let (request, session) = (waiting.request, writer.session)
         let key = request.key.bytes(of: line)
-        let planned = try plan(waiting, key, line, session, isGuarded: isGuarded)
+        let planned = try plan(waiting, line, writer)
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         let value = request.value.bytes(of: line)
         if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
         keyspace.advance()
         let observable =
             planned.observable ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
-        let writer = author ?? sessions[session].author(&keyspace)
-        set(.publish, observable, value, request, session, writer, nil, isUnobserved: planned.isUnobserved)
+        let author = writer.author ?? sessions[session].author(&keyspace)
+        let news = News(.publish, of: observable, revision, to: value, by: author, request.cause)
+        set(news, request, session, isUnobserved: planned.isUnobserved)
         if request.isDurable {
             replyWritten(AskedRequest(request, line, from: session))
         } else if request.wantsReply {
@@ -94,7 +89,7 @@ extension Hub {
         for index in requests.decoder.writes.indices where requests.decoder.writes[index].readsValue {
             endExpired(requests.decoder.writes[index].key.bytes(of: asked.line))
         }
-        try BatchCheck.plan(asked, &requests, &keyspace, matching, sessions, &access, supervision)
+        try planBatch(asked)
         if asked.request.isDurable {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
         }
@@ -126,26 +121,24 @@ extension Hub {
         commit(planned, write, value: value, nil)
     }
 
-    /// Checks a write against the state, and changes nothing.
+    /// Checks a write against the state, and makes nothing.
     @inline(never)
     mutating func plan(_ asked: AskedRequest) throws(Refusal) -> PlannedWrite {
         if asked.request.readsValue { endExpired(asked.key) }
-        return try WriteCheck.plan(asked, &keyspace, matching, sessions, access, supervision)
+        return try check(asked)
     }
 
     /// The same for a publish. For nearly all of them, only the key has to be looked up, so they should cost
     /// no more.
     @inline(always)
     private mutating func plan(
-        _ waiting: WaitingPublish,
-        _ key: Span<UInt8>,
-        _ line: Span<UInt8>,
-        _ session: SessionHandle,
-        isGuarded: Bool
+        _ waiting: WaitingPublish, _ line: Span<UInt8>, _ writer: Writer
     ) throws(Refusal) -> PlannedWrite {
-        if !isGuarded, !waiting.request.has(.ifRevision),
+        if !writer.isGuarded, !waiting.request.has(.ifRevision),
             let observable = keyspace.find(
-                key, probablyIn: waiting.slot, or: requests.group.forecast.probable
+                waiting.request.key.bytes(of: line),
+                probablyIn: waiting.slot,
+                or: requests.group.forecast.probable
             )
         {
             requests.noteFound(in: observable.slot)
@@ -154,80 +147,59 @@ extension Hub {
                 return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
             }
         }
-        return try plan(AskedRequest(waiting.request, line, from: session))
-    }
-
-    private mutating func combine(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
-        try WriteCheck.combine(planned, asked, &requests, keyspace, sessions[asked.session], access)
+        return try plan(AskedRequest(waiting.request, line, from: writer.session))
     }
 
     /// Makes a checked write. `value` is the key's new value, or what is emitted.
     private mutating func commit(
         _ planned: PlannedWrite, _ asked: AskedRequest, value: Span<UInt8>, _ reason: EventReason?
     ) {
-        let author = sessions[asked.session].author(&keyspace)
-        guard asked.request.has(.origin) else { return commit(planned, asked, value: value, author, reason) }
-        let elsewhere = keyspace.author(author, from: asked.request.origin(of: asked.line))
-        commit(planned, asked, value: value, elsewhere, reason)
-        keyspace.release(elsewhere)
-    }
-
-    /// The same in the name of an author.
-    private mutating func commit(
-        _ planned: PlannedWrite,
-        _ asked: AskedRequest,
-        value: Span<UInt8>,
-        _ author: AuthorHandle,
-        _ reason: EventReason?
-    ) {
         let (operation, cause) = (asked.request.operation, asked.request.cause)
+        let client = sessions[asked.session].author(&keyspace)
+        let hasOrigin = asked.request.has(.origin)
+        let author =
+            hasOrigin ? keyspace.author(client, from: asked.request.origin(of: asked.line)) : client
         switch operation {
-        case .emit: emit(asked.key, planned, value, cause, author, reason)
+        case .emit: emit(asked, planned, by: author, reason)
         case .delete:
-            guard let observable = planned.observable else { return }
-            if keyspace[observable].isReserved { dropReport(observable) }
-            delete(observable, by: author, cause: cause, reason: reason)
+            if let observable = planned.observable {
+                if keyspace[observable].isReserved { dropReport(observable) }
+                delete(observable, by: author, cause: cause, reason: reason)
+            }
         default:
             let observable =
                 planned.observable
                 ?? keyspace.insert(asked.key, hash: planned.hash, valueCount: value.count)
-            set(operation, observable, value, asked.request, asked.session, author, reason)
+            let news = News(operation, of: observable, revision, to: value, by: author, cause, reason)
+            set(news, asked.request, asked.session)
         }
+        if hasOrigin { keyspace.release(author) }
     }
 
     @inline(always)
     private mutating func set(
-        _ operation: Operation,
-        _ observable: ObservableHandle,
-        _ value: Span<UInt8>,
-        _ request: Request,
-        _ session: SessionHandle,
-        _ author: AuthorHandle,
-        _ reason: EventReason?,
-        isUnobserved: Bool = false
+        _ news: borrowing News, _ request: Request, _ session: SessionHandle, isUnobserved: Bool = false
     ) {
-        let cause = request.cause
+        let (observable, author) = (news.observable, news.author)
         if !isUnobserved || insight.isTracing {
-            let news = News(operation, of: observable, revision, to: value, by: author, cause, reason)
             if request.isBounded { announce(news, endingAs: request) } else { announce(news) }
         }
-        if access.counts { KeyCharge.charge(observable, count: value.count, to: author, keyspace) }
-        let change = keyspace.set(observable, value, cause: cause, writer: author)
+        if access.counts { KeyCharge.charge(observable, count: news.value.count, to: author, keyspace) }
+        let change = keyspace.set(observable, news.value, cause: news.cause, writer: author)
         if !change.isReserved { durability.noteGrowth(change.growth) }
-        note(operation, observable, author, cause)
-        if reason != nil || request.isBounded || change.hasMarks {
-            renewLifetime(of: observable, request, reason, session)
+        note(news)
+        if news.reason != nil || request.isBounded || change.hasMarks {
+            renewLifetime(of: observable, request, news.reason, session)
         }
-        if durability.isKept {
-            record(observable, value, by: author, cause, reason, request)
-        }
+        if durability.isKept { record(news, request) }
     }
 
     /// Deletes the value of a key at the current revision.
     mutating func delete(
         _ observable: ObservableHandle, by author: AuthorHandle, cause: WriteCause, reason: EventReason?
     ) {
-        announce(News(.delete, of: observable, revision, to: Span(), by: author, cause, reason))
+        let news = News(.delete, of: observable, revision, to: Span(), by: author, cause, reason)
+        announce(news)
         if !keyspace[observable].isReserved {
             durability.noteGrowth(-keyspace[observable].recordBytes)
         }
@@ -235,11 +207,9 @@ extension Hub {
         removeValue(of: observable, by: author, cause)
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
-        note(.delete, observable, author, cause)
+        note(news)
         if let reason { keyspace.note(reason) }
-        if durability.isKept {
-            record(observable, Span(), by: author, cause, reason)
-        }
+        if durability.isKept { record(news) }
         keyspace.keepForHistory(observable)
     }
 
@@ -251,13 +221,9 @@ extension Hub {
 
     @inline(never)
     private mutating func emit(
-        _ key: Span<UInt8>,
-        _ planned: PlannedWrite,
-        _ value: Span<UInt8>,
-        _ cause: WriteCause,
-        _ author: AuthorHandle,
-        _ reason: EventReason?
+        _ asked: AskedRequest, _ planned: PlannedWrite, by author: AuthorHandle, _ reason: EventReason?
     ) {
+        let (key, cause) = (asked.key, asked.request.cause)
         keyspace.note(emitTo: key)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             let write = TracedWrite(operation: .emit, reason: reason, revision: revision, cause: cause)
@@ -265,9 +231,11 @@ extension Hub {
             if insight.isTracing { _ = insight.beginTrace(of: write, key, by: by, sessions) }
             return
         }
-        announce(News(.emit, of: observable, revision, to: value, by: author, cause, reason))
+        let value = asked.request.value.bytes(of: asked.line)
+        let news = News(.emit, of: observable, revision, to: value, by: author, cause, reason)
+        announce(news)
         if !matching.reach.hasObservers(observable) { return }
-        note(.emit, observable, author, cause)
+        note(news)
         if let reason { keyspace.note(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
     }
@@ -275,17 +243,15 @@ extension Hub {
     /// Makes the observable of a key that has none, if a pattern matches the key. Then somebody gets the
     /// emit, and the history remembers it.
     private mutating func observableToEmit(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
-        matching.find(key, nil, sessions, isSelective: isSelective)
+        matching.find(key, nil, sessions)
         return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
 
     /// Remembers the write that was just made.
     @inline(always)
-    private mutating func note(
-        _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
-    ) {
-        keyspace.note(operation, observable, author, cause)
-        if cause.isNamed { insight.noteReturns(&keyspace) }
+    private mutating func note(_ news: borrowing News) {
+        keyspace.note(news.operation, news.observable, news.author, news.cause)
+        if news.cause.isNamed { insight.noteReturns(&keyspace) }
     }
 
     /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.
@@ -300,23 +266,17 @@ extension Hub {
     /// Records a write that was just made. A delete has no value. Of the broker's own keys, only the revision
     /// is recorded.
     @inline(__always)
-    private mutating func record(
-        _ observable: ObservableHandle,
-        _ value: Span<UInt8>,
-        by author: AuthorHandle,
-        _ cause: WriteCause,
-        _ reason: EventReason?,
-        _ request: Request? = nil
-    ) {
+    private mutating func record(_ news: borrowing News, _ request: Request? = nil) {
+        let observable = news.observable
         if keyspace[observable].isReserved { return durability.pass(revision) }
         durability.record(
             Commit(
                 key: keyspace[observable].key,
                 revision: revision,
-                value: value,
-                by: keyspace.authors.recorded(author, isDelete: value.isEmpty),
-                cause: cause,
-                reason: reason,
+                value: news.value,
+                by: keyspace.authors.recorded(news.author, isDelete: news.value.isEmpty),
+                cause: news.cause,
+                reason: news.reason,
                 when: keyspace.history.milliseconds,
                 isWhileConnected: request?.has(.whileConnected) ?? false,
                 grace: request?.has(.whileConnected) == true ? keyspace.grace(of: observable) : 0,
@@ -381,18 +341,10 @@ struct PlannedWrite: BitwiseCopyable {
     var isUnobserved = false
 }
 
-/// The checks of a write.
-enum WriteCheck {
-    static func plan(
-        _ asked: AskedRequest,
-        _ keyspace: inout Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        _ access: borrowing Access,
-        _ supervision: borrowing Supervision
-    ) throws(Refusal) -> PlannedWrite {
-        let (request, session) = (asked.request, asked.session)
-        let line = asked.line
+extension Hub {
+    /// Checks a write against the state, and changes nothing.
+    private mutating func check(_ asked: AskedRequest) throws(Refusal) -> PlannedWrite {
+        let (request, line, session) = (asked.request, asked.line, asked.session)
         let hash = keyspace.hash(asked.key)
         let observable = keyspace.find(asked.key, hash: hash)
         var current: UInt64 = 0
@@ -408,10 +360,7 @@ enum WriteCheck {
         }
         if sessions[session].isGuarded {
             try access.checkWrite(request, line, sessions[session])
-            if request.operation == .publish {
-                let count = request.value.count
-                try checkQuota(request, line, observable, count: count, sessions[session], keyspace, access)
-            }
+            if request.operation == .publish { try checkQuota(asked, observable, request.value.count) }
         }
         if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
         if request.operation == .delete, current == 0 {
@@ -421,35 +370,22 @@ enum WriteCheck {
     }
 
     /// Throws if a value of `count` bytes would exceed the quota of its writer's user.
-    private static func checkQuota(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        _ observable: ObservableHandle?,
-        count: Int,
-        _ session: borrowing Session,
-        _ keyspace: borrowing Keyspace,
-        _ access: borrowing Access
+    private func checkQuota(
+        _ asked: AskedRequest, _ observable: ObservableHandle?, _ count: Int
     ) throws(Refusal) {
-        guard let account = session.clearance?.account else { return }
+        guard let account = sessions[asked.session].clearance?.account else { return }
         var own: Int?
         if let observable, keyspace[observable].hasValue, keyspace.account(of: observable) === account {
             own = KeyCharge.bytes(of: observable, keyspace)
         }
-        let bytes = request.key.count + Author.bytes(of: request.origin(of: line)) + count
+        let origin = asked.request.origin(of: asked.line)
+        let bytes = asked.request.key.count + Author.bytes(of: origin) + count
         try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: bytes - (own ?? 0))
     }
 
     /// Calculates the new value of a patch or a sum from the current one, into `requests.merged`.
-    static func combine(
-        _ planned: PlannedWrite,
-        _ asked: AskedRequest,
-        _ requests: inout Requests,
-        _ keyspace: borrowing Keyspace,
-        _ session: borrowing Session,
-        _ access: borrowing Access
-    ) throws(Refusal) {
-        let (request, observable) = (asked.request, planned.observable)
-        let line = asked.line
+    private mutating func combine(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
+        let (request, line, observable) = (asked.request, asked.line, planned.observable)
         let (change, value) = (request.value.bytes(of: line), keyspace.value(of: observable))
         let field = request.field.bytes(of: line)
         do throws(Refusal) {
@@ -459,33 +395,20 @@ enum WriteCheck {
                 try requests.add(change, toField: field, of: value)
             }
         } catch {
-            var revision: UInt64 = 0
-            if let observable { revision = keyspace[observable].revision }
-            throw error.ofPart(request, at: revision)
+            throw error.ofPart(request, at: observable.map { keyspace[$0].revision } ?? 0)
         }
         let count = requests.merged.count
-        guard count > Limits.valueBytesMax else {
-            return try checkQuota(request, line, observable, count: count, session, keyspace, access)
-        }
-        throw Refusal(valueOf: count, at: request.value.start)
+        guard count <= Limits.valueBytesMax else { throw Refusal(valueOf: count, at: request.value.start) }
+        try checkQuota(asked, observable, count)
     }
 }
 
 // Batches. Before the first write is made, all writes are checked, and all patches and sums are calculated.
 // So a batch is made whole or not at all, as one revision.
 
-/// The checks of a batch.
-enum BatchCheck {
-    /// Checks all writes, and leaves the plans in `requests.batch`.
-    static func plan(
-        _ asked: AskedRequest,
-        _ requests: inout Requests,
-        _ keyspace: inout Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        _ access: inout Access,
-        _ supervision: borrowing Supervision
-    ) throws(Refusal) {
+extension Hub {
+    /// Checks all writes of a batch, and leaves the plans in `requests.batch`.
+    private mutating func planBatch(_ asked: AskedRequest) throws(Refusal) {
         let line = asked.line
         requests.beginBatch()
         access.beginPlanning(for: sessions[asked.session])
@@ -495,22 +418,21 @@ enum BatchCheck {
         for index in requests.decoder.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], line, from: asked.session)
             do throws(Refusal) {
-                let planned = try WriteCheck.plan(write, &keyspace, matching, sessions, access, supervision)
+                let planned = try check(write)
                 if write.request.operation != .emit {
                     for earlier in written[planned.hash, default: []]
                     where requests.decoder.writes[earlier].key.bytes(of: line).isEqual(to: write.key) {
-                        throw writtenTwice(write.request, line)
+                        throw Self.writtenTwice(write.request, line)
                     }
                     written[planned.hash, default: []].append(index)
                 }
                 requests.plan(planned)
                 guard write.request.operation.combines else { continue }
-                let writer = write.session
-                try WriteCheck.combine(planned, write, &requests, keyspace, sessions[writer], access)
+                try combine(planned, write)
                 // Kept until the whole batch is known to be right.
-                guard requests.keepMerged() else { throw tooMuchMerged }
+                guard requests.keepMerged() else { throw Self.tooMuchMerged }
             } catch {
-                throw badKey(from: index, requests.decoder.writes, line) ?? error.ofWrite(index)
+                throw Self.badKey(from: index, requests.decoder.writes, line) ?? error.ofWrite(index)
             }
         }
     }
@@ -587,31 +509,22 @@ struct PlannedBatch: ~Copyable {
 // A will, or disconnect action: a write that is made when its client's connection ends. `Hub.writeWill` makes
 // it, in `Hub+Lifetimes.swift`.
 
-/// `will`.
-enum KeepWill {
-    /// Keeps the write, or forgets the one that was kept if `write` is nil.
-    static func perform(
-        _ asked: AskedRequest,
-        _ write: Request?,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        _ access: borrowing Access
-    ) throws(Refusal) {
+extension Hub {
+    /// `will`.
+    mutating func keepWill(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
-        guard let write else { return try replace(by: nil, of: session, &keyspace, &sessions, access) }
-        try Key.checkWritable(write, asked.line)
-        if sessions[session].isGuarded { try access.checkWrite(write, asked.line, sessions[session]) }
-        try replace(by: Will(write, in: asked.line), of: session, &keyspace, &sessions, access)
+        if let write = requests.decoder.writes.first {
+            try Key.checkWritable(write, asked.line)
+            if sessions[session].isGuarded { try access.checkWrite(write, asked.line, sessions[session]) }
+            try replaceWill(of: session, by: Will(write, in: asked.line))
+        } else {
+            try replaceWill(of: session, by: nil)
+        }
+        replyDone(.will, id: asked.id, to: session)
     }
 
     /// Sets or replaces a will, or throws. Nil removes it.
-    static func replace(
-        by will: consuming Will?,
-        of session: SessionHandle,
-        _ keyspace: inout Keyspace,
-        _ sessions: inout SessionTable,
-        _ access: borrowing Access
-    ) throws(Refusal) {
+    mutating func replaceWill(of session: SessionHandle, by will: consuming Will?) throws(Refusal) {
         let (bytes, legacy) = (Legacy.bytes(of: will), sessions[session].legacy)
         try access.replaceWill(of: sessions[session], keyspace.willBytes(of: legacy), by: bytes)
         if bytes > 0 {

@@ -54,48 +54,20 @@ struct Phases: ~Copyable {
         return max(told, (acknowledged[subscription] ?? 0) + 1)
     }
 
-    /// How long observers of a phase may take before later phases are told anyway.
-    static let acknowledgementNanoseconds: UInt64 = 1_000_000_000
-
-    /// Waits for the observers of a phase instead of those of an earlier one.
+    /// Holds a key back at a gate. Those who were told have to acknowledge. The key must have no gate.
     mutating func close(
-        _ observable: ObservableHandle,
-        revision: UInt64,
-        _ barrier: AckBarrier,
-        _ matching: inout Matching,
-        _ deadlines: inout Deadlines
+        _ observable: ObservableHandle, _ gate: Gate, told: [SubscriptionHandle], _ matching: inout Matching
     ) {
-        // Further writes don't put off the end of the wait.
-        let before = gates[observable]
-        let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
-        open(observable, &matching, &deadlines)
-        close(observable, revision: revision, barrier, until: end, &matching, &deadlines)
-        if let before { gates[observable]?.first = before.first }
+        let entry = Awaited(observable: observable, revision: gate.revision, first: gate.first)
+        for subscription in told { awaited[subscription, default: []].append(entry) }
+        // The key stays as long as the gate.
+        matching.retain(observable, told.count + 1)
+        gates[observable] = gate
     }
 
-    /// Waits until `end` at the latest. The key must have no gate.
-    mutating func close(
-        _ observable: ObservableHandle,
-        revision: UInt64,
-        _ barrier: AckBarrier,
-        until end: UInt64,
-        _ matching: inout Matching,
-        _ deadlines: inout Deadlines
-    ) {
-        let first = barrier.since ?? revision
-        let entry = Awaited(observable: observable, revision: revision, first: first)
-        for subscription in barrier.told { awaited[subscription, default: []].append(entry) }
-        // The key stays as long as the gate.
-        matching.retain(observable, barrier.told.count + 1)
-        gates[observable] = Gate(
-            first: first,
-            revision: revision,
-            phase: barrier.phase,
-            waiting: barrier.earlier
-                + barrier.told.map { Acknowledger(subscription: $0, revision: revision) },
-            end: end,
-            ticket: deadlines.add(at: end, .gate(observable))
-        )
+    /// The writes that wait at a key's gate begin with this revision.
+    mutating func note(first revision: UInt64, at observable: ObservableHandle) {
+        gates[observable]?.first = revision
     }
 
     /// Removes a key's gate, if it has one. Sends nothing.
@@ -145,7 +117,6 @@ extension Phases {
     /// keeps keys.
     func checkInvariants(
         _ living: borrowing Living,
-        _ keyspace: borrowing Keyspace,
         _ matching: borrowing Matching,
         _ deadlines: borrowing Deadlines,
         _ owedBy: inout [ObservableHandle: Int]
@@ -166,24 +137,24 @@ extension Phases {
         }
         for (observable, gate) in gates {
             let isThere = living.observables.contains(observable)
-            try Self.always.hold("a gate is of a key that is there", isThere, of: "revision \(gate.revision)")
+            try Self.always.hold("a gate is of a key that is there", isThere, of: gate.name)
             owedBy[observable, default: 0] += 1
-            try gateWillOpen(gate, of: String(keyspace[observable].key), observable, deadlines)
+            try gateWillOpen(gate, of: observable, deadlines)
         }
     }
 
     private func gateWillOpen(
-        _ gate: Gate, of key: String, _ observable: ObservableHandle, _ deadlines: borrowing Deadlines
+        _ gate: Gate, of observable: ObservableHandle, _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
         let isTimed = deadlines.deadline(of: gate.ticket) == .gate(observable)
-        try Self.always.hold("the deadline of a gate is there", isTimed, of: key)
-        try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: key)
+        try Self.always.hold("the deadline of a gate is there", isTimed, of: gate.name)
+        try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: gate.name)
         for waiting in gate.waiting {
             let isTold =
                 awaited[waiting.subscription]?.contains {
                     $0.observable == observable && $0.revision == waiting.revision
                 } ?? false
-            try Self.always.hold("a gate waits for who was told", isTold, of: key)
+            try Self.always.hold("a gate waits for who was told", isTold, of: gate.name)
         }
     }
 }
@@ -204,7 +175,17 @@ struct Gate {
     var waiting: [Acknowledger]
     /// When the time is up, in monotonic nanoseconds.
     let end: UInt64
-    var ticket: DeadlineTicket
+    let ticket: DeadlineTicket
+
+    init(_ barrier: AckBarrier, revision: UInt64, until end: UInt64, _ ticket: DeadlineTicket) {
+        (first, self.revision, phase) = (barrier.since ?? revision, revision, barrier.phase)
+        let told = barrier.told.map { Acknowledger(subscription: $0, revision: revision) }
+        waiting = barrier.earlier + told
+        (self.end, self.ticket) = (end, ticket)
+    }
+
+    /// What a broken invariant calls it.
+    var name: String { "revision \(revision)" }
 }
 
 /// What would hold a write back from its later observers.
@@ -224,31 +205,21 @@ struct AckBarrier {
     func holds(_ subscription: borrowing SubscriptionRecord) -> Bool { subscription.phase > phase }
 }
 
-extension AckBarrier {
-    /// The first phase that has to acknowledge a write before others are told of it; nil if none has to. The
-    /// key may have no observable yet.
-    init?(
-        for event: KeyEvent,
-        of observable: ObservableHandle?,
-        _ observers: [SubscriptionHandle],
-        from old: Span<UInt8>,
-        to value: Span<UInt8>,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable,
-        _ delivery: inout Delivery,
-        _ phases: borrowing Phases
-    ) {
-        if event == .emit { return nil }
-        if let observable, !matching.reach.hasAcknowledgers(observable) { return nil }
+extension Hub {
+    /// The first phase that has to acknowledge a write before others are told of it; nil if none has to.
+    mutating func barrier(
+        for expected: borrowing ExpectedEvent, among observers: [SubscriptionHandle]
+    ) -> AckBarrier? {
+        if expected.event == .emit { return nil }
+        if let observable = expected.observable, !matching.reach.hasAcknowledgers(observable) { return nil }
         // An observer that isn't told won't acknowledge, unless it is still owed an earlier write.
-        let gate = observable.flatMap { phases.gate(of: $0) }
+        let gate = expected.observable.flatMap { phases.gate(of: $0) }
         var acknowledging: [SubscriptionHandle] = []
-        for subscription in Self.acknowledgers(among: observers, matching, sessions) {
-            if delivery.concerns(event, from: old, to: value, matching[subscription].filter) {
+        for subscription in acknowledgers(among: observers) {
+            if concerns(expected, subscription) {
                 acknowledging.append(subscription)
-            } else if gate != nil, let observable,
-                Self.isToBeTold(of: observable, subscription, keyspace, matching)
+            } else if gate != nil, let observable = expected.observable,
+                isToBeTold(of: observable, subscription)
             {
                 acknowledging.append(subscription)
             }
@@ -261,15 +232,11 @@ extension AckBarrier {
         }
         guard let phase else { return nil }
         let told = acknowledging.filter { matching[$0].phase == phase }
-        self.init(phase: phase, told: told, earlier: earlier)
+        return AckBarrier(phase: phase, told: told, earlier: earlier)
     }
 
     /// The observers that acknowledge, by phase.
-    static func acknowledgers(
-        among observers: [SubscriptionHandle],
-        _ matching: borrowing Matching,
-        _ sessions: borrowing SessionTable
-    ) -> [SubscriptionHandle] {
+    private func acknowledgers(among observers: [SubscriptionHandle]) -> [SubscriptionHandle] {
         observers.filter { subscription in
             let session = matching[subscription].session
             guard sessions[session].isOpen, !sessions[session].isMute else { return false }
@@ -278,12 +245,7 @@ extension AckBarrier {
     }
 
     /// Whether an observer is still owed something of a key. Without a filter it always is.
-    static func isToBeTold(
-        of observable: ObservableHandle,
-        _ subscription: SubscriptionHandle,
-        _ keyspace: borrowing Keyspace,
-        _ matching: borrowing Matching
-    ) -> Bool {
+    private func isToBeTold(of observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
         if matching[subscription].filter == nil { return true }
         guard let backlog = matching[subscription].backlog else { return false }
         return backlog.keys.find(observable, hint: matching.reach.owedPlace(of: observable)) != nil
@@ -316,11 +278,10 @@ extension Hub {
     mutating func pass(
         _ observable: ObservableHandle, _ gate: Gate, late: [LateClient]
     ) -> [SubscriptionHandle] {
-        matching.refreshObservers(of: observable, keyspace, sessions, isSelective: isSelective)
+        refreshObservers(of: observable)
         let observers = matching.reach.observers(of: observable).subscriptions
-        let later = AckBarrier.acknowledgers(among: observers, matching, sessions)
-            .filter { matching[$0].phase > gate.phase }
-        let told = later.filter { AckBarrier.isToBeTold(of: observable, $0, keyspace, matching) }
+        let later = acknowledgers(among: observers).filter { matching[$0].phase > gate.phase }
+        let told = later.filter { isToBeTold(of: observable, $0) }
         // An observer that isn't told of this write may still have to acknowledge an earlier one.
         let earlier = later.filter { !told.contains($0) }.compactMap { phases.awaits(observable, from: $0) }
         let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
@@ -341,9 +302,24 @@ extension Hub {
                 earlier: earlier.filter { matching[$0.subscription].phase == next },
                 since: gate.first
             )
-            phases.close(observable, revision: gate.revision, barrier, &matching, &deadlines)
+            close(observable, revision: gate.revision, barrier)
         }
         return free
+    }
+
+    /// How long observers of a phase may take before later phases are told anyway.
+    private static let acknowledgementNanoseconds: UInt64 = 1_000_000_000
+
+    /// Waits for the observers of a phase instead of those of an earlier one.
+    mutating func close(_ observable: ObservableHandle, revision: UInt64, _ barrier: AckBarrier) {
+        // Further writes don't put off the end of the wait.
+        let before = phases.gate(of: observable)
+        let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
+        phases.open(observable, &matching, &deadlines)
+        let ticket = deadlines.add(at: end, .gate(observable))
+        let gate = Gate(barrier, revision: revision, until: end, ticket)
+        phases.close(observable, gate, told: barrier.told, &matching)
+        if let before { phases.note(first: before.first, at: observable) }
     }
 
     /// The clients that are late at a gate, each once.

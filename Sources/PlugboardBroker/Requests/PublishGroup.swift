@@ -18,6 +18,20 @@ struct WaitingPublish: BitwiseCopyable {
     var hash: UInt64 = 0
     /// The slot that probably has its observable; 0 if that isn't known.
     var slot: UInt32 = 0
+
+    /// Reads a line to its place.
+    @inline(__always)
+    mutating func read(
+        _ place: Range<Int>, of bytes: Span<UInt8>, _ number: UInt64, using decoder: inout RequestDecoder
+    ) -> Requests.Reading {
+        let line = bytes[place]
+        if RequestDecoder.isIgnored(line) { return .nothing }
+        guard decoder.decodePlain(line, into: &request) else { return .unusual }
+        guard request.operation == .publish else { return .other }
+        self.line = ByteRange(place.lowerBound, place.upperBound)
+        self.number = number
+        return .publish
+    }
 }
 
 /// The first line that a turn left for the next: its place among the bytes that were read, and its number.

@@ -48,24 +48,7 @@ struct Requests: ~Copyable {
     /// Reads a line to the place of the group's next publish.
     @inline(__always)
     mutating func read(_ place: Range<Int>, of bytes: Span<UInt8>, _ number: UInt64) -> Reading {
-        Self.read(place, of: bytes, number, into: &group.next, &decoder)
-    }
-
-    @inline(__always)
-    private static func read(
-        _ place: Range<Int>,
-        of bytes: Span<UInt8>,
-        _ number: UInt64,
-        into publish: inout WaitingPublish,
-        _ decoder: inout RequestDecoder
-    ) -> Reading {
-        let line = bytes[place]
-        if RequestDecoder.isIgnored(line) { return .nothing }
-        guard decoder.decodePlain(line, into: &publish.request) else { return .unusual }
-        guard publish.request.operation == .publish else { return .other }
-        publish.line = ByteRange(place.lowerBound, place.upperBound)
-        publish.number = number
-        return .publish
+        group.next.read(place, of: bytes, number, using: &decoder)
     }
 
     /// Reads a line that isn't plain; see `RequestDecoder`.
@@ -168,13 +151,6 @@ struct Requests: ~Copyable {
         return Span()
     }
 
-    /// The new value of a checked write that stands in `line`.
-    @_lifetime(borrow self, copy line)
-    func value(of write: Request, _ line: Span<UInt8>) -> Span<UInt8> {
-        if write.operation.combines { return merged.bytes }
-        return write.operation == .delete ? Span() : write.value.bytes(of: line)
-    }
-
     mutating func beginBatch() { batch.removeAll() }
 
     /// Adds a checked write of the batch.
@@ -191,104 +167,16 @@ struct Requests: ~Copyable {
     /// Tests look at fewer keys in a slice.
     mutating func limitSlices(visits: Int) { visitsMax = visits }
 
-    /// The keys that a search finds; nil if others can't wait that long. Then the request is put off and
-    /// executed again later, so it must not have changed anything yet.
-    mutating func look(
-        for asked: AskedRequest,
-        _ search: consuming KeySearch,
-        _ keyspace: borrowing Keyspace,
-        _ sessions: inout SessionTable,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) -> [ObservableHandle]? {
-        if case .keys(let search)? = finished?.work { return search.present(in: keyspace, deadlines) }
-        if goOn(with: &search, keyspace, &insight, deadlines) {
-            return search.present(in: keyspace, deadlines)
-        }
-        putOff(asked, .keys(search), &sessions)
-        return nil
-    }
-
-    /// The values that a subscription begins with, owed already; nil if the request is put off.
-    mutating func prepare(
-        _ asked: AskedRequest,
-        _ wanted: [ByteRange],
-        _ filter: Filter?,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ sessions: inout SessionTable,
-        _ delivery: inout Delivery,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) -> ValueSnapshot? {
-        if case .snapshot(let snapshot)? = finished?.work { return snapshot }
-        let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
-        let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].clearance, filter, keyspace)
-        if goOn(with: snapshot, &keyspace, &matching, &delivery, &insight, deadlines) { return snapshot }
-        putOff(asked, .snapshot(snapshot), &sessions)
-        return nil
-    }
-
     /// Puts off the present request. It waits after the others.
-    private mutating func putOff(_ asked: AskedRequest, _ work: WalkWork, _ sessions: inout SessionTable) {
+    mutating func putOff(_ asked: AskedRequest, _ work: WalkWork, _ sessions: inout SessionTable) {
         sessions[asked.session].isBusy = true
         let walk = Walk(asked, number: sessions[asked.session].line, work)
         swap(&walk.decoder, &decoder)
         walks.append(walk)
     }
 
-    /// Goes on with a request for a slice. Returns whether it can be executed now.
-    mutating func goOn(
-        with walk: Walk,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ delivery: inout Delivery,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) -> Bool {
-        switch walk.work {
-        case .keys(var search):
-            let isDone = goOn(with: &search, keyspace, &insight, deadlines)
-            walk.work = .keys(search)
-            return isDone
-        case .snapshot(let snapshot):
-            guard snapshot.isLost(keyspace) else {
-                return goOn(with: snapshot, &keyspace, &matching, &delivery, &insight, deadlines)
-            }
-            abandonSnapshot(of: walk)
-            walk.work = .snapshot(snapshot.anew(keyspace))
-            return false
-        }
-    }
-
-    private mutating func goOn(
-        with search: inout KeySearch,
-        _ keyspace: borrowing Keyspace,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) -> Bool {
-        var visits = visitsMax
-        let isDone = search.goOn(keyspace, deadlines, &visits)
-        expired += search.takeExpired()
-        insight.count(steps: (visitsMax - visits) * Cost.visit)
-        return isDone
-    }
-
-    private mutating func goOn(
-        with snapshot: ValueSnapshot,
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ delivery: inout Delivery,
-        _ insight: inout Insight,
-        _ deadlines: borrowing Deadlines
-    ) -> Bool {
-        var rest = SliceAllowance(visits: visitsMax, keys: visitsMax)
-        let isDone = snapshot.goOn(&keyspace, &matching, &delivery, &rest, deadlines)
-        expired += snapshot.takeExpired()
-        let done = max(0, visitsMax - rest.visits) + max(0, visitsMax - rest.keys)
-        insight.count(steps: done * Cost.visit)
-        return isDone
-    }
+    /// Keys were passed by because their time is over.
+    mutating func note(expired keys: [ObservableHandle]) { expired += keys }
 
     /// The next key that a search has passed by because its time is over.
     mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
@@ -336,21 +224,11 @@ struct Requests: ~Copyable {
     /// Whether owed keys are still to be removed.
     var isForgetting: Bool { !abandoned.isEmpty }
 
-    /// Removes some of them.
-    mutating func forgetAbandoned(
-        _ matching: inout Matching, _ keyspace: inout Keyspace, _ insight: inout Insight
-    ) {
-        var count = 0
-        defer { insight.count(steps: count * Cost.visit) }
-        while let backlog = abandoned.last {
-            while count < visitsMax, let place = backlog.keys.front {
-                backlog.takeBack(place, &matching, &keyspace)
-                count += 1
-            }
-            if backlog.keys.isEmpty { abandoned.removeLast() }
-            if count >= visitsMax { return }
-        }
-    }
+    /// What is removed next.
+    var nextAbandoned: Backlog? { abandoned.last }
+
+    /// All of it was removed.
+    mutating func endAbandoned() { abandoned.removeLast() }
 
     func checkInvariants(
         _ living: borrowing Living,

@@ -16,14 +16,14 @@ final class ValueSnapshot {
     private var ownKeys: [ObservableHandle] = []
     /// The client may see other keys now, so the snapshot may be wrong.
     var isOutdated = false
-    private let filter: Filter?
+    fileprivate let filter: Filter?
     private let patterns: [[UInt8]]
     private let clearance: Clearance?
     private var search: KeySearch
     /// Keys that were found but aren't owed yet, sorted.
-    private var found = KeyRuns()
+    fileprivate private(set) var found = KeyRuns()
     /// Keys that were written since the round began.
-    private var late: Set<ObservableHandle> = []
+    fileprivate private(set) var late: Set<ObservableHandle> = []
     /// Such keys of the round before that aren't sorted yet.
     private var rest: [ObservableHandle] = []
     /// Later writes are for the next round.
@@ -34,6 +34,9 @@ final class ValueSnapshot {
 
     /// After so many rounds, the rest is done in one go, because somebody writes too much.
     private static let roundsMax = 4
+
+    /// This is the last round, which is done in one go.
+    fileprivate var isLast: Bool { rounds >= Self.roundsMax }
 
     init(
         of patterns: [[UInt8]],
@@ -55,25 +58,6 @@ final class ValueSnapshot {
     /// Whether it has to begin anew, because more was written since the last step than the history remembers.
     func isLost(_ keyspace: borrowing Keyspace) -> Bool { isOutdated || seen < keyspace.history.oldest }
 
-    /// Goes on for a slice. Returns whether all present values are owed.
-    func goOn(
-        _ keyspace: inout Keyspace,
-        _ matching: inout Matching,
-        _ delivery: inout Delivery,
-        _ allowance: inout SliceAllowance,
-        _ deadlines: borrowing Deadlines
-    ) -> Bool {
-        noteWrites(&matching, &keyspace)
-        delivery.beginExamining()
-        while true {
-            if rounds >= Self.roundsMax { allowance = .unlimited }
-            guard find(keyspace, deadlines, &allowance) else { return false }
-            guard owe(keyspace, &matching, &delivery, &allowance) else { return false }
-            if late.isEmpty { return true }
-            beginRound(keyspace)
-        }
-    }
-
     /// What it passed by since that was taken last, because its time is over.
     func takeExpired() -> [ObservableHandle] { search.takeExpired() }
 
@@ -94,14 +78,14 @@ final class ValueSnapshot {
         return own
     }
 
-    private func beginRound(_ keyspace: borrowing Keyspace) {
+    fileprivate func beginRound(_ keyspace: borrowing Keyspace) {
         (rest, late) = (Array(late), [])
         end = keyspace.revision
         rounds += 1
     }
 
     /// Keys that were written since the last step come after all others.
-    private func noteWrites(_ matching: inout Matching, _ keyspace: inout Keyspace) {
+    fileprivate func noteWrites(_ matching: inout Matching, _ keyspace: inout Keyspace) {
         for number in seen..<keyspace.history.count {
             let entry = keyspace.history[number]
             guard entry.isChange else { continue }
@@ -115,7 +99,7 @@ final class ValueSnapshot {
     }
 
     /// Finds keys, and sorts them. Returns whether all were found.
-    private func find(
+    fileprivate func find(
         _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ allowance: inout SliceAllowance
     ) -> Bool {
         let isDone = search.goOn(keyspace, deadlines, &allowance.visits)
@@ -127,29 +111,11 @@ final class ValueSnapshot {
         return isDone && rest.isEmpty
     }
 
-    /// Owes found keys. Returns whether that was all.
-    private func owe(
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ delivery: inout Delivery,
-        _ allowance: inout SliceAllowance
-    ) -> Bool {
-        backlog.keys.reserve(backlog.keys.count + found.count)
-        while allowance.keys > 0, !delivery.judge.hasExaminedEnough || rounds >= Self.roundsMax {
-            guard let key = found.popFirst(keyspace) else { return true }
-            allowance.keys -= 1
-            if isOwed(key, keyspace, &delivery) {
-                backlog.keys.append(OwedKey(key.observable, revision: key.revision, .nothing))
-                matching.retain(key.observable)
-            }
-        }
-        return found.isEmpty
-    }
+    /// Takes the oldest found key out.
+    fileprivate func popFound(_ keyspace: borrowing Keyspace) -> DatedKey? { found.popFirst(keyspace) }
 
-    /// Whether a found key is owed. The broker's own keys are noted for the end.
-    private func isOwed(
-        _ key: DatedKey, _ keyspace: borrowing Keyspace, _ delivery: inout Delivery
-    ) -> Bool {
+    /// Whether a found key may be owed. The broker's own keys are noted for the end.
+    fileprivate func mayOwe(_ key: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         let observable = key.observable
         guard keyspace.contains(observable), keyspace[observable].hasValue else { return false }
         if keyspace[observable].isReserved {
@@ -158,8 +124,41 @@ final class ValueSnapshot {
         }
         // A key that was written since is in `late`.
         return keyspace[observable].revision == key.revision && key.revision <= end
-            && delivery.concerns(.update, from: Span(), to: keyspace.value(of: observable), filter)
-            && backlog.keys.find(observable) == nil
+    }
+}
+
+extension Hub {
+    /// Goes on for a slice. Returns whether all present values are owed.
+    mutating func goOn(with snapshot: ValueSnapshot, _ allowance: inout SliceAllowance) -> Bool {
+        snapshot.noteWrites(&matching, &keyspace)
+        delivery.beginExamining()
+        while true {
+            if snapshot.isLast { allowance = .unlimited }
+            guard snapshot.find(keyspace, deadlines, &allowance), oweFound(of: snapshot, &allowance) else {
+                return false
+            }
+            if snapshot.late.isEmpty { return true }
+            snapshot.beginRound(keyspace)
+        }
+    }
+
+    /// Owes found keys. Returns whether that was all.
+    private mutating func oweFound(of snapshot: ValueSnapshot, _ allowance: inout SliceAllowance) -> Bool {
+        let backlog = snapshot.backlog
+        backlog.keys.reserve(backlog.keys.count + snapshot.found.count)
+        while allowance.keys > 0, !delivery.judge.hasExaminedEnough || snapshot.isLast {
+            guard let key = snapshot.popFound(keyspace) else { return true }
+            allowance.keys -= 1
+            guard snapshot.mayOwe(key, keyspace) else { continue }
+            let value = keyspace.value(of: key.observable)
+            if delivery.concerns(.update, from: Span(), to: value, snapshot.filter),
+                backlog.keys.find(key.observable) == nil
+            {
+                backlog.keys.append(OwedKey(key.observable, revision: key.revision, .nothing))
+                matching.retain(key.observable)
+            }
+        }
+        return snapshot.found.isEmpty
     }
 }
 

@@ -27,15 +27,18 @@ struct CallsRoomTests {
         func service(of key: String) -> Service? { calls.server(of: Array(key.utf8).span) }
 
         func call(_ key: String) -> PendingCall {
-            let call = calls.insert(
+            let call = PendingCall(
+                number: calls.nextNumber,
                 id: Array("5".utf8).span,
                 key: Array(key.utf8).span,
                 timeout: 100,
+                cause: .none,
                 at: 1_000,
                 from: caller,
-                to: server,
-                &sessions
+                0,
+                to: server
             )
+            calls.insert(call, &sessions)
             call.deadline = deadlines.add(at: 2_000, .call(call.number))
             return call
         }

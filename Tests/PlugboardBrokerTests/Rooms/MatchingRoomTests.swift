@@ -42,7 +42,7 @@ struct MatchingRoomTests {
         func found(_ key: String) -> [SubscriptionHandle] {
             let key = Array(key.utf8)
             let observable = keyspace.find(key.span)
-            matching.find(key.span, observable, sessions, isSelective: false)
+            matching.find(key.span, observable, sessions)
             return matching.found.all
         }
     }
@@ -64,7 +64,7 @@ struct MatchingRoomTests {
         let fitting = LongLists.observersMax / observers
         let keys = (0...fitting).map { rooms.keyspace.findOrInsert(Array("k\($0)".utf8).span) }
         func rebuild(_ key: ObservableHandle) {
-            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions, isSelective: false)
+            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions)
         }
         for key in keys.dropLast() { rebuild(key) }
         #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
@@ -91,7 +91,7 @@ struct MatchingRoomTests {
         let (stays, goes) = (rooms.subscribe("a"), rooms.subscribe("*"))
         let known = rooms.keyspace.find(Array("a".utf8).span)
         let observable = try #require(known)
-        rooms.matching.rebuildObservers(of: observable, rooms.keyspace, rooms.sessions, isSelective: false)
+        rooms.matching.rebuildObservers(of: observable, rooms.keyspace, rooms.sessions)
         let before = rooms.matching.generation
         rooms.matching.detach(goes, of: 1, &rooms.keyspace)
         rooms.matching.remove(goes)
@@ -106,7 +106,7 @@ struct MatchingRoomTests {
         let key = rooms.keyspace.findOrInsert(StaticString("a.b").bytes)
         func isUnobserved() -> Bool { rooms.matching.isUnobserved(key) }
         func rebuild() {
-            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions, isSelective: false)
+            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions)
         }
         #expect(!isUnobserved())
         rebuild()
@@ -128,7 +128,7 @@ struct MatchingRoomTests {
         let rooms = Rooms()
         _ = rooms.subscribe("old.*")
         let old = rooms.keyspace.findOrInsert(StaticString("old.key").bytes)
-        rooms.matching.rebuildObservers(of: old, rooms.keyspace, rooms.sessions, isSelective: false)
+        rooms.matching.rebuildObservers(of: old, rooms.keyspace, rooms.sessions)
         #expect(rooms.listed(old) == 1)
         rooms.matching.retain(old)
         rooms.matching.forget(old, &rooms.keyspace)

@@ -31,7 +31,9 @@ struct PhasesRoomTests {
 
         func close(revision: UInt64) {
             let barrier = AckBarrier(phase: 1, told: [subscription], earlier: [])
-            phases.close(key, revision: revision, barrier, until: 5_000, &matching, &deadlines)
+            let ticket = deadlines.add(at: 5_000, .gate(key))
+            let gate = Gate(barrier, revision: revision, until: 5_000, ticket)
+            phases.close(key, gate, told: barrier.told, &matching)
         }
 
         func acknowledge(upTo revision: UInt64) -> Gate? {
@@ -48,7 +50,7 @@ struct PhasesRoomTests {
             (living.observables, living.subscriptions) = ([key], [subscription])
             var owedBy: [ObservableHandle: Int] = [:]
             do throws(BrokenInvariant) {
-                try phases.checkInvariants(living, keyspace, matching, deadlines, &owedBy)
+                try phases.checkInvariants(living, matching, deadlines, &owedBy)
                 try Invariants(of: "Reach").agree("owed", matching.reach.owedBy(key), owedBy[key] ?? 0)
                 return nil
             } catch {

@@ -14,31 +14,20 @@ struct RequestsRoomTests {
         var requests = Requests()
         var keyspace = Keyspace(time: .system)
         var sessions = SessionTable()
-        var insight: Insight
         let session: SessionHandle
 
-        init(keys: Int = 0) {
-            let author = keyspace.makeAuthor(unnamed: Presence(client: 1))
-            insight = Insight(time: .system, author: author)
-            session = sessions.insert(Session(client: 1, slot: 0))
-            for number in 0..<keys {
-                keyspace.advance()
-                let key = keyspace.findOrInsert(Array("k\(number)".utf8).span)
-                keyspace.set(key, StaticString("1").bytes, cause: .none, writer: author)
-            }
-        }
+        init() { session = sessions.insert(Session(client: 1, slot: 0)) }
 
         func read(_ line: String) -> Requests.Reading {
             let bytes = Array(line.utf8)
             return requests.read(0..<bytes.count, of: bytes.span, 1)
         }
 
-        /// What the search for a pattern finds, or nil if it was put off.
-        func look(for pattern: String) -> Int? {
+        /// Puts a search off.
+        func putOff() {
             let (request, line) = (Request(), Array("keys".utf8))
             let asked = AskedRequest(request, line.span, from: session)
-            let search = KeySearch([Array(pattern.utf8)], for: nil)
-            return requests.look(for: asked, search, keyspace, &sessions, &insight, Deadlines())?.count
+            requests.putOff(asked, .keys(KeySearch([], for: nil)), &sessions)
         }
 
         func broken() -> BrokenInvariant? {
@@ -80,19 +69,15 @@ struct RequestsRoomTests {
         #expect(rooms.broken() == nil)
     }
 
-    @Test("a search of more keys than fit a slice is put off, and goes with its client")
+    @Test("a request that was put off goes with its client")
     func walks() {
-        let rooms = Rooms(keys: 10)
-        rooms.requests.limitSlices(visits: 11)
-        let found = rooms.look(for: "*")
-        #expect(found == 10 && !rooms.requests.areWaiting)
-        rooms.requests.limitSlices(visits: 4)
-        let foundLater = rooms.look(for: "*")
-        #expect(foundLater == nil && rooms.requests.areWaiting)
-        #expect(rooms.sessions[rooms.session].isBusy && rooms.broken() == nil)
-        rooms.requests.cancel(of: rooms.session)
+        let rooms = Rooms()
+        rooms.putOff()
         let areWaiting = rooms.requests.areWaiting
-        #expect(!areWaiting)
+        #expect(areWaiting && rooms.sessions[rooms.session].isBusy && rooms.broken() == nil)
+        rooms.requests.cancel(of: rooms.session)
+        let areStillWaiting = rooms.requests.areWaiting
+        #expect(!areStillWaiting)
         #expect(rooms.broken()?.sentence == "who is busy waits")
     }
 
