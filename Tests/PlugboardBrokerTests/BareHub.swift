@@ -175,7 +175,7 @@ extension Hub {
         let ticket = deadlines.add(at: gate.end, .gate(observable))
         let again = Gate(barrier, revision: gate.revision, until: gate.end, ticket)
         phases.close(observable, again, told: [], &matching)
-        matching.release(observable)
+        matching.reach.release(observable)
     }
 
     /// A subscription names a key that it names already: a mistake.

@@ -60,19 +60,19 @@ extension StateMistake {
         let (plain, gone) = (try bus.observable("a.plain"), try bus.observable("a.gone"))
         switch self {
         case .owedTooOften:
-            bus.bare.hub.matching.retain(plain)
+            bus.bare.hub.matching.reach.retain(plain)
             look()
-            bus.bare.hub.matching.release(plain)
+            bus.bare.hub.matching.reach.release(plain)
         case .owedToFewerThanNobody:
-            bus.bare.hub.matching.release(gone)
+            bus.bare.hub.matching.reach.release(gone)
             look()
-            bus.bare.hub.matching.retain(gone)
+            bus.bare.hub.matching.reach.retain(gone)
         case .forgottenObserver:
             // As while they are told.
             var observers = List<Recipient>()
-            bus.bare.hub.matching.exchangeObservers(&observers, of: plain)
+            bus.bare.hub.matching.reach.exchange(&observers, of: plain)
             look()
-            bus.bare.hub.matching.exchangeObservers(&observers, of: plain)
+            bus.bare.hub.matching.reach.exchange(&observers, of: plain)
         case .observerTwice:
             let subscription = bus.subscription(0, of: bus.observer)
             let keys = bus.bare.hub.matching[subscription].keys.all
@@ -88,10 +88,10 @@ extension StateMistake {
         default:
             // The audience isn't told that a key goes.
             let key = bus.bare.hub.keyspace.findOrInsert(StaticString("a.short").bytes)
-            bus.bare.hub.matching.retain(key)
+            bus.bare.hub.matching.reach.retain(key)
             bus.bare.hub.keyspace.remove(key)
             look()
-            bus.bare.hub.matching.release(key)
+            bus.bare.hub.matching.reach.release(key)
         }
     }
 

@@ -85,7 +85,7 @@ final class TestHub {
     var filterSteps: UInt64 { hub.delivery.judge.steps }
 
     /// What is known of values is forgotten.
-    func forgetShapes() { hub.delivery.forgetShapes() }
+    func forgetShapes() { hub.delivery.judge.forgetShapes() }
 
     /// Whether a client is still catching up from the journal.
     func hasCatchup(_ client: Int) -> Bool {

@@ -185,7 +185,7 @@ final class Backlog {
     /// Stops owing a key, and removes its observable if nothing else needs it.
     func takeBack(_ place: OwedKeys.Place, _ matching: inout Matching, _ keyspace: inout Keyspace) {
         let observable = keys.remove(place).observable
-        matching.release(observable)
+        matching.reach.release(observable)
         matching.forget(observable, &keyspace)
     }
 
@@ -194,7 +194,7 @@ final class Backlog {
     func place(of observable: ObservableHandle, _ matching: inout Matching) -> OwedKeys.Place? {
         let hint = matching.reach.owedPlace(of: observable)
         guard let place = keys.find(observable, hint: hint) else { return nil }
-        if place != hint { matching.note(owedPlace: place, of: observable) }
+        if place != hint { matching.reach.note(owedPlace: place, of: observable) }
         return place
     }
 
@@ -230,7 +230,7 @@ final class Backlog {
     /// Owes keys that aren't owed yet.
     func insert(_ owed: [OwedKey], _ matching: inout Matching) {
         if owed.isEmpty { return }
-        for key in owed { matching.retain(key.observable) }
+        for key in owed { matching.reach.retain(key.observable) }
         keys.insert(owed)
     }
 

@@ -96,7 +96,7 @@ extension Hub {
             return true
         }
         let filter = matching[subscription].filter
-        return delivery.concerns(news.event, from: news.old(in: keyspace), to: news.value, filter)
+        return delivery.judge.concerns(news.event, from: news.old(in: keyspace), to: news.value, filter)
     }
 
     /// Whether an event is compared with an observer's filter later, when the observer is sent what it is
@@ -118,7 +118,7 @@ extension Hub {
             owed.isGated = isGated
             owed.wasSent =
                 matching[subscription].filter.map {
-                    FilteredLine.wasSent(news.observable, matching[subscription], $0, keyspace)
+                    matching[subscription].wasSent(news.observable, $0, keyspace)
                 } ?? false
             let needsOld = matching[subscription].kind.hasOld || matching[subscription].filter != nil
             let held = needsOld ? delivery.hold(news.old(in: keyspace)) : nil
@@ -185,7 +185,7 @@ extension Hub {
     ) {
         let place = backlog.keys.append(owed)
         if let held { backlog.keys.hold(held, at: place) }
-        matching.retain(owed.observable)
+        matching.reach.retain(owed.observable)
         let session = matching[subscription].session
         let catchup = sessions[session].makeCatchup()
         catchup.owedCount += 1
@@ -225,7 +225,7 @@ extension Hub {
         let (backlog, catchup) = openBacklog(of: subscription)
         catchup.owedCount -= 1
         catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
-        matching.release(backlog.keys.remove(place).observable)
+        matching.reach.release(backlog.keys.remove(place).observable)
     }
 
     /// A client is owed something. Until that is sent, its later events are owed, too.
@@ -312,15 +312,6 @@ extension Hub {
         openBacklog(of: subscription).backlog.lines.drop(gap)
         noteReady(subscription)
     }
-
-    // MARK: What is told of an event
-
-    /// The place of an event's line for a subscription in the log; nil if the filter leaves it out.
-    private mutating func line(
-        of news: borrowing News, for subscription: SubscriptionHandle
-    ) -> ByteRange? {
-        FilteredLine.find(news, for: subscription, keyspace, &matching, &delivery)
-    }
 }
 
 // Rights and what is owed. What waits for an observer of keys that it may not see any more is withheld. If it may
@@ -354,7 +345,7 @@ extension Hub {
             let owed = backlog.keys[place]
             insight.count(steps: Cost.withheld)
             if clearance.permit(.subscribe, keyspace[owed.observable].key) { continue }
-            matching.retain(owed.observable)
+            matching.reach.retain(owed.observable)
             forget(place, of: subscription)
             clearance.withhold(owed, from: subscription)
         }
@@ -377,7 +368,7 @@ extension Hub {
         for line in told {
             let observable = keyspace.findOrInsert(line.key.span)
             guard clearance.withheld[subscription]?.keys.find(observable) == nil else { continue }
-            matching.retain(observable)
+            matching.reach.retain(observable)
             clearance.withhold(OwedKey(observable, revision: line.revision, .unsure), from: subscription)
         }
     }
@@ -394,7 +385,7 @@ extension Hub {
             guard clearance.permit(.subscribe, keyspace[observable].key) else { continue }
             var key = withheld.keys.remove(place)
             guard isKnown(key) else {
-                matching.release(observable)
+                matching.reach.release(observable)
                 matching.forget(observable, &keyspace)
                 continue
             }
@@ -407,7 +398,7 @@ extension Hub {
         owed.sort { $0.revision < $1.revision }
         let (backlog, catchup) = openBacklog(of: subscription)
         backlog.insert(owed, &matching)
-        for key in owed { matching.release(key.observable) }
+        for key in owed { matching.reach.release(key.observable) }
         catchup.owedCount += owed.count
         checkOwed(to: matching[subscription].session)
     }

@@ -104,7 +104,7 @@ extension Hub {
             sessions[session].isBehind = false
             return
         }
-        delivery.beginExamining()
+        delivery.judge.beginExamining()
         let before = sessions[session].outbox.count
         var turns = 0
         while !catchup.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
@@ -154,7 +154,7 @@ extension Hub {
         case .replayed: tellReplayed(subscription, backlog)
         case .key(let owed):
             let isTold = tellKey(owed, subscription, backlog)
-            if !isTold, matching[subscription].filter == nil { delivery.notePassedOver() }
+            if !isTold, matching[subscription].filter == nil { delivery.judge.notePassedOver() }
             return isTold
         case .line: tellLine(subscription, backlog)
         case .gap: if let gap = backlog.takeGap() { tell(gap, subscription, backlog) }
@@ -202,14 +202,15 @@ extension Hub {
         let event: KeyEvent = keyspace[owed.observable].hasValue ? .update : .delete
         // A key of the snapshot that is gone by now has never existed for this observer.
         if event == .delete, owed.isInitial { return }
-        let telling = delivery.telling(
-            owed: event,
-            tail,
-            since: notes.held,
-            wasSent: owed.wasSent,
-            isMissed: owed.isMissed,
-            matching[subscription].filter
-        )
+        var telling = Telling.event
+        let filter = matching[subscription].filter
+        if owed.isMissed {
+            telling = delivery.judge.tellingMissed(event, tail.value, filter)
+        } else if let filter {
+            let number = notes.held == nil ? nil : tail.revision
+            let change = JudgedChange(event: event, number: number, held: notes.held, wasSent: owed.wasSent)
+            telling = delivery.judge.telling(change, tail, filter)
+        }
         if case .nothing = telling { return }
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
         TurnLog.append(event, tail, telling, delivery.judge.change, kind, for: matching[text], to: &buffer)

@@ -252,7 +252,7 @@ extension Hub {
         )
         tail.when = record.seconds
         let filter = matching[subscription].filter
-        let telling = delivery.telling(owed: kind, tail, since: nil, wasSent: false, isMissed: true, filter)
+        let telling = delivery.judge.tellingMissed(kind, tail.value, filter)
         let hash = keyspace.hash(key)
         guard replay.isNews(telling, kind, of: hash, filter) else { return nil }
         delivery.openOwn(of: session, &sessions)

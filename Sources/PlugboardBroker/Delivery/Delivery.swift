@@ -16,8 +16,9 @@ struct Delivery: ~Copyable {
 
     private(set) var log = TurnLog()
     /// Decides what an observer with a filter is told.
-    private(set) var judge = Judge()
-    private var buffers = BufferPool()
+    var judge = Judge()
+    /// Memory for outboxes and inboxes.
+    var buffers = BufferPool()
     /// Sessions that were heard in this turn, or for whose lines somebody waits. They are served before those
     /// that only observe. So a reply never waits for the observers of a key, however many there are.
     private(set) var heard = List<SessionHandle>(reserving: 64)
@@ -285,54 +286,6 @@ struct Delivery: ~Copyable {
 
     /// The value before this event, kept once for all that are told of it later.
     mutating func hold(_ old: Span<UInt8>) -> HeldBytes? { latest.hold(old, before: eventNumber) }
-
-    /// What an observer with a filter is told of the present event; see `Judge`. `update` is nil if it is none.
-    mutating func telling(
-        _ event: KeyEvent,
-        of update: JudgedUpdate?,
-        _ tail: borrowing EventTail,
-        wasSent: Bool,
-        _ filter: Filter
-    ) -> Telling {
-        judge.telling(event, number: eventNumber, of: update, tail, wasSent: wasSent, filter)
-    }
-
-    /// What an observer is told of an owed value, or of one that changed while it was away.
-    mutating func telling(
-        owed event: KeyEvent,
-        _ tail: borrowing EventTail,
-        since held: HeldBytes?,
-        wasSent: Bool,
-        isMissed: Bool,
-        _ filter: Filter?
-    ) -> Telling {
-        if isMissed { return judge.tellingMissed(event, tail.value, filter) }
-        guard let filter, let held else { return judge.telling(event, tail, wasSent: wasSent, filter) }
-        return judge.telling(event, number: tail.revision, since: held, tail, wasSent: wasSent, filter)
-    }
-
-    /// Whether an observer is told anything of a change from one value to another.
-    mutating func concerns(
-        _ event: KeyEvent, from old: Span<UInt8>, to value: Span<UInt8>, _ filter: Filter?
-    ) -> Bool {
-        judge.concerns(event, from: old, to: value, filter)
-    }
-
-    /// What filters know of values is forgotten. Only tests need it.
-    mutating func forgetShapes() { judge.forgetShapes() }
-    /// A session begins to be sent what it is owed.
-    mutating func beginExamining() { judge.beginExamining() }
-    /// A key was skipped without asking a filter.
-    mutating func notePassedOver() { judge.notePassedOver() }
-
-    // MARK: Memory
-
-    /// Makes room for `count` more bytes in a buffer.
-    mutating func lend(_ count: Int, to buffer: inout ByteBuffer) { buffers.lend(count, to: &buffer) }
-    /// Takes the memory of an empty buffer.
-    mutating func takeBack(from buffer: inout ByteBuffer) { buffers.takeBack(from: &buffer) }
-    /// Gives spare memory back.
-    mutating func releaseSpare() { buffers.releaseAll() }
 
     /// Ends the turn. Its events are no longer needed, unless somebody is still to be served.
     mutating func endTurn() {

@@ -164,19 +164,13 @@ extension Filter {
 
 // The line of an event for an observer that may have a filter.
 
-enum FilteredLine {
+extension Hub {
     /// Its place in the log; nil if the filter leaves the event out. Call it before the value changes.
-    static func find(
-        _ news: borrowing News,
-        for subscription: SubscriptionHandle,
-        _ keyspace: borrowing Keyspace,
-        _ matching: inout Matching,
-        _ delivery: inout Delivery
-    ) -> ByteRange? {
+    mutating func line(of news: borrowing News, for subscription: SubscriptionHandle) -> ByteRange? {
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
         let event = news.event
         let tail = EventTail(news, keyspace)
-        switch telling(event, tail, of: news.observable, matching[subscription], keyspace, &delivery) {
+        switch matching[subscription].telling(news, tail, keyspace, &delivery) {
         case .nothing: return nil
         case .event: return delivery.line(event, tail, kind, for: &matching[text])
         case let piece:
@@ -184,59 +178,56 @@ enum FilteredLine {
             return delivery.ownLine(event, tail, piece, kind, for: matching[text], words)
         }
     }
+}
 
-    /// What the observer is told. A function of its own that borrows the subscription: if it becomes a part of `find`,
+extension SubscriptionRecord {
+    /// What the observer is told. A function of its own that borrows the subscription: if it becomes a part of `line`,
     /// each observer counts a reference to its filter, which takes 10 ns.
     @inline(never)
-    private static func telling(
-        _ event: KeyEvent,
+    fileprivate borrowing func telling(
+        _ news: borrowing News,
         _ tail: borrowing EventTail,
-        of observable: ObservableHandle,
-        _ subscription: borrowing SubscriptionRecord,
         _ keyspace: borrowing Keyspace,
         _ delivery: inout Delivery
     ) -> Telling {
-        subscription.filter?.telling(event, tail, of: observable, subscription, keyspace, &delivery) ?? .event
+        filter?.telling(news, tail, self, keyspace, &delivery) ?? .event
     }
 
     /// Whether the observer was sent the present value of a key, and is owed no other first. Without `diff`,
     /// whether it may have been sent it.
     @inline(__always)
-    static func wasSent(
-        _ observable: ObservableHandle,
-        _ subscription: borrowing SubscriptionRecord,
-        _ filter: Filter,
-        _ keyspace: borrowing Keyspace
+    borrowing func wasSent(
+        _ observable: ObservableHandle, _ filter: Filter, _ keyspace: borrowing Keyspace
     ) -> Bool {
         guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
         guard keyspace[observable].revision > filter.unsentRevision else { return false }
-        return subscription.backlog?.keys.find(observable) == nil
+        return backlog?.keys.find(observable) == nil
     }
 }
 
 extension Filter {
     fileprivate func telling(
-        _ event: KeyEvent,
+        _ news: borrowing News,
         _ tail: borrowing EventTail,
-        of observable: ObservableHandle,
         _ subscription: borrowing SubscriptionRecord,
         _ keyspace: borrowing Keyspace,
         _ delivery: inout Delivery
     ) -> Telling {
+        let observable = news.observable
         let update = JudgedUpdate(
             subscription: subscription.serial,
             observable: observable,
             before: keyspace[observable].revision,
-            revision: tail.revision
+            revision: news.revision
         )
-        let isOwn = keyspace[observable].isReserved
-        return delivery.telling(
-            event,
-            of: event == .update && !isOwn ? update : nil,
-            tail,
-            wasSent: FilteredLine.wasSent(observable, subscription, self, keyspace),
-            self
+        let isKnowable = news.event == .update && !keyspace[observable].isReserved
+        let change = JudgedChange(
+            event: news.event,
+            number: delivery.eventNumber,
+            update: isKnowable ? update : nil,
+            wasSent: subscription.wasSent(observable, self, keyspace)
         )
+        return delivery.judge.telling(change, tail, self)
     }
 }
 
@@ -259,12 +250,24 @@ enum Telling {
     var isPiece: Bool { self == .change || self == .patch }
 }
 
+/// A change of a value, as an observer with a filter is to be told of it.
+struct JudgedChange {
+    let event: KeyEvent
+    /// The event's number in the turn's log; for an owed value with the value before, its revision. Nil for another owed
+    /// value, whose result isn't kept.
+    var number: UInt64?
+    /// For an owed value, the value before. It also identifies the key.
+    var held: HeldBytes?
+    /// Which update it is; nil if its value isn't worth remembering.
+    var update: JudgedUpdate?
+    /// The observer knows the value before.
+    let wasSent: Bool
+}
+
 /// The result for the event or owed value that was judged last. The next observer with the same filter is
 /// told the same.
 struct Judgement {
-    /// The event's number in the turn's log; for an owed value, its revision.
     private var number: UInt64 = 0
-    /// For an owed value, the value before. It also identifies the key.
     private var held: HeldBytes?
     private var filter: Filter?
     private var hash: UInt64 = 0
@@ -275,19 +278,17 @@ struct Judgement {
 
     /// The known result for a filter; nil if there is none.
     @inline(__always)
-    func telling(_ number: UInt64, since held: HeldBytes?, wasSent: Bool, _ filter: Filter) -> Telling? {
-        guard self.number == number, hash == filter.hash, self.held === held, self.wasSent == wasSent,
+    func telling(_ change: borrowing JudgedChange, _ filter: Filter) -> Telling? {
+        guard number == change.number, hash == filter.hash, held === change.held, wasSent == change.wasSent,
             let judged = self.filter, filter.asksTheSame(as: judged)
         else { return nil }
         return telling
     }
 
     /// Keeps a result. The piece of a `change` stays in `Judge`.
-    mutating func keep(
-        _ telling: Telling, _ number: UInt64, since held: HeldBytes?, wasSent: Bool, _ filter: Filter
-    ) {
-        (self.number, self.wasSent, self.telling) = (number, wasSent, telling)
-        (self.held, self.filter, hash) = (held, filter, filter.hash)
+    mutating func keep(_ telling: Telling, of change: borrowing JudgedChange, _ filter: Filter) {
+        (number, wasSent, self.telling) = (change.number ?? 0, change.wasSent, telling)
+        (held, self.filter, hash) = (change.held, filter, filter.hash)
     }
 
     /// The piece is about to be overwritten.

@@ -50,7 +50,7 @@ extension Hub {
         if news.event != .emit, matching.reach.hasAcknowledgers(news.observable) { return tellInPhases(news) }
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<Recipient>()
-        matching.exchangeObservers(&observers, of: news.observable)
+        matching.reach.exchange(&observers, of: news.observable)
         insight.count(events: observers.count)
         var latest = LatestLine()
         for place in observers.indices {
@@ -58,7 +58,7 @@ extension Hub {
             if latest.isOf(observer), sessions[observer.session].extend(with: latest.line) { continue }
             tellObserver(news, observer, &latest)
         }
-        matching.exchangeObservers(&observers, of: news.observable)
+        matching.reach.exchange(&observers, of: news.observable)
     }
 
     /// Tells an observer to whose outbox the last line can't simply be added, or owes it the event.
@@ -83,12 +83,12 @@ extension Hub {
     /// Sends what the last event has set free. The key of the next event is kept meanwhile.
     @inline(never)
     private mutating func tellFreed(besides observable: ObservableHandle) {
-        matching.retain(observable)
+        matching.reach.retain(observable)
         for place in delivery.freed.indices where sessions[delivery.freed[place]].isBehind {
             settle(delivery.freed[place])
         }
         delivery.forgetFreed()
-        matching.release(observable)
+        matching.reach.release(observable)
     }
 
     /// Tells the phases up to the first one that acknowledges, and owes the event to the others.

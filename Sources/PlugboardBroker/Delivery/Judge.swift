@@ -55,24 +55,21 @@ struct Judge: ~Copyable {
     /// What an observer is told of an event or an owed value. Uses the last result if that is for the same;
     /// see `Judgement`.
     mutating func telling(
-        _ event: KeyEvent,
-        number: UInt64,
-        since held: HeldBytes? = nil,
-        of update: JudgedUpdate? = nil,
-        _ tail: borrowing EventTail,
-        wasSent: Bool,
-        _ filter: Filter
+        _ change: borrowing JudgedChange, _ tail: borrowing EventTail, _ filter: Filter
     ) -> Telling {
-        if let known = judgement.telling(number, since: held, wasSent: wasSent, filter) { return known }
+        let wasSent = change.wasSent
+        guard let number = change.number else { return telling(change.event, tail, wasSent: wasSent, filter) }
+        if let known = judgement.telling(change, filter) { return known }
         // Owed values have no number of their own.
-        self.event = held == nil ? number : 0
-        defer { self.event = 0 }
+        event = change.held == nil ? number : 0
+        defer { event = 0 }
+        let update = change.update
         if let update, let telling = tellingNext(update, tail, wasSent: wasSent, filter) { return telling }
-        comparer.ask(about: self.event)
-        let telling = telling(event, tail, wasSent: wasSent, filter)
+        comparer.ask(about: event)
+        let telling = telling(change.event, tail, wasSent: wasSent, filter)
         if let update, hasSameShape(tail) { learn(tail.value, of: update, filter) }
         comparer.endAsking()
-        judgement.keep(telling, number, since: held, wasSent: wasSent, filter)
+        judgement.keep(telling, of: change, filter)
         return telling
     }
 
@@ -118,11 +115,10 @@ struct Judge: ~Copyable {
         steps &+= UInt64(shift.comparedBytes / 16)
     }
 
-    /// What an observer is told of an event. `wasSent` means that it knows the value before.
-    mutating func telling(
-        _ event: KeyEvent, _ tail: borrowing EventTail, wasSent: Bool, _ filter: Filter?
+    /// The same, worked out. `wasSent` means that it knows the value before.
+    private mutating func telling(
+        _ event: KeyEvent, _ tail: borrowing EventTail, wasSent: Bool, _ filter: Filter
     ) -> Telling {
-        guard let filter else { return .event }
         count(filter, tail.value.count)
         forget()
         var old = event == .emit ? Span() : tail.old

@@ -78,7 +78,7 @@ extension Hub {
     mutating func concerns(_ expected: borrowing ExpectedEvent, _ subscription: SubscriptionHandle) -> Bool {
         let old = keyspace.value(of: expected.observable)
         let filter = matching[subscription].filter
-        return delivery.concerns(expected.event, from: old, to: expected.value, filter)
+        return delivery.judge.concerns(expected.event, from: old, to: expected.value, filter)
     }
 
     /// The same for one observer, if its filter lets the event through and no new phase holds it back.

@@ -154,7 +154,7 @@ extension EventLoop {
             }
             dropUnread(connection)
         }
-        hub.insight.forgetTraces()
+        hub.insight.tracing.removeAll()
     }
 
     /// Writes can't be kept any more: reports the error, and goes on without a journal.

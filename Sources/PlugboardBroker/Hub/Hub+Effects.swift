@@ -178,7 +178,7 @@ extension Hub {
             if let gate = phases.release(entry, by: subscription) {
                 advance(entry.observable, gate, late: [])
             }
-            matching.release(entry.observable)
+            matching.reach.release(entry.observable)
             matching.forget(entry.observable, &keyspace)
         }
     }
@@ -195,11 +195,11 @@ extension Hub {
     /// Lets a key through to later phases.
     private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, late: [LateClient]) {
         // One more reference, so that the key stays when its gate is removed.
-        matching.retain(observable)
+        matching.reach.retain(observable)
         let free = pass(observable, gate, late: late)
         // This sends all that a client is owed. The next gate is closed already.
         for subscription in free { review(subscription) }
-        matching.release(observable)
+        matching.reach.release(observable)
         matching.forget(observable, &keyspace)
     }
 }
@@ -222,7 +222,7 @@ extension Hub {
     /// Ends a subscription and frees it.
     mutating func end(_ subscription: SubscriptionHandle) {
         noteWeight(of: subscription, -1)
-        if matching[subscription].isTracer, let ticket = insight.removeTracer(subscription) {
+        if matching[subscription].isTracer, let ticket = insight.tracing.remove(subscription) {
             deadlines.cancel(ticket)
         }
         writeOff(subscription)

@@ -35,7 +35,7 @@ extension Hub {
         case .gate(let observable): expireGate(of: observable)
         case .grace(let legacy): endGrace(of: legacy)
         case .call(let number): end(CallEnding.late(number, calls))
-        case .trace(let subscription): insight.wakeTracer(subscription)
+        case .trace(let subscription): insight.tracing.wake(subscription)
         case .ownState: lookRound()
         case .idle(let plugin): checkIdle(plugin, now: now)
         }

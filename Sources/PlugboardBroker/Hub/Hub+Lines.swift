@@ -12,12 +12,12 @@ extension Hub {
     mutating func take(
         _ place: Range<Int>, of bytes: inout MutableSpan<UInt8>, number: UInt64, from session: SessionHandle
     ) -> Bool {
-        switch requests.read(place, of: bytes.span, number) {
+        switch requests.group.next.read(place, of: bytes.span, number, using: &requests.decoder) {
         case .nothing: break
         case .publish:
-            requests.countPublish(from: session)
+            requests.group.countNext(from: session)
             if keyspace.observables.isLarge {
-                requests.fetchAhead(keyspace.observables, matching.reach, bytes.span)
+                requests.group.fetchAhead(keyspace.observables, matching.reach, bytes.span)
             }
             if !requests.group.isFull { return true }
             finishLines(in: bytes.span)
@@ -40,9 +40,9 @@ extension Hub {
     @inline(__always)
     mutating func takeRepeats(from start: Int, of bytes: Span<UInt8>, _ lines: inout UInt64) -> Int {
         var start = start
-        while let end = requests.repeatLast(at: start, of: bytes) {
+        while let end = requests.group.repeatLast(at: start, of: bytes) {
             if keyspace.observables.isLarge {
-                requests.fetchAhead(keyspace.observables, matching.reach, bytes)
+                requests.group.fetchAhead(keyspace.observables, matching.reach, bytes)
             }
             lines &+= 1
             start = end &+ 1
@@ -87,12 +87,12 @@ extension Hub {
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
         guard let session = requests.group.session else { return }
-        if keyspace.observables.isLarge { requests.fetchLast(keyspace.observables, matching.reach) }
+        if keyspace.observables.isLarge { requests.group.fetchLast(keyspace.observables, matching.reach) }
         let count = requests.group.count
-        var publishes = requests.takePublishes()
+        var publishes = requests.group.takeOut()
         begin(session)
         publish(publishes.span.extracting(first: count), in: bytes, session)
-        requests.putBack(&publishes)
+        requests.group.putBack(&publishes)
     }
 
     @inline(__always)

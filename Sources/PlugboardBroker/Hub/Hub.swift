@@ -188,11 +188,11 @@ struct Hub: ~Copyable {
     /// Tells tracers that there was no room for some traces. If there are very many gaps, the rest is left
     /// for the next turn.
     mutating func tellGaps(until effortEnd: UInt64 = .max) {
-        while effort <= effortEnd, let (gap, subscription) = insight.takeGap() {
+        while effort <= effortEnd, let (gap, subscription) = insight.tracing.takeGap() {
             tellOrQueue(gap, to: subscription)
             insight.count(steps: Cost.gap)
         }
-        insight.forgetToldGaps()
+        insight.tracing.forgetToldGaps()
     }
 
     /// Ends the turn. What its events shared isn't needed any more.

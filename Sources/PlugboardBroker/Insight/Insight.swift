@@ -12,9 +12,9 @@ import PlugboardWire
 struct Insight: ~Copyable {
     /// The author `$broker`, which writes the broker's own keys.
     let author: AuthorHandle
-    private(set) var warnings = Warnings()
+    var warnings = Warnings()
     /// What happened to the writes of this turn, for tracers.
-    private(set) var tracing: Tracing
+    var tracing: Tracing
     private var counts = Counts()
     private var rates: Rates
     private var turns: TurnTimes
@@ -57,16 +57,6 @@ struct Insight: ~Copyable {
 
     mutating func endTurn() { if isWatched { turns.end() } }
 
-    // MARK: Warnings
-
-    /// A write that names its cause was remembered. Warns if it closes a loop often.
-    mutating func noteReturns(_ keyspace: inout Keyspace) { warnings.noteReturns(&keyspace) }
-
-    /// Notes a problem.
-    mutating func warn(_ kind: Warnings.Kind, _ message: String, revision: UInt64, at milliseconds: UInt64) {
-        warnings.raise(kind, message, revision: revision, at: milliseconds)
-    }
-
     // MARK: Traces
 
     /// Whether writes are traced.
@@ -76,16 +66,6 @@ struct Insight: ~Copyable {
 
     /// Whether writes or calls were noted in this turn, or may be.
     var hasTraces: Bool { tracing.isOnForCalls || !tracing.isEmpty }
-
-    mutating func add(_ tracer: Tracer) { tracing.add(tracer) }
-
-    /// Returns the deadline of its rest, for the caller to cancel.
-    mutating func removeTracer(_ subscription: SubscriptionHandle) -> DeadlineTicket? {
-        tracing.remove(subscription)
-    }
-
-    /// Ends a tracer's rest.
-    mutating func wakeTracer(_ subscription: SubscriptionHandle) { tracing.wake(subscription) }
 
     /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers
     /// afterwards.
@@ -108,20 +88,6 @@ struct Insight: ~Copyable {
         tracing.append(callOf: key, text, revision: revision)
     }
 
-    /// Notes the outcome of the last write for one observer. `observer` is the text.
-    mutating func trace(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
-        tracing.append(observer, client: client, isSent: isSent)
-    }
-
-    /// The last write has more observers than a line names.
-    mutating func noteMore() { tracing.noteMore() }
-
-    /// Notes that a client was sent everything that waited for it.
-    mutating func noteSent(_ client: UInt64) { tracing.noteSent(client) }
-
-    /// Drops a write for a tracer, because this turn tells too much already.
-    mutating func drop(_ index: Int, ofTracer tracer: Int) { tracing.drop(index, ofTracer: tracer) }
-
     /// Finds the tracers that want a note of the turn, for `tracing.found`.
     mutating func findTracers(ofNote place: Int, _ sessions: borrowing SessionTable) {
         let visits = tracing.find(ofNote: place, sessions)
@@ -134,15 +100,6 @@ struct Insight: ~Copyable {
         steps &+= UInt64(visits * Cost.tracer)
     }
 
-    /// Takes the gap of the next tracer that has one.
-    mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? { tracing.takeGap() }
-
-    /// Takes the gap of a tracer that is told of a later write.
-    mutating func takeGap(ofTracer number: Int) -> Gap? { tracing.takeGap(ofTracer: number) }
-
-    /// Forgets the tracers whose gaps were taken.
-    mutating func forgetToldGaps() { tracing.forgetToldGaps() }
-
     /// All traces were sent. Tracers that have had enough rest from now on.
     mutating func endTelling(_ deadlines: inout Deadlines) {
         for number in tracing.limited {
@@ -150,11 +107,8 @@ struct Insight: ~Copyable {
             let deadline = Deadline.trace(tracing.subscription(number))
             tracing.note(deadlines.add(at: end, deadline), ofTracer: number)
         }
-        forgetTraces()
+        tracing.removeAll()
     }
-
-    /// Forgets the turn's traces.
-    mutating func forgetTraces() { tracing.removeAll() }
 
     // MARK: The broker's own keys
 

@@ -198,7 +198,7 @@ extension Hub {
 
     /// Warns of a problem, before the next round.
     mutating func warn(_ kind: Warnings.Kind, _ message: String) {
-        insight.warn(kind, message, revision: revision, at: deadlines.timeOfDay)
+        insight.warnings.raise(kind, message, revision: revision, at: deadlines.timeOfDay)
         guard insight.isWatched else { return }
         insight.beginWrites()
         if isObserved(.warnings) { refresh(.warnings, deadlines.now) }

@@ -31,12 +31,12 @@ struct TraceTelling {
         while findTracer(&insight, sessions) {
             let number = insight.tracing.found[next]
             guard bytesLeft > 0, insight.tracing.isTold(place, number) else {
-                if insight.tracing.isTold(place, number) { insight.drop(place, ofTracer: number) }
+                if insight.tracing.isTold(place, number) { insight.tracing.drop(place, ofTracer: number) }
                 next += 1
                 continue
             }
             let subscription = insight.tracing.subscription(number)
-            if let gap = insight.takeGap(ofTracer: number) { return (subscription, .gap(gap)) }
+            if let gap = insight.tracing.takeGap(ofTracer: number) { return (subscription, .gap(gap)) }
             next += 1
             line.removeAll()
             line.append(#"{"event":"trace","sub":"#)
@@ -87,7 +87,7 @@ extension Hub {
         refreshObservers(of: observable)
         let observers = matching.reach.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
-        if listed.count < observers.count { insight.noteMore() }
+        if listed.count < observers.count { insight.tracing.noteMore() }
         insight.count(steps: listed.count * Cost.outcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen }
         let expected = ExpectedEvent(
@@ -100,7 +100,7 @@ extension Hub {
             appendSource(of: subscription, to: &text)
             append(outcome, to: &text)
             let client = sessions[matching[subscription].session].client
-            insight.trace(text.bytes, client: client, isSent: outcome.isSent)
+            insight.tracing.append(text.bytes, client: client, isSent: outcome.isSent)
         }
     }
 }

@@ -214,7 +214,7 @@ extension EventLoop {
     /// Keeps half a line, or lines that have to wait.
     private mutating func keep(_ rest: Span<UInt8>, for connection: Connection) {
         if rest.isEmpty || connection.isDiscarding { return }
-        hub.delivery.lend(rest.count, to: &connection.inbox)
+        hub.delivery.buffers.lend(rest.count, to: &connection.inbox)
         connection.inbox.append(rest)
         noteHalfLine(connection)
     }
@@ -234,7 +234,7 @@ extension EventLoop {
         }
         if connection.isDiscarding || count == 0 {
             connection.inbox.removeAll()
-            hub.delivery.takeBack(from: &connection.inbox)
+            hub.delivery.buffers.takeBack(from: &connection.inbox)
         }
         connection.searchedBytes = connection.inbox.count
         hub.countPartial(connection.inbox.count, of: connection.session)

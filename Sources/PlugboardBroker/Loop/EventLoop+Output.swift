@@ -126,7 +126,7 @@ extension EventLoop {
             hub.insight.count(steps: kept / Cost.bytesKeptPerStep)
         }
         if hub.sessions[session].outbox.own.isEmpty {
-            hub.delivery.takeBack(from: &hub.sessions[session].outbox.own)
+            hub.delivery.buffers.takeBack(from: &hub.sessions[session].outbox.own)
         }
     }
 
@@ -146,7 +146,7 @@ extension EventLoop {
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < total
             if hub.insight.hasTraces, count == total {
-                hub.insight.noteSent(hub.sessions[session].client)
+                hub.insight.tracing.noteSent(hub.sessions[session].client)
             }
             noteSent(count, connection)
         case .wouldBlock:

@@ -493,7 +493,7 @@ extension EventLoop {
         guard let due = tidyTime, time.nanoseconds() >= due else { return }
         guard !hub.requests.isForgetting, shrink() else { return tidyTime = due &+ Self.pieceNanoseconds }
         tidyTime = nil
-        hub.delivery.releaseSpare()
+        hub.delivery.buffers.releaseAll()
         try? Background.start { HeapMemory.giveBack() }
     }
 

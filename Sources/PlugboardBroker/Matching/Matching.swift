@@ -24,7 +24,7 @@ struct Matching: ~Copyable {
     /// How many nodes of pattern trees all searches have visited, and how many observers they have found.
     private(set) var visits: UInt64 = 0
     /// Who observes each key, and who is owed it.
-    private(set) var reach = Reach()
+    var reach = Reach()
     /// Some clients may not see all keys, and have to be left out of lists of observers.
     private(set) var isSelective = false
     /// Which keys have long lists of observers.
@@ -135,21 +135,6 @@ struct Matching: ~Copyable {
 
     // MARK: Keys that stay
 
-    /// A key has to stay once more, or `count` times, because somebody is owed it.
-    @inline(__always)
-    mutating func retain(_ observable: ObservableHandle, _ count: Int = 1) { reach.retain(observable, count) }
-
-    /// A key has to stay once less, or `count` times.
-    @inline(__always)
-    mutating func release(_ observable: ObservableHandle, _ count: Int = 1) {
-        reach.release(observable, count)
-    }
-
-    /// Notes where a key is among those that a subscription is owed.
-    mutating func note(owedPlace place: OwedKeys.Place, of observable: ObservableHandle) {
-        reach.note(owedPlace: place, of: observable)
-    }
-
     /// Removes a key that has no value, that nobody names or is owed, and that the history doesn't name. Nothing
     /// else removes keys. Does nothing if it is needed.
     mutating func forget(_ observable: ObservableHandle, _ keyspace: inout Keyspace) {
@@ -164,12 +149,6 @@ struct Matching: ~Copyable {
     @inline(__always)
     func isUnobserved(_ observable: ObservableHandle) -> Bool {
         reach.isUnobserved(observable, asOf: generation)
-    }
-
-    /// Exchanges the list of a key's observers with another: it is taken out while they are told.
-    @inline(__always)
-    mutating func exchangeObservers(_ list: inout List<Recipient>, of observable: ObservableHandle) {
-        reach.exchange(&list, of: observable)
     }
 
     /// Finds the observers of a key, and leaves them in `found` in the order in which they are told.

@@ -76,7 +76,7 @@ extension Hub {
             to: &event
         )
         keyspace.note(callOf: call.key.span, by: author, call.cause)
-        if call.cause.isNamed { insight.noteReturns(&keyspace) }
+        if call.cause.isNamed { insight.warnings.noteReturns(&keyspace) }
         calls.noteSent(call, by: service)
         noteTrace(of: call, .asked)
         delivery.send(event, to: service.session, at: revision, &sessions)

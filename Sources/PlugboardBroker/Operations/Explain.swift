@@ -113,7 +113,7 @@ extension Hub {
         let limit = Self.traceLimit(asked.request, options)
         var tracer = Tracer(subscription: subscription, session: session, patterns: patterns, limit: limit)
         tracer.onlyCalls = options.onlyCalls
-        insight.add(tracer)
+        insight.tracing.add(tracer)
         reply(subscription, asked)
         noteWeight(of: subscription, 1)
     }

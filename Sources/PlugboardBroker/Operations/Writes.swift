@@ -100,12 +100,12 @@ extension Hub {
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.beginBatch(revision: revision)
         var results = ByteBuffer()
-        requests.exchangeResults(&results)
+        requests.batch.exchangeResults(&results)
         for index in requests.batch.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
             commitWrite(at: index, write, results.bytes)
         }
-        requests.exchangeResults(&results)
+        requests.batch.exchangeResults(&results)
         durability.endBatch()
         replyWritten(asked)
     }
@@ -141,7 +141,7 @@ extension Hub {
                 or: requests.group.forecast.probable
             )
         {
-            requests.noteFound(in: observable.slot)
+            requests.group.noteFound(in: observable.slot)
             if !keyspace[observable].isReserved {
                 let isUnobserved = matching.isUnobserved(observable)
                 return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
@@ -251,7 +251,7 @@ extension Hub {
     @inline(always)
     private mutating func note(_ news: borrowing News) {
         keyspace.note(news.operation, news.observable, news.author, news.cause)
-        if news.cause.isNamed { insight.noteReturns(&keyspace) }
+        if news.cause.isNamed { insight.warnings.noteReturns(&keyspace) }
     }
 
     /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.
@@ -410,7 +410,7 @@ extension Hub {
     /// Checks all writes of a batch, and leaves the plans in `requests.batch`.
     private mutating func planBatch(_ asked: AskedRequest) throws(Refusal) {
         let line = asked.line
-        requests.beginBatch()
+        requests.batch.removeAll()
         access.beginPlanning(for: sessions[asked.session])
         defer { access.endPlanning() }
         // The writes by the hashes of their keys. Two keys seldom have the same hash.
@@ -426,7 +426,7 @@ extension Hub {
                     }
                     written[planned.hash, default: []].append(index)
                 }
-                requests.plan(planned)
+                requests.batch.append(planned)
                 guard write.request.operation.combines else { continue }
                 try combine(planned, write)
                 // Kept until the whole batch is known to be right.

@@ -61,7 +61,7 @@ struct Phases: ~Copyable {
         let entry = Awaited(observable: observable, revision: gate.revision, first: gate.first)
         for subscription in told { awaited[subscription, default: []].append(entry) }
         // The key stays as long as the gate.
-        matching.retain(observable, told.count + 1)
+        matching.reach.retain(observable, told.count + 1)
         gates[observable] = gate
     }
 
@@ -76,7 +76,7 @@ struct Phases: ~Copyable {
     ) {
         guard let gate = gates.removeValue(forKey: observable) else { return }
         deadlines.cancel(gate.ticket)
-        matching.release(observable)
+        matching.reach.release(observable)
     }
 
     /// A subscription has acknowledged a revision; `.max` if it never will again. Removes and returns what that covers. Call `release` for
@@ -105,7 +105,7 @@ struct Phases: ~Copyable {
             guard let all = awaited[late.subscription] else { continue }
             let rest = all.filter { $0.observable != observable || $0.revision > late.revision }
             awaited[late.subscription] = rest.isEmpty ? nil : rest
-            matching.release(observable, all.count - rest.count)
+            matching.reach.release(observable, all.count - rest.count)
         }
     }
 }

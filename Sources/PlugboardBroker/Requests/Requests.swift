@@ -17,10 +17,11 @@ struct Requests: ~Copyable {
     enum Reading { case nothing, publish, other, unusual }
 
     /// The parts of the present request besides its operation and its key.
-    private(set) var decoder = RequestDecoder()
+    var decoder = RequestDecoder()
     /// Publishes that were read but not made yet.
-    private(set) var group = PublishGroup()
-    private(set) var batch = PlannedBatch()
+    var group = PublishGroup()
+    /// The checked writes of a batch.
+    var batch = PlannedBatch()
     /// The result of the last patch or sum.
     private(set) var merged = ByteBuffer()
     /// The place of the last sum in it.
@@ -45,12 +46,6 @@ struct Requests: ~Copyable {
 
     // MARK: Lines
 
-    /// Reads a line to the place of the group's next publish.
-    @inline(__always)
-    mutating func read(_ place: Range<Int>, of bytes: Span<UInt8>, _ number: UInt64) -> Reading {
-        group.next.read(place, of: bytes, number, using: &decoder)
-    }
-
     /// Reads a line that isn't plain; see `RequestDecoder`.
     mutating func readUnusual(_ line: inout MutableSpan<UInt8>, into request: inout Request) throws(Refusal) {
         try decoder.decodeUnusual(&line, into: &request)
@@ -73,43 +68,6 @@ struct Requests: ~Copyable {
     }
 
     // MARK: Publishes in a row
-
-    /// Lets the publish that was just read wait.
-    @inline(__always)
-    mutating func countPublish(from session: SessionHandle) {
-        group.countNext(from: session)
-    }
-
-    /// Lets the line at `start` wait, if it repeats the last publish with other digits. Returns where it ends; nil
-    /// if it doesn't.
-    @inline(__always)
-    mutating func repeatLast(at start: Int, of bytes: Span<UInt8>) -> Int? {
-        group.repeatLast(at: start, of: bytes)
-    }
-
-    /// Asks for memory that the waiting publishes will need; see `PublishGroup`.
-    @inline(__always)
-    mutating func fetchAhead(
-        _ observables: borrowing ObservableTable, _ reach: borrowing Reach, _ bytes: Span<UInt8>
-    ) {
-        group.fetchAhead(observables, reach, bytes)
-    }
-
-    /// The same for what is left, before they are made.
-    mutating func fetchLast(_ observables: borrowing ObservableTable, _ reach: borrowing Reach) {
-        group.fetchLast(observables, reach)
-    }
-
-    /// Notes where the observable of the next publish was found.
-    @inline(__always)
-    mutating func noteFound(in slot: UInt32) { group.noteFound(in: slot) }
-
-    /// Takes the publishes out, so that they can be read while they are made. Call `putBack` afterwards.
-    @inline(__always)
-    mutating func takePublishes() -> List<WaitingPublish> { group.takeOut() }
-
-    @inline(__always)
-    mutating func putBack(_ publishes: inout List<WaitingPublish>) { group.putBack(&publishes) }
 
     /// The line that begins at `start` and those after it are read again later: in the next turn, or when the
     /// client has got its replies.
@@ -141,20 +99,12 @@ struct Requests: ~Copyable {
     /// Exchanges `merged`, so that it can be used while the hub is.
     mutating func exchangeMerged(_ other: inout ByteBuffer) { swap(&merged, &other) }
 
-    /// The same for the results of a batch.
-    mutating func exchangeResults(_ other: inout ByteBuffer) { batch.exchangeResults(&other) }
-
     /// The last sum, if that was the operation; otherwise empty.
     @_lifetime(borrow self)
     func sum(after operation: Operation) -> Span<UInt8> {
         if operation == .add { return sum.bytes(of: merged.bytes) }
         return Span()
     }
-
-    mutating func beginBatch() { batch.removeAll() }
-
-    /// Adds a checked write of the batch.
-    mutating func plan(_ write: PlannedWrite) { batch.append(write) }
 
     /// Keeps `merged` for the batch's last write. Returns false if the batch would become too large.
     mutating func keepMerged() -> Bool { batch.keep(merged) }

@@ -131,7 +131,7 @@ extension Hub {
     /// Goes on for a slice. Returns whether all present values are owed.
     mutating func goOn(with snapshot: ValueSnapshot, _ allowance: inout SliceAllowance) -> Bool {
         snapshot.noteWrites(&matching, &keyspace)
-        delivery.beginExamining()
+        delivery.judge.beginExamining()
         while true {
             if snapshot.isLast { allowance = .unlimited }
             guard snapshot.find(keyspace, deadlines, &allowance), oweFound(of: snapshot, &allowance) else {
@@ -151,11 +151,11 @@ extension Hub {
             allowance.keys -= 1
             guard snapshot.mayOwe(key, keyspace) else { continue }
             let value = keyspace.value(of: key.observable)
-            if delivery.concerns(.update, from: Span(), to: value, snapshot.filter),
+            if delivery.judge.concerns(.update, from: Span(), to: value, snapshot.filter),
                 backlog.keys.find(key.observable) == nil
             {
                 backlog.keys.append(OwedKey(key.observable, revision: key.revision, .nothing))
-                matching.retain(key.observable)
+                matching.reach.retain(key.observable)
             }
         }
         return snapshot.found.isEmpty

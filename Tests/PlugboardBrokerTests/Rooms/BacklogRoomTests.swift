@@ -30,7 +30,7 @@ struct BacklogRoomTests {
 
         @discardableResult
         func owe(revision: UInt64, event: UInt64, isGated: Bool = false) -> OwedKeys.Place {
-            matching.retain(key)
+            matching.reach.retain(key)
             var owed = OwedKey(key, revision: revision, event: event)
             owed.isGated = isGated
             return backlog.keys.append(owed)
@@ -103,7 +103,7 @@ struct BacklogRoomTests {
     func synced() throws {
         let rooms = Rooms()
         rooms.backlog.begin(at: 7, owingSynced: true)
-        rooms.matching.retain(rooms.key)
+        rooms.matching.reach.retain(rooms.key)
         rooms.backlog.keys.insert([OwedKey(rooms.key, revision: 1, .nothing)])
         let before = "\(rooms.backlog.next)"
         let front = rooms.backlog.keys.front

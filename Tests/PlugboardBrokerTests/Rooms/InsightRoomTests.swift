@@ -60,11 +60,15 @@ struct InsightRoomTests {
     @Test("a problem of the journal that goes on is one warning, and only the latest are kept")
     func warnings() {
         let rooms = Rooms()
-        for moment in 1...2 { rooms.insight.warn(.storage, "full", revision: 1, at: UInt64(moment)) }
+        for moment in 1...2 {
+            rooms.insight.warnings.raise(.storage, "full", revision: 1, at: UInt64(moment))
+        }
         #expect(rooms.warnings.contains(#""times":2"#) && rooms.insight.warnings.latest.count == 1)
-        for number in 1..<Warnings.keptMax { rooms.insight.warn(.storage, "\(number)", revision: 1, at: 3) }
+        for number in 1..<Warnings.keptMax {
+            rooms.insight.warnings.raise(.storage, "\(number)", revision: 1, at: 3)
+        }
         #expect(rooms.insight.warnings.latest.count == Warnings.keptMax && rooms.warnings.contains("full"))
-        rooms.insight.warn(.storage, "one more", revision: 1, at: 4)
+        rooms.insight.warnings.raise(.storage, "one more", revision: 1, at: 4)
         #expect(rooms.insight.warnings.latest.count == Warnings.keptMax && !rooms.warnings.contains("full"))
     }
 }

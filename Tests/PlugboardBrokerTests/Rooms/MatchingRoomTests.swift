@@ -115,7 +115,7 @@ struct MatchingRoomTests {
         #expect(!isUnobserved())
         rebuild()
         #expect(!isUnobserved() && rooms.listed(key) == 1)
-        rooms.matching.retain(key)
+        rooms.matching.reach.retain(key)
         rooms.matching.detach(named, of: 1, &rooms.keyspace)
         rebuild()
         #expect(isUnobserved())
@@ -130,10 +130,10 @@ struct MatchingRoomTests {
         let old = rooms.keyspace.findOrInsert(StaticString("old.key").bytes)
         rooms.matching.rebuildObservers(of: old, rooms.keyspace, rooms.sessions)
         #expect(rooms.listed(old) == 1)
-        rooms.matching.retain(old)
+        rooms.matching.reach.retain(old)
         rooms.matching.forget(old, &rooms.keyspace)
         #expect(rooms.keyspace.count == 1)
-        rooms.matching.release(old)
+        rooms.matching.reach.release(old)
         rooms.matching.forget(old, &rooms.keyspace)
         #expect(rooms.keyspace.count == 0)
         let new = rooms.keyspace.findOrInsert(StaticString("new.key").bytes)
@@ -146,10 +146,10 @@ struct MatchingRoomTests {
     func memory() {
         let rooms = Rooms()
         let keys = (0..<3 * Reach.blockEntries).map { rooms.keyspace.findOrInsert(Array("k\($0)".utf8).span) }
-        for key in keys { rooms.matching.retain(key) }
+        for key in keys { rooms.matching.reach.retain(key) }
         let stays = [keys[5], keys[2 * Reach.blockEntries + 5]]
         for key in keys where !stays.contains(key) {
-            rooms.matching.release(key)
+            rooms.matching.reach.release(key)
             rooms.matching.forget(key, &rooms.keyspace)
         }
         while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}

@@ -40,7 +40,7 @@ struct PhasesRoomTests {
             var opened: Gate?
             for entry in phases.takeAwaited(by: subscription, upTo: revision) {
                 opened = phases.release(entry, by: subscription) ?? opened
-                matching.release(entry.observable)
+                matching.reach.release(entry.observable)
             }
             return opened
         }

@@ -18,9 +18,10 @@ struct RequestsRoomTests {
 
         init() { session = sessions.insert(Session(client: 1, slot: 0)) }
 
-        func read(_ line: String) -> Requests.Reading {
-            let bytes = Array(line.utf8)
-            return requests.read(0..<bytes.count, of: bytes.span, 1)
+        func read(_ line: String) -> Requests.Reading { Self.read(Array(line.utf8), &requests) }
+
+        private static func read(_ line: [UInt8], _ requests: inout Requests) -> Requests.Reading {
+            requests.group.next.read(0..<line.count, of: line.span, 1, using: &requests.decoder)
         }
 
         /// Puts a search off.
@@ -57,13 +58,13 @@ struct RequestsRoomTests {
         let rooms = Rooms()
         for _ in 0..<3 {
             #expect(rooms.read(#"{"op":"publish","key":"a","value":1}"#) == .publish)
-            rooms.requests.countPublish(from: rooms.session)
+            rooms.requests.group.countNext(from: rooms.session)
         }
         #expect(rooms.requests.group.count == 3)
         #expect(rooms.broken()?.sentence == "no publish waits to be made")
-        var publishes = rooms.requests.takePublishes()
+        var publishes = rooms.requests.group.takeOut()
         rooms.requests.leave(lineAt: publishes[1].line.start, number: publishes[1].number)
-        rooms.requests.putBack(&publishes)
+        rooms.requests.group.putBack(&publishes)
         let left = rooms.requests.takeLeftOver()
         #expect(left == LeftOver(start: 0, number: 1) && rooms.requests.takeLeftOver() == nil)
         #expect(rooms.broken() == nil)
