@@ -8,6 +8,10 @@ struct RoomTests {
     private static let rooms = [
         "Access", "Calls", "Delivery", "Durability", "Insight", "Keyspace", "Matching", "Phases", "Requests",
     ]
+    /// Parts of a room that have doors of their own. They are used as they are, without a second door in front.
+    private static let parts = [
+        "batch", "buffers", "decoder", "group", "judge", "reach", "tracing", "warnings",
+    ]
     private static func broker() throws -> [SourceFile] {
         try SourceTree.files(in: "Sources/PlugboardBroker")
     }
@@ -31,7 +35,9 @@ struct RoomTests {
     func fields(name: String) throws {
         let path = "Sources/PlugboardBroker/\(name)/\(name).swift"
         let code = Self.structure(name, in: try #require(try Self.broker().first { $0.path == path }))
-        let fields = Self.fields(code)
+        let fields = Self.fields(code).filter { field in
+            !Self.parts.contains { field.firstMatch(of: /var (\w+)/)?.output.1 == $0[...] }
+        }
         #expect(!fields.isEmpty)
         #expect(fields.allSatisfy { $0.contains("private") || $0.contains(" let ") }, "\(fields)")
         #expect(!code.contains { $0.contains(/\b(hub|Hub)\b/) })
