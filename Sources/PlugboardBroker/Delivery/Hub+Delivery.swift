@@ -137,7 +137,6 @@ private struct LatestLine {
 /// What is told of a write.
 struct News: ~Escapable {
     let operation: Operation
-    let event: KeyEvent
     let observable: ObservableHandle
     let revision: UInt64
     let value: Span<UInt8>
@@ -159,7 +158,6 @@ struct News: ~Escapable {
         _ reason: EventReason? = nil
     ) {
         self.operation = operation
-        event = KeyEvent(operation)
         self.observable = observable
         self.revision = revision
         self.value = value
@@ -168,6 +166,8 @@ struct News: ~Escapable {
         self.reason = reason
         ending = Span()
     }
+
+    @inline(__always) var event: KeyEvent { KeyEvent(operation) }
 
     /// The value before it; empty for an emit.
     @inline(__always)

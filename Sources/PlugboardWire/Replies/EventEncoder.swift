@@ -198,7 +198,7 @@ public enum EventEncoder {
 }
 
 /// Why the broker wrote instead of a client.
-public enum EventReason: UInt8, CaseIterable, Sendable {
+public enum EventReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     /// The value was bound to its writer's connection, which ended.
     case disconnected = 1
     /// The value's time (`ttl`) was over.
