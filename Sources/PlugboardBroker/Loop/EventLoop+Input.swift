@@ -73,7 +73,7 @@ extension EventLoop {
             hub.delivery.touch(session, &hub.sessions)
             hub.settle(session)
         }
-        if work.contains(.close) { close(connection) }
+        if work.contains(.close) || connection.inputEnded { close(connection) }
     }
 
     private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {

@@ -272,6 +272,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             guard isRead || ready.canWrite else { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
             if isRead, receive(connection, upTo: bytes) == bytes { enqueue(connection, .read) }
+            // Its end is seen by whoever is heard in the next turn.
+            if connection.inputEnded { enqueue(connection, .close) }
             return isRead
         }
         return true
