@@ -223,8 +223,8 @@ private enum Standing {
     case outside, entered, inside, left
 }
 
-// What is known of the last value of a key that was compared with a subscription's filter. Most values have the shape of the one before
-// (`ShapeShift`), so it is known where their parts are, and whether they meet the conditions often follows from a few
+// What is known of the last value of a key that was compared with a subscription's filter. Most values have the
+// shape of the one before (`ShapeShift`), so it is known where their parts are, and whether they meet the conditions often follows from a few
 // bytes. Owned by `Judge`.
 
 /// Who is told of the update of which key, and what tells its values from others: a key has at most one write of a

@@ -488,8 +488,8 @@ struct CarriedValues {
         }
     }
 
-    /// Gives each remembered write to `body`: those that a journal would have. The values of overwritten ones are gone. In their place stands null, which the later write
-    /// replaces.
+    /// Gives each remembered write to `body`: those that a journal would have. The values of overwritten ones are
+    /// gone. In their place stands null, which the later write replaces.
     func forEachRemembered(
         in keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,

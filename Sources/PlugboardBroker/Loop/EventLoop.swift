@@ -294,8 +294,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         }
     }
 
-    /// Whether it comes before those that may take long. It does unless it has something to read already, has hung up, or
-    /// sent last half a line, lines that took long, or very many bytes.
+    /// Whether it comes before those that may take long. It does unless it has something to read already, has
+    /// hung up, or sent last half a line, lines that took long, or very many bytes.
     private func isPrompt(_ connection: Connection) -> Bool {
         connection.todo.isDisjoint(with: [.read, .lines]) && !connection.isHungUp && !connection.hasHalfLine
             && !connection.isHeavy && !connection.isBulky

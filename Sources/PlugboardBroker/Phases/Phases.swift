@@ -79,8 +79,8 @@ struct Phases: ~Copyable {
         matching.reach.release(observable)
     }
 
-    /// A subscription has acknowledged a revision; `.max` if it never will again. Removes and returns what that covers. Call `release` for
-    /// each of these.
+    /// A subscription has acknowledged a revision; `.max` if it never will again. Removes and returns what
+    /// that covers. Call `release` for each of these.
     mutating func takeAwaited(by subscription: SubscriptionHandle, upTo revision: UInt64) -> [Awaited] {
         acknowledged[subscription] = revision == .max ? nil : max(revision, acknowledged[subscription] ?? 0)
         guard let all = awaited[subscription] else { return [] }
