@@ -215,18 +215,17 @@ extension Hub {
 
     /// What a client left behind belongs to another one.
     private mutating func handOver(
-        _ legacy: LegacyHandle, _ account: UserAccount?, to session: SessionHandle
+        _ left: LegacyHandle, _ account: UserAccount?, to session: SessionHandle
     ) {
+        var legacy = left
         account?.kept -= keyspace.willBytes(of: legacy)
         if let own = sessions[session].legacy {
             sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: own)
-            keyspace.inherit(legacy, by: own)
-        } else {
-            sessions[session].legacy = legacy
+            legacy = keyspace.inherit(legacy, by: own)
         }
-        let heir = sessions[session].makeLegacy(&keyspace)
-        sessions[session].clearance?.account?.kept += keyspace.willBytes(of: heir)
-        keyspace.note(.none, grace: graces.milliseconds(of: session), of: heir)
+        sessions[session].legacy = legacy
+        sessions[session].clearance?.account?.kept += keyspace.willBytes(of: legacy)
+        keyspace.note(.none, grace: graces.milliseconds(of: session), of: legacy)
     }
 
     /// A client with a grace has ended. What it leaves behind waits for the next one.
@@ -244,12 +243,13 @@ extension Hub {
     }
 
     /// Waits for a client of this name, with all that earlier ones left behind.
-    private mutating func waitForReturn(_ legacy: LegacyHandle, _ absence: Absence, _ milliseconds: UInt64) {
+    private mutating func waitForReturn(_ left: LegacyHandle, _ absence: Absence, _ milliseconds: UInt64) {
+        var legacy = left
         if let (earlier, before, deadline) = graces.take(absence.name) {
             deadlines.cancel(deadline)
             before.account?.kept -= keyspace.willBytes(of: earlier)
             absence.account?.kept -= keyspace.willBytes(of: legacy)
-            keyspace.inherit(earlier, by: legacy)
+            legacy = keyspace.inherit(earlier, by: legacy)
             absence.account?.kept += keyspace.willBytes(of: legacy)
         }
         let deadline = deadlines.add(after: milliseconds, .grace(legacy))

@@ -358,9 +358,10 @@ struct Keyspace: ~Copyable {
         lifetimes.legacies[legacy].will = will
     }
 
-    /// What an earlier connection left behind goes with that of a later one from now on.
-    mutating func inherit(_ legacy: LegacyHandle, by heir: LegacyHandle) {
-        lifetimes.inherit(legacy, by: heir)
+    /// What an earlier connection left behind and that of a later one are one from now on. Returns the legacy that has
+    /// all; the other one's handle may be stale.
+    mutating func inherit(_ earlier: LegacyHandle, by later: LegacyHandle) -> LegacyHandle {
+        lifetimes.inherit(earlier, by: later)
     }
 
     /// The client of a legacy, which is there, has this grace in milliseconds, or none.

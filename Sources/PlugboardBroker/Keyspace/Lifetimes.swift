@@ -17,7 +17,8 @@ struct Bond: BitwiseCopyable {
     let revision: UInt64
     /// Its deadline, where `ttl` was given; else `.none`.
     fileprivate var ticket = DeadlineTicket.none
-    /// What goes with the same connection, where `while` was given, else `.none`; and its neighbours there.
+    /// What goes with the same connection, where `while` was given, else `.none`; and its neighbours there. It may be
+    /// a part of another one since.
     fileprivate let legacy: LegacyHandle
     fileprivate var previous: Int32
     fileprivate var next: Int32 = -1
@@ -61,6 +62,7 @@ struct Lifetimes: ~Copyable {
         if let legacy {
             setNext(of: bond.previous, to: place, in: legacy)
             legacies[legacy].last = place
+            legacies[legacy].namings += 1
         }
         return Int(place)
     }
@@ -80,8 +82,10 @@ struct Lifetimes: ~Copyable {
         observables.set(bond: nil, of: observable)
         let bond = bonds.remove(handle)
         if bond.legacy != .none {
-            setNext(of: bond.previous, to: bond.next, in: bond.legacy)
-            setPrevious(of: bond.next, to: bond.previous, in: bond.legacy)
+            let whole = whole(of: bond.legacy)
+            setNext(of: bond.previous, to: bond.next, in: whole)
+            setPrevious(of: bond.next, to: bond.previous, in: whole)
+            endNaming(of: bond.legacy)
         }
         return bond.deadline
     }
@@ -91,7 +95,7 @@ struct Lifetimes: ~Copyable {
         guard let place = marks.bond, let bond = bond(at: place) else { return nil }
         let legacy = bonds[bond].legacy
         guard legacy != .none else { return (false, bonds[bond].deadline, nil) }
-        let grace = legacies[legacy].deadline
+        let grace = legacies[whole(of: legacy)].deadline
         return (true, bonds[bond].deadline, grace == .none ? nil : grace)
     }
 
@@ -100,7 +104,7 @@ struct Lifetimes: ~Copyable {
         guard let place = marks.bond, let bond = bond(at: place), bonds[bond].legacy != .none else {
             return 0
         }
-        return legacies[bonds[bond].legacy].grace
+        return legacies[whole(of: bonds[bond].legacy)].grace
     }
 
     /// The key whose bond is at `place`, if that bond is still of this revision.
@@ -109,29 +113,36 @@ struct Lifetimes: ~Copyable {
         return bonds[bond].observable
     }
 
-    /// Queues the bound keys of a connection that has ended, after those of earlier ones that it has taken over.
+    /// Queues the bound keys of a connection that has ended, and of those that it has taken over.
     mutating func end(_ legacy: LegacyHandle) {
-        for each in withEarlier(legacy).reversed() {
-            legacies[each].earlier = nil
-            legacies[each].deadline = .none
-            if let lastEnded { legacies[lastEnded].next = each } else { firstEnded = each }
-            lastEnded = each
-        }
+        legacies[legacy].deadline = .none
+        if let lastEnded { legacies[lastEnded].next = legacy } else { firstEnded = legacy }
+        lastEnded = legacy
     }
 
-    /// What earlier connections left behind goes with that of a later one from now on, as far as keys are still bound
-    /// to them. Of two wills, the later one counts.
-    mutating func inherit(_ legacy: LegacyHandle, by heir: LegacyHandle) {
-        let will = legacies[legacy].will.take()
-        if legacies[heir].willBytes == 0 { legacies[heir].will = will }
-        for each in withEarlier(legacy).reversed() {
-            if legacies[each].first < 0 {
-                _ = legacies.remove(each)
-            } else {
-                legacies[each].earlier = legacies[heir].earlier
-                legacies[heir].earlier = each
-            }
+    /// What an earlier connection left behind and that of a later one are one from now on, with the earlier keys first.
+    /// Of two wills, the later one counts. Returns the legacy that has all. The other one becomes a part of it as long
+    /// as keys name it. It is the one with fewer steps below it, so that few steps lead from any part to the whole,
+    /// however many there were.
+    mutating func inherit(_ earlier: LegacyHandle, by later: LegacyHandle) -> LegacyHandle {
+        let isEarlierDeep = legacies[earlier].depth > legacies[later].depth
+        let (whole, part) = isEarlierDeep ? (earlier, later) : (later, earlier)
+        let will = legacies[legacies[later].willBytes > 0 ? later : earlier].will.take()
+        let (end, begin) = (legacies[earlier].last, legacies[later].first)
+        let (first, last) = (legacies[earlier].first, legacies[later].last)
+        (legacies[whole].first, legacies[whole].last) = (first, last)
+        setNext(of: end, to: begin, in: whole)
+        setPrevious(of: begin, to: end, in: whole)
+        legacies[whole].will = will
+        let (namings, depth) = (legacies[part].namings, legacies[part].depth)
+        if namings == 0 {
+            _ = legacies.remove(part)
+        } else {
+            legacies[part] = Legacy(partOf: whole, namings, depth: depth)
+            legacies[whole].namings += 1
+            legacies[whole].depth = max(legacies[whole].depth, depth + 1)
         }
+        return whole
     }
 
     /// The client of a legacy, which is there, has this grace in milliseconds, or none.
@@ -139,16 +150,25 @@ struct Lifetimes: ~Copyable {
 
     /// Notes until when a client may come back, if it is gone, and the grace of its name.
     mutating func note(_ deadline: DeadlineTicket, grace: UInt64, of legacy: LegacyHandle) {
-        for each in withEarlier(legacy) {
-            (legacies[each].deadline, legacies[each].grace) = (deadline, grace)
-        }
+        (legacies[legacy].deadline, legacies[legacy].grace) = (deadline, grace)
     }
 
-    /// A legacy, and those of earlier connections that go with it.
-    func withEarlier(_ legacy: LegacyHandle) -> [LegacyHandle] {
-        var all = [legacy]
-        while let earlier = legacies[all[all.count - 1]].earlier { all.append(earlier) }
-        return all
+    /// What a legacy is a part of; itself if it is no part.
+    private func whole(of legacy: LegacyHandle) -> LegacyHandle {
+        var whole = legacy
+        while let next = legacies[whole].whole { whole = next }
+        return whole
+    }
+
+    /// A bond or a part names a legacy no more. A part that nothing names goes.
+    private mutating func endNaming(of legacy: LegacyHandle) {
+        var named = legacy
+        legacies[named].namings -= 1
+        while legacies[named].namings == 0, let whole = legacies[named].whole {
+            _ = legacies.remove(named)
+            named = whole
+            legacies[named].namings -= 1
+        }
     }
 
     /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
@@ -202,9 +222,7 @@ extension Lifetimes {
             try keyKnows(bond, living, observables)
             try deadlineIsThere(of: bond, deadlines)
         }
-        var known: [LegacyHandle] = []
-        for legacy in owned { known += withEarlier(legacy) }
-        var ended = firstEnded
+        var (known, ended) = (owned, firstEnded)
         while let legacy = ended {
             known.append(legacy)
             ended = legacies[legacy].next
@@ -212,7 +230,8 @@ extension Lifetimes {
         var found = 0
         for legacy in known { found += try bondsInARow(of: legacy) }
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
-        try Self.always.agree("what is left behind is a client's, or has ended", legacies.count, known.count)
+        let count = known.count + (try partCount(chained))
+        try Self.always.agree("it is a client's, or a part, or has ended", legacies.count, count)
     }
 
     /// How many keys have a deadline.
@@ -244,12 +263,29 @@ extension Lifetimes {
         try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
     }
 
+    /// How many legacies are parts of others. Each is named by a bond or a part, and so few steps lead to the whole that
+    /// a number of them with 32 bits couldn't make more.
+    private func partCount(_ bonds: Int) throws(BrokenInvariant) -> Int {
+        var (parts, namings) = (0, 0)
+        try legacies.forEach { (legacy) throws(BrokenInvariant) in
+            namings += Int(legacies[legacy].namings)
+            guard let whole = legacies[legacy].whole else { return }
+            parts += 1
+            let isAbove = legacies[legacy].depth < legacies[whole].depth && legacies[whole].depth <= 32
+            let isPart = legacies[legacy].namings > 0 && legacies[legacy].first < 0 && isAbove
+            try Self.always.hold("a part is named, and near its whole", isPart, of: "part \(legacy.slot)")
+        }
+        try Self.always.agree("it counts what names a legacy", bonds + parts, namings)
+        return parts
+    }
+
     /// Follows a connection's chain, and counts its bonds.
     private func bondsInARow(of legacy: LegacyHandle) throws(BrokenInvariant) -> Int {
         var (previous, place, found) = (Int32(-1), legacies[legacy].first, 0)
         while let handle = bond(at: Int(place)) {
             let bond = bonds[handle]
-            let isOfIt = bond.legacy == legacy && bond.previous == previous && found < bonds.count
+            let isOfIt =
+                whole(of: bond.legacy) == legacy && bond.previous == previous && found < bonds.count
             try Self.always.hold("a chain has the bonds of its connection", isOfIt, of: "bond \(place)")
             found += 1
             (previous, place) = (place, bond.next)
@@ -326,8 +362,11 @@ struct Legacy: ~Copyable {
     var last: Int32 = -1
     /// Once the connection has ended: the next in the queue.
     var next: LegacyHandle?
-    /// That of an earlier connection under the same name, which goes with this one.
-    var earlier: LegacyHandle?
+    /// That of another connection under the same name, of which this one is a part.
+    private(set) var whole: LegacyHandle?
+    /// How many bonds name this one, and how many parts; and how many steps lead to it at most.
+    var namings: Int32 = 0
+    var depth: UInt8 = 0
     /// Until when the client may come back; `.none` if it isn't gone.
     var deadline = DeadlineTicket.none
     /// The grace of its name in milliseconds; 0 if it has none.
@@ -345,6 +384,11 @@ struct Legacy: ~Copyable {
     }
 
     init() {}
+
+    /// A part, which has kept only those that name it.
+    init(partOf whole: LegacyHandle, _ namings: Int32, depth: UInt8) {
+        (self.whole, self.namings, self.depth) = (whole, namings, depth)
+    }
 }
 
 /// A write for later, with a copy of its bytes.
