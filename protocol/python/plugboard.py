@@ -2179,7 +2179,11 @@ class Bus:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        await (self.goodbye() if kind is None else self.close())
+        await self._leave(kind is None)
+
+    async def _leave(self, in_order: bool) -> None:
+        """With a grace there is no goodbye: the next program of this name goes on."""
+        await (self.goodbye() if in_order and not self._options.grace else self.close())
 
     async def _open(self) -> Bus:
         if self._runner:
@@ -2571,8 +2575,13 @@ class Bus:
 
     async def hello(self, name: str, *, timeout: Optional[float] = None) -> None:
         """Names this client, now and on later connections."""
-        await self._request("hello", _present(name=name, grace=_known(self._options.grace)), timeout)
+        await self._request("hello", self._present_name(name), timeout)
         self._name = name
+
+    def _present_name(self, name: str) -> _Members:
+        """The name, with the grace if this broker knows that."""
+        knows = self._greeting is None or "grace" in self._greeting.features
+        return _present(name=name, grace=_known(self._options.grace if knows else None))
 
     async def will(self, write: Optional[Write], *, timeout: Optional[float] = None) -> None:
         """Gives the broker a write that it makes if this connection ends without goodbye. None takes it
@@ -2880,10 +2889,9 @@ class Bus:
         self._greeting, self._is_joined = greeting, True
         waiting, self._outbox = self._outbox, {}
         # A supervisor has named this plugin, and it can't have another name.
-        grace = self._options.grace if "grace" in greeting.features else None
-        name = self._name if greeting.name is None else greeting.name if grace else None
+        name = self._name if greeting.name is None else greeting.name if self._options.grace else None
         if name is not None:
-            self._ask("hello", _present(name=name, grace=_known(grace)), self._named)
+            self._ask("hello", self._present_name(name), self._named)
         else:
             _set(self._opened)
         for feed in list(self._feeds.values()):
@@ -3228,8 +3236,8 @@ def connect(
     - `exact`: numbers with a point or an exponent become `decimal.Decimal` instead of `float`.
     - `peer`: a user, besides this one and root, whose broker is trusted; or else `PLUGBOARD_PEER`.
     - `grace`: how many seconds the broker waits for the next program of this name when the connection ends, before it
-      makes the will and deletes the announced values. `run` then ends without goodbye, so that an update isn't seen as
-      death and birth.
+      makes the will and deletes the announced values. `run`, `async with` and `with` then end without goodbye, so that
+      an update isn't seen as death and birth.
     """
     if wait:
         _seconds("wait", wait)
@@ -3356,7 +3364,7 @@ async def _work(bus: Bus, main: Callable[[Bus], Awaitable[object]]) -> None:
         await main(bus)
         await bus.forever()
     except asyncio.CancelledError:
-        await (bus.close() if bus._options.grace else bus.goodbye())
+        await bus._leave(True)
         raise
     except BaseException:
         await bus.close()
@@ -3504,7 +3512,7 @@ class BlockingBus:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        self.goodbye() if kind is None else self.close()
+        self._end(self._bus._leave(kind is None))
 
     def goodbye(self) -> None:
         """Ends the connection in order: the broker forgets the will. Then the bus is closed."""
@@ -3813,6 +3821,7 @@ def open(
     connect_timeout: Optional[float] = None,
     exact: bool = False,
     peer: Optional[str] = None,
+    grace: float = 0,
 ) -> BlockingBus:
     """A bus for scripts without asyncio: `with plugboard.open() as bus:`. The options are `connect`'s."""
     return BlockingBus(
@@ -3825,5 +3834,6 @@ def open(
             connect_timeout=connect_timeout,
             exact=exact,
             peer=peer,
+            grace=grace,
         )
     )

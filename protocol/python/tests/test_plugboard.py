@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 from decimal import Decimal
 from pathlib import Path
@@ -993,6 +994,25 @@ class BlockingTests(BrokerTestCase):
         bus = plugboard.open(name, self.broker.path, **options)
         self.addCleanup(bus.close)
         return bus
+
+    def test_with_a_grace_the_end_of_the_block_is_no_goodbye(self) -> None:
+        watch = self.open("watch")
+        with plugboard.open("kiosk", self.broker.path, grace=3600) as bus:
+            bus.announce("kiosk.open", True)
+
+        def is_there() -> bool:
+            writer = watch.who("kiosk.open").writer
+            assert writer, "the value waits for the next program"
+            return writer.live
+
+        while is_there():
+            time.sleep(0.001)
+        with plugboard.open("kiosk", self.broker.path, grace=3600) as bus:
+            bus.hello("till")
+            bus.hello("kiosk")
+            bus.goodbye()
+        with self.assertRaises(plugboard.Refused):
+            watch.get("kiosk.open")
 
     def test_requests(self) -> None:
         with plugboard.open("script", self.broker.path) as bus:
