@@ -15,13 +15,12 @@ struct ListedService {
     var counts: JSONObject?
 
     var json: [UInt8] {
-        ObjectText().adding("key", string: key).adding("client", clientNumber).adding("name", string: client)
-            .adding("plugin", string: plugin)
-            .adding("asked", json: counts?["asked"]?.bytes).adding(
-                "answered", json: counts?["answered"]?.bytes
-            )
-            .adding("failed", json: counts?["failed"]?.bytes).adding("mean", json: counts?["mean"]?.bytes)
-            .adding("max", json: counts?["max"]?.bytes).adding("spares", json: counts?["spares"]?.bytes).bytes
+        let service = ObjectText().adding("key", string: key).adding("client", clientNumber)
+            .adding("name", string: client).adding("plugin", string: plugin)
+        return ["asked", "answered", "failed", "mean", "max", "spares"].reduce(service) { service, name in
+            service.adding(name, json: counts?[name]?.bytes)
+        }
+        .bytes
     }
 }
 

@@ -25,7 +25,7 @@ struct TopPicture {
         let keys = TopView.Extent(columns: keyColumns.count, rows: state.keys.count)
         let clients = TopView.Extent(columns: clientColumns.count, rows: state.clientCount)
         // Both tables share the screen, and something of the last page stays in sight.
-        _ = view.take(key, keys: keys, clients: clients, page: max(1, rows / 3))
+        view.take(key, keys: keys, clients: clients, page: max(1, rows / 3))
     }
 
     /// The lines that fit in `size`, none wider than it.

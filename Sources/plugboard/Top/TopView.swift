@@ -72,17 +72,18 @@ struct TopView {
     /// Whether keys concern the clients' table.
     private(set) var isInClients = false
 
-    /// Takes a key; false if it means nothing here. `page` is how many rows a page has.
-    mutating func take(_ key: KeyPress, keys extent: Extent, clients other: Extent, page: Int) -> Bool {
+    /// Takes a key. `page` is how many rows a page has.
+    mutating func take(_ key: KeyPress, keys extent: Extent, clients other: Extent, page: Int) {
         if key == .letter("\t") {
             isInClients.toggle()
-            return true
+        } else if isInClients {
+            Self.take(key, &clients, other, page)
+        } else {
+            Self.take(key, &keys, extent, page)
         }
-        return isInClients
-            ? Self.take(key, &clients, other, page) : Self.take(key, &keys, extent, page)
     }
 
-    private static func take(_ key: KeyPress, _ choice: inout Choice, _ extent: Extent, _ page: Int) -> Bool {
+    private static func take(_ key: KeyPress, _ choice: inout Choice, _ extent: Extent, _ page: Int) {
         switch key {
         case .up: choice.scroll(by: -1, of: extent.rows)
         case .down: choice.scroll(by: 1, of: extent.rows)
@@ -93,8 +94,7 @@ struct TopView {
         case .letter(">"), .letter("."), .f6: choice.sort(by: 1, of: extent.columns)
         case .letter("<"), .letter(","): choice.sort(by: -1, of: extent.columns)
         case .letter("I"): choice.isTurned.toggle()
-        default: return false
+        default: break
         }
-        return true
     }
 }
