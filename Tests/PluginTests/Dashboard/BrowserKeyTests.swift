@@ -26,6 +26,11 @@ extension BrowserTests {
             try tab.wait("the least is there", for: "\(list(".side .plot-bottom"))[0] === '2'")
             let times = "\(list(".side .plot-times"))[0]"
             try tab.wait("the plot ends at a time", for: #"/\d\d:\d\d:\d\dZ$/.test(\#(times))"#)
+            let written = "\(list(".changes-list time"))"
+            let areAll = #"\#(written).every((time) => /^\d\d:\d\d:\d\dZ$/.test(time))"#
+            try tab.wait("each says when it was written", for: "\(written).length === 4 && \(areAll)")
+            let whole = #"/^written \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/"#
+            try tab.wait("and so does the value", for: "\(whole).test(\(list(".side .meta .when"))[0])")
             #expect(try tab.run("return \(list(".side h3")).join()").string == "Value,Changes,Why,Observers")
             try tab.wait("why is open", for: "document.querySelector('.why .chain li[data-key=lamp]')")
             try await shop.publish("lamp", #"{"watts":1}"#)
@@ -49,6 +54,29 @@ extension BrowserTests {
             try tab.run("location.hash = '#/keys/lamp'")
             let foot = "\(list(".changes-list li .step-foot"))[0]"
             try tab.wait("they are counted", for: "\(foot)?.includes('and 38 before it')")
+        }
+    }
+
+    @Test("a key's page says how long the program of a value is waited for")
+    func waiting() async throws {
+        let shop = try await Shop()
+        var writer: LinePeer? = try LinePeer(path: shop.path)
+        try writer?.send(
+            """
+            {"op":"hello","name":"till","grace":3600000}
+            {"op":"publish","key":"lamp","value":1,"while":"connected"}
+
+            """
+        )
+        try await eventually("it is there") { try await shop.text("lamp") != nil }
+        let address = try await dashboard(shop)
+        try await Browser.shared.get().withTab(address) { tab in
+            try tab.run("location.hash = '#/keys/lamp'")
+            let says = "\(list(".side .meta"))[0]"
+            try tab.wait("its writer is there", for: "\(says)?.includes('till')")
+            #expect(try tab.run("return \(says).includes('ended')").text == "false")
+            writer = nil
+            try tab.wait("it is waited for", for: "\(says).includes('ended; it is waited for, 59 min')")
         }
     }
 

@@ -46,7 +46,9 @@ extension BrowserTests {
             try tab.wait("now another one is", for: "\(keys).startsWith('c.busy,')")
             try await shop.publish("a.small", "2")
             try tab.wait("and now the first again", for: "\(keys).startsWith('a.small,')")
-            try tab.wait("it has an age", for: "\(row("b.large")).querySelector('.age').textContent !== ''")
+            let age = "\(row("b.large")).querySelector('.age')"
+            try tab.wait("it has an age", for: "\(age).textContent !== ''")
+            try tab.wait("and says when that began", for: #"/^\d{4}-\d\d-\d\dT.*Z$/.test(\#(age).title)"#)
             try tab.run("\(head("Rate")).click()")
             for number in 1...50 { try await shop.publish("c.busy", "\(number)") }
             try tab.wait("the one that changes most is on top", for: "\(keys).startsWith('c.busy,a.small')")

@@ -3,8 +3,8 @@
 // line goes on along its lane up to the effect. On a busy bus the broker sends samples, so that watching
 // costs nothing.
 
-import { el, put, amount, clientName, colour, emptyText, isHealth, microseconds, now, shown, svg, throttled, utc }
-  from "./dom.js";
+import { el, put, amount, card, clientName, colour, emptyText, isHealth, microseconds, now, panelHead, shown, svg,
+  throttled, utc } from "./dom.js";
 import { chain, pretty } from "./key.js";
 import { drawCauses } from "./lanes.js";
 import { recording } from "./recording.js";
@@ -325,7 +325,7 @@ export class CausesView {
   /** Shows a write beside the timeline: its value, its chain of causes, who was told. */
   async explain(row) {
     const value = el("div", { class: "value-box" });
-    const why = el("section", { class: "card why" }, el("h3", {}, "Why"));
+    const why = el("div", { class: "why" });
     const told = row.observers.map((observer) =>
       el("div", { class: "observer" }, clientName(observer.name),
         el("span", { class: "mark-outcome", data: { outcome: observer.outcome } }, outcomeText(observer)),
@@ -333,16 +333,14 @@ export class CausesView {
           observer.microseconds === undefined ? "" : microseconds(observer.microseconds))));
     put(
       this.side,
-      el("div", { class: "side-head" },
-        el("h2", { class: "key-title" },
-          el("a", { href: `#/keys/${encodeURIComponent(row.key)}` }, shown(row.key))),
-        el("button", { class: "close", "aria-label": "Close", onclick: () => this.select(null) }, "×")),
+      panelHead(el("h2", { class: "key-title" },
+        el("a", { href: `#/keys/${encodeURIComponent(row.key)}` }, shown(row.key))), () => this.select(null)),
       el("div", { class: "meta" }, clientName(row.by), el("span", {}, `revision ${row.revision}`),
         el("span", {}, row.op)),
       row.op === "call" || row.op === "delete" ? null
-        : el("section", { class: "card" }, el("h3", {}, "Value that it set"), value),
-      why,
-      el("section", { class: "card" }, el("h3", {}, row.op === "call" ? "Asked" : "Told"),
+        : card("Value that it set", value),
+      card("Why", why),
+      card(row.op === "call" ? "Asked" : "Told",
         ...(told.length ? told : [el("p", { class: "empty" }, row.isOld ? "Not seen by this page." : "Nobody.")])),
     );
     this.showValue(row, value);

@@ -1,7 +1,7 @@
 // A key's last changes as differences, and a plot of a number in them. They begin with what the broker's
 // journal still has, and go on with what the page hears.
 
-import { el, put, clientName, now, shown, throttled, utc } from "./dom.js";
+import { el, put, clientName, present, shown, throttled, timeOfDay } from "./dom.js";
 import { differences, kind, leaves, member } from "./json.js";
 import { Plot } from "./chart.js";
 import { eventsSince } from "./pace.js";
@@ -13,50 +13,8 @@ const differencesMax = 8;
 const charactersMax = 4_000_000;
 /** How many revisions to go back for the changes of a key: further if there are few. */
 const spans = [1000, 8000, 65536, 500000, 4000000];
-const timesMax = 3000;
 /** A large value takes a moment to show. */
 const drawEvery = 150;
-
-/** When revisions were written, as far as the page saw it or was told. */
-export class RevisionTimes {
-  constructor() {
-    this.clear();
-  }
-
-  clear() {
-    this.known = [];
-  }
-
-  /** Notes that a revision was written at this time, or not after it. */
-  note(revision, at, isExact = true) {
-    const place = this.place(revision);
-    const same = this.known[place]?.revision === revision;
-    if (same && (this.known[place].isExact || !isExact)) return;
-    this.known.splice(place, same ? 1 : 0, { revision, at, isExact });
-    if (this.known.length > timesMax) this.known.shift();
-  }
-
-  /** The time of a revision, `isAbout` between two that are known; undefined before the first one. */
-  of(revision) {
-    const place = this.place(revision);
-    const [before, after] = [this.known[place - 1], this.known[place]];
-    if (after?.revision === revision && after.isExact) return { at: after.at, isAbout: false };
-    if (!before) return undefined;
-    if (!after) return { at: before.at, isAbout: true };
-    const share = (revision - before.revision) / (after.revision - before.revision);
-    return { at: before.at + (after.at - before.at) * share, isAbout: true };
-  }
-
-  place(revision) {
-    let [low, high] = [0, this.known.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.known[middle].revision < revision) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
 
 /** The card with the changes of one key. */
 export class Changes {
@@ -90,9 +48,10 @@ export class Changes {
     this.reading?.stop();
   }
 
-  /** Takes an event, with the text of the value that it set; undefined for a delete. */
+  /** Takes an event, just heard or an earlier one, with the text of the value that it set; undefined for a delete. */
   take(event, text, isHeard = false) {
     const { revision, by, skipped } = event;
+    const when = isHeard && !event.initial ? present() : event.when;
     let place = this.found.length;
     while (place > 0 && this.found[place - 1].revision > revision) place -= 1;
     const same = this.found[place - 1];
@@ -100,17 +59,11 @@ export class Changes {
       if (place === 1) same.skipped ??= skipped;
       return this.drawSoon();
     }
-    this.found.splice(place, 0, { revision, by, text, skipped: place === 0 || isHeard ? skipped : undefined });
+    this.found.splice(place, 0, { revision, by, when, text, skipped: place === 0 || isHeard ? skipped : undefined });
     let characters = 0;
     const first = this.found.findLastIndex((change) => (characters += change.text?.length ?? 0) > charactersMax);
     this.found.splice(0, Math.max(first, this.found.length - pointsMax));
     this.drawSoon();
-  }
-
-  /** Takes an event of this moment. */
-  hear(event, text) {
-    if (!event.initial) this.bus.times.note(event.revision, now());
-    this.take(event, text, true);
   }
 
   /** Reads earlier changes: further back until there are enough, or the broker knows no more. */
@@ -142,11 +95,9 @@ export class Changes {
   }
 
   row(change, before) {
-    const time = this.bus.times.of(change.revision);
-    const when = time && (time.isAbout ? `about ${utc(time.at).slice(0, 8)}Z` : utc(time.at));
     return el("li", { data: { revision: change.revision } },
       el("div", { class: "step-foot" }, clientName(change.by), el("span", {}, `revision ${change.revision}`),
-        when ? el("time", {}, when) : null,
+        el("time", { title: change.when }, timeOfDay(change.when)),
         change.skipped ? el("span", {}, `and ${change.skipped} before it`) : null),
       difference(before?.text, change.text));
   }
@@ -163,8 +114,7 @@ export class Changes {
       this.parts.value = this.pointer ?? "";
     }
     this.parts.hidden = this.plot.element.hidden = pointers.length === 0;
-    this.plot.show(this.found.map((change) =>
-      [this.bus.times.of(change.revision)?.at, numbers(change).get(this.pointer)])
+    this.plot.show(this.found.map((change) => [Date.parse(change.when), numbers(change).get(this.pointer)])
       .filter((point) => Number.isFinite(point[1])));
   }
 }

@@ -33,14 +33,9 @@ export class Plot {
     this.draw();
   }
 
-  /** Shows these points, each a time and a number. The times of the first ones may be unknown. */
+  /** Shows these points, each a time and a number. */
   show(points) {
-    const known = points.findIndex((point) => point[0] !== undefined);
-    const first = known < 0 ? 0 : points[known][0];
-    const step = known < 0 ? 1000 : Math.max(1, (points.at(-1)[0] - first) / (points.length - known));
-    const before = known < 0 ? points.length : known;
-    this.points = points.map(([at, number], place) => [at ?? first - (before - place) * step, number]);
-    this.isEarlier = before > 0;
+    this.points = points;
     this.draw();
   }
 
@@ -65,8 +60,7 @@ export class Plot {
     this.area.setAttribute("d", `M0 ${this.height}L${steps.join("L")}L300 ${this.height}Z`);
     this.top.textContent = this.format(highest);
     this.bottom.textContent = highest === lowest ? "" : this.format(lowest);
-    put(this.times, el("span", {}, this.isEarlier ? "earlier" : seconds(first)),
-      el("span", {}, first === last || this.points.at(-1)[0] <= 0 ? "" : seconds(last)));
+    put(this.times, el("span", {}, seconds(first)), el("span", {}, first === last ? "" : seconds(last)));
   }
 }
 

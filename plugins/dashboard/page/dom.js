@@ -71,6 +71,9 @@ export function now() {
   return clockStart + performance.now();
 }
 
+/** The same as the protocol writes times. */
+export const present = () => new Date(now()).toISOString();
+
 /** How long ago: `now`, `4 s`, `3 min`, `2 h`. */
 export function age(milliseconds) {
   return span(now() - milliseconds);
@@ -159,6 +162,15 @@ export function throttled(milliseconds, body) {
     }, milliseconds);
   };
 }
+
+/** The head of a panel or a dialog: what it is about, and a button that closes it. */
+export function panelHead(heading, close, ...more) {
+  return el("div", { class: "side-head" }, heading, ...more,
+    el("button", { type: "button", class: "close", "aria-label": "Close", onclick: close }, "×"));
+}
+
+/** A part of a view, with a title. */
+export const card = (title, ...parts) => el("section", { class: "card" }, el("h3", {}, title), ...parts);
 
 /** What an empty view says, with what one can type. */
 export function emptyText(text, code, rest = "") {

@@ -1,7 +1,7 @@
 // What the page knows of each key besides its place in the tree: its value as far as it was heard, how often
 // it changes, and how large it is.
 
-import { now } from "./dom.js";
+import { present } from "./dom.js";
 import { member } from "./json.js";
 
 const previewMax = 600;
@@ -40,7 +40,7 @@ export class KeyFacts {
     const text = member(event.text, "value");
     const size = this.weigh(event.key, text);
     Object.assign(entry, { text: text.slice(0, previewMax), size, revision: event.revision });
-    if (event.initial) Object.assign(entry, { by: event.by, live: event.live });
+    if (event.initial) Object.assign(entry, { by: event.by, live: event.live, when: event.when });
     return entry;
   }
 
@@ -57,7 +57,7 @@ export class KeyFacts {
     if (event.revision <= (entry.counted ?? 0)) return undefined;
     const count = 1 + (event.skipped ?? 0);
     Object.assign(entry, { counted: event.revision, changes: entry.changes + count, rate: entry.rate + 0.2 * count,
-      at: now(), by: event.by ?? entry.by, live: true });
+      when: present(), by: event.by ?? entry.by, live: true });
     this.changing.add(entry);
     return entry;
   }

@@ -3,8 +3,8 @@
 // servers with the observers. Keys of a prefix with many keys are one node. Observers are asked for by `who`, for
 // one key of each node.
 
-import { el, put, amount, bytes, emptyText, isHealth, keyCount, microseconds, shown, stateMark, throttled }
-  from "./dom.js";
+import { el, put, amount, bytes, card, emptyText, isHealth, keyCount, microseconds, panelHead, shown, stateMark,
+  throttled } from "./dom.js";
 import { drawGraph } from "./flow.js";
 import { WriteRates } from "./rates.js";
 import { matches } from "./tree.js";
@@ -37,14 +37,8 @@ export class GraphView {
     this.build();
     this.drawSoon = throttled(400, () => this.draw());
     this.rates = new WriteRates(bus.link, (event) => this.noteWriter(event), this.drawSoon);
-    const drawing = (found) => (event) => {
-      if (event === null) found.clear();
-      else if (event.event === "update") found.set(event.key, event.value);
-      else if (event.event === "delete") found.delete(event.key);
-      this.drawSoon();
-    };
     this.watches = [
-      bus.link.watch({ key: "$broker.plugins.*" }, drawing(this.plugins)),
+      bus.link.gather({ key: "$broker.plugins.*" }, this.plugins, this.drawSoon),
       bus.link.watch({ key: "$broker.services" }, (event) => {
         if (event?.event !== "update") return;
         this.services = event.value.services;
@@ -54,7 +48,7 @@ export class GraphView {
         (event) => this.noteCall(event)),
     ];
     if ((bus.history.at(-1)?.stats.clients ?? 0) <= clientsMax) {
-      this.watches.push(bus.link.watch({ key: "$broker.clients.*" }, drawing(this.clients)));
+      this.watches.push(bus.link.gather({ key: "$broker.clients.*" }, this.clients, this.drawSoon));
     }
     this.forget = bus.link.onState(() => this.ask());
     this.resized = new ResizeObserver(() => this.draw());
@@ -278,16 +272,14 @@ export class GraphView {
 
   describe() {
     const { kind, name, sample } = this.selected;
-    const head = el("div", { class: "side-head" }, el("h2", { class: "key-title" }, shown(name)),
-      el("button", { class: "close", "aria-label": "Close",
-        onclick: () => this.choose(kind, { name }) }, "×"));
+    const head = panelHead(el("h2", { class: "key-title" }, shown(name)), () => this.choose(kind, { name }));
     if (kind === "key") {
       const [prefix] = name.split(".**");
       const served = this.services.filter(({ key }) => key === name || key.startsWith(`${prefix}.`) && prefix !== name);
       put(this.side, head,
         this.keys.has(sample) ? el("p", {}, el("a", { href: `#/keys/${encodeURIComponent(sample)}` },
           `Open ${shown(sample)}`)) : null,
-        ...served.map((service) => el("section", { class: "card" }, el("h3", {}, `Calls of ${shown(service.key)}`),
+        ...served.map((service) => card(`Calls of ${shown(service.key)}`,
           facts([["Server", shown(service.name)], ["Asked", amount(service.asked)],
             ["Answered", amount(service.answered)], ["Failed", amount(service.failed)],
             ["Answer after", `${microseconds(service.mean)}, at most ${microseconds(service.max)}`]]))));
@@ -296,15 +288,15 @@ export class GraphView {
     const clients = [...this.clients.values()].filter((client) => client.name === name);
     const plugin = [...this.plugins.values()].find((candidate) => candidate.name === name);
     put(this.side, head,
-      plugin ? el("section", { class: "card" }, el("h3", {}, "Plugin"),
+      plugin ? card("Plugin",
         facts([["State", stateMark(plugin.state)], ["Restarts", amount(plugin.restarts ?? 0)],
           ["Process", plugin.pid ?? "–"], ["Last end", shown(plugin.end ?? "–")],
           plugin.problem ? ["Problem", shown(plugin.problem)] : null])) : null,
-      ...clients.map((client) => el("section", { class: "card" }, el("h3", {}, `Client ${client.client}`),
+      ...clients.map((client) => card(`Client ${client.client}`,
         facts([["State", stateMark(client.state)], ["Lines sent", amount(client.lines)],
           ["Got", bytes(client.sent)], ["Subscriptions", amount(client.subscriptions)],
           ["Waiting", bytes(client.queued)], ["Owed", keyCount(client.owed)]]))),
-      plugin ? el("section", { class: "card" }, el("h3", {}, "Last lines"),
+      plugin ? card("Last lines",
         el("pre", { class: "log" }, this.log === null ? "…" : this.log.map(shown).join("\n"))) : null,
       clients.length === 0 && !plugin ? el("p", { class: "empty" }, "It isn't connected.") : null);
   }

@@ -1,7 +1,7 @@
 // The view of the broker's health: first what is wrong, then its own statistics over time, the busiest keys and
 // clients, and the plugins. The broker writes all of it once a second.
 
-import { el, put, amount, bytes, clientName, emptyText, keyCount, microseconds, now, shown, stateMark, throttled,
+import { el, put, amount, bytes, card, clientName, emptyText, keyCount, microseconds, now, shown, stateMark, throttled,
   timeOfDay } from "./dom.js";
 import { Plot } from "./chart.js";
 import { WriteRates } from "./rates.js";
@@ -37,18 +37,12 @@ export class HealthView {
     this.listener = (measured) => this.measured(measured);
     bus.listeners.add(this.listener);
     for (const measured of bus.history) this.measured(measured);
-    const gathering = (found) => (event) => {
-      if (event === null) found.clear();
-      else if (event.event === "update") found.set(event.key, this.withRates(event.value, found.get(event.key)));
-      else found.delete(event.key);
-      this.showSoon();
-    };
     this.isLarge = bus.history.at(-1)?.stats.clients > clientsMax;
     const where = this.isLarge ? { "/state": { "!=": "live" } } : undefined;
     this.watches = [
-      bus.link.watch({ key: "$broker.clients.*", where }, gathering(this.clients)),
-      bus.link.watch({ key: "$broker.plugins.*" }, gathering(this.plugins)),
-      bus.link.watch({ key: "*.health", where: { "/state": { in: healthStates } } }, gathering(this.told)),
+      bus.link.gather({ key: "$broker.clients.*", where }, this.clients, this.showSoon, withRates),
+      bus.link.gather({ key: "$broker.plugins.*" }, this.plugins, this.showSoon),
+      bus.link.gather({ key: "*.health", where: { "/state": { in: healthStates } } }, this.told, this.showSoon),
       bus.link.watch({ key: "$broker.warnings" }, (event) => {
         if (event?.event === "update") this.warnings = event.value;
         this.showSoon();
@@ -69,16 +63,15 @@ export class HealthView {
       const plot = new Plot(figure.format, { least: 0 });
       const [number, note] = [el("strong", { class: "figure" }, "–"), el("p", { class: "note" })];
       return { figure, plot, number, note,
-        element: el("section", { class: "card" }, el("h3", {}, figure.title), number, note, plot.element) };
+        element: card(figure.title, number, note, plot.element) };
     });
     this.summary = el("p", { class: "summary" });
-    const card = (title, name) =>
-      el("section", { class: `card ${name}` }, el("h3", {}, title), (this[name] = el("div", {})));
+    const box = (title, name) => card(title, (this[name] = el("div", { class: name })));
     this.frame.append(
-      el("div", { class: "health" }, this.summary, card("Problems", "problems"),
+      el("div", { class: "health" }, this.summary, box("Problems", "problems"),
         el("div", { class: "figures" }, ...this.cards.map((entry) => entry.element)),
-        el("div", { class: "pair" }, card("Busiest keys", "busyKeys"), card("Busiest clients", "busyClients")),
-        card("Plugins", "pluginList")),
+        el("div", { class: "pair" }, box("Busiest keys", "busyKeys"), box("Busiest clients", "busyClients")),
+        box("Plugins", "pluginList")),
     );
   }
 
@@ -97,12 +90,6 @@ export class HealthView {
     this.summary.textContent =
       `Broker ${shown(version ?? "")}, process ${stats.pid}, up for ${since}, revision ${amount(stats.revision)}, `
       + `${amount(stats.subscriptions)} subscriptions.`;
-  }
-
-  /** A client's value with its rates. */
-  withRates(value, before) {
-    const rate = (name) => (before ? faded(before.rates[name], before.at) + 0.2 * (value[name] - before[name]) : 0);
-    return { ...value, at: now(), rates: { lines: rate("lines"), sent: rate("sent") } };
   }
 
   show() {
@@ -174,6 +161,12 @@ export class HealthView {
     plugins.size > 0 ? null : el("div", { class: "empty" },
       ...emptyText("No supervisor runs plugins here. Try it: ", "plugboard up --plugins DIR")));
   }
+}
+
+/** A client's value with its rates. */
+function withRates(value, before) {
+  const rate = (name) => (before ? faded(before.rates[name], before.at) + 0.2 * (value[name] - before[name]) : 0);
+  return { ...value, at: now(), rates: { lines: rate("lines"), sent: rate("sent") } };
 }
 
 /** What a program tells besides its state. */

@@ -1,6 +1,6 @@
 // A key's own page: its value, its last changes, why it is what it is, and who observes it.
 
-import { el, put, clientName, now, shown, span, stateMark, throttled, timeOfDay } from "./dom.js";
+import { el, put, card, clientName, now, panelHead, shown, span, stateMark, throttled, timeOfDay } from "./dom.js";
 import { elements, kind, member, members } from "./json.js";
 import { Changes } from "./changes.js";
 import { KeyWatch } from "./pace.js";
@@ -100,13 +100,10 @@ export class KeyPanel {
     this.changes = new Changes(this.bus, this.key);
     this.whyBox = el("div", { class: "why" });
     this.observerList = el("div", { class: "observers" });
-    const card = (title, ...parts) => el("section", { class: "card" }, el("h3", {}, title), ...parts);
     put(
       this.side,
-      el("div", { class: "side-head" }, el("h2", { class: "key-title" }, shown(this.key)),
-        this.bus.link.writes
-          ? el("button", { onclick: () => this.bus.writeForm.open(this.key, this.text) }, "Edit") : null,
-        el("button", { class: "close", "aria-label": "Close", onclick: this.leave }, "×")),
+      panelHead(el("h2", { class: "key-title" }, shown(this.key)), this.leave, this.bus.link.writes
+        ? el("button", { onclick: () => this.bus.writeForm.open(this.key, this.text) }, "Edit") : null),
       this.meta, card("Value", this.value), this.changes.element, card("Why", this.whyBox),
       card("Observers", this.observerList),
     );
@@ -116,8 +113,9 @@ export class KeyPanel {
     if (event === null) this.changes.begin();
     if (event?.event !== "update" && event?.event !== "delete") return;
     this.text = event.event === "update" ? member(event.text, "value") : undefined;
-    this.changes.hear(event, this.text);
-    Object.assign(this, { event, isGone: event.live === false, endsAt: event.ttl && now() + event.ttl });
+    this.changes.take(event, this.text, true);
+    const { live, grace, ttl } = event;
+    Object.assign(this, { event, isGone: live === false, grace, endsAt: ttl && now() + ttl });
     this.tell();
     if (this.text === undefined) put(this.value, el("p", { class: "empty" }, "deleted"));
     else this.render();
@@ -136,8 +134,10 @@ export class KeyPanel {
       this.meta,
       clientName(event.by, this.isGone),
       el("span", {}, `revision ${event.revision}`),
+      event.when ? el("span", { class: "when" }, `written ${event.when.replace("T", " ")}`) : null,
       event.cause ? el("span", {}, `because of ${event.cause}`) : null,
-      this.isGone ? el("span", {}, "its connection has ended") : null,
+      this.isGone ? el("span", {}, "its connection has ended"
+        + (this.grace ? `; it is waited for, ${span(this.grace)} more` : "")) : null,
       event.while === "connected" ? el("span", { class: "while" }, "ends with its connection") : null,
       this.endsAt ? el("span", { class: "ttl" }, `ends in ${span(this.endsAt - now())}`) : null,
     );
@@ -157,9 +157,7 @@ export class KeyPanel {
     try {
       const reply = await this.bus.link.ask({ op: "why", key });
       if (key !== this.key) return;
-      for (const step of reply.chain) if (step.when) this.bus.times.note(step.revision, Date.parse(step.when));
       put(this.whyBox, chain(reply.chain, reply.truncated || reply.more));
-      this.changes.drawSoon();
     } catch (error) {
       if (key === this.key) put(this.whyBox, el("p", { class: "empty" }, shown(error.message)));
     }
@@ -172,7 +170,7 @@ export class KeyPanel {
       if (key !== this.key) return;
       this.showObservers(reply);
       if (reply.writer?.revision !== this.event?.revision) return;
-      this.isGone = reply.writer?.live === false;
+      Object.assign(this, { isGone: reply.writer?.live === false, grace: reply.writer?.grace });
       this.tell();
     } catch {
       // Asked again in a moment.

@@ -285,22 +285,6 @@ export class KeysView {
     this.watch?.stop();
     this.watch = keys.length === 0 ? null
       : new KeyWatch(this.bus.link, keys, (event) => this.changed(event));
-    this.askTimes(keys);
-  }
-
-  /** Asks when the values on the screen were written. */
-  async askTimes(keys) {
-    for (const key of keys) {
-      const entry = this.facts.entry(key);
-      if (this.isClosed || this.bus.link.state !== "live") return;
-      if (entry.at !== undefined || entry.isAsked) continue;
-      entry.isAsked = true;
-      const reply = await this.bus.link.ask({ op: "why", key, limit: 1 }).catch(() => null);
-      const step = reply?.chain[0];
-      if (!step?.when) continue;
-      this.bus.times.note(step.revision, Date.parse(step.when));
-      entry.at ??= Date.parse(step.when);
-    }
   }
 
   changed(event) {

@@ -102,6 +102,16 @@ export class Link {
     return watch;
   }
 
+  /** Keeps the values of keys in `found`, as `made` of each and of what was there. Calls `changed` after each event. */
+  gather(fields, found, changed, made = (value) => value) {
+    return this.watch(fields, (event) => {
+      if (event === null) found.clear();
+      else if (event.event === "update") found.set(event.key, made(event.value, found.get(event.key)));
+      else found.delete(event.key);
+      changed();
+    });
+  }
+
   /** Requests can overtake each other, so a subscription ends when it is sure to have begun. */
   async end(watch) {
     this.#watches.delete(watch.name);

@@ -1,8 +1,7 @@
 // The frame around the views: which one is shown, the state of the connection, and the bus's pulse. The
 // address names the view and what is open in it, so that back, forward and reload work.
 
-import { el, put, amount, now, shown } from "./dom.js";
-import { RevisionTimes } from "./changes.js";
+import { el, put, amount, now, panelHead, shown } from "./dom.js";
 import { Link } from "./link.js";
 import { KeysView } from "./keys.js";
 import { CausesView } from "./causes.js";
@@ -35,7 +34,7 @@ const notices = {
 const place = (name) => document.getElementById(name);
 const link = new Link();
 /** What all views share: the last statistics with their times, and who wants to hear of the next. */
-const bus = { link, history: [], listeners: new Set(), times: new RevisionTimes() };
+const bus = { link, history: [], listeners: new Set() };
 /** Five minutes. */
 const historyMax = 300;
 bus.writeForm = new WriteForm(bus);
@@ -85,15 +84,9 @@ function begin() {
   place("write").addEventListener("click", () => bus.writeForm.open(...(present.view.openKey?.() ?? [])));
   window.addEventListener("hashchange", show);
   link.onState(showState);
-  let epoch;
-  link.onState(() => {
-    if (link.greeting?.epoch !== epoch) bus.times.clear();
-    epoch = link.greeting?.epoch;
-  });
   link.watch({ key: "$broker.stats" }, (event) => {
     if (event?.event !== "update") return;
     const measured = { at: now(), stats: event.value };
-    bus.times.note(event.value.revision, measured.at, false);
     bus.history.push(measured);
     if (bus.history.length > historyMax) bus.history.shift();
     place("rate").textContent = `${amount(event.value.rates.writes)} writes/s`;
@@ -110,8 +103,7 @@ const keyboard = [
   ["?", "shows this"],
 ];
 const help = el("dialog", { class: "write-form help", "aria-label": "Keys" },
-  el("div", { class: "side-head" }, el("h2", {}, "Keys of the keyboard"),
-    el("button", { class: "close", "aria-label": "Close", onclick: () => help.close() }, "×")),
+  panelHead(el("h2", {}, "Keys of the keyboard"), () => help.close()),
   el("dl", {}, ...keyboard.flatMap(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)])));
 document.body.append(help);
 

@@ -51,7 +51,7 @@ export class PacedWatch {
 /** The values of some keys, as they change: ten times a second, or every two seconds. */
 export class KeyWatch extends PacedWatch {
   constructor(link, keys, handler) {
-    super(link, { keys, every: 100 }, handler);
+    super(link, { keys, every: 100, when: true }, handler);
   }
 
   listen() {
@@ -73,7 +73,7 @@ export class KeyWatch extends PacedWatch {
   sample() {
     if (this.isEnded || !this.isResting) return;
     const found = new Map();
-    this.watch = this.link.watch({ keys: this.fields.keys, every: sampleMilliseconds }, (event) => {
+    this.watch = this.link.watch({ ...this.fields, every: sampleMilliseconds }, (event) => {
       if (event === null) found.clear();
       else if (event.event === "update" && event.initial) found.set(event.key, event);
       else if (event.event === "synced") this.sampled(found, event.revision);
@@ -133,7 +133,7 @@ export function scanValues(link, fields, visit) {
 /** The first `most` events of a key after a revision. `end` gives null if the broker doesn't know all of them. */
 export function eventsSince(link, key, since, most = Infinity) {
   let [found, characters] = [[], 0];
-  return once(link, { key, since, delivery: "all" }, (event) => {
+  return once(link, { key, since, delivery: "all", when: true }, (event) => {
     if (event === null) [found, characters] = [[], 0];
     else if (event.initial || event.event === "refused") return null;
     else if (event.event === "synced") return found;

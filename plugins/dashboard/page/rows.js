@@ -4,15 +4,15 @@ import { el, put, age, amount, bytes, clientName, keyCount, shown } from "./dom.
 
 export const rowHeight = 32;
 
-/** The columns, and by what a click on their heads sorts. Those of changes are there once there are any. */
+/** The columns: how each sorts, and what it tells of a key. Those of changes are there once there are any. */
 const columns = [
   { name: "token", title: "Key", order: "key" },
   { name: "preview", title: "Value" },
-  { name: "size", title: "Size", order: "size" },
+  { name: "size", title: "Size", order: "size", text: ({ size }) => (size === undefined ? "" : bytes(size)) },
   { name: "by", title: "Writer" },
-  { name: "changes", title: "Changes" },
-  { name: "rate-of", title: "Rate", order: "rate" },
-  { name: "age", title: "Age", order: "time" },
+  { name: "changes", title: "Changes", text: ({ changes }) => (changes ? `${amount(changes)}×` : "") },
+  { name: "rate-of", title: "Rate", order: "rate", text: ({ rate }) => (rate >= 0.05 ? `${amount(rate)}/s` : "") },
+  { name: "age", title: "Age", order: "time", text: ({ when }) => (when ? age(Date.parse(when)) : "") },
 ];
 
 /** The heads. `sort` is called with the order that was chosen. */
@@ -41,18 +41,12 @@ export class TreeRow {
   constructor(path, chosen, acts) {
     this.path = path;
     this.twist = el("span", { class: "twist", "aria-hidden": "true" });
-    this.name = el("span", { class: "token" });
-    this.value = el("span", { class: "preview" });
-    this.by = el("span", { class: "by" });
-    this.size = el("span", { class: "size" });
-    this.changes = el("span", { class: "changes" });
-    this.rate = el("span", { class: "rate-of" });
-    this.age = el("span", { class: "age" });
+    this.cells = Object.fromEntries(columns.map(({ name }) => [name, el("span", { class: name })]));
     this.twist.addEventListener("click", (event) => { event.stopPropagation(); chosen(true); });
     this.element = el(
       "div",
       { class: "row", role: "treeitem", id: `row-${(rowNumber += 1)}`, onclick: () => chosen(false) },
-      this.twist, this.name, this.value, this.size, this.by, this.changes, this.rate, this.age,
+      this.twist, ...Object.values(this.cells),
       acts.length === 0 ? null : el("span", { class: "acts" }, ...acts.map(([title, act]) =>
         el("button", { tabindex: "-1", onclick: (event) => { event.stopPropagation(); act(path); } }, title))),
     );
@@ -69,29 +63,27 @@ export class TreeRow {
     if (row.isBranch) element.setAttribute("aria-expanded", row.isOpen);
     else element.removeAttribute("aria-expanded");
     element.classList.toggle("is-key", row.twig.isKey);
-    this.name.textContent = shown(row.twig.token);
+    this.cells.token.textContent = shown(row.twig.token);
     if (!row.twig.isKey) {
-      this.value.textContent = row.isOpen ? "" : keyCount(row.twig.count);
+      this.cells.preview.textContent = row.isOpen ? "" : keyCount(row.twig.count);
     } else if (entry) this.fill(entry);
   }
 
   fill(entry) {
     if (entry.text !== undefined && entry.text !== this.text) {
       this.text = entry.text;
-      this.value.textContent = shown(entry.text);
+      this.cells.preview.textContent = shown(entry.text);
     }
     if (entry.by !== this.writer || entry.live !== this.isLive) {
       [this.writer, this.isLive] = [entry.by, entry.live];
-      put(this.by, entry.by === undefined ? null : clientName(entry.by, entry.live === false));
+      put(this.cells.by, entry.by === undefined ? null : clientName(entry.by, entry.live === false));
     }
     this.tick(entry);
   }
 
   tick(entry) {
-    this.size.textContent = entry?.size === undefined ? "" : bytes(entry.size);
-    this.age.textContent = entry?.at === undefined ? "" : age(entry.at);
-    this.changes.textContent = entry?.changes ? `${amount(entry.changes)}×` : "";
-    this.rate.textContent = entry?.rate >= 0.05 ? `${amount(entry.rate)}/s` : "";
+    for (const { name, text } of columns) if (text) this.cells[name].textContent = text(entry ?? {});
+    this.cells.age.title = entry?.when ?? "";
   }
 
   flash(entry) {

@@ -1,7 +1,7 @@
 // The form that writes, for a dashboard with `--write`. Before a write it shows what the broker says would
 // happen. If the plugin lacks a right, it says which line of plugin.json would give it.
 
-import { el, put, clientName, shown } from "./dom.js";
+import { el, put, clientName, panelHead, shown } from "./dom.js";
 import { member } from "./json.js";
 import { Refused } from "./link.js";
 
@@ -19,9 +19,7 @@ export class WriteForm {
     this.outcome = el("div", { class: "outcome", "aria-live": "polite" });
     this.dialog = el("dialog", { class: "write-form" },
       el("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); this.send(); } },
-        el("div", { class: "side-head" }, el("h2", {}, "Write"),
-          el("button", { type: "button", class: "close", "aria-label": "Close",
-            onclick: () => this.dialog.close() }, "×")),
+        panelHead(el("h2", {}, "Write"), () => this.dialog.close()),
         el("div", { class: "write-line" }, this.operation, this.key), this.value, this.outcome,
         el("div", { class: "write-line" },
           el("button", { type: "button", onclick: () => this.preview() }, "Who would be told?"),
