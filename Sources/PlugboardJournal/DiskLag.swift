@@ -16,6 +16,7 @@ struct DiskLag {
     private var second: UInt64 = 0
     /// So much may always wait.
     private let least: Int
+    private var isBehind = false
 
     init(least: Int) {
         self.least = least
@@ -31,6 +32,15 @@ struct DiskLag {
 
     /// Whether it doesn't wait for the next sync.
     var isSentAtOnce: Bool { waiting > waitingMax / 4 * 3 }
+
+    /// How many bytes a second all clients together should write, so that the disk catches up; nil if it isn't behind.
+    /// It is less than the disk takes, and the less, the more there is to catch up with.
+    mutating func pressure() -> Int? {
+        let most = Double(waitingMax)
+        let excess = (Double(waiting) - most) / most
+        isBehind = excess > (isBehind ? -JournalLimits.reliefPart : 0)
+        return isBehind ? Int(most / 2 * max(0.05, 0.9 - 1.6 * max(0, excess))) : nil
+    }
 
     mutating func noteWritten(_ bytes: Int) { written += bytes }
 
@@ -98,21 +108,10 @@ extension JournalWriter {
         unsentStart = bytes
     }
 
-    /// By how much more was written than should be, as a part of what may be; below 0 if it wasn't. The disk
-    /// may be behind, or the snapshot that is being made. A snapshot has more room to be behind.
-    private var excess: Double {
-        let most = Double(lag.waitingMax)
-        let waiting = (Double(lag.waiting) - most) / most
-        return max(waiting * JournalLimits.lagWeight, excessBesideSnapshot)
-    }
-
-    /// Decides whether clients that write have to be slowed down, and to how many bytes a second together. It is
-    /// less than the disk takes, so that it catches up, and the less, the more there is to catch up with.
+    /// Decides whether clients that write have to be slowed down: because the disk is behind, or a snapshot.
     func notePressure() {
-        let excess = excess
-        guard excess > (pressure == nil ? 0 : -JournalLimits.reliefPart) else { return pressure = nil }
-        let part = max(0.05, 0.9 - 0.4 * max(0, excess))
-        pressure = Int(Double(lag.waitingMax / 2) * part)
+        let (disk, snapshot) = (lag.pressure(), pressureOfSnapshot)
+        pressure = disk == nil && snapshot == nil ? nil : min(disk ?? .max, snapshot ?? .max)
     }
 
     /// Looks again while nobody writes.

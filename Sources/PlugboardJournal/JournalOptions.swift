@@ -107,18 +107,17 @@ public enum JournalLimits {
     /// The part of `promisedBytes` for ended segments and the last snapshot. The rest is for a segment,
     /// the next segment and the room of both.
     public static let slackBytes = 1_638_400
-    /// While a large snapshot is made, this many bytes and these parts of the leeway and of the state may be written
-    /// before clients are slowed down. They write least at three times as much, which is within the bound.
-    static let unpacedBytes = 524_288
-    static let unpacedLeewayPart = 8
-    static let unpacedStatePart = 16
+    /// While a snapshot is made, clients may write as fast as would fill the room that is left in the time that the
+    /// last snapshot took. It is taken to be at least this, and the second before the first snapshot.
+    static let snapshotNanoseconds: (least: UInt64, first: UInt64) = (10_000_000, 1_000_000_000)
+    /// This part of the leeway isn't for them, but for clients that write little.
+    static let leewayForFew = 16
     /// Where much waits, it is sent to the disk in pieces of at least this many bytes.
     static let sentBytesMin = 8_388_608
     /// If more waits for the disk, and more than it took in its last two seconds, clients are slowed down. They
     /// are until it is less again by `reliefPart`.
     public static let waitingBytesMin = 67_108_864
-    static let reliefPart = 0.25
-    static let lagWeight = 4.0
+    static let reliefPart = 0.0625
     /// A sync that takes so long is told, and again each time when it has taken twice as long.
     static let lagToldNanoseconds: UInt64 = 2_000_000_000
     /// A snapshot is written in pieces of this many bytes.

@@ -135,6 +135,8 @@ extension JournalWriter {
         switch work {
         case .compacted(let result):
             (isCompacting, isReliefVain) = (false, false)
+            snapshotTaken = time.nanoseconds() - snapshotBegan
+            rate.endPeriod()
             (snapshotBytes, snapshotSegment) = (result.snapshotBytes, result.segment)
             liveThen.last = liveThen.next
             isSnapshotCertain = true
@@ -163,6 +165,28 @@ extension FileStore {
     }
 }
 
+/// How much is written in a second. Of the seconds since the last snapshot but one, the one counts in which most was
+/// written: only a snapshot makes the journal smaller, so until then the room for what was written must stay.
+struct WritingRate {
+    private var highest = (present: 0, before: 0)
+    /// The second that is being measured.
+    private var second = (began: 0 as UInt64, bytes: 0)
+
+    var bytesPerSecond: Int { max(highest.present, highest.before) }
+
+    /// Notes the bytes of a segment that has ended.
+    mutating func note(_ bytes: Int, at nanoseconds: UInt64) {
+        second.bytes += bytes
+        let taken = nanoseconds - second.began
+        guard taken >= 1_000_000_000 else { return }
+        highest.present = max(highest.present, Int(min(Double(second.bytes) / Double(taken) * 1e9, 1e15)))
+        second = (nanoseconds, 0)
+    }
+
+    /// A snapshot is made.
+    mutating func endPeriod() { highest = (0, highest.present) }
+}
+
 /// Work on other threads that will free room.
 struct RoomWork {
     /// The number of requests to remove segments that aren't done yet.
@@ -171,8 +195,6 @@ struct RoomWork {
     var unreleased = 0
     /// Whether there are removed files that keep their room until they are closed.
     var isClosing = false
-    /// The bytes of all segments when the snapshot began.
-    var begun = 0
 }
 
 extension JournalWriter {
@@ -199,14 +221,14 @@ extension JournalWriter {
         awaitRoom()
     }
 
-    /// How much more the journal grew than it should while a snapshot is made, as a part of what it may grow
-    /// meanwhile. A small snapshot is finished soon anyway.
-    var excessBesideSnapshot: Double {
-        guard isCompacting, liveThen.next > JournalLimits.awaitedStateBytesMax else { return -1 }
-        let most =
-            JournalLimits.unpacedBytes + leeway / JournalLimits.unpacedLeewayPart
-            + liveThen.next / JournalLimits.unpacedStatePart
-        return Double(heldBytes + bytes - roomWork.begun - most) / Double(most)
+    /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
+    /// made; nil if none is being made. It falls with the room that is left. Some room stays for those who write
+    /// little, so that the loop itself hardly ever waits for the snapshot.
+    var pressureOfSnapshot: Int? {
+        guard isCompacting else { return nil }
+        let left = max(0, promised(0) - leeway / JournalLimits.leewayForFew - taken)
+        let seconds = Double(max(snapshotTaken, JournalLimits.snapshotNanoseconds.least)) / 1e9
+        return Int(Double(left) / seconds)
     }
 
     /// Returns when all work that frees room is done.

@@ -74,7 +74,7 @@ extension JournalWriter {
         let now = time.nanoseconds()
         let taken = max(1, now - segmentBegan)
         segmentBegan = now
-        bytesPerSecond = Int(min(Double(bytes) / Double(taken) * 1e9, 1e15))
+        rate.note(bytes, at: now)
         if taken <= JournalLimits.segmentFastNanoseconds { segmentLength *= 2 }
         if taken > JournalLimits.segmentSlowNanoseconds { segmentLength /= 2 }
         let bounds = options.segmentBytes
@@ -85,7 +85,7 @@ extension JournalWriter {
     /// there is room for it.
     func beginMeasuring(live: Int?) {
         let free = store.freeBytes() ?? .max
-        leeway = options.leeway(free: free, bytesPerSecond: bytesPerSecond)
+        leeway = options.leeway(free: free, bytesPerSecond: rate.bytesPerSecond)
         let part = (live ?? 0) / JournalLimits.segmentsPerState
         let most = max(options.segmentBytes.lowerBound, leeway / JournalLimits.segmentsPerLeeway)
         var end = max(min(segmentLength, most), part)

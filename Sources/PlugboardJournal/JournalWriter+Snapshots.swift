@@ -33,7 +33,7 @@ extension JournalWriter {
     func beginCompaction(_ state: [UInt8]?, _ live: Int?, historyBytes: Int? = nil) {
         isCompacting = true
         liveThen.next = live ?? snapshotBytes
-        roomWork.begun = heldBytes + bytes
+        snapshotBegan = time.nanoseconds()
         let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
         worker.add(
             .compact(CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)))

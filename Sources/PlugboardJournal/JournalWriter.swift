@@ -37,8 +37,8 @@ public final class JournalWriter {
     var segmentBegan: UInt64
     /// How long the next segments are, unless the state or the disk demands otherwise.
     var segmentLength: Int
-    /// How fast the last segment was filled.
-    var bytesPerSecond = 0
+    /// How fast the journal is written.
+    var rate = WritingRate()
     /// What the journal may take up beyond the tight bound.
     var leeway = 0
     /// How far the disk is behind. Only counted if the journal syncs once a second.
@@ -75,6 +75,9 @@ public final class JournalWriter {
     /// made.
     var liveThen: (last: Int, next: Int)
     var isCompacting = false
+    /// When the last snapshot was begun, and how long the last one took.
+    var snapshotBegan: UInt64 = 0
+    var snapshotTaken = JournalLimits.snapshotNanoseconds.first
     var roomWork = RoomWork()
     /// Whether an attempt to free room has failed since the last tick.
     var isReliefVain = false

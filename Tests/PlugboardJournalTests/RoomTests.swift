@@ -1,10 +1,11 @@
 // How much room a journal takes up, and how much it rewrites, in bytes of a disk that knows
 // what is reserved.
 
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite("A journal's size", .computing)
 struct RoomTests {
@@ -171,6 +172,60 @@ struct RoomTests {
             if number % 50 == 0 { worker.finish() }
         }
         #expect(worker.waits == 0)
+    }
+
+    @Test("lasts until a snapshot is made, if clients write no faster than they should")
+    func paced() throws {
+        let disk = SimulatedDisk()
+        let worker = LazyWorker(disk)
+        let time = SimulatedTime()
+        var options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 8_000_000...8_000_000)
+        options.looseBytes = 1_000_000
+        let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
+        var (owed, slowest, number) = (0, Int.max, 0)
+        // A client that could write 20 MB a second, while a snapshot takes five seconds.
+        for _ in 1...1_000 {
+            time.advance(nanoseconds: 5_000_000)
+            let share = journal.pressure.map { max(1_024, $0 / 200) } ?? .max
+            slowest = min(slowest, share)
+            owed -= min(owed, share)
+            guard owed < share else { continue }
+            for _ in 1...20 {
+                number += 1
+                journal.publish("key.\(number % 5)", Self.value(5_000, number))
+            }
+            owed += 100_000
+            try journal.endTurn()
+        }
+        #expect(worker.waits == 0)
+        #expect(slowest == 1_024)
+        // One more snapshot has what was written meanwhile.
+        for _ in 1...2 {
+            worker.finish()
+            try journal.endTurn()
+            journal.publish("key.0", "0")
+            try journal.endTurn()
+        }
+        #expect(journal.pressure == nil)
+    }
+
+    @Test("follows the second in which most was written, until a snapshot was made since")
+    func rate() {
+        var rate = WritingRate()
+        for (at, bytes) in [(1, 0), (2, 500), (3, 100)] as [(UInt64, Int)] {
+            rate.note(bytes, at: at * 1_000_000_000)
+        }
+        #expect(rate.bytesPerSecond == 500)
+        // A part of a second says nothing yet.
+        rate.note(1_000, at: 3_500_000_000)
+        rate.endPeriod()
+        #expect(rate.bytesPerSecond == 500)
+        rate.note(0, at: 5_000_000_000)
+        #expect(rate.bytesPerSecond == 500)
+        rate.endPeriod()
+        #expect(rate.bytesPerSecond == 500)
+        rate.endPeriod()
+        #expect(rate.bytesPerSecond == 0)
     }
 
     @Test("includes at least the history, even between snapshots")

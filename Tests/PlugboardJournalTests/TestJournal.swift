@@ -179,6 +179,8 @@ final class TestJournal {
         try takeNews()
     }
 
+    /// How many bytes a second clients should write.
+    var pressure: Int? { writer.pressure }
     /// What the disk has yet to take.
     var waitingBytes: Int { writer.lag.waiting }
 
