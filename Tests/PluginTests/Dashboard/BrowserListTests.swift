@@ -56,6 +56,10 @@ extension BrowserTests {
             try tab.wait("it has a rate", for: #"/^[\d.]+\/s$/.test(\#(rate))"#)
             try tab.run("\(head("Rate")).click()")
             try tab.wait("the tree is back", for: "\(keys).startsWith('a,a.small,b,b.large,c,c.busy')")
+            try tab.resize(width: 760, height: 800)
+            let values = "[\(row("a.small")), document.querySelector('.heads')]"
+            let lefts = "\(values).map((row) => row.querySelector('.preview').getBoundingClientRect().left)"
+            try tab.wait("a value in a branch stands below its head", for: "new Set(\(lefts)).size === 1")
         }
     }
 

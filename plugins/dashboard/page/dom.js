@@ -2,22 +2,13 @@
 // into the page only as text: nothing here, or anywhere else, reads markup.
 
 /** An element. `properties` are attributes, listeners (`onclick`), `class`, `data`, or `style` values. */
-export function el(tag, properties, ...children) {
-  const element = document.createElement(tag);
-  fill(element, properties);
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
+export const el = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
 
 /** The same for a picture. */
-export function svg(tag, properties, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  fill(element, properties);
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
+export const svg = (tag, properties, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
 
-function fill(element, properties) {
+function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -26,6 +17,8 @@ function fill(element, properties) {
     } else if (name === "data") Object.assign(element.dataset, value);
     else element.setAttribute(name, value === true ? "" : value);
   }
+  put(element, ...children);
+  return element;
 }
 
 /** Replaces what an element contains. */
