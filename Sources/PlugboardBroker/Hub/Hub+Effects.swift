@@ -230,11 +230,18 @@ extension Hub {
         if let withheld = sessions[session].clearance?.withheld.removeValue(forKey: subscription) {
             requests.abandon(withheld)
         }
-        matching.detach(subscription, of: sessions[session].peer.user, &keyspace)
+        detach(subscription)
         if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
         sessions[session].subscriptions.remove(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount -= 1 }
         matching.remove(subscription)
+    }
+
+    /// Makes a subscription observe nothing any more. To leave a pattern takes as long as to come to it.
+    mutating func detach(_ subscription: SubscriptionHandle) {
+        insight.count(steps: matching[subscription].patterns.count * Cost.pattern)
+        let user = sessions[matching[subscription].session].peer.user
+        matching.detach(subscription, of: user, &keyspace)
     }
 }
 

@@ -21,7 +21,7 @@ enum Cost {
 
     // MARK: An observer's
 
-    /// To subscribe to a pattern. A filter costs a step for each of its bytes.
+    /// To subscribe to a pattern, or to leave one. A filter costs a step for each of its bytes.
     static let pattern = 256
     /// To end a subscription.
     static let subscription = 32

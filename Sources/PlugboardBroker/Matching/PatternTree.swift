@@ -41,8 +41,10 @@ final class PatternNode<Entry> {
         buffer.append(token.span)
     }
 
-    fileprivate func child(_ token: Span<UInt8>) -> PatternNode? {
-        children[token.seededHash]?.first { token.isEqual(to: $0.token) }
+    fileprivate func child(_ token: Span<UInt8>) -> PatternNode? { child(token, hash: token.seededHash) }
+
+    fileprivate func child(_ token: Span<UInt8>, hash: UInt64) -> PatternNode? {
+        children[hash]?.first { token.isEqual(to: $0.token) }
     }
 
     fileprivate func add(_ child: PatternNode) {
@@ -107,6 +109,8 @@ final class PatternNode<Entry> {
 final class PatternTree<Entry> {
     private typealias Node = PatternNode<Entry>
     private let root = Node(token: Span(), parent: nil)
+    /// The hashes of the tokens of the key that is searched, made once for all nodes.
+    private var hashes = List<UInt64>()
 
     /// How many nodes a key visits at most.
     var steps: Int { root.steps }
@@ -156,7 +160,7 @@ final class PatternTree<Entry> {
     func match(_ key: Span<UInt8>, into found: inout List<Entry>) -> Int where Entry: BitwiseCopyable {
         if root.isUnused { return 0 }
         var visits = 0
-        _ = visit(root, Tokens(key), &visits) { node in
+        search(key, &visits) { node in
             for entry in node.entries { found.append(entry) }
             return false
         }
@@ -168,7 +172,7 @@ final class PatternTree<Entry> {
     func first(matching key: Span<UInt8>) -> Entry? {
         var found: Entry?
         var visits = 0
-        _ = visit(root, Tokens(key), &visits) { node in
+        search(key, &visits) { node in
             found = node.entries.first
             return true
         }
@@ -176,12 +180,21 @@ final class PatternTree<Entry> {
     }
 
     /// Visits the nodes at which matching patterns end, the most specific first, until `body` returns true.
-    /// Returns whether it did.
+    private func search(_ key: Span<UInt8>, _ visits: inout Int, _ body: (Node) -> Bool) {
+        hashes.removeAll()
+        var tokens = Tokens(key)
+        while let token = tokens.next() { hashes.append(token.seededHash) }
+        _ = visit(root, Tokens(key), &visits, body)
+    }
+
+    /// Visits a node, and those below it, with the tokens that are left. Returns whether `body` did.
     private func visit(_ node: Node, _ tokens: Tokens, _ visits: inout Int, _ body: (Node) -> Bool) -> Bool {
         visits += 1
         var rest = tokens
         if let token = rest.next() {
-            if node.hasChildren, let child = node.child(token), visit(child, rest, &visits, body) {
+            if node.hasChildren, let child = node.child(token, hash: hashes[tokens.passed]),
+                visit(child, rest, &visits, body)
+            {
                 return true
             }
             if let star = node.anyToken, token[0] != UInt8(ascii: "$"), visit(star, rest, &visits, body) {

@@ -149,7 +149,7 @@ extension Hub {
             matching.attach(subscription, of: user, to: range.bytes(of: asked.line), &keyspace)
         }
         guard matching.steps(of: user) <= Limits.patternStepsMax else {
-            matching.detach(subscription, of: user, &keyspace)
+            detach(subscription)
             matching.remove(subscription)
             throw Refusal(.limit, Self.tooManySteps, hint: Pattern.fewerSteps)
         }

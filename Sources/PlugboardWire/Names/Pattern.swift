@@ -53,6 +53,8 @@ public enum Pattern {
 public struct Tokens: ~Escapable {
     private let bytes: Span<UInt8>
     private var position = 0
+    /// How many tokens were returned.
+    public private(set) var passed = 0
 
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>) {
@@ -65,7 +67,7 @@ public struct Tokens: ~Escapable {
         guard position < bytes.count else { return nil }
         var end = position
         while end < bytes.count, bytes[end] != UInt8(ascii: ".") { end += 1 }
-        defer { position = end + 1 }
+        defer { (position, passed) = (end + 1, passed + 1) }
         return bytes[position..<end]
     }
 }
