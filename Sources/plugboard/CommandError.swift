@@ -19,7 +19,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         case .done: "done, or nobody reads what is printed any more"
         case .refused: "the broker refused it, it failed, or something is wrong (status)"
         case .usage: "the command line has a mistake; nothing was asked of the broker"
-        case .unavailable: "there is no broker or no bench, it went away, or it has no plugins"
+        case .unavailable: "there is no broker, it went away or has no plugins; or a part is missing"
         case .inputOutput: "the journal can't be kept any more (broker)"
         }
     }

@@ -66,7 +66,7 @@ struct BenchTests {
         #expect(near.messages.contains("did you mean \"round-trip-1\"?"))
     }
 
-    @Test("if it isn't built, it says so, and how to build it")
+    @Test("if it isn't built, it says so, and how to build it; help has no word about it")
     func missing() throws {
         let folder = try TemporaryFolder()
         try FileCopy.make(of: Products.plugboard, at: folder.path + "/plugboard")
@@ -74,6 +74,8 @@ struct BenchTests {
         #expect(run.end == .exited(69) && run.output.isEmpty)
         #expect(run.messages.contains("/plugboard-bench isn't there"))
         #expect(run.messages.contains("swift build -c release"))
+        let help = try Run(program: folder.path + "/plugboard", ["help"], in: folder).finished()
+        #expect(help.end == .exited(0) && !help.output.contains("bench"))
     }
 
     @Test("its errors and its exit status are those of plugboard bench")
