@@ -64,7 +64,7 @@ struct TurnLog: ~Copyable {
     /// The last line that told a change or `leave`.
     private var own = OwnLine()
     /// For each kind, where the shared part of an event is, and a bit if it is that of the present one.
-    private var tails = List<ByteRange>(repeating: .none, count: EventKind.count)
+    private var tails = InlineArray<8, ByteRange>(repeating: .none)
     private var knownTails: UInt8 = 0
 
     init() {}
@@ -193,7 +193,7 @@ struct TurnLog: ~Copyable {
         let start = bytes.count
         kind.appendStart(text.updateStart, to: &bytes)
         let tailStart = bytes.count
-        let (place, bit) = (Int(form.rawValue), UInt8(1) << form.rawValue)
+        let (place, bit) = (Int(form.rawValue), UInt8(1) &<< form.rawValue)
         if knownTails & bit != 0 {
             bytes.append(again: tails[place].start..<tails[place].end)
         } else {

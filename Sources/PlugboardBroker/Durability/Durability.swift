@@ -11,9 +11,11 @@ import PlugboardWire
 
 /// The room of the journal.
 struct Durability: ~Copyable {
+    private static let tickNanoseconds: UInt64 = 1_000_000_000
     private let inPlace = InPlace()
     private var records = RecordBuffer()
     private(set) var journal: JournalWriter?
+    private var tickTime: UInt64 = 0
     private(set) var replies = DurableReplies()
     /// Subscriptions that are sent older events from the journal.
     private(set) var replays = ReplayTable()
@@ -223,15 +225,19 @@ struct Durability: ~Copyable {
 
     /// Whether the journal's own thread has finished something.
     var hasNews: Bool { journal?.hasNews ?? false }
-    /// Whether `tick` has to be called once a second.
-    var wantsTick: Bool { journal?.wantsTick ?? false }
+    /// When `tick` has to be called next; nil if there is nothing to do.
+    var nextTick: UInt64? { journal?.wantsTick == true ? tickTime : nil }
 
     mutating func takeNews() throws -> [JournalNews] {
         try journal?.takeNews(&records) ?? []
     }
 
-    mutating func tick() throws {
+    /// Does the journal's work of once a second. Returns false if it isn't time.
+    mutating func tick(at now: UInt64) throws -> Bool {
+        guard now >= tickTime else { return false }
+        tickTime = now + Self.tickNanoseconds
         try journal?.tick(&records)
+        return true
     }
 
     /// Whether an event that finds no room is read again from the journal. Reserved keys are not in it.

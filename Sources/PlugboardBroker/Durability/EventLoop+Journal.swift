@@ -6,8 +6,6 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    private static var tickNanoseconds: UInt64 { 1_000_000_000 }
-
     /// Reads a journal into the bus, and goes on writing it. Throws `JournalError` or `SystemError` before
     /// anybody is served.
     mutating func open(_ folder: JournalFolder, _ options: JournalOptions) throws {
@@ -103,18 +101,14 @@ extension EventLoop {
     /// When the journal is looked after next; nil if there is nothing to do.
     var journalTick: UInt64? {
         if hub.durability.hasNews { return 0 }
-        return hub.durability.wantsTick ? nextJournalTick : nil
+        return hub.durability.nextTick
     }
 
     /// Does the journal's work of once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
         if hub.durability.mayAskForSync { try askForSync() }
         if hub.durability.hasNews { try takeJournalNews() }
-        guard hub.durability.wantsTick else { return }
-        let now = time.nanoseconds()
-        guard now >= nextJournalTick else { return }
-        nextJournalTick = now + Self.tickNanoseconds
-        try hub.durability.tick()
+        guard hub.durability.nextTick != nil, try hub.durability.tick(at: time.nanoseconds()) else { return }
         if hub.durability.hasNews { try takeJournalNews() }
     }
 

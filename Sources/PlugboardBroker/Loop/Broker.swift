@@ -109,8 +109,8 @@ public final class Broker: Sendable {
             rights.going(on: policy).give(to: &loop.hub.access, &loop.hub.supervision)
         }
         loop.heartbeat = configuration.heartbeat
-        loop.server = server
-        loop.keepJournalLock = { folder?.keepLock() }
+        loop.listener.server = server
+        loop.listener.keepJournalLock = { folder?.keepLock() }
         if configuration.hasOwnProcess {
             loop.beginTidying()
             Background.takeShortTurns()

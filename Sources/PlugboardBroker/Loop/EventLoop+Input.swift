@@ -37,7 +37,7 @@ extension EventLoop {
     /// Goes on with those that may take long, with what is left of the turn's budget, or half of it anew.
     mutating func goOnWithPatient() -> Int {
         if patient.isEmpty { return 0 }
-        hub.requests.beginPart(until: max(hub.requests.effortEnd, hub.effort &+ effort / 2))
+        hub.requests.beginPart(until: max(hub.requests.effortEnd, hub.effort &+ pace.effort / 2))
         return goOn(promptly: false)
     }
 
@@ -139,7 +139,7 @@ extension EventLoop {
         let before = hub.effort
         let recorded = hub.durability.recordedBytes
         defer {
-            connection.isHeavy = hub.effort &- before > effort / 4
+            connection.isHeavy = hub.effort &- before > pace.effort / 4
             if let pressure = hub.durability.journal?.pressure {
                 throttle(connection, hub.durability.recordedBytes - recorded, pressure)
             }

@@ -14,7 +14,6 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var journalToken: UInt64 { UInt64.max - 2 }
     private static var policyToken: UInt64 { UInt64.max - 3 }
     static var acceptsPerTurn: Int { 16 }
-    private static var restNanoseconds: UInt64 { 100_000_000 }
     static var readBytes: Int { 65_536 }
     /// Who sends less than this at once is heard before those that send more.
     static var fewBytes: Int { 16_384 }
@@ -22,13 +21,6 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// patient.
     private static var sharedBytes: Int { 1_048_576 }
     private static var shareMin: Int { 2_048 }
-    /// The work that a turn does for those it hears, and as much again for those it tells; see `Cost`. This takes
-    /// a few milliseconds, for which others wait; where it takes longer, `pace` makes turns smaller.
-    static var effortPerTurn: UInt64 { 32_768 }
-    /// While one client is alone, a turn does so many times as much, because that costs less for each line.
-    private static var effortOfOne: UInt64 { 4 }
-    /// A client is alone if no other was heard for so many turns.
-    private static var turnsOfOne: Int { 16 }
     /// How long clients have to read their last lines when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
@@ -36,7 +28,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// The sockets of the connections, and the clock.
     let network: Network
     let time: TimeSource
-    private let listener: Int32
+    var listener: Listener
     private let wakeup: Wakeup
     var hub: Hub
     var connections = ConnectionTable()
@@ -50,42 +42,23 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private var input = ByteBuffer()
     /// Room for a list of the pieces of one write.
     private var gathering = GatheringRoom()
-    /// Connections that have written too much while the disk is behind. When they are looked at next.
-    var throttled = List<UInt64>()
-    var nextThrottle: UInt64 = 0
-    /// How many turns ago more than one client was heard in a turn.
-    private var turnsSinceOthers = turnsOfOne
-    /// Only tests change it.
-    var effortMax = effortPerTurn
-    private(set) var pace = TurnPace()
+    private var throttle = Throttle()
+    var pace = TurnPace()
     private(set) var isStopping = false
     /// Whether another broker in this process takes over when this one has ended.
     private let succession: Succession
-    /// Signals from the journal's other threads. `nextJournalTick` is when the journal is looked after next.
+    /// Signals from the journal's other threads.
     private var journalWakeup: Wakeup?
-    var nextJournalTick: UInt64 = 0
     /// Where new policies come from, if one is followed.
     private var policyInbox: Mailbox<Policy>?
     private(set) var isPolicyWaiting = false
-    /// When memory is given back to the system, if much was freed.
-    var tidyTime: UInt64?
-    /// Whether memory is given back at all.
-    var isTidying = false
-    /// The most keys since memory was given back.
-    var keysMost = 0
+    private var tidying = Tidying()
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
-    /// The listening socket with its files, which are looked after; nil in tests of the loop alone.
-    var server: ServerSocket?
-    /// Keeps the lock of the folder of the journal; likewise.
-    var keepJournalLock: () -> Void = {}
-    private var nextSocketCheck: UInt64 = 0
     /// When a debug build checks its state.
     var turnCheck = TurnCheck()
     /// Reports what happens to the journal and the policy.
     let report: @Sendable (String) -> Void
-    /// When the listener is tried again, because no descriptor was free.
-    private var listenerRestsUntil: UInt64?
 
     init(
         poller: any Poller,
@@ -102,7 +75,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         self.report = report
         self.succession = succession
         self.poller = poller
-        self.listener = listener
+        self.listener = Listener(raw: listener)
         self.wakeup = wakeup
         try poller.add(listener, token: Self.listenerToken, interest: .read)
         try poller.add(wakeup.raw, token: Self.wakeupToken, interest: .read)
@@ -137,8 +110,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         do {
             while !isStopping {
                 heartbeat?.turn(at: time.nanoseconds())
-                try wakeRestedListener()
-                try keepSocket()
+                try keepListener()
                 try turn(waiting: patience)
             }
         } catch let error as JournalError {
@@ -170,18 +142,18 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     mutating func turn(waiting milliseconds: Int32) throws {
         pace.adapt()
         try wait(milliseconds)
-        pace.begin(isFull: milliseconds == 0 && !isAlone, time)
+        pace.begin(isFull: milliseconds == 0, time)
         let reads = try hearReady()
         if hasMoreToDo { try answerHeard() }
         expireDue()
         let slices = goOnWithPatient()
-        turnsSinceOthers = reads + slices + patient.count > 1 ? 0 : turnsSinceOthers + 1
+        pace.noteHeard(reads + slices + patient.count)
         if hub.requests.areWaiting { hub.goOnWithWalks() }
-        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ effort / 4) }
+        if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ pace.effort / 4) }
         try tickJournal()
-        if !throttled.isEmpty { try goOnWithThrottled() }
+        if !throttle.waiting.isEmpty { try goOnWithThrottled() }
         if !hub.supervision.orphaned.isEmpty { endOrphaned() }
-        hub.requests.beginPart(until: hub.effort &+ effort * (hub.insight.hasTraces ? 2 : 1))
+        hub.requests.beginPart(until: hub.effort &+ pace.effort * (hub.insight.hasTraces ? 2 : 1))
         repeat {
             dismissSlow()
             try keepRecords()
@@ -197,17 +169,11 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Finds what is ready.
     private mutating func wait(_ milliseconds: Int32) throws {
-        hub.requests.beginPart(until: hub.effort &+ (isAlone ? effortMax &* Self.effortOfOne : effort))
+        hub.requests.beginPart(until: hub.effort &+ pace.effortToHear)
         ready.removeAll()
         let poller = poller
         try poller.wait(milliseconds: milliseconds) { ready.append($0) }
     }
-
-    /// No more than one client was heard lately.
-    private var isAlone: Bool { turnsSinceOthers >= Self.turnsOfOne }
-
-    /// How much this turn does, in observers told.
-    var effort: UInt64 { max(1, effortMax >> UInt64(pace.shift)) }
 
     /// Handles what is ready, while the turn's log is still in the processor's cache. Returns how many clients were
     /// read. Those for whom there was no time are queued.
@@ -304,31 +270,27 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// Returns whether more may wait.
     private mutating func acceptWaiting() throws -> Bool {
         for _ in 0..<Self.acceptsPerTurn {
-            switch try network.accept(listener) {
+            switch try network.accept(listener.raw) {
             case .connection(let descriptor): try welcome(descriptor)
             case .none: return false
             case .exhausted:
-                restListener()
+                poller.remove(listener.raw)
+                listener.rest(time)
                 return false
             }
         }
         return true
     }
 
-    /// Listens again if the socket's file was removed. Those who wait at the old socket come first.
-    private mutating func keepSocket() throws {
-        guard let server else { return }
-        let now = time.nanoseconds()
-        guard now >= nextSocketCheck else { return }
-        nextSocketCheck = now + ServerSocket.checkNanoseconds
-        keepJournalLock()
-        guard let fresh = server.check(report) else { return }
+    /// Listens again if a rest is over, or at a new socket if the socket's file was removed. Those who wait at the
+    /// old one come first.
+    private mutating func keepListener() throws {
+        if listener.endRest(time) { try poller.add(listener.raw, token: Self.listenerToken, interest: .read) }
+        guard let fresh = listener.check(time, report) else { return }
         while try acceptWaiting() {}
-        if listenerRestsUntil == nil { poller.remove(listener) }
-        server.replace(by: fresh)
-        if listenerRestsUntil == nil {
-            try poller.add(listener, token: Self.listenerToken, interest: .read)
-        }
+        if !listener.rests { poller.remove(listener.raw) }
+        listener.replace(by: fresh)
+        if !listener.rests { try poller.add(listener.raw, token: Self.listenerToken, interest: .read) }
     }
 
     private mutating func welcome(_ descriptor: consuming Descriptor) throws {
@@ -357,28 +319,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             !patient.isEmpty || !prompt.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
         if goesOn || hub.requests.areWaiting || isPolicyWaiting || hub.durability.isGathering { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
-        let socketCheck = server == nil ? .max : nextSocketCheck
-        let throttle = throttled.isEmpty ? .max : nextThrottle
-        let until = min(listenerRestsUntil ?? .max, tidyTime ?? .max, socketCheck, throttle, due)
+        let until = min(due, listener.next, throttle.next, tidying.due ?? .max)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }
 
-    /// While no descriptor is free, a waiting connection would wake the loop again and again.
-    private mutating func restListener() {
-        poller.remove(listener)
-        listenerRestsUntil = time.nanoseconds() + Self.restNanoseconds
-    }
-
-    private mutating func wakeRestedListener() throws {
-        guard let until = listenerRestsUntil, time.nanoseconds() >= until else { return }
-        listenerRestsUntil = nil
-        try poller.add(listener, token: Self.listenerToken, interest: .read)
-    }
-
     /// Tells everybody that the broker stops, and gives them a second to read it.
     private mutating func sayGoodbye() throws {
-        if listenerRestsUntil == nil { poller.remove(listener) }
+        if !listener.rests { poller.remove(listener.raw) }
         poller.remove(wakeup.raw)
         hub.keyspace.close()
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
@@ -418,109 +366,150 @@ extension EventLoop {
 // While the disk is behind what clients write, each client may write its share of what the disk takes. Who writes
 // more isn't read until it has waited for that. Who writes little is served at once.
 
-extension EventLoop {
+/// Connections that have written too much.
+struct Throttle: ~Copyable {
     /// Shares are counted in periods of this length.
-    static var throttleNanoseconds: UInt64 { 5_000_000 }
+    static let nanoseconds: UInt64 = 5_000_000
     /// What each client may write in a period, however many there are.
-    static var throttleBytesMin: Int { 1_024 }
+    static let bytesMin = 1_024
 
+    /// Their tokens.
+    private(set) var waiting = List<UInt64>()
+    private var due: UInt64 = 0
+
+    init() {}
+
+    /// When they are looked at next.
+    var next: UInt64 { waiting.isEmpty ? .max : due }
+
+    /// What each may write in a period, if all together may write `pressure` bytes a second.
+    func share(of pressure: Int?) -> Int {
+        guard let pressure else { return .max }
+        return max(Self.bytesMin, pressure / Int(1_000_000_000 / Self.nanoseconds) / (waiting.count + 1))
+    }
+
+    static func period(of nanoseconds: UInt64) -> UInt32 {
+        UInt32(truncatingIfNeeded: nanoseconds / Self.nanoseconds)
+    }
+
+    mutating func append(_ token: UInt64, at now: UInt64) {
+        if waiting.isEmpty { due = now + Self.nanoseconds }
+        waiting.append(token)
+    }
+
+    /// Whether it is time to look at them.
+    mutating func isDue(at now: UInt64) -> Bool {
+        guard now >= due else { return false }
+        due = now + Self.nanoseconds
+        return true
+    }
+
+    /// Those before a place were looked at.
+    mutating func removeFirst(_ count: Int) { waiting.removeFirst(count) }
+}
+
+extension EventLoop {
     /// Counts what a client's lines brought to the journal.
     mutating func throttle(_ connection: Connection, _ bytes: Int, _ pressure: Int) {
         guard bytes > 0, !connection.isThrottled else { return }
         let now = time.nanoseconds()
-        let share = share(of: pressure)
-        guard connection.owes(bytes, share: share, period: Self.period(of: now)) else { return }
+        let share = throttle.share(of: pressure)
+        guard connection.owes(bytes, share: share, period: Throttle.period(of: now)) else { return }
         connection.isThrottled = true
-        if throttled.isEmpty { nextThrottle = now + Self.throttleNanoseconds }
-        throttled.append(connection.token)
+        throttle.append(connection.token, at: now)
     }
 
     /// Goes on with those that have waited long enough, and with all when the disk isn't behind any more.
-    mutating func goOnWithThrottled() throws {
+    private mutating func goOnWithThrottled() throws {
         let now = time.nanoseconds()
-        guard now >= nextThrottle else { return }
-        nextThrottle = now + Self.throttleNanoseconds
+        guard throttle.isDue(at: now) else { return }
         hub.durability.journal?.lookAtDisk()
-        let share = hub.durability.journal?.pressure.map { self.share(of: $0) } ?? .max
-        let count = throttled.count
+        let share = throttle.share(of: hub.durability.journal?.pressure)
+        let count = throttle.waiting.count
         for place in 0..<count {
-            let token = throttled[place]
+            let token = throttle.waiting[place]
             guard let connection = connections.find(token: token), connection.isThrottled else { continue }
-            if connection.owes(0, share: share, period: Self.period(of: now)) {
-                throttled.append(token)
+            if connection.owes(0, share: share, period: Throttle.period(of: now)) {
+                throttle.append(token, at: now)
             } else {
                 connection.isThrottled = false
                 try watch(connection)
                 enqueue(connection, .read)
             }
         }
-        throttled.removeFirst(count)
-    }
-
-    private func share(of pressure: Int) -> Int {
-        let all = pressure / Int(1_000_000_000 / Self.throttleNanoseconds)
-        return max(Self.throttleBytesMin, all / (throttled.count + 1))
-    }
-
-    private static func period(of nanoseconds: UInt64) -> UInt32 {
-        UInt32(truncatingIfNeeded: nanoseconds / throttleNanoseconds)
+        throttle.removeFirst(count)
     }
 }
 
 // Memory that is free goes back to the system: half a second after something large has ended, and some of it
 // already while very many keys go.
 
-extension EventLoop {
-    private static var tidyNanoseconds: UInt64 { 500_000_000 }
+/// When free memory is given back.
+struct Tidying {
+    private static let nanoseconds: UInt64 = 500_000_000
     /// The memory of very many keys goes a part at a time: who allocates waits for that.
-    private static var tidyOfKeysNanoseconds: UInt64 { 50_000_000 }
+    private static let nanosecondsOfKeys: UInt64 = 50_000_000
+    /// How many places of the tables are looked at in such a turn, and how long the bus has for itself until
+    /// the next one.
+    static let visitsPerPiece = 16_384
+    private static let nanosecondsOfPiece: UInt64 = 1_000_000
+    /// If so many keys fewer are there, memory is given back.
+    private static let fewerKeys = 65_536
 
+    /// Whether memory is given back at all.
+    var isOn = false
+    /// When it is; nil if nothing much was freed.
+    private(set) var due: UInt64?
+    /// The most keys since it was.
+    private var keysMost = 0
+
+    /// Something has ended that may have had much memory.
+    mutating func noteFreed(_ time: TimeSource) { begin(after: Self.nanoseconds, time) }
+
+    mutating func note(keys count: Int, _ time: TimeSource) {
+        if count > keysMost { keysMost = count }
+        guard count + Self.fewerKeys < keysMost else { return }
+        keysMost = count
+        begin(after: Self.nanosecondsOfKeys, time)
+    }
+
+    private mutating func begin(after nanoseconds: UInt64, _ time: TimeSource) {
+        if isOn { due = min(due ?? .max, time.nanoseconds() &+ nanoseconds) }
+    }
+
+    /// A piece was done: notes when the next one is due, if there is one.
+    mutating func endPiece(goesOn: Bool) { due = goesOn ? due.map { $0 &+ Self.nanosecondsOfPiece } : nil }
+}
+
+extension EventLoop {
     /// Switches this on. The process must be the broker's own.
     mutating func beginTidying() {
         HeapMemory.returnLarge()
-        isTidying = true
+        tidying.isOn = true
     }
 
-    /// Something has ended that may have had much memory.
-    mutating func noteFreed() { tidy(after: Self.tidyNanoseconds) }
-
-    private mutating func tidy(after nanoseconds: UInt64) {
-        if isTidying { tidyTime = min(tidyTime ?? .max, time.nanoseconds() &+ nanoseconds) }
-    }
+    /// A connection has ended.
+    mutating func noteFreed() { tidying.noteFreed(time) }
 
     /// Gives memory back if it is time: a piece of the tables in each turn, and at last the heap's in another
     /// thread, because that takes long.
-    mutating func tidy() {
-        noteFewerKeys()
-        guard let due = tidyTime, time.nanoseconds() >= due else { return }
-        guard !hub.requests.isForgetting, shrink() else { return tidyTime = due &+ Self.pieceNanoseconds }
-        tidyTime = nil
+    private mutating func tidy() {
+        tidying.note(keys: hub.keyspace.count, time)
+        guard let due = tidying.due, time.nanoseconds() >= due else { return }
+        let isDone = !hub.requests.isForgetting && shrink()
+        tidying.endPiece(goesOn: !isDone)
+        guard isDone else { return }
         hub.delivery.buffers.releaseAll()
         try? Background.start { HeapMemory.giveBack() }
     }
 
     /// Returns whether the tables have nothing more to give back.
     private mutating func shrink() -> Bool {
-        let visits = Self.visitsPerPiece
+        let visits = Tidying.visitsPerPiece
         let areKeysDone = hub.keyspace.shrink(visits: visits)
         let areDeadlinesDone = hub.deadlines.shrink(visits: visits)
         return hub.matching.shrink(visits: visits, hub.keyspace) && areKeysDone && areDeadlinesDone
     }
-
-    private mutating func noteFewerKeys() {
-        let count = hub.keyspace.count
-        if count > keysMost { keysMost = count }
-        guard count + Self.fewerKeys < keysMost else { return }
-        keysMost = count
-        tidy(after: Self.tidyOfKeysNanoseconds)
-    }
-
-    /// How many places of the tables are looked at in such a turn, and how long the bus has for itself until
-    /// the next one.
-    private static var visitsPerPiece: Int { 16_384 }
-    private static var pieceNanoseconds: UInt64 { 1_000_000 }
-    /// If so many keys fewer are there, memory is given back.
-    private static var fewerKeys: Int { 65_536 }
 }
 
 // What always holds between two turns of the loop: what waits to be sent will be sent, now or after something
@@ -580,8 +569,15 @@ extension EventLoop {
 // machine, on what else it does, and on what is in its cache. So while there is more to do than fits into a turn,
 // turns are timed, and become smaller until each takes a few milliseconds at most.
 
-/// How much smaller than usual turns are.
+/// How much a turn does.
 struct TurnPace {
+    /// The work that a turn does for those it hears, and as much again for those it tells; see `Cost`. This takes
+    /// a few milliseconds, for which others wait.
+    static let effortPerTurn: UInt64 = 32_768
+    /// While one client is alone, a turn does so many times as much, because that costs less for each line.
+    private static let effortOfOne: UInt64 = 4
+    /// A client is alone if no other was heard for so many turns.
+    private static let turnsOfOne = 16
     /// A turn that takes longer is too long.
     static let nanosecondsMax: UInt64 = 3_000_000
     /// Turns become larger again if they are this short.
@@ -589,10 +585,26 @@ struct TurnPace {
     /// Turns become smaller by this power of two at most.
     static let shiftMax = 3
 
+    /// Only tests change it.
+    var effortMax = effortPerTurn
     private(set) var shift = 0
+    /// How many turns ago more than one client was heard in a turn.
+    private var turnsSinceOthers = turnsOfOne
     private var start: UInt64?
     /// How long the last turn took, if it was timed.
     private var taken: UInt64?
+
+    /// How much this turn does, in observers told.
+    var effort: UInt64 { max(1, effortMax >> UInt64(shift)) }
+
+    /// How much it does for those it hears.
+    var effortToHear: UInt64 { isAlone ? effortMax &* Self.effortOfOne : effort }
+
+    /// No more than one client was heard lately.
+    private var isAlone: Bool { turnsSinceOthers >= Self.turnsOfOne }
+
+    /// Notes how many clients were heard in this turn or have more to say.
+    mutating func noteHeard(_ count: Int) { turnsSinceOthers = count > 1 ? 0 : turnsSinceOthers + 1 }
 
     /// Call before a turn: it is to be as large as the last one suggests. A turn keeps its size to its end.
     mutating func adapt() {
@@ -602,8 +614,10 @@ struct TurnPace {
     }
 
     /// Call when a turn begins to work. `isFull` means that there was more to do than fitted into the last one. A
-    /// turn that isn't timed reads no clock.
-    mutating func begin(isFull: Bool, _ time: TimeSource) { start = isFull ? time.nanoseconds() : nil }
+    /// turn that isn't timed, such as that of a client alone, reads no clock.
+    mutating func begin(isFull: Bool, _ time: TimeSource) {
+        start = isFull && !isAlone ? time.nanoseconds() : nil
+    }
 
     /// Call when the turn has done its work.
     mutating func end(_ time: TimeSource) { taken = start.map { time.nanoseconds() - $0 } }

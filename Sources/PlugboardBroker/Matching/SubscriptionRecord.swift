@@ -10,7 +10,6 @@ typealias SubscriptionHandle = Handle<SubscriptionRecord>
 /// The form of a subscription's events. All events of one kind share the encoded bytes.
 struct EventKind: Equatable, BitwiseCopyable {
     let rawValue: UInt8
-    static let count = 8
 
     init(rawValue: UInt8) {
         self.rawValue = rawValue

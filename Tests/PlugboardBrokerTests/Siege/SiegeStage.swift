@@ -39,10 +39,10 @@ final class SiegeStage {
         )
         loop.hub.access = Access(commons: commons)
         if hasSlices {
-            loop.effortMax = Self.effort
+            loop.pace.effortMax = Self.effort
             loop.hub.requests.limitSlices(visits: Self.visits)
         } else {
-            loop.effortMax = 1 << 40
+            loop.pace.effortMax = 1 << 40
             loop.hub.requests.limitSlices(visits: 1 << 40)
         }
     }

@@ -105,7 +105,7 @@ final class SimulatedWorld {
         )
         loop.hub.keyspace.resume("00000000000000aa", at: 0)
         if scenario.features.hasSlices { loop.hub.requests.limitSlices(visits: 1) }
-        if scenario.features.hasShortTurns { loop.effortMax = 1 }
+        if scenario.features.hasShortTurns { loop.pace.effortMax = 1 }
         if scenario.hasJournal {
             let worker = SlowWorker(disk)
             self.worker = worker
