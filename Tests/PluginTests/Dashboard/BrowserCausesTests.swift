@@ -52,6 +52,32 @@ extension BrowserTests {
         }
     }
 
+    @Test("no write is missing between the last ones before the page was opened and the traced ones")
+    func seam() async throws {
+        let shop = try await Shop()
+        try await shop.publish("lamp", "1")
+        let address = try await dashboard(shop)
+        try await Browser.shared.get().withTab(address) { tab in
+            try tab.wait("the page is live", for: "document.getElementById('state').dataset.state === 'live'")
+            try tab.run(
+                """
+                const real = window.fetch;
+                window.fetch = async (place, options) => {
+                  const isTrace = String(options?.body).includes('"op":"trace"');
+                  if (isTrace) await new Promise((done) => setTimeout(done, 2000));
+                  return real(place, options);
+                };
+                location.hash = '#/causes';
+                """
+            )
+            let keys = "[...document.querySelectorAll('.writes li')].map((row) => row.dataset.key)"
+            try tab.wait("the earlier one is there", for: "\(keys).includes('lamp')")
+            try await shop.publish("bell", "1")
+            let bells = "\(keys).filter((key) => key === 'bell')"
+            try tab.wait("the later one is there", for: "\(bells).length === 1")
+        }
+    }
+
     @Test("only chosen lanes are drawn, with the writes that concern them")
     func chosenLanes() async throws {
         let shop = try await Shop()

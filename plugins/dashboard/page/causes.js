@@ -170,6 +170,11 @@ export class CausesView {
     if (this.hasSeeded || this.bus.link.state !== "live") return;
     this.hasSeeded = true;
     try {
+      // What is written until the traces begin is among the last writes, and what comes later is traced. Watches
+      // begin when all have heard of the new state.
+      await null;
+      const { watch } = this;
+      await watch.beginning;
       const page = await this.bus.link.ask({ op: "keys", key: this.pattern, limit: 10000 });
       const newest = page.keys.toSorted((a, b) => b.revision - a.revision).slice(0, seedsMax);
       const asked = newest.map(({ key }) =>
@@ -177,15 +182,19 @@ export class CausesView {
       const steps = new Map();
       for (const found of await Promise.all(asked)) {
         for (const [at, step] of found.entries()) {
-          if (step.when) steps.set(`${step.revision} ${step.key}`, { ...step, causeKey: found[at + 1]?.key });
+          const { op, revision, key, when } = step;
+          if (when) steps.set(`${op} ${revision} ${key}`, { ...step, causeKey: found[at + 1]?.key });
         }
       }
-      if (this.isClosed || this.rows.length > 0) return;
+      if (this.isClosed || watch !== this.watch) return;
+      const traced = this.rows.splice(0).reverse();
+      for (const { op, revision, key } of traced) steps.delete(`${op} ${revision} ${key}`);
       const inOrder = [...steps.values()].sort((a, b) => a.when < b.when ? -1 : a.when > b.when ? 1
         : a.revision - b.revision);
       for (const step of inOrder.slice(-rowsMax)) {
         this.add({ ...step, observers: [], at: Date.parse(step.when), isOld: true });
       }
+      for (const row of traced) this.add(row);
       this.values.ask();
       this.draw();
     } catch {
