@@ -144,8 +144,8 @@ final class Backlog {
     // MARK: Changes of state
 
     /// From now on, events are owed. `isPlain` means that only the newest value of each key is sent,
-    /// unchanged.
-    func pause(isPlain: Bool) { (isPaused, isPausedPlainly) = (true, isPlain) }
+    /// unchanged. Steps that something else holds back still pass.
+    func pause(isPlain: Bool) { (isPaused, isPausedPlainly) = (true, isPlain && steps == 0) }
 
     func resume() { (isPaused, isPausedPlainly, steps) = (false, false, 0) }
 
@@ -354,7 +354,7 @@ extension Catchup {
             let isOpen = hub.sessions[session].isOpen
             for subscription in hub.sessions[session].subscriptions.list.all {
                 guard let backlog = hub.matching[subscription].backlog else { continue }
-                owedCount += backlog.keys.count
+                owedCount += backlog.keys.count + Int(hub.matching[subscription].lag.owedCount)
                 queuedBytes += backlog.lineBytes
                 if isOpen, backlog.isReady { ready.insert(subscription) }
                 if isOpen, backlog.awaitsReply { unanswered.insert(subscription) }

@@ -5,10 +5,19 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
+    /// Tells an observer an event, or owes it the event. For all that may not keep up.
+    @inline(never)
+    mutating func tellStalled(_ news: borrowing News, to subscription: SubscriptionHandle) {
+        if news.event != .update || matching[subscription].isSharing || !renewOwed(news, to: subscription) {
+            tellOrOwe(news, to: subscription)
+        }
+    }
+
     /// Tells an observer an event, or owes it the event. For observers with a filter, a backlog, or a client
     /// that is behind.
     @inline(never)
     mutating func tellOrOwe(_ news: borrowing News, to subscription: SubscriptionHandle) {
+        if matching[subscription].isSharing, news.event != .emit { return noteShared(news, to: subscription) }
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         let isBehind = sessions[session].isBehind
@@ -28,7 +37,7 @@ extension Hub {
     /// its revision changes; or nothing passes, and the key only has to be owed. Returns false if there is
     /// more to do.
     @inline(__always)
-    mutating func renewOwed(_ news: borrowing News, to subscription: SubscriptionHandle) -> Bool {
+    private mutating func renewOwed(_ news: borrowing News, to subscription: SubscriptionHandle) -> Bool {
         guard matching[subscription].hasBacklog else { return false }
         // Mostly it is owed at the place where it was owed to the last one.
         let place = matching.reach.owedPlace(of: news.observable)
@@ -186,12 +195,12 @@ extension Hub {
         let place = backlog.keys.append(owed)
         if let held { backlog.keys.hold(held, at: place) }
         matching.reach.retain(owed.observable)
-        let session = matching[subscription].session
-        let catchup = sessions[session].makeCatchup()
-        catchup.owedCount += 1
-        if catchup.owedCount > Limits.owedKeysMax || catchup.owedCount % Self.keysPerCount == 0 {
-            checkOwed(to: session)
-        }
+        countOwedKey(to: matching[subscription].session)
+    }
+
+    private mutating func countOwedKey(to session: SessionHandle) {
+        let count = sessions[session].countOwedKey()
+        if count > Limits.owedKeysMax || count % Self.keysPerCount == 0 { checkOwed(to: session) }
     }
 
     /// After so many more owed keys, those of a client that doesn't read are counted again.
@@ -314,6 +323,77 @@ extension Hub {
     }
 }
 
+// Sharing: paused readers of the same keys are owed the ends of one list; see `Lane`.
+
+extension Hub {
+    /// A reader was paused. If it only needs the newest value of each key and isn't owed any, it shares what it will be
+    /// owed with others. A client that may not see all keys doesn't, because others may be owed more.
+    mutating func beginSharing(_ subscription: SubscriptionHandle) {
+        let session = matching[subscription].session
+        guard let backlog = matching[subscription].backlog, backlog.isPausedPlainly, backlog.keys.isEmpty,
+            backlog.replay == nil, !matching[subscription].isSharing,
+            matching[subscription].role == .observes, sessions[session].clearance == nil
+        else { return }
+        let interest = ObservedKeys(matching[subscription])
+        matching[subscription].lag = matching.lanes.join(interest, at: delivery.eventNumber)
+    }
+
+    /// Notes an event for a reader that shares what it is owed.
+    private mutating func noteShared(_ news: borrowing News, to subscription: SubscriptionHandle) {
+        let (lag, session) = (matching[subscription].lag, matching[subscription].session)
+        guard sessions[session].isOpen else { return }
+        let noted = matching.lanes
+            .note(news.observable, revision: news.revision, event: delivery.firstNumber, in: lag.lane)
+        if noted.isFirst { insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed) }
+        if noted.isFirst, noted.before == 0 { matching.reach.retain(news.observable) }
+        guard noted.before <= lag.fell else { return }
+        matching[subscription].lag.owedCount += 1
+        countOwedKey(to: session)
+    }
+
+    /// What a reader has shared becomes its own. It is told of it some at a time, while the others wait.
+    mutating func endSharing(_ subscription: SubscriptionHandle) {
+        let lag = matching[subscription].lag
+        guard lag.lane != .none, let backlog = matching[subscription].backlog else { return }
+        matching[subscription].lag = Lag()
+        if matching.lanes[lag.lane].isOwn(of: lag) {
+            if let keys = matching.lanes.leave(lag) { backlog.keys = keys }
+            return
+        }
+        insight.count(steps: Int(lag.owedCount) * Cost.renewed)
+        backlog.keys.reserve(Int(lag.owedCount))
+        var next = matching.lanes[lag.lane].firstPlace(for: lag)
+        while let place = next {
+            let owed = matching.lanes[lag.lane].owed(place, to: lag)
+            backlog.keys.append(owed)
+            matching.reach.retain(owed.observable)
+            next = matching.lanes[lag.lane].keys.place(after: place)
+        }
+        leaveLane(lag)
+    }
+
+    /// A reader that shared what it is owed needs it no more.
+    mutating func stopSharing(_ subscription: SubscriptionHandle) {
+        let lag = matching[subscription].lag
+        guard lag.lane != .none else { return }
+        matching[subscription].lag = Lag()
+        openBacklog(of: subscription).catchup.owedCount -= Int(lag.owedCount)
+        leaveLane(lag)
+    }
+
+    /// A reader has left its lane. What nobody is owed any more is forgotten later, because this may be in the middle of
+    /// a write.
+    private mutating func leaveLane(_ lag: Lag) {
+        let rest = Backlog()
+        if let keys = matching.lanes.leave(lag) {
+            rest.keys = keys
+        } else {
+            matching.lanes.takeUnowed(in: lag.lane, into: &rest.keys)
+        }
+        requests.abandon(rest)
+    }
+}
+
 // Rights and what is owed. What waits for an observer of keys that it may not see any more is withheld. If it may
 // see such a key again, it is owed the key as it is by then, as after an absence. So nothing waits for an observer
 // that it may not see, and no line is made of a value that was written meanwhile.
@@ -323,6 +403,7 @@ extension Hub {
     mutating func adjustOwed(to session: SessionHandle) {
         guard sessions[session].isOpen, let clearance = sessions[session].clearance else { return }
         var affected: [SubscriptionHandle] = []
+        for subscription in sessions[session].subscriptions.list.all { endSharing(subscription) }
         for subscription in sessions[session].subscriptions.list.all
         where matching[subscription].backlog != nil || clearance.withheld[subscription] != nil {
             affected.append(subscription)

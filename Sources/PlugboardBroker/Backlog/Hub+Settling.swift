@@ -64,6 +64,7 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         endReplay(of: subscription)
+        stopSharing(subscription)
         if matching[subscription].delivery == .latest, backlog.keys.count > Self.forgottenAtOnceMax {
             // Many keys are forgotten some at a time. None of them has a line that was made.
             openBacklog(of: subscription).catchup.owedCount -= backlog.keys.count

@@ -414,6 +414,12 @@ struct OwedKey: BitwiseCopyable {
         if skipped < .max { skipped += 1 }
     }
 
+    /// How often it was written since it is owed.
+    var writes: UInt32 { skipped < .max ? skipped + 1 : .max }
+
+    /// The observer knows so many of these writes.
+    mutating func forget(writes: UInt32) { skipped -= min(skipped, writes) }
+
     /// The observer missed a write of it.
     mutating func noteMissed() { knowledge = .unsure }
 

@@ -167,6 +167,13 @@ struct Session: ~Copyable {
         return made
     }
 
+    /// It is owed one more key. Returns how many it is owed by now.
+    mutating func countOwedKey() -> Int {
+        let catchup = makeCatchup()
+        catchup.owedCount += 1
+        return catchup.owedCount
+    }
+
     /// Holds a reply back until all that is owed up to a revision was sent.
     mutating func putOff(_ reply: Span<UInt8>, until revision: UInt64) {
         let catchup = makeCatchup()

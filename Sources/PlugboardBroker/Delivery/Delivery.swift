@@ -35,6 +35,8 @@ struct Delivery: ~Copyable {
     /// Work space for a line to one client.
     private var workSpace = ByteBuffer()
     private var replyStart: Int?
+    /// The first and the last number of an event in whose middle the log was started anew.
+    private var renumbered: (first: UInt64, last: UInt64) = (0, 0)
     /// The copy made last for clients that have to wait.
     private var latest = LatestHeld()
 
@@ -219,6 +221,9 @@ struct Delivery: ~Copyable {
     /// The number of the present event.
     @inline(__always) var eventNumber: UInt64 { log.eventNumber }
 
+    /// The number with which the present event began.
+    var firstNumber: UInt64 { renumbered.last == eventNumber ? renumbered.first : eventNumber }
+
     @inline(__always)
     mutating func beginEvent() { log.beginEvent() }
 
@@ -265,7 +270,9 @@ struct Delivery: ~Copyable {
         for place in heard.indices { takeOverLog(heard[place], &sessions) }
         for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
         removeLog()
+        let first = firstNumber
         log.beginEvent()
+        renumbered = (first, eventNumber)
     }
 
     private mutating func removeLog() {

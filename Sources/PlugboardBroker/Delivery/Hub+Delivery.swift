@@ -74,8 +74,8 @@ extension Hub {
                 if sessions[observer.session].extend(with: line) { return }
             }
             delivery.append(latest.line, to: observer.session, &sessions)
-        } else if news.event != .update || !renewOwed(news, to: observer.subscription) {
-            tellOrOwe(news, to: observer.subscription)
+        } else {
+            tellStalled(news, to: observer.subscription)
         }
         if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
     }
@@ -104,6 +104,7 @@ extension Hub {
         for subscription in observers where sessions[matching[subscription].session].isOpen {
             if let barrier, barrier.holds(matching[subscription]) {
                 isHeld = true
+                endSharing(subscription)
                 owe(news, to: subscription, isGated: true)
             } else {
                 tellOrOwe(news, to: subscription)

@@ -135,6 +135,7 @@ enum HubInvariants {
                 try withheld.keys.checkInvariants(living, hub.keyspace, isSorted: false, &owedBy)
             }
         }
+        try hub.matching.lanes.checkInvariants(living, hub.matching, hub.keyspace, &owedBy)
         try hub.phases.checkInvariants(living, hub.matching, hub.deadlines, &owedBy)
         try hub.requests.checkInvariants(living, hub.sessions, hub.keyspace, &owedBy)
         let always = Invariants(of: "Reach")

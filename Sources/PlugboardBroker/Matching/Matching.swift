@@ -25,6 +25,8 @@ struct Matching: ~Copyable {
     private(set) var visits: UInt64 = 0
     /// Who observes each key, and who is owed it.
     var reach = Reach()
+    /// What paused readers are owed together.
+    var lanes = Lanes()
     /// Some clients may not see all keys, and have to be left out of lists of observers.
     private(set) var isSelective = false
     /// Which keys have long lists of observers.

@@ -44,6 +44,8 @@ struct SubscriptionRecord: ~Copyable {
     let filter: Filter?
     /// Its backlog, while it is owed anything or has to wait.
     private(set) var backlog: Backlog?
+    /// Where it stands among paused readers that share what they are owed.
+    var lag = Lag()
 
     /// The keys that it names exactly.
     var keys = List<ExactPlace>()
@@ -82,6 +84,9 @@ struct SubscriptionRecord: ~Copyable {
 
     /// Observers are told by phase, and within a phase by age.
     var rank: (UInt8, UInt64) { (phase, serial) }
+
+    /// It shares what it is owed with other paused readers.
+    @inline(__always) var isSharing: Bool { lag.lane != .none }
 
     /// The backlog; makes it if there is none.
     mutating func makeBacklog() -> Backlog {

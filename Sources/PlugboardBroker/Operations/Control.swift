@@ -16,12 +16,16 @@ extension Hub {
                 matching[subscription].delivery == .latest && matching[subscription].filter == nil
                 && !matching[subscription].kind.hasOld
             openBacklog(of: subscription).backlog.pause(isPlain: isPlain)
-        case .resume: matching[subscription].backlog?.resume()
+            beginSharing(subscription)
+        case .resume:
+            endSharing(subscription)
+            matching[subscription].backlog?.resume()
         default:
             // Only owed lines pass, not later ones.
             guard let backlog = matching[subscription].backlog, backlog.isPaused else {
                 throw Self.notPaused(String(matching.sub(of: subscription)), asked.request)
             }
+            endSharing(subscription)
             backlog.step(options.count)
         }
         // The reply counts what is owed before anything passes.
@@ -31,10 +35,15 @@ extension Hub {
             id: asked.id,
             sub: matching.sub(of: subscription),
             client: asked.request.has(.client) ? options.client : nil,
-            owed: matching[subscription].backlog?.owedCount ?? 0,
+            owed: owedCount(of: subscription),
             to: &sessions[asked.session].outbox.own
         )
         review(subscription)
+    }
+
+    /// How many keys and lines a subscription is owed, as far as is known.
+    func owedCount(of subscription: SubscriptionHandle) -> Int {
+        (matching[subscription].backlog?.owedCount ?? 0) + Int(matching[subscription].lag.owedCount)
     }
 
     /// The subscription that a request names, of this client or of the client that it names.

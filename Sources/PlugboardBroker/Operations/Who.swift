@@ -66,18 +66,28 @@ extension Hub {
     /// Appends the members that show the state of an observer. `queued` replaces the size of its outbox.
     private func appendState(of subscription: SubscriptionHandle, queued: Int?, to buffer: inout ByteBuffer) {
         let session = matching[subscription].session
-        let backlog = matching[subscription].backlog
         buffer.append(#","state":""#)
         buffer.append(matching[subscription].state(isBehind: sessions[session].isBehind).name)
         buffer.append(#"","queued":"#)
         let waiting = sessions[session].catchup?.queuedBytes ?? 0
         buffer.append(decimal: UInt64((queued ?? sessions[session].outbox.count) + waiting))
         buffer.append(#","owed":"#)
-        buffer.append(decimal: UInt64(backlog?.owedCount ?? 0))
+        buffer.append(decimal: UInt64(owedCount(of: subscription)))
         buffer.append(#","revision":"#)
         // All events for it up to this revision were sent or are in its outbox.
-        let told = backlog?.nextRevision.map { $0 > 0 ? $0 - 1 : 0 } ?? .max
+        let told = nextRevision(of: subscription).map { $0 > 0 ? $0 - 1 : 0 } ?? .max
         buffer.append(decimal: min(told, revision))
+    }
+
+    /// The revision of what comes next for an observer; nil if nothing does.
+    private func nextRevision(of subscription: SubscriptionHandle) -> UInt64? {
+        guard let backlog = matching[subscription].backlog else { return nil }
+        let lag = matching[subscription].lag
+        guard lag.owedCount > 0, let first = matching.lanes[lag.lane].first(for: lag) else {
+            return backlog.nextRevision
+        }
+        if case .synced = backlog.next { return backlog.nextRevision }
+        return first.event <= backlog.lines.frontEvent ?? .max ? first.revision : backlog.nextRevision
     }
 
     private func appendWriter(of observable: ObservableHandle, to buffer: inout ByteBuffer) {

@@ -1,0 +1,125 @@
+@testable import PlugboardBroker
+import PlugboardWire
+import TestSupport
+import Testing
+
+// Paused readers that share what they are owed are told the same as twins that don't. A twin is the supervisor's, whose
+// rights are asked for, so it has a list of its own.
+
+@Suite("Paused readers that share what they are owed", .computing)
+struct LaneTests {
+    private let hub = TestHub()
+
+    /// A reader and its twin.
+    private func pair(_ pattern: String) -> [Int] {
+        ([1, 7] as [Int32]).map { process in
+            let client = hub.client(process: process)
+            hub.send(#"{"op":"subscribe","key":"\#(pattern)","initial":false}"#, from: client)
+            _ = hub.read(client)
+            return client
+        }
+    }
+
+    private func state(_ client: Int, asking asker: Int) -> Substring? {
+        hub.send("who a.1", from: asker)
+        let reply = hub.read(asker).last ?? ""
+        let own = reply.split(separator: #"{"client":"#).first { $0.hasPrefix("\(client + 1),") }
+        return own.flatMap { $0.split(separator: #""state""#).last?.prefix { $0 != "}" } }
+    }
+
+    @Test("are told the same as those who don't share", arguments: 1...12 as ClosedRange<UInt64>)
+    func twins(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let (writer, asker) = (hub.client(), hub.client())
+        hub.obey(supervisor: 7)
+        let acknowledging = hub.client()
+        hub.send(#"{"op":"subscribe","key":"a.5","phase":1,"ack":true}"#, from: acknowledging)
+        let patterns = ["**", "**", "**", "a.*", "a.*", "a.1", "a.1"]
+        let pairs = patterns.map { pair($0) }
+        for value in 0..<1_500 {
+            let key = (random.next() % 2 == 0 ? "a." : "b.") + "\(random.next() % 6)"
+            let readers = pairs[Int(random.next() % UInt64(pairs.count))]
+            var line: String?
+            switch random.next() % 24 {
+            case 0...7: hub.send("publish \(key) \(value)", from: writer)
+            case 8, 9: hub.send("delete \(key)", from: writer)
+            case 10: hub.send("emit \(key) \(value)", from: writer)
+            case 11:
+                let writes = (0..<4).map { #"{"op":"publish","key":"a.\#($0)","value":\#(value)}"# }
+                hub.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: writer)
+            case 12...15: line = "pause 1"
+            case 16...18: line = "resume 1"
+            case 19: line = #"{"op":"step","sub":1,"count":\#(random.next() % 3 + 1)}"#
+            case 20: line = "unsubscribe 1"
+            case 21:
+                hub.send(#"{"op":"ack","sub":1,"revision":\#(hub.revision)}"#, from: acknowledging)
+                _ = hub.read(acknowledging)
+            default: #expect(state(readers[0], asking: asker) == state(readers[1], asking: asker))
+            }
+            if let line { for reader in readers { hub.send(line, from: reader) } }
+            if line == "unsubscribe 1" {
+                let options = #""key":"\#(patterns[pairs.firstIndex(of: readers) ?? 0])","initial":false"#
+                for reader in readers { hub.send(#"{"op":"subscribe",\#(options)}"#, from: reader) }
+            }
+            let lines = readers.map { hub.read($0) }
+            #expect(lines[0] == lines[1])
+        }
+    }
+
+    private func pause(_ reader: Int) {
+        hub.send("pause 1", from: reader)
+        _ = hub.read(reader)
+    }
+
+    @Test("begin at different times, and a key counts only what each has missed")
+    func skipped() {
+        let writer = hub.client()
+        let readers = (0..<3).map { _ in pair("**")[0] }
+        for (place, reader) in readers.enumerated() {
+            pause(reader)
+            hub.send("publish a \(place)\npublish b.\(place) 1", from: writer)
+        }
+        for (place, reader) in readers.enumerated() {
+            _ = hub.read(reader)
+            hub.send("resume 1", from: reader)
+            let lines = hub.read(reader)
+            #expect(lines.first == #"{"ok":"resume","sub":1,"owed":\#(4 - place)}"#)
+            let told = lines.first { $0.contains(#""key":"a""#) } ?? ""
+            #expect(number("skipped", in: told) == (place < 2 ? 2 - place : nil))
+        }
+    }
+
+    @Test("leave nothing behind")
+    func leaving() {
+        let writer = hub.client()
+        let before = hub.keyCount
+        let readers = (0..<3).map { _ in pair("**")[0] }
+        for reader in readers {
+            _ = hub.read(reader)
+            pause(reader)
+            for key in 0..<100 { hub.send("publish k.\(key) 1\ndelete k.\(key)", from: writer) }
+        }
+        hub.send("unsubscribe 1", from: readers[0])
+        hub.send("resume 1", from: readers[1])
+        #expect(hub.read(readers[1]).count == 101)
+        hub.leave(readers[2])
+        hub.endTurn()
+        #expect(hub.keyCount == before)
+    }
+
+    @Test("a wrong count of what one of them is owed is found")
+    func mistake() {
+        let bare = BareHub()
+        let (reader, writer) = (bare.client(), bare.client())
+        for line in [#"{"op":"subscribe","key":"**"}"#, "pause 1"] { bare.take(line, from: reader) }
+        bare.take("publish a 1", from: writer)
+        for session in bare.hub.delivery.dirty.all { bare.hub.openOwn(of: session) }
+        bare.endTurn()
+        let subscription = bare.hub.sessions[reader].subscriptions.list[0]
+        let isSharing = bare.hub.matching[subscription].isSharing
+        #expect(isSharing && bare.brokenInvariant() == nil)
+        bare.hub.matching[subscription].lag.owedCount += 1
+        #expect(bare.brokenInvariant()?.sentence == "a reader's keys are counted")
+        bare.hub.matching[subscription].lag.owedCount -= 1
+    }
+}
