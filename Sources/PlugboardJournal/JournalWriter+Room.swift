@@ -176,6 +176,7 @@ struct WritingRate {
 
     /// Notes the bytes of a segment that has ended.
     mutating func note(_ bytes: Int, at nanoseconds: UInt64) {
+        guard second.began > 0 else { return second = (nanoseconds, 0) }
         second.bytes += bytes
         let taken = nanoseconds - second.began
         guard taken >= 1_000_000_000 else { return }
@@ -183,8 +184,10 @@ struct WritingRate {
         second = (nanoseconds, 0)
     }
 
-    /// A snapshot is made.
-    mutating func endPeriod() { highest = (0, highest.present) }
+    /// A snapshot is made. What it took less than a second to write wasn't measured.
+    mutating func endPeriod() {
+        if highest.present > 0 { highest = (0, highest.present) }
+    }
 }
 
 /// Work on other threads that will free room.

@@ -50,7 +50,7 @@ public final class JournalWriter {
     var unsent: [FilePiece] = []
     var unsentStart = 0
     /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
-    /// neither is behind.
+    /// the disk isn't behind and no snapshot is being made.
     public internal(set) var pressure: Int?
     /// Bytes that were written to the segment.
     var bytes = 0

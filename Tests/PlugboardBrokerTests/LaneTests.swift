@@ -107,6 +107,40 @@ struct LaneTests {
         #expect(hub.keyCount == before)
     }
 
+    @Test("keep nothing that nobody is owed any more, although one of them always waits")
+    func unowed() {
+        let writer = hub.client()
+        let readers = (0..<6).map { _ in pair("**")[0] }
+        for reader in readers { _ = hub.read(reader) }
+        pause(readers[0])
+        for (reader, next) in zip(readers, readers.dropFirst()) {
+            for key in 0..<500 {
+                hub.send("publish k.\(reader).\(key) 1\ndelete k.\(reader).\(key)", from: writer)
+            }
+            pause(next)
+            hub.send("resume 1", from: reader)
+            #expect(hub.read(reader).count == 501)
+        }
+        for key in 0..<100 { hub.send("publish last.\(key) 1", from: writer) }
+        _ = hub.read(writer)
+        hub.endTurn()
+        #expect(hub.keyCount < 400)
+    }
+
+    @Test("a few that are owed very much have lists of their own, and are told the same")
+    func few() {
+        let writer = hub.client()
+        let readers = (0..<2).map { _ in pair("**")[0] }
+        for reader in readers { pause(reader) }
+        for key in 0..<9_000 { hub.send("publish k.\(key) 1", from: writer) }
+        _ = hub.read(writer)
+        let lines = readers.map {
+            hub.send("resume 1", from: $0)
+            return hub.read($0)
+        }
+        #expect(lines[0].count == 9_001 && lines[0] == lines[1])
+    }
+
     @Test("a wrong count of what one of them is owed is found")
     func mistake() {
         let bare = BareHub()

@@ -224,8 +224,13 @@ struct RoomTests {
         #expect(rate.bytesPerSecond == 500)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
+        // In a period of less than a second nothing was measured.
         rate.endPeriod()
-        #expect(rate.bytesPerSecond == 0)
+        rate.endPeriod()
+        #expect(rate.bytesPerSecond == 500)
+        rate.note(10, at: 6_000_000_000)
+        rate.endPeriod()
+        #expect(rate.bytesPerSecond == 10)
     }
 
     @Test("includes at least the history, even between snapshots")

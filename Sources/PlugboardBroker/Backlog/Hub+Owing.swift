@@ -341,14 +341,17 @@ extension Hub {
     /// Notes an event for a reader that shares what it is owed.
     private mutating func noteShared(_ news: borrowing News, to subscription: SubscriptionHandle) {
         let (lag, session) = (matching[subscription].lag, matching[subscription].session)
-        guard sessions[session].isOpen else { return }
         let noted = matching.lanes
             .note(news.observable, revision: news.revision, event: delivery.firstNumber, in: lag.lane)
         if noted.isFirst { insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed) }
         if noted.isFirst, noted.before == 0 { matching.reach.retain(news.observable) }
+        if noted.isFirst, matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
         guard noted.before <= lag.fell else { return }
         matching[subscription].lag.owedCount += 1
+        // A client that has left is owed nothing more, but its subscriptions end one after the other.
+        guard sessions[session].isOpen else { return sessions[session].makeCatchup().owedCount += 1 }
         countOwedKey(to: session)
+        if matching.lanes[lag.lane].isTooLong(lag.owedCount + 1) { endSharing(subscription) }
     }
 
     /// What a reader has shared becomes its own. It is told of it some at a time, while the others wait.
@@ -360,15 +363,16 @@ extension Hub {
             if let keys = matching.lanes.leave(lag) { backlog.keys = keys }
             return
         }
-        insight.count(steps: Int(lag.owedCount) * Cost.renewed)
+        var visits = 0
         backlog.keys.reserve(Int(lag.owedCount))
         var next = matching.lanes[lag.lane].firstPlace(for: lag)
         while let place = next {
-            let owed = matching.lanes[lag.lane].owed(place, to: lag)
+            let owed = matching.lanes[lag.lane].owed(place, to: lag, &visits)
             backlog.keys.append(owed)
             matching.reach.retain(owed.observable)
             next = matching.lanes[lag.lane].keys.place(after: place)
         }
+        insight.count(steps: Int(lag.owedCount) * Cost.renewed + visits)
         leaveLane(lag)
     }
 
@@ -384,12 +388,17 @@ extension Hub {
     /// A reader has left its lane. What nobody is owed any more is forgotten later, because this may be in the middle of
     /// a write.
     private mutating func leaveLane(_ lag: Lag) {
+        insight.count(steps: matching.lanes[lag.lane].stepsToLeave(lag))
+        guard let keys = matching.lanes.leave(lag) else { return forgetUnowed(in: lag.lane) }
         let rest = Backlog()
-        if let keys = matching.lanes.leave(lag) {
-            rest.keys = keys
-        } else {
-            matching.lanes.takeUnowed(in: lag.lane, into: &rest.keys)
-        }
+        rest.keys = keys
+        requests.abandon(rest)
+    }
+
+    /// Some of what nobody is owed any more is forgotten later. Each write takes more of it out of the lane than it adds.
+    private mutating func forgetUnowed(in lane: LaneHandle) {
+        let rest = Backlog()
+        matching.lanes.takeUnowed(in: lane, into: &rest.keys)
         requests.abandon(rest)
     }
 }

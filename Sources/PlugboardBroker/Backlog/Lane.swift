@@ -42,12 +42,35 @@ struct Lane: ~Copyable {
     private var marks = Marks()
     /// The event that was noted last, and the event of its key before that.
     private var noted: (event: UInt64, before: UInt64) = (0, 0)
+    fileprivate private(set) var readerCount: Int32 = 0
 
     fileprivate init(_ interest: ObservedKeys, at event: UInt64) {
         (self.interest, start) = (interest, event)
     }
 
     fileprivate var isLeft: Bool { stands.all.isEmpty }
+
+    /// If no more readers than this are owed so many keys, each has them as its own. To copy more takes long.
+    private static let fewReadersMax: Int32 = 16
+    private static let keysOfFewMax = 8_192
+
+    /// Whether a reader that is owed so many keys had better have them as its own.
+    func isTooLong(_ owedCount: UInt32) -> Bool {
+        owedCount == Self.keysOfFewMax && readerCount <= Self.fewReadersMax
+    }
+
+    /// Whether its first key is owed to nobody any more.
+    var hasUnowed: Bool {
+        guard let oldest = stands.all.first, let front = keys.front else { return false }
+        return keys[front].event <= oldest.fell
+    }
+
+    /// How many steps it takes to leave it: those who began to wait later move up.
+    func stepsToLeave(_ lag: Lag) -> Int {
+        (stands.all.count - stands.first(from: lag.fell)) / Self.standsPerStep
+    }
+
+    private static let standsPerStep = 16
 
     /// Whether a reader is its only one and always was, so that all of it is owed to that reader as it is.
     func isOwn(of lag: Lag) -> Bool {
@@ -56,9 +79,15 @@ struct Lane: ~Copyable {
 
     // MARK: Coming and going
 
-    fileprivate mutating func join(at event: UInt64) { stands.add(event) }
+    fileprivate mutating func join(at event: UInt64) {
+        readerCount += 1
+        stands.add(event)
+    }
 
-    fileprivate mutating func leave(_ lag: Lag) { stands.remove(lag.fell) }
+    fileprivate mutating func leave(_ lag: Lag) {
+        readerCount -= 1
+        stands.remove(lag.fell)
+    }
 
     /// Takes out some of the keys that no reader is owed any more.
     fileprivate mutating func takeUnowed(into taken: inout OwedKeys) {
@@ -115,10 +144,10 @@ struct Lane: ~Copyable {
         return first >= 0 ? first : nil
     }
 
-    /// A key as one reader is owed it.
-    func owed(_ place: OwedKeys.Place, to lag: Lag) -> OwedKey {
+    /// A key as one reader is owed it. Adds to `visits` how many marks were looked at.
+    func owed(_ place: OwedKeys.Place, to lag: Lag, _ visits: inout Int) -> OwedKey {
         var owed = keys[place]
-        owed.forget(writes: marks.writes(at: place, upTo: lag.fell))
+        owed.forget(writes: marks.writes(at: place, upTo: lag.fell, &visits))
         return owed
     }
 }
@@ -221,9 +250,10 @@ private struct Marks: ~Copyable {
     }
 
     /// How often a key had been written up to an event.
-    func writes(at key: OwedKeys.Place, upTo event: UInt64) -> UInt32 {
+    func writes(at key: OwedKeys.Place, upTo event: UInt64, _ visits: inout Int) -> UInt32 {
         var place = last(at: key) ?? -1
         while place >= 0 {
+            visits += 1
             if all[place].event <= event { return all[place].writes }
             place = Int(all[place].older)
         }
@@ -314,6 +344,9 @@ struct Lanes: ~Copyable {
         all[lane].note(observable, revision: revision, event: event)
     }
 
+    /// Gives back memory of lanes that are gone. Returns whether there is nothing more to do.
+    mutating func shrink(visits: Int) -> Bool { all.shrink(visits: visits) }
+
     /// Takes out some of the keys of a lane that nobody is owed any more.
     mutating func takeUnowed(in lane: LaneHandle, into taken: inout OwedKeys) {
         all[lane].takeUnowed(into: &taken)
@@ -346,13 +379,14 @@ extension Lanes {
         try Self.always.agree("a lane has readers", all.count, readers.count)
         for lane in found.values {
             try all[lane].keys.checkInvariants(living, keyspace, isSorted: true, &owedBy)
-            try Self.always.agree("it counts its readers", all[lane].readerCount, readers[lane] ?? 0)
+            try Self.always.agree("it counts its readers", all[lane].standingCount, readers[lane] ?? 0)
+            try Self.always.agree("it knows its readers", Int(all[lane].readerCount), readers[lane] ?? 0)
         }
     }
 }
 
 extension Lane {
-    fileprivate var readerCount: Int { stands.all.indices.reduce(0) { $0 + Int(stands.all[$1].readers) } }
+    fileprivate var standingCount: Int { stands.all.indices.reduce(0) { $0 + Int(stands.all[$1].readers) } }
 
     /// A reader is owed the end of the list, from where it says.
     fileprivate func checkInvariants(_ lag: Lag) throws(BrokenInvariant) {

@@ -57,7 +57,7 @@ final class Connection {
     var isBulky = false
     /// It has written more than its share while the disk is behind. It isn't read until others have caught up.
     var isThrottled = false
-    /// What it has written beyond its share, in bytes, at a period of `EventLoop+Throttle`.
+    /// What it has written beyond its share, in bytes, at a period of `Throttle`.
     private var debt: (bytes: UInt32, period: UInt32) = (0, 0)
 
     /// `number` tells this connection from an earlier one in the same slot.

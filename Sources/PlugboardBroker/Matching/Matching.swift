@@ -3,7 +3,7 @@
 //
 // What always holds: a subscription is among those who name each key that it names, and at the end of each of its
 // patterns, and knows its places. A key's list of observers is right while it has the current generation. A key
-// goes only when nobody names it and nobody is owed it. The room knows keys and clients, but nothing of what is
+// goes only when nobody needs it; see `forget`. The room knows keys and clients, but nothing of what is
 // sent to them.
 
 import PlugboardMemory
@@ -233,7 +233,7 @@ struct Matching: ~Copyable {
             left -= 1
         }
         let areShort = subscriptions.shrink(visits: left, MemoryPages.giveBack) && reach.shrink(visits: left)
-        return texts.shrink(visits: left) && areShort && left > 0
+        return texts.shrink(visits: left) && lanes.shrink(visits: left) && areShort && left > 0
     }
 
     /// Returns the number of visited nodes and found observers.
