@@ -184,7 +184,8 @@ let package = Package(
             .testTarget(
                 name: "ProtocolTests",
                 dependencies: [
-                    "PlugboardMemory", "PlugboardBroker", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                    "PlugboardMemory", "PlugboardBroker", "PlugboardBrokerTests", "PlugboardWire",
+                    "PlugboardPosix", "TestSupport",
                 ],
                 swiftSettings: strict
             ),

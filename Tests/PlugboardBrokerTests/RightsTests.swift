@@ -196,7 +196,7 @@ struct RightsTests {
         hub.send("trace **", from: guest)
         _ = hub.read(guest)
         hub.send("publish hidden 1\npublish open.secret 1\npublish open.a 9", from: owner)
-        let lines = hub.readTraces(guest)
+        let lines = hub.read(guest)
         #expect(lines.count == 1 && lines[0].contains(#""key":"open.a""#))
     }
 

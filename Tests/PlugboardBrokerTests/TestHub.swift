@@ -69,6 +69,12 @@ final class TestHub {
     func follow(_ policy: String) throws -> [String] {
         let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
         let dismissed = hub.replacePolicy(try PolicyReader.policy(in: Array(policy.utf8), nobody))
+        for (session, farewell) in dismissed {
+            hub.sessions[session].farewell = farewell
+            _ = hub.leave(session, until: .max)
+            _ = hub.sessions[session].outbox.takeKept()
+            hub.appendBye(to: session)
+        }
         return dismissed.map { "\(hub.sessions[$0.0].client - 1) \($0.1.reason)" }
     }
 
@@ -179,6 +185,8 @@ final class TestHub {
     func endTurn() {
         while goesOnByItself, bare.hub.requests.areWaiting { bare.hub.goOnWithWalks() }
         if !bare.hub.delivery.isDone { hasChanged = true }
+        bare.hub.tellTraces()
+        bare.hub.tellGaps()
         bare.finishTurn { session in
             bare.hub.openOwn(of: session)
             bare.hub.beginServing(session)
@@ -249,13 +257,6 @@ final class TestHub {
             next = hub.keyspace.next(after: observable)
         }
         return count
-    }
-
-    /// Reads what a client gets at the end of the turn because it traces.
-    func readTraces(_ client: Int) -> [String] {
-        hub.tellTraces()
-        hub.tellGaps()
-        return read(client)
     }
 
     /// Lets time pass: everything that is due `milliseconds` after the test's start happens.

@@ -8,13 +8,24 @@ import TestSupport
 final class RunningBroker {
     let path: String
     private let folder: TemporaryFolder
-    private let broker: ServedBroker
+    private let configuration: Configuration
+    private var broker: ServedBroker
 
-    init(poller: PollerKind = .standard, policy: String? = nil) throws {
+    /// With `keeps`, it has a journal.
+    init(poller: PollerKind = .standard, policy: String? = nil, keeps: Bool = false) throws {
         folder = try TemporaryFolder()
         path = folder.socket
-        var configuration = Configuration(socketPath: path, poller: poller)
+        var configuration = Configuration(
+            socketPath: path, poller: poller, stateFolder: keeps ? folder.path + "/state" : nil
+        )
         if let policy { configuration.policy = try Policy(path: folder.write("policy.json", policy)) }
+        self.configuration = configuration
+        broker = try ServedBroker(configuration)
+    }
+
+    /// Ends the broker, and begins again with what it has kept.
+    func restart() throws {
+        broker.stopAndWait()
         broker = try ServedBroker(configuration)
     }
 

@@ -1,10 +1,18 @@
 // Reads annotated sessions: the files in `protocol/transcripts/` and the blocks
 // marked `plugboard` in SPEC.md. Two notations, told apart by what the file holds:
 //  - piped: the file is what one client sends, as it stands; `#< ` expects a line;
-//  - marked: `A> ` sends, `A< ` expects, the letter may be missing.
+//  - marked: `A> ` sends, `A< ` expects, the letter may be missing; `+ ` and `#…` are what no client does.
 // `protocol/transcripts/README.md` has the whole notation.
 
 import TestSupport
+
+/// Whose client one is.
+struct Account {
+    var user: UInt32?
+    var groups: [UInt32] = []
+    var process: Int32 = 1
+    var isSupervisor = false
+}
 
 /// One session with one or more clients.
 struct Transcript: CustomStringConvertible {
@@ -19,6 +27,25 @@ struct Transcript: CustomStringConvertible {
         case vanish
         /// Waits for the broker to close.
         case expectEnd
+        /// Nothing has come.
+        case expectNothing
+        /// Connects somebody else's client.
+        case connect(Account)
+        /// Reads nothing before the next line that is expected.
+        case stopReading
+        case happen(Event)
+    }
+
+    /// What no client does.
+    enum Event {
+        /// So many milliseconds pass.
+        case time(UInt64)
+        /// The broker follows this policy from now on.
+        case policy(String)
+        /// The broker ends and begins again with what it has kept. All connections end.
+        case restart
+        /// There is another broker, of which nobody knows yet.
+        case fresh
     }
 
     struct Step {
@@ -33,7 +60,7 @@ struct Transcript: CustomStringConvertible {
     let steps: [Step]
     /// All of a piped file.
     let piped: [UInt8]?
-    /// The policy of its broker, if it has one: the text after `#policy `.
+    /// The policy that its broker begins with, if any: the text after `#policy `.
     let policy: String?
 
     var description: String { name }
@@ -43,8 +70,6 @@ struct Transcript: CustomStringConvertible {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let isPiped = lines.contains { $0.hasPrefix("#< ") }
         piped = isPiped ? Array(text.utf8) : nil
-        let mark = "#policy "
-        policy = lines.first { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count)) }
         var steps: [Step] = []
         for (index, line) in lines.enumerated() {
             let place = "\(name):\(firstLine + index)"
@@ -53,7 +78,13 @@ struct Transcript: CustomStringConvertible {
                 isPiped ? try Self.pipedStep(String(line), place) : try Self.markedStep(String(line), place)
             if let step { steps.append(step) }
         }
-        guard !steps.isEmpty else { throw BadDocument(name, "holds no session") }
+        guard let first = steps.first else { throw BadDocument(name, "holds no session") }
+        if case .happen(.policy(let text)) = first.action {
+            policy = text
+            steps.removeFirst()
+        } else {
+            policy = nil
+        }
         self.steps = steps
     }
 
@@ -67,20 +98,53 @@ struct Transcript: CustomStringConvertible {
     }
 
     private static func markedStep(_ line: String, _ place: String) throws -> Step? {
+        if let event = try event(line, place) {
+            return Step(place: place, client: "", text: line, action: .happen(event))
+        }
         if line.isEmpty || line.hasPrefix("#") { return nil }
         var rest = Substring(line)
         let client = rest.first?.isUppercase == true ? String(rest.removeFirst()) : ""
-        guard let mark = rest.popFirst(), mark == ">" || mark == "<" else {
-            throw BadDocument(place, "neither sent nor expected: \(line)")
-        }
-        let action = try mark == ">" ? sending(rest, place) : expecting(rest, place)
+        let action =
+            switch rest.popFirst() {
+            case ">": try sending(rest, place)
+            case "<": try expecting(rest, place)
+            case "=": Action.connect(try account(rest, place))
+            default: throw BadDocument(place, "neither sent nor expected: \(line)")
+            }
         return Step(place: place, client: client, text: line, action: action)
+    }
+
+    private static func event(_ line: String, _ place: String) throws -> Event? {
+        if line == "#restart" { return .restart }
+        if line == "#fresh" { return .fresh }
+        if line.hasPrefix("#policy ") { return .policy(String(line.dropFirst("#policy ".count))) }
+        guard line.hasPrefix("+ ") else { return nil }
+        guard let milliseconds = UInt64(line.dropFirst(2)) else { throw BadDocument(place, "no time") }
+        return .time(milliseconds)
+    }
+
+    /// The numbers behind `user`, `group`, `process` and `supervisor`.
+    private static func account(_ rest: Substring, _ place: String) throws -> Account {
+        let words = rest.split(separator: " ")
+        var account = Account()
+        for (word, text) in zip(words, words.dropFirst()) {
+            guard let number = UInt32(text) else { continue }
+            account.isSupervisor = account.isSupervisor || word == "supervisor"
+            switch word {
+            case "user": account.user = number
+            case "group": account.groups.append(number)
+            case "process", "supervisor": account.process = Int32(number)
+            default: throw BadDocument(place, "no such account: \(rest)")
+            }
+        }
+        return account
     }
 
     private static func sending(_ rest: Substring, _ place: String) throws -> Action {
         switch rest {
         case "|": return .finish
         case "!": return .vanish
+        case "-": return .stopReading
         case "": return .send([0x0A])
         case _ where rest.hasPrefix("~ "):
             return .send(try Generator.bytes(String(rest.dropFirst(2)), place: place))
@@ -92,6 +156,7 @@ struct Transcript: CustomStringConvertible {
 
     private static func expecting(_ rest: Substring, _ place: String) throws -> Action {
         if rest == "|" { return .expectEnd }
+        if rest == "-" { return .expectNothing }
         guard rest.hasPrefix(" ") else { throw BadDocument(place, "no such mark: <\(rest)") }
         return .expect(try expectation(String(rest.dropFirst()), place))
     }
@@ -106,6 +171,24 @@ struct Transcript: CustomStringConvertible {
 }
 
 extension Transcript {
+    /// Whether its broker ends and begins again.
+    var restarts: Bool {
+        steps.contains {
+            if case .happen(.restart) = $0.action { true } else { false }
+        }
+    }
+
+    /// Whether it needs a clock that is played, clients of others, or what only the broker's inside can do.
+    var needsHub: Bool {
+        !restarts
+            && steps.contains {
+                switch $0.action {
+                case .connect, .stopReading, .happen: true
+                default: false
+                }
+            }
+    }
+
     /// Whether there is a subscription at the end, according to the expected replies.
     var endsSubscribed: Bool {
         let begun = count(#"{"ok":"subscribe""#)

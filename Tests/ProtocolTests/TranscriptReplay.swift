@@ -37,16 +37,22 @@ enum Pace: String, CaseIterable, CustomStringConvertible {
 /// One replay of one transcript.
 final class TranscriptReplay {
     private let transcript: Transcript
-    private let path: String
+    private let makeStage: () throws -> any Stage
+    private var stage: any Stage
     private let schema: ProtocolSchema
-    private var peers: [String: LinePeer] = [:]
+    private var clients: Set<String> = []
     /// Clients that can't ask any more whether something else comes.
     private var silent: Set<String> = []
     private var lastSent = "(nothing)"
+    /// What the newest greeting says.
+    private var epoch = ""
 
-    init(_ transcript: Transcript, path: String, schema: ProtocolSchema) {
+    init(_ transcript: Transcript, _ schema: ProtocolSchema, _ makeStage: @escaping () throws -> any Stage)
+        throws
+    {
         self.transcript = transcript
-        self.path = path
+        self.makeStage = makeStage
+        stage = try makeStage()
         self.schema = schema
     }
 
@@ -54,34 +60,55 @@ final class TranscriptReplay {
     func run(_ pace: Pace) throws {
         if pace != .lineByLine { try sendWhole(pace) }
         for step in transcript.steps { try play(step, pace) }
-        for (client, peer) in peers where !silent.contains(client) {
-            try checkNothingIsLeft(client, peer, pace)
-        }
+        try checkNothingIsLeft(pace)
     }
 
     private func play(_ step: Transcript.Step, _ pace: Pace) throws {
-        let peer = try peer(of: step)
+        if case .happen(let event) = step.action { return try happen(event, step) }
+        if case .connect(let account) = step.action { return try connect(step, as: account) }
+        if !clients.contains(step.client) { try connect(step, as: Account()) }
         switch step.action {
         case .send(let bytes):
             guard pace == .lineByLine else { return }
             lastSent = step.text
-            try attempt(step) { try peer.send(bytes) }
+            try attempt(step) { try stage.send(filled(bytes), from: step.client) }
         case .expect(let expectation):
-            try expect(expectation, from: peer, step)
-            if transcript.piped != nil, pace == .lineByLine { try peer.send(step.text + "\n") }
+            try expect(expectation, step)
+            if transcript.piped != nil, pace == .lineByLine {
+                try stage.send(Array("\(step.text)\n".utf8), from: step.client)
+            }
         case .finish:
-            peer.finish()
+            try stage.finish(step.client)
             silent.insert(step.client)
         case .vanish:
-            peers[step.client] = nil
+            stage.vanish(step.client)
+            clients.remove(step.client)
         case .expectEnd:
-            try expectEnd(of: peer, step)
+            try expectEnd(step)
             silent.insert(step.client)
+        case .expectNothing: try expectNothing(step)
+        case .stopReading: try (stage as? HubStage)?.stopReading(step.client)
+        case .connect, .happen: break
         }
     }
 
-    private func expect(_ expectation: Expectation, from peer: LinePeer, _ step: Transcript.Step) throws {
-        let line = try attempt(step) { try peer.line() }
+    private func happen(_ event: Transcript.Event, _ step: Transcript.Step) throws {
+        switch event {
+        case .restart, .fresh:
+            try checkNothingIsLeft(.lineByLine)
+            clients = []
+            silent = []
+        case .time, .policy: break
+        }
+        if case .fresh = event {
+            stage = try makeStage()
+        } else {
+            try attempt(step) { try stage.happen(event) }
+        }
+    }
+
+    private func expect(_ expectation: Expectation, _ step: Transcript.Step) throws {
+        let line = try attempt(step) { try stage.line(for: step.client) }
         guard let line else { throw failure(step, got: "the end", reason: "the broker closed") }
         if let mismatch = expectation.mismatch(line) { throw failure(step, line, reason: mismatch) }
         if let problem = schema.problem(output: line) {
@@ -89,64 +116,71 @@ final class TranscriptReplay {
         }
     }
 
-    private func expectEnd(of peer: LinePeer, _ step: Transcript.Step) throws {
-        if let line = try attempt(step, { try peer.line() }) {
+    private func expectEnd(_ step: Transcript.Step) throws {
+        if let line = try attempt(step, { try stage.line(for: step.client) }) {
             throw failure(step, line, reason: "the broker should have closed")
+        }
+    }
+
+    private func expectNothing(_ step: Transcript.Step) throws {
+        if let line = try attempt(step, { try stage.leftOver(for: step.client) }) {
+            throw failure(step, line, reason: "the transcript doesn't show this line")
         }
     }
 
     /// The first mention of a client connects it. Its greeting is read and checked here, unless
     /// the transcript itself begins with it.
-    private func peer(of step: Transcript.Step) throws -> LinePeer {
-        if let peer = peers[step.client] { return peer }
-        let peer = try attempt(step) { try LinePeer(path: path) }
-        peers[step.client] = peer
-        if case .expect(let expectation) = step.action, expectation.isGreeting { return peer }
-        guard let greeting = try attempt(step, { try peer.line() }) else {
+    private func connect(_ step: Transcript.Step, as account: Account) throws {
+        try attempt(step) { try stage.connect(step.client, as: account) }
+        clients.insert(step.client)
+        silent.remove(step.client)
+        if case .expect(let expectation) = step.action, expectation.isGreeting { return }
+        guard let greeting = try attempt(step, { try stage.line(for: step.client) }) else {
             throw failure(step, got: "the end", reason: "no greeting")
         }
         guard greeting.starts(with: #"{"event":"hello","#.utf8) else {
             throw failure(step, greeting, reason: "that isn't a greeting")
         }
         if let problem = schema.problem(output: greeting) { throw failure(step, greeting, reason: problem) }
-        return peer
+        epoch = try JSONNode(greeting)["epoch"]?.string ?? ""
+    }
+
+    /// What is sent, with the epoch that only the broker knows.
+    private func filled(_ bytes: [UInt8]) -> [UInt8] {
+        let mark = Array("«epoch»".utf8)
+        guard let place = bytes.firstRange(of: mark) else { return bytes }
+        return bytes.replacing(mark, with: Array(epoch.utf8), subrange: place.lowerBound..<bytes.endIndex)
     }
 
     private func sendWhole(_ pace: Pace) throws {
         guard let bytes = transcript.piped, let first = transcript.steps.first else {
             throw BadDocument(transcript.name, "only piped transcripts are sent whole")
         }
-        let peer = try peer(of: first)
+        try connect(first, as: Account())
         try attempt(first) {
             switch pace {
-            case .oneByteAtATime: for byte in bytes { try peer.send([byte]) }
+            case .oneByteAtATime: for byte in bytes { try stage.send([byte], from: first.client) }
             default:
-                try peer.send(bytes)
-                peer.finish()
+                try stage.send(bytes, from: first.client)
+                try stage.finish(first.client)
             }
         }
     }
 
     /// Checks that connected clients get nothing that the transcript doesn't show.
-    private func checkNothingIsLeft(_ client: String, _ peer: LinePeer, _ pace: Pace) throws {
+    private func checkNothingIsLeft(_ pace: Pace) throws {
         let last = transcript.steps[transcript.steps.count - 1]
-        let step = Transcript.Step(
-            place: last.place, client: client, text: "nothing more for \(client)", action: last.action
-        )
-        if pace == .allAtOnce { return try checkEnd(peer, step) }
-        try attempt(step) { try peer.send(#"{"op":"sync","id":"end of transcript"}"# + "\n") }
-        guard let line = try attempt(step, { try peer.line() }) else {
-            throw failure(step, got: "the end", reason: "the broker closed")
+        for client in clients.subtracting(silent) {
+            let step = Transcript.Step(
+                place: last.place, client: client, text: "nothing more for \(client)", action: last.action
+            )
+            guard pace == .allAtOnce else {
+                try expectNothing(step)
+                continue
+            }
+            // After a half-close the broker closes, unless there is a subscription.
+            if !transcript.endsSubscribed { try expectEnd(step) }
         }
-        guard line.starts(with: #"{"ok":"sync","id":"end of transcript","#.utf8) else {
-            throw failure(step, line, reason: "the transcript doesn't show this line")
-        }
-    }
-
-    /// After a half-close the broker closes, unless there is a subscription.
-    private func checkEnd(_ peer: LinePeer, _ step: Transcript.Step) throws {
-        if transcript.endsSubscribed { return }
-        try expectEnd(of: peer, step)
     }
 
     @discardableResult

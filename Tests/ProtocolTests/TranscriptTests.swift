@@ -83,8 +83,10 @@ struct TranscriptTests {
     }
 
     static func replay(_ transcript: Transcript, _ pace: Pace, _ poller: PollerKind) throws {
-        let broker = try RunningBroker(poller: poller, policy: transcript.policy)
-        let replay = TranscriptReplay(transcript, path: broker.path, schema: try ProtocolSchema())
+        let replay = try TranscriptReplay(transcript, try ProtocolSchema()) {
+            if transcript.needsHub { return try HubStage(transcript) }
+            return try SocketStage(transcript, poller)
+        }
         try replay.run(pace)
     }
 }

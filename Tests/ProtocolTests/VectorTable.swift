@@ -40,7 +40,8 @@ struct BadDocument: Error, CustomStringConvertible {
 
 /// Reads the text between « and »: bytes that can't be in a text file, or shouldn't.
 enum Generator {
-    /// `«C3 28»` is those bytes, `«257×a»` is 257 times `a`, and everything else is itself.
+    /// `«C3 28»` is those bytes, `«257×a»` is 257 times `a`, and everything else is itself. So is `«epoch»`,
+    /// which only a session knows.
     static func bytes(_ text: String, place: String) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Substring(text)
@@ -65,6 +66,7 @@ enum Generator {
             while bytes.count * 2 <= unit.count * count { bytes.append(contentsOf: bytes) }
             return bytes + bytes[..<(unit.count * count - bytes.count)]
         }
+        if text == "epoch" { return Array("«epoch»".utf8) }
         return try text.split(separator: " ").map { pair in
             guard pair.utf8.count == 2, let byte = UInt8(pair, radix: 16) else {
                 throw BadDocument(place, "«\(text)» is neither bytes nor a repetition")
