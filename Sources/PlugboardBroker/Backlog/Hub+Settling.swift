@@ -213,8 +213,9 @@ extension Hub {
             telling = delivery.judge.telling(change, tail, filter)
         }
         if case .nothing = telling { return }
-        let (text, kind) = (matching[subscription].text, matching[subscription].kind)
-        TurnLog.append(event, tail, telling, delivery.judge.change, kind, for: matching[text], to: &buffer)
+        let text = matching[subscription].text
+        let form = OwnForm(event, telling, Recipient.words(text, matching[subscription].kind))
+        form.append(tail, delivery.judge.change, for: matching[text], to: &buffer)
     }
 
     private mutating func tellReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {

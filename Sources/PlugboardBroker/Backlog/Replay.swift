@@ -256,16 +256,9 @@ extension Hub {
         let hash = keyspace.hash(key)
         guard replay.isNews(telling, kind, of: hash, filter) else { return nil }
         delivery.openOwn(of: session, &sessions)
-        let (text, form) = (matching[subscription].text, matching[subscription].kind)
-        TurnLog.append(
-            kind,
-            tail,
-            telling,
-            delivery.judge.change,
-            form,
-            for: matching[text],
-            to: &sessions[session].outbox.own
-        )
+        let text = matching[subscription].text
+        let form = OwnForm(kind, telling, Recipient.words(text, matching[subscription].kind))
+        form.append(tail, delivery.judge.change, for: matching[text], to: &sessions[session].outbox.own)
         return hash
     }
 

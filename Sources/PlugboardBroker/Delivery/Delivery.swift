@@ -235,17 +235,12 @@ struct Delivery: ~Copyable {
         log.line(event, tail, form, for: &text)
     }
 
-    /// The place of the line that tells a change or `leave`. `words` are the recipient's; see `TurnLog`.
+    /// The place of the line that tells a change or `leave`; see `TurnLog`.
     mutating func ownLine(
-        _ event: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ telling: Telling,
-        _ form: EventKind,
-        for text: borrowing SubscriptionText,
-        _ words: UInt64
+        _ form: OwnForm, _ tail: borrowing EventTail, for text: borrowing SubscriptionText
     ) -> ByteRange {
-        if telling == .patch { return log.ownLine(event, tail, telling, judge.patch, form, for: text, words) }
-        return log.ownLine(event, tail, telling, judge.change, form, for: text, words)
+        if form.telling == .patch { return log.ownLine(form, tail, judge.patch, for: text) }
+        return log.ownLine(form, tail, judge.change, for: text)
     }
 
     /// Appends a line of the log to a session's outbox. If too much is unread, the session is behind.

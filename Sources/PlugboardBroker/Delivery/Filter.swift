@@ -174,8 +174,8 @@ extension Hub {
         case .nothing: return nil
         case .event: return delivery.line(event, tail, kind, for: &matching[text])
         case let piece:
-            let words = Recipient.words(text, kind)
-            return delivery.ownLine(event, tail, piece, kind, for: matching[text], words)
+            let form = OwnForm(event, piece, Recipient.words(text, kind))
+            return delivery.ownLine(form, tail, for: matching[text])
         }
     }
 }
@@ -190,7 +190,22 @@ extension SubscriptionRecord {
         _ keyspace: borrowing Keyspace,
         _ delivery: inout Delivery
     ) -> Telling {
-        filter?.telling(news, tail, self, keyspace, &delivery) ?? .event
+        guard let filter else { return .event }
+        let observable = news.observable
+        let update = JudgedUpdate(
+            subscription: serial,
+            observable: observable,
+            before: keyspace[observable].revision,
+            revision: news.revision
+        )
+        let isKnowable = news.event == .update && !keyspace[observable].isReserved
+        let change = JudgedChange(
+            event: news.event,
+            number: delivery.eventNumber,
+            update: isKnowable ? update : nil,
+            wasSent: wasSent(observable, filter, keyspace)
+        )
+        return delivery.judge.telling(change, tail, filter)
     }
 
     /// Whether the observer was sent the present value of a key, and is owed no other first. Without `diff`,
@@ -202,32 +217,6 @@ extension SubscriptionRecord {
         guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
         guard keyspace[observable].revision > filter.unsentRevision else { return false }
         return backlog?.keys.find(observable) == nil
-    }
-}
-
-extension Filter {
-    fileprivate func telling(
-        _ news: borrowing News,
-        _ tail: borrowing EventTail,
-        _ subscription: borrowing SubscriptionRecord,
-        _ keyspace: borrowing Keyspace,
-        _ delivery: inout Delivery
-    ) -> Telling {
-        let observable = news.observable
-        let update = JudgedUpdate(
-            subscription: subscription.serial,
-            observable: observable,
-            before: keyspace[observable].revision,
-            revision: news.revision
-        )
-        let isKnowable = news.event == .update && !keyspace[observable].isReserved
-        let change = JudgedChange(
-            event: news.event,
-            number: delivery.eventNumber,
-            update: isKnowable ? update : nil,
-            wasSent: subscription.wasSent(observable, self, keyspace)
-        )
-        return delivery.judge.telling(change, tail, self)
     }
 }
 

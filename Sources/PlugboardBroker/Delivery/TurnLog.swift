@@ -17,29 +17,59 @@ private struct OwnLine: ~Copyable {
     private static let changeBytesMax = 4_096
     private(set) var line = ByteRange.none
     private var event: UInt64 = 0
-    private var telling = Telling.nothing
-    private var words: UInt64 = 0
+    private var form = OwnForm(.update, .nothing, 0)
     private var change = ByteBuffer()
 
     init() {}
 
-    /// Whether it is the line for a recipient of an event.
-    func tells(_ event: UInt64, _ telling: Telling, _ change: borrowing ByteBuffer, _ words: UInt64) -> Bool {
-        self.event == event && self.telling == telling && self.words == words
-            && (telling != .change || self.change.bytes.isEqual(to: change.bytes))
+    /// Whether it is the line that tells an event in a form.
+    func tells(_ event: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer) -> Bool {
+        self.event == event && self.form == form
+            && (form.telling != .change || self.change.bytes.isEqual(to: change.bytes))
     }
 
     mutating func note(
-        _ line: ByteRange,
-        _ event: UInt64,
-        _ telling: Telling,
-        _ change: borrowing ByteBuffer,
-        _ words: UInt64
+        _ line: ByteRange, _ event: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer
     ) {
-        let isShort = telling != .change || change.count <= Self.changeBytesMax
-        (self.line, self.event, self.telling, self.words) = (line, isShort ? event : 0, telling, words)
+        let isShort = form.telling != .change || change.count <= Self.changeBytesMax
+        (self.line, self.event, self.form) = (line, isShort ? event : 0, form)
         self.change.removeAll()
-        if isShort, telling == .change { self.change.append(contentsOf: change) }
+        if isShort, form.telling == .change { self.change.append(contentsOf: change) }
+    }
+}
+
+/// How an event is told to those who may be told less than all of it.
+struct OwnForm: BitwiseCopyable, Equatable {
+    let event: KeyEvent
+    let telling: Telling
+    /// Equal for all recipients that get the same line; see `Recipient`.
+    private let words: UInt64
+
+    init(_ event: KeyEvent, _ telling: Telling, _ words: UInt64) {
+        (self.event, self.telling, self.words) = (event, telling, words)
+    }
+
+    /// Encodes any line of an event. `change` is what is told in place of the value.
+    func append(
+        _ tail: borrowing EventTail,
+        _ change: borrowing ByteBuffer,
+        for text: borrowing SubscriptionText,
+        to buffer: inout ByteBuffer
+    ) {
+        if telling == .leaving {
+            EventEncoder.appendLeaveStart(sub: text.sub, to: &buffer)
+        } else {
+            event.appendStart(text.updateStart, to: &buffer)
+        }
+        let kind = Recipient.kind(of: words)
+        EventEncoder.appendTail(
+            tail,
+            change: telling.isPiece ? change.bytes : Span(),
+            hasValue: kind.hasValue && telling == .event,
+            hasOld: kind.hasOld,
+            hasWhen: kind.hasWhen,
+            to: &buffer
+        )
     }
 }
 
@@ -107,45 +137,17 @@ struct TurnLog: ~Copyable {
     /// The place of the line that tells a subscription a change or `leave`. Many are told the same one after the other,
     /// although they ask for different things, so the last such line isn't written again.
     mutating func ownLine(
-        _ kind: KeyEvent,
+        _ form: OwnForm,
         _ tail: borrowing EventTail,
-        _ telling: Telling,
         _ change: borrowing ByteBuffer,
-        _ form: EventKind,
-        for text: borrowing SubscriptionText,
-        _ words: UInt64
+        for text: borrowing SubscriptionText
     ) -> ByteRange {
-        if own.tells(event, telling, change, words) { return own.line }
+        if own.tells(event, form, change) { return own.line }
         let start = bytes.count
-        Self.append(kind, tail, telling, change, form, for: text, to: &bytes)
+        form.append(tail, change, for: text, to: &bytes)
         let line = ByteRange(start, bytes.count)
-        own.note(line, event, telling, change, words)
+        own.note(line, event, form, change)
         return line
-    }
-
-    /// Encodes any line of an event.
-    static func append(
-        _ kind: KeyEvent,
-        _ tail: borrowing EventTail,
-        _ telling: Telling,
-        _ change: borrowing ByteBuffer,
-        _ form: EventKind,
-        for text: borrowing SubscriptionText,
-        to buffer: inout ByteBuffer
-    ) {
-        if telling == .leaving {
-            EventEncoder.appendLeaveStart(sub: text.sub, to: &buffer)
-        } else {
-            kind.appendStart(text.updateStart, to: &buffer)
-        }
-        EventEncoder.appendTail(
-            tail,
-            change: telling.isPiece ? change.bytes : Span(),
-            hasValue: form.hasValue && telling == .event,
-            hasOld: form.hasOld,
-            hasWhen: form.hasWhen,
-            to: &buffer
-        )
     }
 
     /// Appends a line to a session's outbox.

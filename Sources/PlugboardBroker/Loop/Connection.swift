@@ -5,20 +5,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a connection is still to do. Each goes on where it stopped.
-struct Errands: OptionSet {
-    let rawValue: UInt8
-
-    /// To be read.
-    static let read = Errands(rawValue: 1)
-    /// To go on with lines that it holds. Nothing is read before that.
-    static let lines = Errands(rawValue: 2)
-    /// To be sent more of what it is owed.
-    static let owed = Errands(rawValue: 4)
-    /// To be closed. The keys and subscriptions of its client end first.
-    static let close = Errands(rawValue: 8)
-}
-
 /// A client's connection, as the loop sees it.
 final class Connection {
     let descriptor: Descriptor

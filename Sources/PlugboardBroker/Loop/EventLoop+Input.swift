@@ -28,30 +28,24 @@ extension EventLoop {
         return Int(hub.insight.receivedBytes &- before)
     }
 
-    /// Puts a connection among those that may take long, unless it is in a queue, and adds to what it does.
-    mutating func enqueue(_ connection: Connection, _ errands: Errands) {
-        if connection.todo.isEmpty { patient.append(connection.token) }
-        connection.todo.formUnion(errands)
-    }
-
     /// Goes on with those that may take long, with what is left of the turn's budget, or half of it anew.
     mutating func goOnWithPatient() -> Int {
-        if patient.isEmpty { return 0 }
+        if queue.count(.patient) == 0 { return 0 }
         hub.requests.beginPart(until: max(hub.requests.effortEnd, hub.effort &+ pace.effort / 2))
-        return goOn(promptly: false)
+        return goOn(with: .patient)
     }
 
     /// Gives each connection in one of the queues a slice, as many as fit into this part of the turn, but one at least.
     /// What it still has to do then waits among those that may take long. Returns how many had their slice.
-    mutating func goOn(promptly isPrompt: Bool) -> Int {
-        let length = isPrompt ? prompt.count : patient.count
+    mutating func goOn(with part: RunQueue.Part) -> Int {
+        let length = queue.count(part)
         var count = 0
         while count < length, hub.delivery.hasRoomInLog, count == 0 || !hub.hasDoneEnough {
-            let token = isPrompt ? prompt[count] : patient[count]
+            let token = queue.token(count, of: part)
             count += 1
             if let connection = connections.find(token: token) { goOn(connection) }
         }
-        if isPrompt { prompt.removeFirst(count) } else { patient.removeFirst(count) }
+        queue.removeFirst(count, of: part)
         return count
     }
 
@@ -77,7 +71,7 @@ extension EventLoop {
     }
 
     private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {
-        var input = takeInput()
+        var input = workSpace.takeInput()
         var isAtEnd = false
         input.append(upTo: bytes) { room in read(connection, into: &room, &isAtEnd) }
         if isAtEnd { endInput(connection) }
@@ -86,7 +80,7 @@ extension EventLoop {
             let executed = executeLines(of: connection, in: &lines, searchFrom: 0)
             keep(lines.span[executed...], for: connection)
         }
-        returnInput(input)
+        workSpace.giveBack(input)
     }
 
     private mutating func receiveBehindHalfLine(_ connection: Connection) {
@@ -146,20 +140,18 @@ extension EventLoop {
         }
         var (start, search) = (0, searchFrom)
         // Noted here, because whether somebody else uses a field of an object is checked at each use.
-        var number = connection.lines
+        var lines = LineCount(number: connection.lines)
         var isDiscarding = connection.isDiscarding
-        var hasLine = false
         // Lines that only wait in the hub's group of publishes don't change this.
         let mayWait = mayGoOn(session)
         while let feed = LineFramer.lineFeed(in: bytes.span, from: search) {
             let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
             let waits =
-                isDiscarding
-                ? false : finishLine(start..<end, in: &bytes, of: connection, &number, &hasLine)
+                isDiscarding ? false : finishLine(start..<end, in: &bytes, of: connection, &lines)
             isDiscarding = false
             start = feed + 1
             if waits, mayWait {
-                start = hub.takeRepeats(from: start, of: bytes.span, &number)
+                start = hub.takeRepeats(from: start, of: bytes.span, &lines.number)
             } else if !mayGoOn(session) {
                 break
             }
@@ -167,11 +159,11 @@ extension EventLoop {
         }
         hub.finishLines(in: bytes.span)
         if let left = hub.requests.takeLeftOver() {
-            (start, number) = (left.start, left.number - 1)
+            (start, lines.number) = (left.start, left.number - 1)
         }
-        (connection.lines, connection.isDiscarding) = (number, isDiscarding)
-        if hasLine { connection.overlongLines = 0 }
-        hub.sessions[session].line = number
+        (connection.lines, connection.isDiscarding) = (lines.number, isDiscarding)
+        if lines.hasLine { connection.overlongLines = 0 }
+        hub.sessions[session].line = lines.number
         if !hub.sessions[session].isOpen { return bytes.count }
         if start > 0, mustWait(session) { connection.isHeldBack = true }
         return start
@@ -191,24 +183,20 @@ extension EventLoop {
     }
 
     /// Executes a line, or lets it wait for those that follow, and counts it. Returns whether it only waits.
-    /// `hasLine` says whether a line within the limit has come since the last one over it.
     @inline(__always)
     private mutating func finishLine(
-        _ line: Range<Int>,
-        in bytes: inout MutableSpan<UInt8>,
-        of connection: Connection,
-        _ number: inout UInt64,
-        _ hasLine: inout Bool
+        _ line: Range<Int>, in bytes: inout MutableSpan<UInt8>, of connection: Connection,
+        _ lines: inout LineCount
     ) -> Bool {
-        number &+= 1
+        lines.number &+= 1
         guard line.count <= Limits.lineBytesMax else {
-            if hasLine { connection.overlongLines = 0 }
-            hasLine = false
-            if hub.finishLines(in: bytes.span) { refuseOverlong(number, of: connection) }
+            if lines.hasLine { connection.overlongLines = 0 }
+            lines.hasLine = false
+            if hub.finishLines(in: bytes.span) { refuseOverlong(lines.number, of: connection) }
             return false
         }
-        hasLine = true
-        return hub.take(line, of: &bytes, number: number, from: connection.session)
+        lines.hasLine = true
+        return hub.take(line, of: &bytes, number: lines.number, from: connection.session)
     }
 
     /// Keeps half a line, or lines that have to wait.
@@ -284,4 +272,12 @@ extension EventLoop {
     mutating func noteGone(_ connection: Connection) {
         connection.outputEnded = true
     }
+}
+
+/// Counts the lines of a connection while they are executed.
+private struct LineCount {
+    /// The number of the last one.
+    var number: UInt64
+    /// Whether a line within the limit has come since the last one over it.
+    var hasLine = false
 }

@@ -39,7 +39,7 @@ extension EventLoop {
     }
 
     /// Before the rights of a client shrink, it is sent what it may still see, so everybody is served.
-    var mayServeMore: Bool { !hub.hasDoneEnough || isStopping || isPolicyWaiting }
+    var mayServeMore: Bool { !hub.hasDoneEnough || isStopping || policies.isWaiting }
 
     /// Ends a client that has left and, when it has got its last line, its connection.
     mutating func close(_ connection: Connection) {
@@ -47,7 +47,7 @@ extension EventLoop {
         guard connection.isFinished(hub.sessions[session]) || !hub.sessions[session].isOpen else { return }
         // Who is dismissed has to get the last line before that.
         guard hub.delivery.dismissed.isEmpty, hub.leave(session, until: hub.requests.effortEnd) else {
-            return enqueue(connection, .close)
+            return queue.add(connection, .close)
         }
         guard connection.isFinished(hub.sessions[session]) else {
             return hub.delivery.touch(session, &hub.sessions)
@@ -86,7 +86,7 @@ extension EventLoop {
     mutating func dismiss(_ connection: Connection, _ farewell: Farewell, keepingUnread: Bool) {
         let session = connection.session
         hub.sessions[session].farewell = farewell
-        if !hub.leave(session, until: hub.requests.effortEnd) { enqueue(connection, .close) }
+        if !hub.leave(session, until: hub.requests.effortEnd) { queue.add(connection, .close) }
         connection.inbox.releaseMemory()
         connection.isHeldBack = false
         if !keepingUnread { dropUnread(connection) }
@@ -180,25 +180,21 @@ extension EventLoop {
     }
 
     private mutating func writeGathered(_ connection: Connection) -> Transfer {
-        var room = takeGathering()
-        let transfer = Self.write(using: &room, connection, hub.sessions, hub.delivery, network)
-        returnGathering(room)
+        var room = workSpace.takeGathering()
+        let transfer = Self.write(using: &room, connection, hub, network)
+        workSpace.giveBack(room)
         return transfer
     }
 
     /// Writes a session's own bytes and its share of the log in one system call.
     private static func write(
-        using room: inout GatheringRoom,
-        _ connection: Connection,
-        _ sessions: borrowing SessionTable,
-        _ delivery: borrowing Delivery,
-        _ network: Network
+        using room: inout GatheringRoom, _ connection: Connection, _ hub: borrowing Hub, _ network: Network
     ) -> Transfer {
         var pieces = GatheredBytes(using: room)
-        pieces.append(sessions.ownBytes(of: connection.session))
-        var next = TurnLog.firstRun(of: sessions[connection.session].outbox)
+        pieces.append(hub.sessions.ownBytes(of: connection.session))
+        var next = TurnLog.firstRun(of: hub.sessions[connection.session].outbox)
         while next != TurnLog.noRun {
-            pieces.append(delivery.log.run(&next, of: sessions[connection.session].outbox))
+            pieces.append(hub.delivery.log.run(&next, of: hub.sessions[connection.session].outbox))
         }
         let transfer = network.write(gathering: pieces, to: connection.descriptor)
         room = pieces.finish()
@@ -252,11 +248,11 @@ extension EventLoop {
             hub.sessions[session].outbox.count <= Self.unreadRepliesMax / 2
         {
             connection.isHeldBack = false
-            enqueue(connection, .lines)
+            queue.add(connection, .lines)
         }
-        if owesMore(connection) { enqueue(connection, .owed) }
-        if connection.isReadOn { enqueue(connection, .read) }
-        if connection.isFinished(hub.sessions[session]) { enqueue(connection, .close) }
+        if owesMore(connection) { queue.add(connection, .owed) }
+        if connection.isReadOn { queue.add(connection, .read) }
+        if connection.isFinished(hub.sessions[session]) { queue.add(connection, .close) }
         try watch(connection)
     }
 

@@ -25,33 +25,22 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
     let poller: any Poller
-    /// The sockets of the connections, and the clock.
+    /// The sockets of the connections.
     let network: Network
     let time: TimeSource
     var listener: Listener
-    private let wakeup: Wakeup
+    private var wakeups: LoopWakeups
     var hub: Hub
     var connections = ConnectionTable()
     /// What the system has reported in this turn.
     private var ready = List<Readiness>(reserving: 64)
-    /// Connections for which a turn had no time, although they send little. They are heard first in the next.
-    var prompt = List<UInt64>(reserving: 64)
-    /// Connections that have something to do which may take long.
-    var patient = List<UInt64>(reserving: 64)
-    /// The buffer for reads, while a connection has no half line.
-    private var input = ByteBuffer()
-    /// Room for a list of the pieces of one write.
-    private var gathering = GatheringRoom()
+    /// Connections that have something to do.
+    var queue = RunQueue()
+    var workSpace = LoopWorkSpace()
     private var throttle = Throttle()
     var pace = TurnPace()
     private(set) var isStopping = false
-    /// Whether another broker in this process takes over when this one has ended.
-    private let succession: Succession
-    /// Signals from the journal's other threads.
-    private var journalWakeup: Wakeup?
-    /// Where new policies come from, if one is followed.
-    private var policyInbox: Mailbox<Policy>?
-    private(set) var isPolicyWaiting = false
+    private(set) var policies = PolicySource()
     private var tidying = Tidying()
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
@@ -73,36 +62,11 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         self.time = time
         hub = Hub(time: time)
         self.report = report
-        self.succession = succession
         self.poller = poller
         self.listener = Listener(raw: listener)
-        self.wakeup = wakeup
+        wakeups = LoopWakeups(own: wakeup, succession: succession)
         try poller.add(listener, token: Self.listenerToken, interest: .read)
         try poller.add(wakeup.raw, token: Self.wakeupToken, interest: .read)
-    }
-
-    /// Lends the empty buffer for a read.
-    mutating func takeInput() -> ByteBuffer {
-        var taken = ByteBuffer()
-        swap(&taken, &input)
-        return taken
-    }
-
-    /// Takes the buffer back.
-    mutating func returnInput(_ buffer: consuming ByteBuffer) {
-        input = buffer
-        input.removeAll()
-    }
-
-    /// Lends the room for a list of pieces.
-    mutating func takeGathering() -> GatheringRoom {
-        var taken = GatheringRoom()
-        swap(&taken, &gathering)
-        return taken
-    }
-
-    mutating func returnGathering(_ room: consuming GatheringRoom) {
-        gathering = room
     }
 
     /// Works until it is told to stop, then closes all connections.
@@ -125,14 +89,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Wakes up for the journal's other threads.
     mutating func listen(to wakeup: Wakeup) throws {
-        journalWakeup = wakeup
+        wakeups.journal = wakeup
         try poller.add(wakeup.raw, token: Self.journalToken, interest: .read)
     }
 
     /// Follows a policy, and later those that come into the inbox.
     mutating func follow(_ policy: Policy, inbox: Mailbox<Policy>) throws {
         hub.follow(policy)
-        policyInbox = inbox
+        policies.follow(inbox)
         try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
     }
 
@@ -147,8 +111,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if hasMoreToDo { try answerHeard() }
         expireDue()
         let slices = goOnWithPatient()
-        pace.noteHeard(reads + slices + patient.count)
+        pace.noteHeard(reads + slices + queue.count(.patient))
         if hub.requests.areWaiting { hub.goOnWithWalks() }
+        if hub.durability.isCopying { hub.goOnWithSnapshot(effort: pace.effort / 4) }
         if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ pace.effort / 4) }
         try tickJournal()
         if !throttle.waiting.isEmpty { try goOnWithThrottled() }
@@ -179,9 +144,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// read. Those for whom there was no time are queued.
     private mutating func hearReady() throws -> Int {
         if !ready.isEmpty { hub.insight.beginTurn() }
-        if let policyInbox, isPolicyWaiting { takePolicy(from: policyInbox) }
-        isPolicyWaiting = false
-        var reads = goOn(promptly: true)
+        if let policy = policies.take() { replacePolicy(policy) }
+        var reads = goOn(with: .prompt)
         let share = max(Self.shareMin, min(Self.readBytes, Self.sharedBytes / max(1, ready.count)))
         for place in ready.indices where try handle(ready[place], upTo: share) { reads += 1 }
         return reads
@@ -189,8 +153,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// There is work that may take long. Before that, the clients that were heard are answered.
     private var hasMoreToDo: Bool {
-        !patient.isEmpty || !prompt.isEmpty || hub.requests.areWaiting || hub.insight.tracing.hasGaps
-            || hub.deadlines.next != nil
+        !queue.isEmpty || hub.requests.areWaiting || hub.insight.tracing.hasGaps || hub.deadlines.next != nil
+            || hub.durability.isCopying
     }
 
     /// Answers the clients that were heard, after writing their records.
@@ -219,15 +183,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         switch ready.token {
         case Self.listenerToken: _ = try acceptWaiting()
         case Self.wakeupToken:
-            wakeup.drain()
-            if let reason = succession.takeRefusal() { hub.warn(.restart, reason) }
+            wakeups.own.drain()
+            if let reason = wakeups.succession.takeRefusal() { hub.warn(.restart, reason) }
             // Two refusals may wake it once more than it finds one.
-            if succession.isEnding { isStopping = true }
+            if wakeups.succession.isEnding { isStopping = true }
         case Self.journalToken:
-            journalWakeup?.drain()
+            wakeups.journal?.drain()
             try takeJournalNews()
-        // Events of this turn are sent first, so what is left then is really unread.
-        case Self.policyToken: isPolicyWaiting = true
+        case Self.policyToken: policies.noteWaiting()
         default:
             guard let connection = connections.find(token: ready.token) else { return false }
             if ready.isGone { try noteHungUp(connection) }
@@ -237,9 +200,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if ready.canRead || ready.isGone, !isRead { try queueReading(connection) }
             guard isRead || ready.canWrite else { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
-            if isRead, receive(connection, upTo: bytes) == bytes { enqueue(connection, .read) }
+            if isRead, receive(connection, upTo: bytes) == bytes { queue.add(connection, .read) }
             // Its end is seen by whoever is heard in the next turn.
-            if connection.inputEnded { enqueue(connection, .close) }
+            if connection.inputEnded { queue.add(connection, .close) }
             return isRead
         }
         return true
@@ -252,12 +215,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             connection.isQuiet = true
             try watch(connection)
         }
-        if connection.todo.isEmpty, isPrompt(connection) {
-            connection.todo = .read
-            prompt.append(connection.token)
-        } else {
-            enqueue(connection, .read)
-        }
+        queue.add(connection, .read, to: isPrompt(connection) ? .prompt : .patient)
     }
 
     /// Whether it comes before those that may take long. It does unless it has something to read already, has
@@ -315,9 +273,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        let goesOn =
-            !patient.isEmpty || !prompt.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
-        if goesOn || hub.requests.areWaiting || isPolicyWaiting || hub.durability.isGathering { return 0 }
+        let goesOn = !queue.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
+        if goesOn || hub.requests.areWaiting || policies.isWaiting { return 0 }
+        if hub.durability.isGathering || hub.durability.isCopying { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(due, listener.next, throttle.next, tidying.due ?? .max)
         if until == .max { return -1 }
@@ -327,23 +285,78 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// Tells everybody that the broker stops, and gives them a second to read it.
     private mutating func sayGoodbye() throws {
         if !listener.rests { poller.remove(listener.raw) }
-        poller.remove(wakeup.raw)
+        poller.remove(wakeups.own.raw)
         hub.keyspace.close()
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where hub.sessions[connection.session].takesAnswers {
-            dismiss(connection, succession.isWanted ? .restarting : .stopping, keepingUnread: true)
+            dismiss(connection, wakeups.succession.isWanted ? .restarting : .stopping, keepingUnread: true)
         }
         while connections.count > 0 {
             let now = time.nanoseconds()
             guard now < deadline else { return }
-            let isIdle = hub.delivery.isDone && patient.isEmpty && prompt.isEmpty
+            let isIdle = hub.delivery.isDone && queue.isEmpty
             try turn(waiting: isIdle ? Int32((deadline - now) / 1_000_000 + 1) : 0)
         }
     }
 }
 
+/// What wakes up the loop besides sockets.
+struct LoopWakeups {
+    let own: Wakeup
+    /// Whether another broker in this process takes over when this one has ended.
+    let succession: Succession
+    /// Signals from the journal's other threads.
+    var journal: Wakeup?
+}
+
+/// Memory that is used again and again. What is lent of it is taken out meanwhile.
+struct LoopWorkSpace: ~Copyable {
+    /// The buffer for reads, while a connection has no half line.
+    private var input = ByteBuffer()
+    /// Room for a list of the pieces of one write.
+    private var gathering = GatheringRoom()
+
+    init() {}
+
+    mutating func takeInput() -> ByteBuffer {
+        var taken = ByteBuffer()
+        swap(&taken, &input)
+        return taken
+    }
+
+    mutating func giveBack(_ buffer: consuming ByteBuffer) {
+        input = buffer
+        input.removeAll()
+    }
+
+    mutating func takeGathering() -> GatheringRoom {
+        var taken = GatheringRoom()
+        swap(&taken, &gathering)
+        return taken
+    }
+
+    mutating func giveBack(_ room: consuming GatheringRoom) { gathering = room }
+}
+
 // The loop's side of the policy. It asks the kernel who connects. A new policy begins between two turns, so
 // that no event is told half by one policy and half by the other.
+
+/// Where new policies come from, if one is followed.
+struct PolicySource {
+    private var inbox: Mailbox<Policy>?
+    /// A new one is there. The events of this turn are sent first, so what is left then is really unread.
+    private(set) var isWaiting = false
+
+    mutating func follow(_ inbox: Mailbox<Policy>) { self.inbox = inbox }
+
+    mutating func noteWaiting() { isWaiting = true }
+
+    mutating func take() -> Policy? {
+        guard isWaiting else { return nil }
+        isWaiting = false
+        return inbox?.take()
+    }
+}
 
 extension EventLoop {
     /// The groups of a connecting process, if there is a policy, which may name groups.
@@ -351,10 +364,8 @@ extension EventLoop {
         hub.access.followsPolicy ? network.groups(of: descriptor) : []
     }
 
-    /// Follows the new policy from the inbox. When this is reported, nobody is sent anything any more that
-    /// the new policy hides.
-    mutating func takePolicy(from inbox: Mailbox<Policy>) {
-        guard let policy = inbox.take() else { return }
+    /// Follows a new policy. When this is reported, nobody is sent anything any more that it hides.
+    private mutating func replacePolicy(_ policy: Policy) {
         for (session, farewell) in hub.replacePolicy(policy) {
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
             dismiss(connection, farewell, keepingUnread: false)
@@ -434,7 +445,7 @@ extension EventLoop {
             } else {
                 connection.isThrottled = false
                 try watch(connection)
-                enqueue(connection, .read)
+                queue.add(connection, .read)
             }
         }
         throttle.removeFirst(count)
@@ -538,7 +549,7 @@ extension EventLoop {
             (hub.delivery.isDone || !mayServeMore && hub.delivery.heard.isEmpty)
                 && hub.delivery.dismissed.isEmpty
         )
-        let queued = Set(patient.all).union(prompt.all)
+        let queued = queue.all
         for connection in connections.all() where !hub.sessions[connection.session].isTouched {
             let name = "client \(hub.sessions[connection.session].client)"
             let isQueued = queued.contains(connection.token)

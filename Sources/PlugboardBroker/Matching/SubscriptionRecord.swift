@@ -177,7 +177,7 @@ struct Recipient: BitwiseCopyable {
     /// Text and kind as one number: equal for all that are told an event by the same line. At any time, a
     /// slot belongs to one text.
     let words: UInt64
-    @inline(__always) var kind: EventKind { EventKind(rawValue: UInt8(truncatingIfNeeded: words)) }
+    @inline(__always) var kind: EventKind { Self.kind(of: words) }
 
     init(_ handle: SubscriptionHandle, _ subscription: borrowing SubscriptionRecord) {
         self.subscription = handle
@@ -189,6 +189,11 @@ struct Recipient: BitwiseCopyable {
     @inline(__always)
     static func words(_ text: TextHandle, _ kind: EventKind) -> UInt64 {
         UInt64(text.slot) << 8 | UInt64(kind.rawValue)
+    }
+
+    @inline(__always)
+    static func kind(of words: UInt64) -> EventKind {
+        EventKind(rawValue: UInt8(truncatingIfNeeded: words))
     }
 }
 

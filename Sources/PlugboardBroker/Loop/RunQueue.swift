@@ -1,0 +1,55 @@
+// Which connections have something to do, and in which order. A connection stands in one queue at most, and has a set
+// of errands. Whoever sends little comes before those that may take long.
+
+import PlugboardMemory
+
+/// What a connection is still to do. Each goes on where it stopped.
+struct Errands: OptionSet {
+    let rawValue: UInt8
+
+    /// To be read.
+    static let read = Errands(rawValue: 1)
+    /// To go on with lines that it holds. Nothing is read before that.
+    static let lines = Errands(rawValue: 2)
+    /// To be sent more of what it is owed.
+    static let owed = Errands(rawValue: 4)
+    /// To be closed. The keys and subscriptions of its client end first.
+    static let close = Errands(rawValue: 8)
+}
+
+/// The connections that have something to do, by their tokens.
+struct RunQueue: ~Copyable {
+    enum Part {
+        /// Those for which a turn had no time, although they send little. They are heard first in the next.
+        case prompt
+        /// Those that have something to do which may take long.
+        case patient
+    }
+
+    private var prompt = List<UInt64>(reserving: 64)
+    private var patient = List<UInt64>(reserving: 64)
+
+    init() {}
+
+    var isEmpty: Bool { patient.isEmpty && prompt.isEmpty }
+
+    func count(_ part: Part) -> Int { part == .prompt ? prompt.count : patient.count }
+
+    func token(_ place: Int, of part: Part) -> UInt64 { part == .prompt ? prompt[place] : patient[place] }
+
+    /// Puts a connection at the end of a queue, unless it is in one, and adds to what it does.
+    mutating func add(_ connection: Connection, _ errands: Errands, to part: Part = .patient) {
+        if connection.todo.isEmpty {
+            if part == .prompt { prompt.append(connection.token) } else { patient.append(connection.token) }
+        }
+        connection.todo.formUnion(errands)
+    }
+
+    /// The first ones of a queue had their turn.
+    mutating func removeFirst(_ count: Int, of part: Part) {
+        if part == .prompt { prompt.removeFirst(count) } else { patient.removeFirst(count) }
+    }
+
+    /// For checks.
+    var all: Set<UInt64> { Set(patient.all).union(prompt.all) }
+}
