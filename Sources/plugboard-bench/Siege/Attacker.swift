@@ -95,12 +95,16 @@ struct Attacker {
     }
 
     /// Sends a text again and again on each of the links, and ignores what comes back, also on `others`.
-    /// The next time begins when `answers` lines have come. Never returns without an error.
-    func flood(_ links: [LoadLink], _ text: String, answers: Int = 0, reading others: [LoadLink] = []) throws
-    {
+    /// The next time begins when `answers` lines have come. `inputBytes` are read at once. Never returns without an
+    /// error.
+    func flood(
+        _ links: [LoadLink], _ text: String, answers: Int = 0, reading others: [LoadLink] = [],
+        inputBytes: Int = Flood.inputBytes
+    ) throws {
         // The bytes wait for the broker anyway. The bystanders must not wait for this process.
         Background.yieldToOthers()
-        var flood = try Flood(links, Array(text.utf8), answers: answers, reading: others)
+        var flood = try Flood(
+            links, Array(text.utf8), answers: answers, reading: others, inputBytes: inputBytes)
         tellReady()
         while true { try flood.turn() }
     }

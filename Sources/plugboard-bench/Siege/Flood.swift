@@ -14,21 +14,26 @@ struct Flood {
         var isWatchedForRoom = false
     }
 
-    private static let inputBytes = 1_048_576
+    /// How much is read at once, if nothing else is said.
+    static let inputBytes = 1_048_576
     private let links: [LoadLink]
     private let bytes: [UInt8]
     private let answers: Int
     private let poller: any Poller
-    private var input = [UInt8](repeating: 0, count: inputBytes)
+    private var input: [UInt8]
     /// Of the first links, which send.
     private var progress: [Progress]
 
-    /// `senders` send the bytes, each again when `answers` lines have come to it.
-    init(_ senders: [LoadLink], _ bytes: [UInt8], answers: Int, reading others: [LoadLink]) throws {
+    /// `senders` send the bytes, each again when `answers` lines have come to it. `inputBytes` are read at once.
+    init(
+        _ senders: [LoadLink], _ bytes: [UInt8], answers: Int, reading others: [LoadLink],
+        inputBytes: Int = inputBytes
+    ) throws {
         links = senders + others
         progress = senders.map { _ in Progress() }
         self.bytes = bytes
         self.answers = answers
+        input = [UInt8](repeating: 0, count: inputBytes)
         poller = try PollerKind.standard.make()
         for (index, link) in links.enumerated() {
             try poller.add(link.fd, token: UInt64(index), interest: .read)

@@ -4,7 +4,7 @@
 import PlugboardPosix
 
 enum SiegeRows {
-    static let all: [SiegeRow] = asking + observing + holding + leaving + keeping
+    static let all: [SiegeRow] = asking + observing + crowding + holding + leaving + keeping
 
     /// A user's default quota of waiting bytes.
     private static let owedBytes = 268_435_456
@@ -99,6 +99,69 @@ enum SiegeRows {
             let subscribe = "{\"op\":\"subscribe\",\"key\":\"siege.fan\",\"initial\":false}"
             for observer in observers { try attacker.ask(observer, [subscribe]) }
             try attacker.flood([attacker.connect()], "publish siege.fan 1\n", answers: 1, reading: observers)
+        },
+    ]
+
+    /// Very many observers, each of which costs little.
+    private static let crowding: [SiegeRow] = [
+        SiegeRow(name: "one-key", what: "100,000 subscriptions of a client to one key, which another writes")
+        {
+            attacker in
+            let observer = try attacker.connect()
+            try attacker.subscribe(observer, 100_000) { _ in "\"key\":\"siege.one\"" }
+            let writes = attacker.lines(10) { "publish siege.one \($0)" }
+            try attacker.flood([attacker.connect()], writes, answers: 10, reading: [observer])
+        },
+        SiegeRow(
+            name: "condition-bursts",
+            what: "20,000 subscriptions with 64 conditions each, made in one burst, again and again"
+        ) { attacker in
+            let conditions = (0..<63).map { "\"/a\($0)\":{\">=\":0}," }.joined()
+            let count = attacker.scale.count(20_000)
+            let burst = attacker.lines(count) {
+                let wanted = "\"where\":{\(conditions)\"/z\":{\"==\":\($0)}}"
+                return
+                    "{\"op\":\"subscribe\",\"sub\":\($0 + 1),\"key\":\"siege.where\",\"initial\":false,\(wanted)}"
+            }
+            let end = attacker.lines(count) { "unsubscribe \($0 + 1)" }
+            try attacker.flood([attacker.connect()], burst + end, answers: 2 * count)
+        },
+        SiegeRow(
+            name: "trickles",
+            what: "4,000 connections that read 64 bytes at a time of all that is written to 5,000 keys",
+            growthBytesMax: owedBytes
+        ) { attacker in
+            let readers = try attacker.connect(4000)
+            let subscribe = "{\"op\":\"subscribe\",\"key\":\"siege.trickle.**\",\"initial\":false}"
+            for reader in readers { try attacker.ask(reader, [subscribe]) }
+            let writes = attacker.lines(5000) { attacker.write("siege.trickle.k\($0)", "1") }
+            try attacker.flood([attacker.connect()], writes, reading: readers, inputBytes: 64)
+        },
+        SiegeRow(
+            name: "interests",
+            what:
+                "4,000 paused subscriptions, each to other keys and all to everything, and writes of 1,000 keys",
+            growthBytesMax: owedBytes
+        ) { attacker in
+            let observer = try attacker.connect()
+            try attacker.subscribe(observer, 4000) {
+                "\"sub\":\($0 + 1),\"keys\":[\"siege.**\",\"other.k\($0)\"]"
+            }
+            try attacker.ask(observer, (1...attacker.scale.count(4000)).map { "pause \($0)" })
+            let writes = attacker.lines(1000) { attacker.write("siege.interests.k\($0)", "1") }
+            try attacker.flood([attacker.connect()], writes, reading: [observer])
+        },
+        SiegeRow(
+            name: "pauses",
+            what: "short pauses of 1,000 subscriptions to everything, again and again, and writes"
+        ) { attacker in
+            let observer = try attacker.connect()
+            try attacker.subscribe(observer, 1000) { "\"sub\":\($0 + 1),\"key\":\"siege.**\"" }
+            let count = attacker.scale.count(1000)
+            let turns = attacker.lines(count) {
+                "pause \($0 + 1)\npublish siege.pauses.k\($0) 1\nresume \($0 + 1)"
+            }
+            try attacker.flood([observer], turns)
         },
     ]
 
