@@ -1,7 +1,6 @@
-// Makes snapshots. It merges the last snapshot with the segments after it, from files to a file, without
-// the broker's state. If the state is small, the request contains it, and the compactor only writes it. A
-// snapshot gets its name only when it is on disk, and only then are older files removed. It runs on the
-// worker's thread, or at the start of a broker before anybody is served.
+// Ends snapshots that were written from the values in memory, or makes one of the last snapshot and the segments after
+// it, from files to a file. A snapshot gets its name only when it is on disk, and only then are older files removed.
+// It runs on the worker's thread, or at the start of a broker before anybody is served.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -36,12 +35,8 @@ struct Compactor {
         let segments = files.segments.filter { $0 > from ?? 0 && $0 <= last }
         let segmentBytes = try segments.reduce(0) { try $0 + store.open(JournalFiles.segment($1)).bytes }
         let snapshotBytes: Int
-        if let state = request.state {
-            snapshotBytes = state.count
-            try store.place(JournalFiles.snapshot(last)) { file in
-                try file.appendAll(state.span)
-                try file.sync()
-            }
+        if let snapshot = request.snapshot {
+            snapshotBytes = try store.place(JournalFiles.snapshot(last), whenOnDisk: snapshot.finish)
         } else {
             var survey = Survey(store)
             if let from { try survey.read(JournalFiles.snapshot(from)) }

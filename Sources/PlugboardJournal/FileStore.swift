@@ -86,10 +86,15 @@ extension AppendableFile {
 extension FileStore {
     /// Writes a file under another name, and gives it its own name when it is on disk.
     func place<Result>(_ name: String, _ write: (any AppendableFile) throws -> Result) throws -> Result {
+        try place(name, whenOnDisk: { try write(try createAnew(JournalFiles.unfinished(name))) })
+    }
+
+    /// Gives a file its own name when `finish` has returned, which brings to disk what was written under another one.
+    func place<Result>(_ name: String, whenOnDisk finish: () throws -> Result) throws -> Result {
         let unfinished = JournalFiles.unfinished(name)
         let result: Result
         do {
-            result = try write(try createAnew(unfinished))
+            result = try finish()
         } catch {
             // The disk may be full, and the unfinished file would take the last room.
             try? remove(unfinished)

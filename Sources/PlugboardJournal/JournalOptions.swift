@@ -142,10 +142,9 @@ public enum JournalLimits {
     public static let looseBytesMax = 33_554_432
     /// A snapshot is made when there are more ended segments than this, however small they are.
     public static let looseSegmentsMax = 64
-    /// The loop itself writes a state of up to this size for a snapshot. That takes less than a
-    /// millisecond.
+    /// On a small disk, the loop writes a state of so many keys at once for a snapshot, which takes about a millisecond.
+    /// A larger one is made from the files there.
     public static let stateKeysMax = 4_096
-    public static let stateBytesMax = 1_048_576
     /// Bytes of ended segments that are kept as history, unless the user chooses another number.
     public static let historyBytesDefault = 67_108_864
     /// How many bytes are laid out at a time for durable writes that the loop syncs itself.

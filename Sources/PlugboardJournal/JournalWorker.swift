@@ -31,8 +31,8 @@ public struct CompactionRequest: Sendable {
     let segment: UInt64
     /// How many bytes of those segments stay as history.
     let historyBytes: Int
-    /// The text of the snapshot, if the loop wrote it. Otherwise the compactor reads the files.
-    var state: [UInt8]?
+    /// The snapshot's file, if it has the values in memory. Otherwise the compactor reads the files.
+    var snapshot: SnapshotFile?
 }
 
 /// A piece of work.
@@ -47,7 +47,9 @@ public enum JournalWork: Sendable {
     case release(any AppendableFile, bytes: Int)
     /// Closes files that were removed. For large files the system needs time for that.
     case close([any AppendableFile])
-    /// Makes a snapshot.
+    /// Appends to the file of a snapshot.
+    case write(SnapshotFile, [UInt8])
+    /// Makes a snapshot, or ends the one whose file was written.
     case compact(CompactionRequest)
     /// Removes segments that a snapshot replaces. If it isn't certain that the snapshot is on disk, the names are
     /// synced first.
@@ -64,7 +66,7 @@ public enum JournalWork: Sendable {
     public var kind: Kind {
         switch self {
         case .sync: .syncs
-        case .release, .close, .compact, .trim: .rooms
+        case .release, .close, .write, .compact, .trim: .rooms
         case .read: .readings
         case .prepare: .preparations
         case .send: .sendings
@@ -86,6 +88,9 @@ public enum JournalWork: Sendable {
                 try? file.releaseRoom()
                 return .released(bytes: bytes)
             case .close: return nil
+            case .write(let file, let piece):
+                file.append(piece)
+                return nil
             case .compact(let request): return .compacted(try Compactor(store).run(request))
             case .trim(let segments, let isCertain):
                 // An earlier broker made the snapshot. It may have been killed before the name was on disk.
@@ -107,7 +112,7 @@ public enum JournalWork: Sendable {
         case .prepare: .prepared(nil)
         // The next snapshot removes what couldn't be removed now.
         case .trim: .trimmed(bytes: 0)
-        case .release, .close, .read: nil
+        case .release, .close, .write, .read: nil
         }
     }
 

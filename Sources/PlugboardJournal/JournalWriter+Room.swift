@@ -73,7 +73,7 @@ extension JournalWriter {
         removeNextFile()
         if isAwaited, isRoomComing || roomWork.isClosing { awaitRoom(isClosing: true) }
         if records.isEmpty, isReliefPossible(live) {
-            if try endSegment(&records) { beginCompaction(nil, live, historyBytes: 0) }
+            if try endSegment(&records) { beginCompaction(live, historyBytes: 0) }
             if isAwaited { awaitRoom(isClosing: true) }
         }
         if (store.freeBytes() ?? 0) < heldBack(live) + JournalLimits.shortBytes { dropHistory() }
@@ -127,7 +127,7 @@ extension JournalWriter {
         trimHistory()
         if segment > 1 { compactIfWorthwhile(records.liveBytes) }
         guard records.isEmpty, holdsTooMuch(records.liveBytes) else { return }
-        if try endSegment(&records) { beginCompaction(nil, records.liveBytes) }
+        if try endSegment(&records) { beginCompaction(records.liveBytes) }
     }
 
     /// Notes the result of work that frees room.

@@ -4,23 +4,58 @@
 import PlugboardWire
 
 extension JournalWriter {
-    /// Whether the last `flush` ended a segment. Then call `compact` before the state changes.
+    /// Whether the last `flush` ended a segment. Then call `beginSnapshot` before the state changes.
     public var hasEndedSegment: Bool { segmentBefore != nil }
 
-    /// Asks for a snapshot if it is time for one. `keys` is the number of keys with a value. If the state
-    /// is small, `body` must pass each value once, and the snapshot has these. Otherwise the worker reads
-    /// the files.
-    public func compact(keys: Int, live: Int?, _ body: ((borrowing Commit) throws -> Void) throws -> Void) {
-        guard let (end, when) = segmentBefore else { return }
+    /// Begins a snapshot of the state, if it is time for one. `keys` is the number of keys with a value: add each of
+    /// them as it is now, in whatever order, and call `write` and `end`. Returns nil if there is nothing to add.
+    public func beginSnapshot(keys: Int, live: Int?) -> StateSnapshot? {
+        guard let (end, when) = segmentBefore else { return nil }
         segmentBefore = nil
-        guard isCompactionWorthwhile(live) else { return }
+        guard isCompactionWorthwhile(live) else { return nil }
+        // On a small disk, who writes may have to wait for the snapshot. Then the worker reads the files, unless the
+        // state is small.
+        guard leeway > 0 || keys <= JournalLimits.stateKeysMax else {
+            beginCompaction(live)
+            return nil
+        }
         var header = end
         header.keys = keys
-        beginCompaction(LogOutput.text(header, when: when, body), live)
+        let name = JournalFiles.unfinished(JournalFiles.snapshot(header.segment))
+        guard let file = try? store.createAnew(name) else {
+            beginCompaction(live)
+            return nil
+        }
+        noteCompaction(live)
+        return StateSnapshot(header, SnapshotFile(file), when: when)
+    }
+
+    /// Whether all values have to be added at once, because clients may have to wait for the snapshot.
+    public var needsSnapshotAtOnce: Bool {
+        leeway == 0 || taken + leeway / JournalLimits.leewayForFew > promised(0)
+    }
+
+    /// Writes what was added.
+    public func write(_ snapshot: inout StateSnapshot) {
+        worker.add(.write(snapshot.file, snapshot.takePiece()))
+    }
+
+    /// All values were added.
+    public func end(_ snapshot: consuming StateSnapshot) {
+        assert(snapshot.isWhole, "a snapshot has as many values as its first line says")
+        snapshot.end()
+        write(&snapshot)
+        requestCompaction(upTo: snapshot.segment, snapshot.isWhole ? snapshot.file : nil)
+    }
+
+    /// Gives up a snapshot to which not all values were added.
+    public func abandon(_ snapshot: consuming StateSnapshot) {
+        try? store.remove(JournalFiles.unfinished(JournalFiles.snapshot(snapshot.segment)))
+        isCompacting = false
     }
 
     func compactIfWorthwhile(_ live: Int?) {
-        if loose.segments > 0, isCompactionWorthwhile(live) { beginCompaction(nil, live) }
+        if loose.segments > 0, isCompactionWorthwhile(live) { beginCompaction(live) }
     }
 
     private func isCompactionWorthwhile(_ live: Int?) -> Bool {
@@ -30,14 +65,22 @@ extension JournalWriter {
             || isShort(live)
     }
 
-    func beginCompaction(_ state: [UInt8]?, _ live: Int?, historyBytes: Int? = nil) {
+    /// Asks the worker for a snapshot, which it makes from the files.
+    func beginCompaction(_ live: Int?, historyBytes: Int? = nil) {
+        noteCompaction(live)
+        requestCompaction(upTo: segment - 1, nil, historyBytes: historyBytes)
+    }
+
+    private func noteCompaction(_ live: Int?) {
         isCompacting = true
         liveThen.next = live ?? snapshotBytes
         snapshotBegan = time.nanoseconds()
-        let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
-        worker.add(
-            .compact(CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)))
-        index.forget(upTo: segment - 1, historyBytes: historyBytes)
+    }
+
+    private func requestCompaction(upTo last: UInt64, _ file: SnapshotFile?, historyBytes: Int? = nil) {
+        let historyBytes = historyBytes ?? index.bytesToKeep(upTo: last, history)
+        worker.add(.compact(CompactionRequest(segment: last, historyBytes: historyBytes, snapshot: file)))
+        index.forget(upTo: last, historyBytes: historyBytes)
     }
 
     /// Closes ended segments that a snapshot on disk replaces. They need no sync any more, and the system

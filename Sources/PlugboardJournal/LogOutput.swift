@@ -75,26 +75,6 @@ struct LogOutput: ~Copyable {
             syncedBytes = bytes
         }
     }
-
-    /// The text of a snapshot with as many values as the header says. `body` must add each of them once. `when` is the
-    /// time of the last record before. Nil if the state is large.
-    static func text(
-        _ header: FileHeader, when: UInt64, _ body: ((borrowing Commit) throws -> Void) throws -> Void
-    ) -> [UInt8]? {
-        guard let keys = header.keys, keys <= JournalLimits.stateKeysMax else { return nil }
-        struct TooLong: Error {}
-        var lines = RecordBuffer(clock: { when })
-        lines.begin(header)
-        let isWhole: Void? = try? body { commit in
-            guard lines.count < JournalLimits.stateBytesMax else { throw TooLong() }
-            lines.append(commit)
-        }
-        guard isWhole != nil, lines.commits == UInt64(keys), lines.count < JournalLimits.stateBytesMax
-        else { return nil }
-        lines.endTurn()
-        lines.append(own: header.end)
-        return Array(lines.bytes)
-    }
 }
 
 // A journal in a folder without a name: a snapshot and the segment after it. A broker without a journal of its own

@@ -124,20 +124,6 @@ import Testing
         #expect(try TestJournal(disk.afterKill()).state == journal.state)
     }
 
-    @Test(arguments: [(4_096, 1, true), (4_097, 1, false), (1, 1_040_000, true), (1, 1_048_576, false)])
-    func `a state is written down up to its limits`(keys: Int, bytes: Int, isSmall: Bool) throws {
-        let header = FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 9, keys: keys)
-        let value = Array(repeating: UInt8(ascii: "1"), count: bytes)
-        let text = LogOutput.text(header, when: 1) { add in
-            for _ in 0..<keys {
-                try add(Commit(key: Span(), revision: 1, value: value.span, by: Span()))
-            }
-        }
-        #expect((text != nil) == isSmall)
-        #expect(JournalLimits.stateKeysMax == 4_096)
-        #expect(JournalLimits.stateBytesMax == 1_048_576)
-    }
-
     @Test func `a value that an older broker kept without a time has that of its snapshot`() throws {
         let header = FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 2, keys: 1)
         try disk.place(JournalFiles.snapshot(1)) { file in

@@ -149,20 +149,23 @@ final class TestJournal {
 
     /// Makes a snapshot, if it is time for one.
     private func compact() {
-        let keys = givesState ? state.count : Int.max
-        writer.compact(keys: keys, live: liveBytes) { body in
-            for (key, held) in state.sorted(by: { $0.key < $1.key }) { try Self.give(key, held, body) }
+        if !givesState { return writer.compactIfWorthwhile(liveBytes) }
+        guard var snapshot = writer.beginSnapshot(keys: state.count, live: liveBytes) else { return }
+        for (key, held) in state.sorted(by: { $0.key < $1.key }) {
+            Self.give(key, held) { snapshot.append($0) }
+            if snapshot.hasPiece { writer.write(&snapshot) }
         }
+        writer.end(snapshot)
     }
 
-    private static func give(_ key: String, _ held: Held, _ body: (borrowing Commit) throws -> Void) throws {
+    private static func give(_ key: String, _ held: Held, _ body: (borrowing Commit) -> Void) {
         let name = Array(key.utf8)
         var value = ByteBuffer()
         var author = ByteBuffer()
         value.append(string: held.value)
         author.append(string: #","by":"# + held.by)
         let when = UInt64(held.seconds) * 1_000
-        try body(
+        body(
             Commit(
                 key: name.span, revision: held.revision, value: value.bytes, by: author.bytes, when: when)
         )

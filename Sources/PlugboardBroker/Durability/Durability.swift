@@ -15,6 +15,9 @@ struct Durability: ~Copyable {
     private let inPlace = InPlace()
     private var records = RecordBuffer()
     private(set) var journal: JournalWriter?
+    /// A snapshot of the values in memory is being made.
+    private(set) var isCopying = false
+    private var copy: StateCopy?
     private var tickTime: UInt64 = 0
     private(set) var replies = DurableReplies()
     /// Subscriptions that are sent older events from the journal.
@@ -203,6 +206,38 @@ struct Durability: ~Copyable {
         return journal.hasEndedSegment
     }
 
+    // MARK: Snapshots
+
+    /// Begins to copy the values into a snapshot.
+    mutating func begin(_ copy: consuming StateCopy) {
+        self.copy = consume copy
+        isCopying = true
+    }
+
+    /// Copies more values, and ends the snapshot if that were all.
+    mutating func goOnCopying(
+        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int
+    ) {
+        guard let journal, copy?.goOn(keyspace, deadlines, &visits, to: journal) == true else { return }
+        if let snapshot = takeSnapshot() { journal.end(snapshot) }
+    }
+
+    /// A value is about to change.
+    mutating func copyEarly(
+        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
+    ) {
+        copy?.noteChange(of: observable, keyspace, deadlines)
+    }
+
+    private mutating func takeSnapshot() -> StateSnapshot? {
+        isCopying = false
+        return copy.take()?.finish()
+    }
+
+    private mutating func abandonSnapshot() {
+        if let snapshot = takeSnapshot() { journal?.abandon(snapshot) }
+    }
+
     /// Asks for a sync if durable writes wait for one, if the last sync is done, and if enough writes have
     /// gathered.
     mutating func askForSync(at now: () -> UInt64) throws {
@@ -259,6 +294,7 @@ struct Durability: ~Copyable {
 
     /// Call it when the disk has failed. From then on, nothing is kept.
     mutating func loseJournal() {
+        abandonSnapshot()
         journal?.noteFailure()
         journal = nil
         failure = nil
@@ -276,6 +312,7 @@ struct Durability: ~Copyable {
     /// Writes the last line, and returns when everything is on disk.
     mutating func close(revision: UInt64) throws {
         guard let journal else { return }
+        abandonSnapshot()
         do {
             try journal.close(&records, revision: revision)
         } catch {

@@ -77,17 +77,9 @@ extension EventLoop {
     @inline(never)
     mutating func writeRecords() throws {
         guard hub.durability.journal != nil else { return }
-        if try hub.durability.write(revision: hub.revision) { compact() }
+        if try hub.durability.write(revision: hub.revision) { hub.beginSnapshot(time) }
         try askForSync()
         if hub.durability.hasNews { try takeJournalNews() }
-    }
-
-    /// Begins a snapshot of the present values, if it is time for one.
-    private func compact() {
-        let live = hub.durability.liveBytes
-        hub.durability.journal?.compact(keys: hub.keyspace.keyCount, live: live) { add in
-            try CarriedValues(time).forEach(in: hub.keyspace, hub.deadlines, add)
-        }
     }
 
     private mutating func askForSync() throws {

@@ -38,6 +38,11 @@ enum Cost {
     /// So many bytes of owed lines are made, or looked at, in the time of a step.
     static let bytesOwedPerStep = 32
 
+    // MARK: A journal's
+
+    /// To copy a value into a snapshot.
+    static let copied = 5
+
     // MARK: A question's
 
     /// To look at a key.

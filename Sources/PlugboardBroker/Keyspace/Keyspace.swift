@@ -528,16 +528,15 @@ struct CarriedValues {
 
     /// The write that made a key's value.
     @_lifetime(borrow keyspace)
-    private func commit(
+    func commit(
         _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) -> Commit {
         var commit = Commit(observable, keyspace)
         if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
             commit.grace = keyspace.grace(of: observable)
-            let left = bond.ticket.flatMap {
-                deadlines.millisecondsLeft(of: $0, at: now, roundedUp: false)
-            }
+            // A value whose time is over may still be there for some turns.
+            let left = bond.ticket.map { deadlines.millisecondsLeft(of: $0, at: now, roundedUp: false) ?? 0 }
             if let left { (commit.expires, commit.end) = (wall + left, deadlines.end(in: left)) }
         }
         return commit

@@ -193,6 +193,7 @@ extension Hub {
             if request.isBounded { announce(news, endingAs: request) } else { announce(news) }
         }
         if access.counts { KeyCharge.charge(observable, count: value.count, to: author, keyspace) }
+        if durability.isCopying { copyEarly(observable) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
         if !change.isReserved { durability.noteGrowth(change.growth) }
         note(operation, observable, author, cause)
@@ -225,6 +226,7 @@ extension Hub {
 
     /// Removes a value. While somebody is owed the delete, its author stays.
     mutating func removeValue(of observable: ObservableHandle, by author: AuthorHandle, _ cause: WriteCause) {
+        if durability.isCopying { copyEarly(observable) }
         let isOwed = matching.reach.owedBy(observable) > 0
         keyspace.removeValue(of: observable, cause: cause, writer: isOwed ? author : nil)
     }

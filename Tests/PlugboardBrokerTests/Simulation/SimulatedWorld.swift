@@ -283,7 +283,7 @@ final class SlowWorker: JournalWorker {
 
     func add(_ work: JournalWork) {
         switch work {
-        case .sync, .release, .prepare, .compact: self.work.append(work)
+        case .sync, .release, .prepare, .write, .compact: self.work.append(work)
         case .read:
             worker.add(work)
             hasDone = true

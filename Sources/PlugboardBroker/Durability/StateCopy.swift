@@ -1,0 +1,104 @@
+// Copies the values in memory into a snapshot of the journal, in the order of the keys, some of them in each turn. The
+// snapshot has the values of the moment at which it began: a value that changes before its turn is copied first.
+
+import PlugboardJournal
+import PlugboardMemory
+import PlugboardPosix
+
+/// A copy that is being made. Owned by `Durability`.
+struct StateCopy: ~Copyable {
+    private var snapshot: StateSnapshot
+    private let values: CarriedValues
+    /// All keys up to this one were copied; empty at the beginning.
+    private var last = ByteBuffer()
+    /// A bit for each slot whose key was copied before its turn, or had no value at the beginning.
+    private var early = List<UInt64>()
+
+    init(_ snapshot: consuming StateSnapshot, _ values: CarriedValues) {
+        self.snapshot = snapshot
+        self.values = values
+    }
+
+    /// A key's value is about to change.
+    mutating func noteChange(
+        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
+    ) {
+        if keyspace[observable].isReserved || isEarly(observable) { return }
+        if !last.isEmpty, !KeyOrder.precedes(last.bytes, keyspace[observable].key) { return }
+        noteEarly(observable)
+        if keyspace[observable].hasValue { add(observable, keyspace, deadlines) }
+    }
+
+    /// Copies the next values, and looks at `visits` keys at most. Returns whether it is done.
+    mutating func goOn(
+        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int,
+        to journal: JournalWriter
+    ) -> Bool {
+        var next = keyspace.first(from: last.bytes)
+        if let observable = next, keyspace[observable].key.isEqual(to: last.bytes) {
+            next = keyspace.next(after: observable)
+        }
+        while let observable = next {
+            guard visits > 0 else { return false }
+            visits -= 1
+            next = keyspace.next(after: observable)
+            if visits == 0, next != nil {
+                last.removeAll()
+                last.append(keyspace[observable].key)
+            }
+            let isWanted = keyspace[observable].hasValue && !keyspace[observable].isReserved
+            if isWanted, !isEarly(observable) { add(observable, keyspace, deadlines) }
+            if snapshot.hasPiece { journal.write(&snapshot) }
+        }
+        return true
+    }
+
+    /// Gives the snapshot back, to be ended or abandoned.
+    consuming func finish() -> StateSnapshot { snapshot }
+
+    private mutating func add(
+        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
+    ) {
+        snapshot.append(values.commit(observable, keyspace, deadlines))
+    }
+
+    private func isEarly(_ observable: ObservableHandle) -> Bool {
+        let word = Int(observable.slot) >> 6
+        return word < early.count && early[word] >> UInt64(observable.slot & 63) & 1 == 1
+    }
+
+    private mutating func noteEarly(_ observable: ObservableHandle) {
+        let word = Int(observable.slot) >> 6
+        while early.count <= word { early.append(0) }
+        early[word] |= 1 << UInt64(observable.slot & 63)
+    }
+}
+
+extension Hub {
+    /// Call when a file of the journal has ended. Begins a snapshot if it is time for one.
+    mutating func beginSnapshot(_ time: TimeSource) {
+        guard let journal = durability.journal else { return }
+        let keys = keyspace.keyCount
+        guard let snapshot = journal.beginSnapshot(keys: keys, live: durability.liveBytes) else { return }
+        durability.begin(StateCopy(snapshot, CarriedValues(time)))
+        goOnWithSnapshot(effort: 0)
+    }
+
+    /// Copies so much of the state as takes this effort, or all of it if clients have to wait for the snapshot.
+    mutating func goOnWithSnapshot(effort: UInt64) {
+        let isUrgent = durability.journal?.needsSnapshotAtOnce == true
+        let most = isUrgent ? .max : max(Self.keysAtOnceMin, Int(effort) / Cost.copied)
+        var left = most
+        durability.goOnCopying(keyspace, deadlines, &left)
+        insight.count(steps: (most - left) * Cost.copied)
+    }
+
+    private static let keysAtOnceMin = 256
+
+    /// A value is about to change while the state is being copied.
+    @inline(never)
+    mutating func copyEarly(_ observable: ObservableHandle) {
+        durability.copyEarly(observable, keyspace, deadlines)
+        insight.count(steps: Cost.copied)
+    }
+}

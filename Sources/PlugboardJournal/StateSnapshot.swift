@@ -1,0 +1,85 @@
+// A snapshot of the values in memory. The loop adds some of them in each turn, and the worker writes them: so nobody
+// waits, and no record is read again.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+import Synchronization
+
+/// A snapshot that is being made. Used by the loop's thread.
+public struct StateSnapshot: ~Copyable {
+    private let header: FileHeader
+    let file: SnapshotFile
+    private var lines: RecordBuffer
+
+    /// `when` is the time of the last record before, in milliseconds since 1970.
+    init(_ header: FileHeader, _ file: SnapshotFile, when: UInt64) {
+        self.header = header
+        self.file = file
+        lines = RecordBuffer(clock: { when })
+        lines.begin(header)
+    }
+
+    /// The segments up to this one are replaced.
+    var segment: UInt64 { header.segment }
+
+    /// Adds a value. The header says how many there are.
+    public mutating func append(_ commit: borrowing Commit) { lines.append(commit) }
+
+    /// Whether as many values were added as the header says.
+    var isWhole: Bool { header.keys == Int(lines.commits) }
+
+    /// Whether enough waits to be written.
+    public var hasPiece: Bool { lines.count >= JournalLimits.snapshotPieceBytes }
+
+    mutating func takePiece() -> [UInt8] {
+        let piece = Array(lines.bytes)
+        lines.removeFirst(lines.count)
+        return piece
+    }
+
+    mutating func end() {
+        lines.endTurn()
+        lines.append(own: header.end)
+    }
+}
+
+/// The file of a snapshot that is being made. The worker writes it.
+public final class SnapshotFile: Sendable {
+    private struct State {
+        var bytes = 0
+        var syncedBytes = 0
+        /// The first error. After it, nothing more is written.
+        var error: (any Error)?
+    }
+
+    private let file: any AppendableFile
+    private let state = Mutex(State())
+
+    init(_ file: any AppendableFile) { self.file = file }
+
+    /// Appends a piece. A long file is synced meanwhile, so that it doesn't all wait for the disk at its end.
+    func append(_ piece: [UInt8]) {
+        state.withLock { state in
+            guard state.error == nil else { return }
+            do {
+                try file.appendAll(piece.span)
+                state.bytes += piece.count
+                guard state.bytes - state.syncedBytes >= JournalLimits.snapshotSyncBytes else { return }
+                try file.sync()
+                state.syncedBytes = state.bytes
+            } catch {
+                state.error = error
+            }
+        }
+    }
+
+    /// Returns the size when everything is on disk. Throws the first error.
+    func finish() throws -> Int {
+        try state.withLock { state in
+            if let error = state.error { throw error }
+            try file.sync()
+            return state.bytes
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// A snapshot that is made of the values in memory, some of them in each turn, while clients write on.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+@testable import PlugboardJournal
+
+@Suite("A snapshot of the state", .computing)
+struct StateCopyTests {
+    private let test = BareHub()
+    private let disk = SimulatedDisk()
+    private let client: SessionHandle
+
+    init() throws {
+        // A large disk, on which nobody waits for a snapshot.
+        disk.capacity = 1 << 34
+        var records = RecordBuffer(clock: { 1 })
+        let options = JournalOptions(
+            sync: .never, historyBytes: 0, segmentBytes: 50_000...50_000
+        )
+        let (_, writer, _) = try Journal.open(
+            disk, worker: ImmediateWorker(disk), options: options, boot: "boot", newEpoch: { "e" },
+            records: &records
+        ) { _, _ in }
+        try test.hub.durability.begin(writer, records)
+        client = test.client()
+    }
+
+    private var snapshots: [String] { disk.files.keys.filter { $0.hasPrefix("snapshot-") }.sorted() }
+
+    /// Each key with its revision and value, as a snapshot would have it now.
+    private func state() -> Set<String> {
+        var all: Set<String> = []
+        CarriedValues(.system).forEach(in: test.hub.keyspace, test.hub.deadlines) { commit in
+            all.insert(
+                "\(String(commit.key)) \(commit.revision) \(String(commit.value)) \(commit.expires > 0)")
+        }
+        return all
+    }
+
+    /// The same of a snapshot's lines.
+    private func read(_ name: String) throws -> [String] {
+        let text = String(decoding: disk.files[name]?.bytes ?? [], as: UTF8.self)
+        return try text.split(separator: "\n").compactMap { line in
+            guard line.hasPrefix(#"{"event":"update""#) else { return nil }
+            let node = try JSONNode(Array(line.utf8))
+            let (key, revision) = (node["key"]?.string ?? "", node["revision"]?.text ?? "")
+            return "\(key) \(revision) \(node["value"]?.text ?? "") \(node["expires"] != nil)"
+        }
+    }
+
+    /// One random change of one of the keys.
+    private func change(_ random: inout SeededRandom) {
+        let key = "k\(random.below(1_300))"
+        switch random.below(8) {
+        case 0, 1: test.send("delete \(key)", from: client)
+        case 2: test.send(#"{"op":"publish","key":"\#(key)","value":2,"ttl":100000}"#, from: client)
+        case 3:
+            let more = #"{"op":"publish","key":"new\#(random.below(50))","value":3}"#
+            test.send(#"{"op":"batch","writes":[{"op":"delete","key":"\#(key)"},\#(more)]}"#, from: client)
+        default: test.send("publish \(key) \(random.below(1_000))", from: client)
+        }
+    }
+
+    @Test("has what was there when it began, whatever is written meanwhile", arguments: 1...12)
+    func moment(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        for number in 0..<1_000 { test.send("publish k\(number) 1", from: client) }
+        let kept = test.hub.durability.journal
+        let journal = try #require(kept)
+        for _ in 0..<6 {
+            // The file ends with a turn.
+            while !journal.hasEndedSegment { try endTurn(&random) }
+            journal.loose.segments = JournalLimits.looseSegmentsMax + 1
+            let expected = state()
+            let before = snapshots
+            test.hub.beginSnapshot(.system)
+            let isCopying = test.hub.durability.isCopying
+            #expect(isCopying)
+            while test.hub.durability.isCopying {
+                for _ in 0..<random.below(120) { change(&random) }
+                test.endTurn()
+                test.hub.goOnWithSnapshot(effort: 0)
+            }
+            try endTurn(&random)
+            let name = try #require(snapshots.last)
+            #expect(before.last != name)
+            let values = try read(name)
+            #expect(values.count == expected.count)
+            #expect(Set(values) == expected)
+        }
+    }
+
+    private func endTurn(_ random: inout SeededRandom) throws {
+        for _ in 0..<5 { change(&random) }
+        try test.hub.keepRecords()
+        test.endTurn()
+    }
+}
