@@ -31,7 +31,7 @@ struct SiegeTests {
     @Test("names of rows are unique, and select rows as those of the bench do")
     func names() throws {
         let names = SiegeRows.all.map(\.name)
-        #expect(names.count == 18 && Set(names).count == names.count)
+        #expect(names.count == 23 && Set(names).count == names.count)
         #expect(try SiegeRow.chosen(nil).map(\.name) == names)
         #expect(try SiegeRow.chosen(["keys", "bytes"]).map(\.name) == ["keys", "bytes"])
         #expect(try SiegeRow.chosen(["leave"]).map(\.name) == ["leave-keys", "leave-subscriptions"])
