@@ -121,7 +121,7 @@ public enum JournalLimits {
     /// A sync that takes so long is told, and again each time when it has taken twice as long.
     static let lagToldNanoseconds: UInt64 = 2_000_000_000
     /// A snapshot is written in pieces of this many bytes.
-    static let snapshotPieceBytes = 131_072
+    static let snapshotPieceBytes = 65_536
     /// It is synced after each this many bytes.
     static let snapshotSyncBytes = 16_777_216
     /// If less is free at the start, a snapshot is made before anything is written.

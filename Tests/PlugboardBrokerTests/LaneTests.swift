@@ -3,10 +3,10 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-// Paused readers that share what they are owed are told the same as twins that don't. A twin is the supervisor's, whose
-// rights are asked for, so it has a list of its own.
+// Paused and slow readers that share what they are owed are told the same as twins that don't. A twin is the
+// supervisor's, whose rights are asked for, so it has a list of its own.
 
-@Suite("Paused readers that share what they are owed", .computing)
+@Suite("Readers that share what they are owed", .computing)
 struct LaneTests {
     private let hub = TestHub()
 
@@ -40,7 +40,7 @@ struct LaneTests {
             let key = (random.next() % 2 == 0 ? "a." : "b.") + "\(random.next() % 6)"
             let readers = pairs[Int(random.next() % UInt64(pairs.count))]
             var line: String?
-            switch random.next() % 24 {
+            switch random.next() % 28 {
             case 0...7: hub.send("publish \(key) \(value)", from: writer)
             case 8, 9: hub.send("delete \(key)", from: writer)
             case 10: hub.send("emit \(key) \(value)", from: writer)
@@ -54,6 +54,10 @@ struct LaneTests {
             case 21:
                 hub.send(#"{"op":"ack","sub":1,"revision":\#(hub.revision)}"#, from: acknowledging)
                 _ = hub.read(acknowledging)
+            case 22...25:
+                // What comes from now on is owed, until they are chosen again.
+                for reader in readers { hub.stopReading(reader) }
+                continue
             default: #expect(state(readers[0], asking: asker) == state(readers[1], asking: asker))
             }
             if let line { for reader in readers { hub.send(line, from: reader) } }
@@ -64,6 +68,31 @@ struct LaneTests {
             let lines = readers.map { hub.read($0) }
             #expect(lines[0] == lines[1])
         }
+    }
+
+    @Test("of one client that is slow share it, until their turn comes", arguments: [false, true])
+    func slow(leaves: Bool) {
+        let (writer, reader) = (hub.client(), hub.client())
+        let before = hub.keyCount
+        for _ in 0..<300 { hub.send(#"{"op":"subscribe","key":"a","initial":false}"#, from: reader) }
+        _ = hub.read(reader)
+        hub.stopReading(reader)
+        for value in 1...3 { hub.send("publish a \(value)", from: writer) }
+        hub.send("publish b 1\ndelete b", from: writer)
+        hub.send("unsubscribe 300\npause 299", from: reader)
+        if leaves {
+            hub.send("delete a", from: writer)
+        } else {
+            let lines = hub.read(reader).filter { $0.contains(#""event":"update""#) }
+            let isNewest = lines.allSatisfy { $0.contains(#""value":3"#) && number("skipped", in: $0) == 2 }
+            #expect(lines.count == 298 && isNewest)
+            hub.send("resume 299", from: reader)
+            #expect(hub.read(reader).count == 2)
+            hub.send("delete a", from: writer)
+        }
+        hub.leave(reader)
+        hub.endTurn()
+        #expect(hub.keyCount == before)
     }
 
     private func pause(_ reader: Int) {

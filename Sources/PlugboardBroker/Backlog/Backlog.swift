@@ -353,8 +353,12 @@ extension Catchup {
             // by one.
             let isOpen = hub.sessions[session].isOpen
             for subscription in hub.sessions[session].subscriptions.list.all {
-                guard let backlog = hub.matching[subscription].backlog else { continue }
-                owedCount += backlog.keys.count + Int(hub.matching[subscription].lag.owedCount)
+                owedCount += Int(hub.matching[subscription].lag.owedCount)
+                guard let backlog = hub.matching[subscription].backlog else {
+                    if isOpen, hub.matching[subscription].isSharing { ready.insert(subscription) }
+                    continue
+                }
+                owedCount += backlog.keys.count
                 queuedBytes += backlog.lineBytes
                 if isOpen, backlog.isReady { ready.insert(subscription) }
                 if isOpen, backlog.awaitsReply { unanswered.insert(subscription) }

@@ -76,6 +76,7 @@ extension Hub {
         }
         guard isOwed(news, to: subscription) else { return }
         if matching[subscription].owedWay(of: news.event) == .key {
+            if !isGated, fallsBehindPlainly(subscription) { return fallBehind(news, subscription) }
             oweKey(news, to: subscription, isGated: isGated)
         } else {
             queueLine(news, to: subscription, isGated: isGated)
@@ -323,7 +324,8 @@ extension Hub {
     }
 }
 
-// Sharing: paused readers of the same keys are owed the ends of one list; see `Lane`.
+// Sharing: readers of the same keys that are paused or slow are owed the ends of one list; see `Lane`. A slow one has
+// no backlog before its turn comes to be told.
 
 extension Hub {
     /// A reader was paused. If it only needs the newest value of each key and isn't owed any, it shares what it will be
@@ -334,8 +336,25 @@ extension Hub {
             backlog.replay == nil, !matching[subscription].isSharing,
             matching[subscription].role == .observes, sessions[session].clearance == nil
         else { return }
-        let interest = ObservedKeys(matching[subscription])
-        matching[subscription].lag = matching.lanes.join(interest, at: delivery.eventNumber)
+        matching.joinLane(subscription, at: delivery.eventNumber)
+    }
+
+    /// Whether a reader that wasn't owed anything can share what it is owed from now on.
+    @inline(__always)
+    private func fallsBehindPlainly(_ subscription: SubscriptionHandle) -> Bool {
+        let session = matching[subscription].session
+        return matching[subscription].isDirect && !matching[subscription].kind.hasOld
+            && matching[subscription].role == .observes && sessions[session].isBehind
+            && sessions[session].clearance == nil
+    }
+
+    /// A slow reader is owed a first key. It isn't told before others that came earlier.
+    private mutating func fallBehind(_ news: borrowing News, _ subscription: SubscriptionHandle) {
+        matching.joinLane(subscription, at: delivery.firstNumber - 1)
+        let session = matching[subscription].session
+        sessions[session].makeCatchup().ready.append(subscription)
+        noteBehind(session)
+        noteShared(news, to: subscription)
     }
 
     /// Notes an event for a reader that shares what it is owed.
@@ -357,8 +376,11 @@ extension Hub {
     /// What a reader has shared becomes its own. It is told of it some at a time, while the others wait.
     mutating func endSharing(_ subscription: SubscriptionHandle) {
         let lag = matching[subscription].lag
-        guard lag.lane != .none, let backlog = matching[subscription].backlog else { return }
+        guard lag.lane != .none else { return }
         matching[subscription].lag = Lag()
+        let isSlow = !matching[subscription].hasBacklog
+        let backlog = openBacklog(of: subscription).backlog
+        if isSlow { backlog.beginReady(isPlain: true) }
         if matching.lanes[lag.lane].isOwn(of: lag) {
             if let keys = matching.lanes.leave(lag) { backlog.keys = keys }
             return
@@ -381,7 +403,9 @@ extension Hub {
         let lag = matching[subscription].lag
         guard lag.lane != .none else { return }
         matching[subscription].lag = Lag()
-        openBacklog(of: subscription).catchup.owedCount -= Int(lag.owedCount)
+        let catchup = sessions[matching[subscription].session].makeCatchup()
+        catchup.owedCount -= Int(lag.owedCount)
+        if !matching[subscription].hasBacklog { catchup.ready.remove(subscription) }
         leaveLane(lag)
     }
 

@@ -43,7 +43,8 @@ extension Hub {
     /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
     @discardableResult
     mutating func openBacklog(of subscription: SubscriptionHandle) -> (backlog: Backlog, catchup: Catchup) {
-        sessions.openBacklog(of: subscription, &matching)
+        if matching[subscription].isSharing, !matching[subscription].hasBacklog { endSharing(subscription) }
+        return sessions.openBacklog(of: subscription, &matching)
     }
 
     /// Gives up the backlog if nothing is owed and nothing has to wait.
@@ -61,7 +62,10 @@ extension Hub {
 
     /// Forgets what a subscription is owed, and its window.
     mutating func writeOff(_ subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog else { return }
+        guard let backlog = matching[subscription].backlog else {
+            stopSharing(subscription)
+            return sessions[matching[subscription].session].dropEmptyCatchup()
+        }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         endReplay(of: subscription)
         stopSharing(subscription)
@@ -134,6 +138,7 @@ extension Hub {
 
     /// Gives one subscription its share. Returns whether it now waits only for more room.
     private mutating func settle(_ subscription: SubscriptionHandle) -> Bool {
+        if !matching[subscription].hasBacklog { endSharing(subscription) }
         guard let backlog = matching[subscription].backlog else { return false }
         let session = matching[subscription].session
         let end = sessions[session].outbox.count + Limits.lowWaterBytes / 4
@@ -276,7 +281,7 @@ extension Hub {
         let until = catchup.deferredUntil
         if catchup.isReading(upTo: until, matching) { return }
         for subscription in catchup.ready.all {
-            if let next = matching[subscription].backlog?.nextRevision, next <= until { return }
+            if let next = nextRevision(of: subscription), next <= until { return }
         }
         delivery.openOwn(of: session, &sessions)
         sessions[session].outbox.own.append(catchup.deferred.bytes)

@@ -1,4 +1,4 @@
-// What paused readers are owed together. Those who observe the same keys and began to wait one after the other are
+// What paused and slow readers are owed together. Those who observe the same keys and began to wait one after the other are
 // owed the ends of one list, because the list is in the order of the newest events: each is owed what was written
 // since its own beginning. So a write is noted once for all of them, and takes memory once, however many they are.
 // Only how often a key was written since a reader began needs more: a mark for each version that a reader knew.
@@ -29,6 +29,16 @@ struct ObservedKeys: Hashable {
         keys = subscription.keys.all.map(\.observable.word).sorted()
         nodes = subscription.patterns.map { ObjectIdentifier($0.node) }.sorted()
     }
+
+    /// Whether it is that of a subscription to one key or pattern. False says nothing.
+    func isPlainly(that subscription: borrowing SubscriptionRecord) -> Bool {
+        guard phase == subscription.phase, keys.count + nodes.count == 1,
+            keys.count == subscription.keys.count, nodes.count == subscription.patterns.count
+        else { return false }
+        return keys.isEmpty
+            ? nodes[0] == ObjectIdentifier(subscription.patterns[0].node)
+            : keys[0] == subscription.keys[0].observable.word
+    }
 }
 
 /// The lane of all paused readers of one interest.
@@ -44,8 +54,10 @@ struct Lane: ~Copyable {
     private var noted: (event: UInt64, before: UInt64) = (0, 0)
     fileprivate private(set) var readerCount: Int32 = 0
 
-    fileprivate init(_ interest: ObservedKeys, at event: UInt64) {
+    fileprivate init(_ interest: ObservedKeys, at event: UInt64, number: UInt32) {
         (self.interest, start) = (interest, event)
+        // It differs from lane to lane, so that not all grow with the same event.
+        keys.filledMax -= Int(number & 63)
     }
 
     fileprivate var isLeft: Bool { stands.all.isEmpty }
@@ -81,7 +93,13 @@ struct Lane: ~Copyable {
 
     fileprivate mutating func join(at event: UInt64) {
         readerCount += 1
-        stands.add(event)
+        let isNew = stands.add(event)
+        guard isNew, noted.event > event, let newest = keys.back else { return }
+        // The present event was noted for others before: it is owed this key, and may know it as it was.
+        stands.beginOwing(newest)
+        if noted.before > 0 {
+            marks.addMissing(Mark(event: noted.before, writes: keys[newest].writes - 1), at: newest, stands)
+        }
     }
 
     fileprivate mutating func leave(_ lag: Lag) {
@@ -181,12 +199,14 @@ private struct Stands: ~Copyable {
         return stand < all.count && all[stand].fell < end
     }
 
-    mutating func add(_ event: UInt64) {
+    /// Returns whether nobody had begun to wait then.
+    mutating func add(_ event: UInt64) -> Bool {
         if let last = all.last, last.fell == event {
             all[all.count - 1].readers += 1
-        } else {
-            all.append(Stand(fell: event))
+            return false
         }
+        all.append(Stand(fell: event))
+        return true
     }
 
     mutating func remove(_ event: UInt64) {
@@ -247,6 +267,12 @@ private struct Marks: ~Copyable {
             thinOut(at: key, before: mark.event, stands)
         }
         push(mark, at: key)
+    }
+
+    /// The same, if it isn't there.
+    mutating func addMissing(_ mark: Mark, at key: OwedKeys.Place, _ stands: borrowing Stands) {
+        if let last = last(at: key), all[last].event == mark.event { return }
+        add(mark, at: key, stands)
     }
 
     /// How often a key had been written up to an event.
@@ -314,6 +340,8 @@ private struct Marks: ~Copyable {
 struct Lanes: ~Copyable {
     private var all = Slab<Lane>()
     private var found: [ObservedKeys: LaneHandle] = [:]
+    /// The lane that somebody joined last: very many may fall behind with one event.
+    private var latest = LaneHandle.none
 
     init() {}
 
@@ -322,11 +350,14 @@ struct Lanes: ~Copyable {
     }
 
     /// A reader begins to wait after an event.
-    mutating func join(_ interest: ObservedKeys, at event: UInt64) -> Lag {
-        let lane = found[interest] ?? all.insert(Lane(interest, at: event))
-        found[interest] = lane
-        all[lane].join(at: event)
-        return Lag(lane: lane, fell: event)
+    mutating func join(_ subscription: borrowing SubscriptionRecord, at event: UInt64) -> Lag {
+        if !all.contains(latest) || !all[latest].interest.isPlainly(that: subscription) {
+            let interest = ObservedKeys(subscription)
+            latest = found[interest] ?? all.insert(Lane(interest, at: event, number: UInt32(found.count)))
+            found[interest] = latest
+        }
+        all[latest].join(at: event)
+        return Lag(lane: latest, fell: event)
     }
 
     /// A reader waits no more. Returns the keys of the lane if that was its last one.
@@ -371,8 +402,9 @@ extension Lanes {
             let isSame = all[lag.lane].interest == ObservedKeys(matching[subscription])
             try Self.always.hold("a reader's lane is that of its interest", isSame)
             let backlog = matching[subscription].backlog
-            try Self.always.hold("who is in a lane is paused", backlog?.isPausedPlainly == true)
-            try Self.always.hold("it is owed nothing else", backlog?.keys.isEmpty == true)
+            let isLate = backlog?.isPausedPlainly ?? true
+            try Self.always.hold("who is in a lane is paused, or has no backlog", isLate)
+            try Self.always.hold("it is owed nothing else", backlog?.keys.isEmpty ?? true)
             try all[lag.lane].checkInvariants(lag)
         }
         try Self.always.agree("each interest has one lane", all.count, found.count)

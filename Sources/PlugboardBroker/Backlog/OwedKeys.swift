@@ -89,6 +89,9 @@ struct OwedKeys: ~Copyable {
     /// The place of the first key.
     var front: Place? { first >= 0 ? first : nil }
 
+    /// The place of the last key.
+    var back: Place? { last >= 0 ? last : nil }
+
     /// The place of the key after another.
     func place(after place: Place) -> Place? {
         let next = entries[Int(place)].next

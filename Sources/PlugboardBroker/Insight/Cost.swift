@@ -40,8 +40,8 @@ enum Cost {
 
     // MARK: A journal's
 
-    /// To copy a value into a snapshot.
-    static let copied = 5
+    /// To copy a value into a snapshot: memory that was not touched lately.
+    static let copied = 12
 
     // MARK: A question's
 

@@ -25,7 +25,7 @@ struct Matching: ~Copyable {
     private(set) var visits: UInt64 = 0
     /// Who observes each key, and who is owed it.
     var reach = Reach()
-    /// What paused readers are owed together.
+    /// What paused and slow readers are owed together.
     var lanes = Lanes()
     /// Some clients may not see all keys, and have to be left out of lists of observers.
     private(set) var isSelective = false
@@ -39,6 +39,11 @@ struct Matching: ~Copyable {
         _read { yield subscriptions[subscription] }
         @inline(__always)
         _modify { yield &subscriptions[subscription] }
+    }
+
+    /// A subscription begins to share what it is owed, after an event.
+    mutating func joinLane(_ subscription: SubscriptionHandle, at event: UInt64) {
+        subscriptions[subscription].lag = lanes.join(subscriptions[subscription], at: event)
     }
 
     /// The subscription in a slot, if there is one.

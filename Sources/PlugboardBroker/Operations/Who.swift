@@ -80,12 +80,12 @@ extension Hub {
     }
 
     /// The revision of what comes next for an observer; nil if nothing does.
-    private func nextRevision(of subscription: SubscriptionHandle) -> UInt64? {
-        guard let backlog = matching[subscription].backlog else { return nil }
-        let lag = matching[subscription].lag
+    func nextRevision(of subscription: SubscriptionHandle) -> UInt64? {
+        let (backlog, lag) = (matching[subscription].backlog, matching[subscription].lag)
         guard lag.owedCount > 0, let first = matching.lanes[lag.lane].first(for: lag) else {
-            return backlog.nextRevision
+            return backlog?.nextRevision
         }
+        guard let backlog else { return first.revision }
         if case .synced = backlog.next { return backlog.nextRevision }
         return first.event <= backlog.lines.frontEvent ?? .max ? first.revision : backlog.nextRevision
     }
