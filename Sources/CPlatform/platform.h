@@ -98,6 +98,9 @@ extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *
 extern int prctl_arguments(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
     __asm__("prctl");
 
+/* sched_getcpu(3): only in GNU. */
+extern int sched_getcpu(void);
+
 /* sched_getaffinity(2) and sched_setaffinity(2). The set of processors is words of bits. */
 extern int sched_getaffinity_bits(pid_t thread, size_t bytes, uint64_t *bits) __asm__("sched_getaffinity");
 extern int sched_setaffinity_bits(pid_t thread, size_t bytes, const uint64_t *bits)

@@ -175,6 +175,8 @@ public enum JournalLimits {
     static let pieceRecordsMax = 1_024
     /// How many bytes to read of a file for its first line.
     static let headerReadBytes = 4_096
-    /// How many bytes to read of a file at a time.
+    /// How many bytes to copy, or to keep for the next turn, at a time.
     static let readBytes = 1_048_576
+    /// How many bytes of lines to read at a time: they are looked at while they are in the processor's cache.
+    static let lineReadBytes = 131_072
 }

@@ -58,7 +58,7 @@ struct LogReader: ~Copyable {
     private let readBytes: Int
 
     /// Reads from the beginning of the file.
-    init(_ name: String, in store: any FileStore, readBytes: Int = JournalLimits.readBytes) throws {
+    init(_ name: String, in store: any FileStore, readBytes: Int = JournalLimits.lineReadBytes) throws {
         self.name = name
         file = try store.open(name)
         self.readBytes = min(readBytes, max(file.bytes, 1))

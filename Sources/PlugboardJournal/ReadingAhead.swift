@@ -9,15 +9,24 @@ import Synchronization
 /// Reads a journal for another thread. It is used once.
 final class ReadingAhead: Sendable {
     /// A batch has at least so many bytes, unless it is the last one.
-    private static let batchBytes = 262_144
+    private static let batchBytes = 131_072
+    /// Who has to wait sleeps only after this time. Each mostly waits for a part of a batch, and a sleeper that is
+    /// woken often gets the processor of whoever woke it, while another one is idle: then nothing is done at once.
+    private static let patienceSeconds = 0.001
 
-    private struct State {
+    private struct State: ~Copyable {
         /// The batch that waits. Whoever takes it leaves an empty one, whose memory is used again.
         var batch = RecordBatch()
         /// How the recovery ended. No batch follows.
         var outcome: Result<Recovered, any Error>?
         /// Nobody takes more.
         var isGivenUp = false
+        /// Who sleeps, if anybody does. Both never wait at the same time.
+        private var sleeper: Wakeup?
+
+        mutating func sleep(_ wakeup: Wakeup) { sleeper = wakeup }
+        /// There is something new for whoever sleeps.
+        mutating func wake() { sleeper.take()?.signal() }
     }
 
     private let state = Mutex(State())
@@ -38,24 +47,45 @@ final class ReadingAhead: Sendable {
         expect: (Span<UInt8>) -> Void = { _ in },
         _ take: RecordTaker
     ) throws -> Recovered {
-        try Background.start { [self] in read(store, boot) }
+        let processor = ProcessorPlace.current
+        try Background.start { [self] in
+            _ = try? ProcessorPlace(.allBut(processor))
+            read(store, boot)
+        }
         defer {
-            state.withLock { $0.isGivenUp = true }
-            hasTaken.signal()
+            state.withLock { state in
+                state.isGivenUp = true
+                state.wake()
+            }
         }
         var batch = RecordBatch()
         while true {
             batch.removeAll()
-            let outcome = state.withLock { state in
+            wait(hasRead) { state in
                 swap(&state.batch, &batch)
-                return state.outcome
+                return !batch.isEmpty || state.outcome != nil
             }
-            hasTaken.signal()
             try batch.forEach(expect, take)
-            if let outcome { return try outcome.get() }
-            if batch.isEmpty {
-                PipeCalls.waitReadable(hasRead.raw)
-                hasRead.drain()
+            if batch.isEmpty, let outcome = state.withLock({ $0.outcome }) { return try outcome.get() }
+        }
+    }
+
+    /// Waits until `isDone`, which the other thread makes possible.
+    private func wait(_ wakeup: Wakeup, _ isDone: (inout State) throws -> Bool) rethrows {
+        let patience = TimeLimit(seconds: Self.patienceSeconds)
+        while true {
+            let isOver = patience.isOver
+            let isDone = try state.withLock { state in
+                let isDone = try isDone(&state)
+                if isDone { state.wake() } else if isOver { state.sleep(wakeup) }
+                return isDone
+            }
+            if isDone { return }
+            if isOver {
+                PipeCalls.waitReadable(wakeup.raw)
+                wakeup.drain()
+            } else {
+                Pause.letOthersRun()
             }
         }
     }
@@ -73,22 +103,19 @@ final class ReadingAhead: Sendable {
             try hand(over: &batch)
             return found
         }
-        state.withLock { $0.outcome = outcome }
-        hasRead.signal()
+        state.withLock { state in
+            state.outcome = outcome
+            state.wake()
+        }
     }
 
     /// Hands a batch over and gets an empty one, as soon as the one before was taken.
     private func hand(over batch: inout RecordBatch) throws {
-        while true {
-            let isDone = try state.withLock { state in
-                if state.isGivenUp { throw GivenUp() }
-                if !state.batch.isEmpty { return false }
-                swap(&state.batch, &batch)
-                return true
-            }
-            if isDone { return hasRead.signal() }
-            PipeCalls.waitReadable(hasTaken.raw)
-            hasTaken.drain()
+        try wait(hasTaken) { state in
+            if state.isGivenUp { throw GivenUp() }
+            if !state.batch.isEmpty { return false }
+            swap(&state.batch, &batch)
+            return true
         }
     }
 
@@ -113,17 +140,21 @@ private struct RecordBatch: Sendable {
     func forEach(_ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) throws {
         let bytes = bytes.span
         for index in records.indices {
-            if index + Self.expected < records.count {
-                let (later, line) = records[index + Self.expected]
-                expect(later.key.bytes(of: line.bytes(of: bytes)))
+            if index + Self.fetched < records.count {
+                records[index + Self.fetched].line.bytes(of: bytes).prefetch()
             }
-            let (record, line) = records[index]
-            try take(record, line.bytes(of: bytes))
+            if index + Self.expected < records.count {
+                let line = records[index + Self.expected].line.bytes(of: bytes)
+                expect(records[index + Self.expected].record.key.bytes(of: line))
+            }
+            try take(records[index].record, records[index].line.bytes(of: bytes))
         }
     }
 
     /// So many records ahead. Memory comes while as many are taken.
     private static let expected = 8
+    /// So many ahead, the line itself is fetched from where the other thread has left it.
+    private static let fetched = 12
 
     /// Removes the records and keeps the memory.
     mutating func removeAll() {

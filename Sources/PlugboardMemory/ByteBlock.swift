@@ -7,6 +7,14 @@
 
 import CPlatform
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A fixed number of bytes. Not shared between threads.
 @safe
 public struct ByteBlock: ~Copyable {
@@ -23,8 +31,13 @@ public struct ByteBlock: ~Copyable {
     /// `count` zeros.
     public init(count: Int) {
         size = UInt32(count)
-        unsafe start = count > 0 ? .allocate(capacity: count) : nil
-        unsafe start?.initialize(repeating: 0, count: count)
+        guard count > 0 else {
+            unsafe start = nil
+            return
+        }
+        // What Swift allocates goes through a function that aligns it once more.
+        guard let memory = unsafe malloc(count) else { preconditionFailure("no memory for \(count) bytes") }
+        unsafe start = memory.initializeMemory(as: UInt8.self, repeating: 0, count: count)
     }
 
     /// A copy of `bytes`.
@@ -34,7 +47,7 @@ public struct ByteBlock: ~Copyable {
     }
 
     deinit {
-        unsafe start?.deallocate()
+        unsafe free(start)
     }
 
     @inlinable public var count: Int { Int(size) }

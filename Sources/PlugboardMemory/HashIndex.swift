@@ -106,7 +106,10 @@ public struct HashIndex: ~Copyable {
     /// of two.
     public mutating func insert(_ hash: UInt64, _ slot: UInt32, atOnce: Bool = false) {
         if (count + 1) * 4 > table.count * 3 { grow() }
-        if outgrown.entries.hasMemory { move(count: atOnce ? outgrown.count : Self.movedPerInsert) }
+        if outgrown.entries.hasMemory {
+            move(count: atOnce ? outgrown.count : Self.movedPerInsert)
+            if atOnce { outgrown.entries.releaseMemory() }
+        }
         count += 1
         put(Entry(hash: UInt32(truncatingIfNeeded: hash), slot: slot))
     }

@@ -4,6 +4,8 @@
 // Why the raw memory is safe: every offset is checked against the span's count before it is read. The C
 // library gets the span's own address and count, and only for one call.
 
+import CPlatform
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -67,6 +69,13 @@ extension Span where Element == UInt8 {
             else { return nil }
             return unsafe UnsafeRawPointer(found) - UnsafeRawPointer(first)
         }
+    }
+
+    /// Asks for the memory of the bytes, which will be read soon, without waiting for it.
+    @inlinable
+    @inline(__always)
+    public func prefetch() {
+        unsafe withUnsafeBufferPointer { unsafe plugboard_prefetch($0.baseAddress, $0.count) }
     }
 
     @inlinable

@@ -1,5 +1,5 @@
-// The processors on which a thread and its child processes may run, for measurements. If the
-// scheduler moves two processes together and apart, times have two values.
+// The processors on which a thread and its child processes may run: for measurements, and for threads that work side
+// by side. If the scheduler moves two processes or threads together and apart, times have two values.
 //
 // Why its pointers are safe: each is to an array of `words` words, and the call is told their bytes.
 
@@ -12,7 +12,12 @@
         public enum Choice: Sendable {
             case first
             case allButFirst
+            /// All but one; see `current`.
+            case allBut(Int32)
         }
+
+        /// The processor on which the calling thread runs now.
+        public static var current: Int32 { sched_getcpu() }
 
         private static let words = 16
         private let before: [UInt64]
@@ -32,6 +37,9 @@
                 bits = [UInt64](repeating: 0, count: Self.words)
                 bits[word] = first
             case .allButFirst: bits[word] &= ~first
+            case .allBut(let number) where number >= 0 && number < Self.words * 64:
+                bits[Int(number) / 64] &= ~(1 << UInt64(number % 64))
+            case .allBut: return
             }
             guard unsafe sched_setaffinity_bits(0, Self.words * 8, bits) == 0 else {
                 throw SystemError(code: errno, operation: "sched_setaffinity")

@@ -7,7 +7,12 @@
         public enum Choice: Sendable {
             case first
             case allButFirst
+            /// All but one; see `current`.
+            case allBut(Int32)
         }
+
+        /// Nobody knows.
+        public static var current: Int32 { -1 }
 
         /// Throws nothing here.
         public init(_ choice: Choice) throws {}
