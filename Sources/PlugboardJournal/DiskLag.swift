@@ -78,34 +78,15 @@ struct DiskLag {
     }
 }
 
-/// Bytes of a file that were written and can be sent to the disk.
-public struct FilePiece: Sendable {
-    let segment: UInt64
-    let file: any AppendableFile
-    let start: Int
-    let count: Int
-}
-
 extension JournalWriter {
     /// Whether it is counted how far the disk is behind: where a sync waits for nobody.
     var countsLag: Bool { options.sync == .interval }
 
     /// Sends to the disk what was written since the last sync began or since the last time.
     func sendToDisk() {
-        noteUnsent()
-        let pieces = unsent
-        unsent = []
-        worker.add(.send(pieces, upTo: lag.written))
-    }
-
-    /// Notes what was written to the present file and not sent yet.
-    func noteUnsent() {
-        if bytes > unsentStart {
-            unsent.append(
-                FilePiece(segment: segment, file: file, start: unsentStart, count: bytes - unsentStart)
-            )
-        }
-        unsentStart = bytes
+        worker.add(.send((ended + [present]).filter { $0.unsentBytes > 0 }, upTo: lag.written))
+        for place in ended.indices { ended[place].sentBytes = ended[place].bytes }
+        sentBytes = bytes
     }
 
     /// Decides whether clients that write have to be slowed down: because the disk is behind, or a snapshot.

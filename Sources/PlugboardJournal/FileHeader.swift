@@ -12,7 +12,7 @@ public enum JournalVersion {
 /// What the first line of a file says.
 struct FileHeader {
     let kind: RecordKind
-    let segment: UInt64
+    var segment: UInt64
     var epoch: String
     /// Names the machine's start.
     var boot = ""

@@ -43,7 +43,7 @@ extension JournalWriter {
         guard (try? store.turn(signpost, to: new)) != nil else { return }
         signpost = new
         // The next sync must bring the new name to disk.
-        isFileNew = true
+        areNamesNew = true
     }
 }
 

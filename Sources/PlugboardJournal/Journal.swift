@@ -28,13 +28,7 @@ public enum Journal {
             } else {
                 try recover(store, boot: boot, isCutting: true, take)
             }
-        if recovered.hasFailed {
-            try writeAnew(store, options, &recovered)
-        } else if recovered.isOverdue(options, free: store.freeBytes()) {
-            try? compact(store, options, &recovered)
-        } else if isShort(store, recovered) {
-            makeRoom(store, options, &recovered)
-        }
+        try shrink(store, options, &recovered)
         if options.isGoingOn || recovered.isRepaired { recovered.mayBeCopy = false }
         let isNew = recovered.mayLack || recovered.mayBeCopy
         let epoch = isNew ? newEpoch() : recovered.epoch ?? newEpoch()
@@ -42,7 +36,7 @@ public enum Journal {
             store, worker: worker, options: options, after: recovered, epoch: epoch, boot: boot, time: time
         )
         do {
-            try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
+            try writer.begin(&records, after: recovered)
         } catch {
             // The next recovery may find this first line, although it may never get to disk.
             writer.noteFailure()
@@ -58,17 +52,40 @@ public enum Journal {
         return try recovery.run(isCutting: isCutting, boot: boot, take)
     }
 
-    /// After a failed sync the system may take unwritten bytes for written, so no later sync can be
-    /// trusted. Writes everything again before anybody is served.
-    private static func writeAnew(
+    /// Makes a snapshot before anybody is served, if a sync has failed, if earlier brokers left too much, or if the disk
+    /// is short of room. After a failed sync the system may take unwritten bytes for written, so no later sync can be
+    /// trusted, and everything is written again. Otherwise the journal may stay as it is.
+    private static func shrink(
         _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered
     ) throws {
+        let isShort = !recovered.hasFailed && isShort(store, recovered)
+        guard recovered.hasFailed || isShort || isOverdue(store, options, recovered) else { return }
+        // Without much room, the history goes: before the snapshot, and with what the snapshot replaces.
+        if isShort { trim(store, recovered, keeping: 0) }
         do {
-            if recovered.lastSegment > 0 { try compact(store, options, &recovered) }
-            try store.remove(JournalFiles.failed)
-        } catch let error as SystemError {
+            try compact(store, &recovered)
+            if recovered.hasFailed { try store.remove(JournalFiles.failed) }
+        } catch let error as SystemError where recovered.hasFailed {
             throw JournalError.failed(error)
-        }
+        } catch  where !recovered.hasFailed {}
+        trim(store, recovered, keeping: isShort ? 0 : options.historyBytes)
+    }
+
+    private static func trim(_ store: any FileStore, _ recovered: Recovered, keeping historyBytes: Int) {
+        guard var index = try? SegmentIndex(store, epoch: "", snapshot: recovered.snapshot) else { return }
+        index.begin(recovered.lastSegment + 1, after: nil)
+        let old = index.old(upTo: recovered.snapshot, keeping: historyBytes)
+        _ = JournalWork.trim(old, bytes: 0, isCertain: false).run(store)
+    }
+
+    /// Whether ended segments are far beyond the limit for a snapshot.
+    private static func isOverdue(
+        _ store: any FileStore, _ options: JournalOptions, _ recovered: Recovered
+    ) -> Bool {
+        let leeway = options.leeway(free: store.freeBytes() ?? 0)
+        let most = options.deadBytesMax(live: recovered.snapshotBytes, leeway: leeway)
+        return recovered.looseBytes > JournalLimits.overdueFactor * most
+            || recovered.looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
     }
 
     /// Whether the disk has too little free room and a snapshot may free some.
@@ -81,27 +98,11 @@ public enum Journal {
         return store.freeBytes() ?? 0 < JournalLimits.shortBytes
     }
 
-    /// Makes a snapshot. If there is no room for it, gives up the history first.
-    private static func makeRoom(
-        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered
-    ) {
-        var options = options
-        options.historyBytes = 0
-        if (try? compact(store, options, &recovered)) != nil { return }
-        let replaced = (try? JournalFiles(names: store.names()).segments) ?? []
-        _ = JournalWork.trim(replaced.filter { $0 <= recovered.snapshot }, isCertain: false).run(store)
-        try? compact(store, options, &recovered)
-    }
-
     /// Makes a snapshot of the whole journal. If it fails, the journal stays as it is.
-    private static func compact(
-        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered
-    ) throws {
-        let compactor = Compactor(store)
-        let last = recovered.lastSegment
-        let request = CompactionRequest(segment: last, historyBytes: options.historyBytes)
-        let result = try compactor.run(request)
-        (recovered.snapshotBytes, recovered.snapshot) = (result.snapshotBytes, last)
+    private static func compact(_ store: any FileStore, _ recovered: inout Recovered) throws {
+        guard recovered.lastSegment > 0 else { return }
+        recovered.snapshotBytes = try store.compact(upTo: recovered.lastSegment)
+        recovered.snapshot = recovered.lastSegment
         (recovered.looseBytes, recovered.looseSegments) = (0, 0)
         recovered.unsynced = []
     }

@@ -7,7 +7,7 @@ import PlugboardPosix
 /// A journal's folder, locked against other processes while this object lives.
 public final class JournalFolder: Sendable {
     public let path: String
-    public let store: any FileStore
+    public var store: any FileStore { folder }
     /// Whether the lock was inherited from the program before.
     public let isInherited: Bool
     private let lock: Descriptor
@@ -18,7 +18,6 @@ public final class JournalFolder: Sendable {
     public init(path: String, inheritance: Inheritance? = nil) throws {
         folder = try DataFolder(path: path)
         self.path = path
-        store = DiskStore(folder)
         if let inherited = inheritance?.takeLock(ofFolder: path) {
             lock = inherited
             isInherited = true

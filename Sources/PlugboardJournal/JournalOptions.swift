@@ -22,8 +22,6 @@ public struct JournalOptions: Sendable {
     public var segmentBytes: ClosedRange<Int>
     /// What the journal may take up on a large disk besides. Only tests set it.
     public var leewayBytes: ClosedRange<Int>
-    /// A snapshot is made when ended segments have more bytes. Only tests set it.
-    public var looseBytes: Int
     /// So much may wait for the disk before clients are slowed down. Only tests set it.
     public var waitingBytes = JournalLimits.waitingBytesMin
     /// Only tests set it.
@@ -36,7 +34,6 @@ public struct JournalOptions: Sendable {
         historyBytes: Int = JournalLimits.historyBytesDefault,
         segmentBytes: ClosedRange<Int> = JournalLimits.segmentBytes,
         leewayBytes: ClosedRange<Int> = JournalLimits.leewayBytes,
-        looseBytes: Int = JournalLimits.looseBytesMax,
         slackBytes: Int = JournalLimits.slackBytes,
         laidOutBytes: Int = JournalLimits.laidOutBytes
     ) {
@@ -44,7 +41,6 @@ public struct JournalOptions: Sendable {
         self.historyBytes = historyBytes
         self.segmentBytes = segmentBytes
         self.leewayBytes = leewayBytes
-        self.looseBytes = looseBytes
         self.slackBytes = slackBytes
         self.laidOutBytes = laidOutBytes
     }
@@ -58,9 +54,9 @@ public struct JournalOptions: Sendable {
         return leeway > JournalLimits.promisedBytes ? leeway : 0
     }
 
-    /// A snapshot is due when ended segments have more bytes.
-    func looseBytesMax(snapshotBytes: Int, leeway: Int) -> Int {
-        max(looseBytes, 2 * snapshotBytes, leeway / 2)
+    /// A snapshot is due when the files have more bytes than this besides the present values, which have `live`.
+    func deadBytesMax(live: Int, leeway: Int) -> Int {
+        JournalLimits.share(of: live) + slackBytes + leeway / 2
     }
 }
 
@@ -87,9 +83,8 @@ public enum JournalLimits {
     /// Bytes to keep reserved after the end of a segment. So the broker sees that the disk is full before
     /// it accepts a write.
     static let reservedBytes = 262_144
-    /// The same, after a segment whose file was made ahead. After a long one it is 1/`preparedRoomPart` of it, so that
+    /// Half of that after a segment whose file was made ahead. After a long one it is 1/`preparedRoomPart` of it, so that
     /// what a turn writes beyond its end finds room.
-    static let preparedRoomBytes = 131_072
     static let preparedRoomPart = 32
     /// What the journal may take up, in bytes, besides the history, the largest record and twice the
     /// state (three times while a snapshot is made).
@@ -131,15 +126,12 @@ public enum JournalLimits {
     /// If the disk is full and the state is at most this large, writes wait for a snapshot. If the state
     /// is larger, they are refused meanwhile.
     static let awaitedStateBytesMax = 16_777_216
-    /// A snapshot is worthwhile after this many bytes were written or deleted since the last one, and at
-    /// least `workShare` (2/3) of the state. So little is rewritten.
+    /// A snapshot is worthwhile if it leaves out at least this many bytes, and this share of the state. So little is
+    /// rewritten.
     static let workBytesMin = 65_536
-    static let workShare = (2, 3)
+    static func share(of live: Int) -> Int { live / 3 * 2 }
     /// Writes are refused when less room is left. The rest is for what the broker itself must write.
     static let roomBytesMin = 65_536
-    /// A snapshot is made when ended segments have more bytes than this and more than twice the size of
-    /// the last snapshot.
-    public static let looseBytesMax = 33_554_432
     /// A snapshot is made when there are more ended segments than this, however small they are.
     public static let looseSegmentsMax = 64
     /// On a small disk, the loop writes a state of so many keys at once for a snapshot, which takes about a millisecond.

@@ -114,6 +114,6 @@ public struct JournalRepair: ~Copyable {
         var header = survey.header(upTo: files.last + 1)
         (header.epoch, header.boot, header.previous) = (epoch, "", 0)
         (result.keys, result.revision) = (survey.index.count, header.revision)
-        _ = try Compactor(store).write(&survey, header, when: WallClock.millisecondsSince1970())
+        _ = try store.write(&survey, header, when: WallClock.millisecondsSince1970())
     }
 }

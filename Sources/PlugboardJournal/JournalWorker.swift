@@ -3,57 +3,47 @@
 
 import PlugboardPosix
 
-/// A file to sync.
-public enum SyncRequest: Sendable {
-    /// A file of this broker. If it is new, its name must get to disk, too.
-    case file(any AppendableFile, isNew: Bool)
-    /// A segment of an earlier broker, which may have been killed before it synced the segment.
-    case earlier(segment: UInt64)
+/// A segment that may not be on disk yet.
+public struct UnsyncedFile: Sendable {
+    let segment: UInt64
+    /// Nil if it is of an earlier broker, which may have been killed before it synced the segment.
+    var file: (any AppendableFile)?
+    /// How many bytes it has, and how many of them were sent to the disk.
+    var bytes = 0
+    var sentBytes = 0
 
-    func run(_ store: any FileStore) throws {
-        switch self {
-        case .file(let file, let isNew):
-            try file.sync()
-            if isNew { try store.syncNames() }
-        case .earlier(let segment):
-            do {
-                try store.sync(JournalFiles.segment(segment))
-            } catch let error as SystemError where error.code == ENOENT {
-                // A snapshot has replaced the segment, and the snapshot is on disk.
-            }
+    var unsentBytes: Int { bytes - sentBytes }
+
+    func sync(_ store: any FileStore) throws {
+        if let file { return try file.sync() }
+        do {
+            try store.sync(JournalFiles.segment(segment))
+        } catch let error as SystemError where error.code == ENOENT {
+            // A snapshot has replaced the segment, and the snapshot is on disk.
         }
     }
 }
 
-/// A snapshot to make.
-public struct CompactionRequest: Sendable {
-    /// The snapshot replaces all segments up to this one, which has ended.
-    let segment: UInt64
-    /// How many bytes of those segments stay as history.
-    let historyBytes: Int
-    /// The snapshot's file, if it has the values in memory. Otherwise the compactor reads the files.
-    var snapshot: SnapshotFile?
-}
-
 /// A piece of work.
 public enum JournalWork: Sendable {
-    /// Syncs files.
-    case sync([SyncRequest])
+    /// Syncs files, and then the names in the folder if some are new.
+    case sync([UnsyncedFile], withNames: Bool)
     /// Creates the file of the next segment as `JournalFiles.next`, and reserves so many bytes.
     case prepare(bytes: Int)
-    /// Sends bytes to the disk that were written before. They end at `upTo` of everything that was written.
-    case send([FilePiece], upTo: Int)
+    /// Sends bytes to the disk that weren't sent yet. They end at `upTo` of everything that was written.
+    case send([UnsyncedFile], upTo: Int)
     /// Frees the unused room of an ended file, so many bytes. That may have to wait for the disk.
     case release(any AppendableFile, bytes: Int)
     /// Closes files that were removed. For large files the system needs time for that.
-    case close([any AppendableFile])
+    case close([UnsyncedFile])
     /// Appends to the file of a snapshot.
     case write(SnapshotFile, [UInt8])
-    /// Makes a snapshot, or ends the one whose file was written.
-    case compact(CompactionRequest)
-    /// Removes segments that a snapshot replaces. If it isn't certain that the snapshot is on disk, the names are
-    /// synced first.
-    case trim([UInt64], isCertain: Bool)
+    /// Makes a snapshot that replaces all segments up to this one, which has ended, and removes some of them. The file
+    /// has the values in memory. Without it, the files are read.
+    case compact(upTo: UInt64, SnapshotFile?, removing: [UInt64])
+    /// Removes segments that a snapshot replaces and that have so many bytes. If it isn't certain that the snapshot is
+    /// on disk, the names are synced first.
+    case trim([UInt64], bytes: Int, isCertain: Bool)
     /// Reads the next piece of history for a client.
     case read(ReadRequest)
 
@@ -77,25 +67,28 @@ public enum JournalWork: Sendable {
     public func run(_ store: any FileStore) -> WorkDone? {
         do {
             switch self {
-            case .sync(let requests):
-                for request in requests { try request.run(store) }
+            case .sync(let files, let withNames):
+                for file in files { try file.sync(store) }
+                if withNames { try store.syncNames() }
                 return .synced
             case .prepare(let bytes): return .prepared(try Self.prepare(bytes, store))
-            case .send(let pieces, let end):
-                for piece in pieces { try piece.file.writeBack(from: piece.start, count: piece.count) }
-                return .sent(pieces.reduce(0) { $0 + $1.count }, upTo: end)
+            case .send(let files, let end):
+                for each in files { try each.file?.writeBack(from: each.sentBytes, count: each.unsentBytes) }
+                return .sent(files.reduce(0) { $0 + $1.unsentBytes }, upTo: end)
             case .release(let file, let bytes):
-                try? file.releaseRoom()
+                try file.releaseRoom()
                 return .released(bytes: bytes)
             case .close: return nil
             case .write(let file, let piece):
                 file.append(piece)
                 return nil
-            case .compact(let request): return .compacted(try Compactor(store).run(request))
-            case .trim(let segments, let isCertain):
+            case .compact(let last, let file, let old):
+                return .compacted(bytes: try store.compact(upTo: last, file, removing: old))
+            case .trim(let segments, let bytes, let isCertain):
                 // An earlier broker made the snapshot. It may have been killed before the name was on disk.
                 if !isCertain { try store.syncNames() }
-                return .trimmed(bytes: try store.remove(segments: segments))
+                try store.remove(segments: segments)
+                return .released(bytes: bytes)
             case .read(let request): return .read(SegmentReading.piece(request, store))
             }
         } catch {
@@ -110,9 +103,9 @@ public enum JournalWork: Sendable {
         case .compact: .compactionFailed("\(error)")
         // The segment's file will be made when it is needed.
         case .prepare: .prepared(nil)
-        // The next snapshot removes what couldn't be removed now.
-        case .trim: .trimmed(bytes: 0)
-        case .release, .close, .write, .read: nil
+        // What couldn't be freed stays until the next start.
+        case .trim(_, let bytes, _), .release(_, let bytes): .released(bytes: bytes)
+        case .close, .write, .read: nil
         }
     }
 
@@ -128,13 +121,12 @@ public enum JournalWork: Sendable {
 public enum WorkDone: Sendable {
     case synced
     case syncFailed(SystemError)
-    case compacted(Compacted)
+    /// A snapshot was made that has this many bytes.
+    case compacted(bytes: Int)
     case compactionFailed(String)
-    /// Segments with this many bytes were removed.
-    case trimmed(bytes: Int)
     /// The disk has these bytes, which end at this count of `DiskLag`.
     case sent(Int, upTo: Int)
-    /// The unused room of an ended segment was freed.
+    /// The unused room of an ended segment was freed, or segments were removed.
     case released(bytes: Int)
     case read(ReadPiece)
     /// The file of the next segment; nil if there is no room for it.

@@ -1,82 +1,121 @@
-// Decides how much room the journal takes up. It makes a snapshot when the journal holds more than it
-// should, and earlier on a small disk. It makes one only if enough was written to be worth rewriting the
-// state. While a snapshot is made on another thread, it keeps the journal within its promised size: if the
-// journal grows much meanwhile, clients that write are slowed down, and if it may not grow at all, the loop waits
-// for the snapshot.
+// Decides how much room the journal takes up. It makes a snapshot when the files hold more than the present values
+// and a part of that again, and earlier on a small disk. While a snapshot is made on another thread, it keeps the
+// journal within its promised size: if the journal grows much meanwhile, clients that write are slowed down, and if it
+// may not grow at all, the loop waits for the snapshot. `live` is about how many bytes the records of all values have.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension JournalWriter {
-    /// Bytes that must stay free for the next snapshot and the segment after it.
-    func heldBack(_ live: Int?) -> Int {
-        (live ?? 0) + JournalLimits.roomBytesMin
+    // MARK: Why a snapshot is made
+
+    /// The bytes in the files that a snapshot would leave out. History doesn't count.
+    private func dead(_ live: Int) -> Int { index.looseBytes + bytes + liveThen - live }
+
+    /// Whether there are so many that a snapshot is worthwhile. The limit leaves some of the promised bytes for writes
+    /// during the snapshot.
+    func holdsTooMuch(_ live: Int) -> Bool {
+        !isCompacting && segment >= retryAt && dead(live) > options.deadBytesMax(live: live, leeway: leeway)
     }
 
-    /// Whether the journal holds so much that a snapshot is worthwhile. The limit leaves some of the
-    /// promised bytes for writes during the snapshot. History doesn't count.
-    func holdsTooMuch(_ live: Int?) -> Bool {
-        guard !isCompacting, let live else { return false }
-        let spare = live + share(of: live) + options.slackBytes + leeway / 2
-        let kept = index.bytesKept(upTo: segment - 1, options.historyBytes)
-        return snapshotBytes + heldBytes + bytes - spare > kept && isWorthRewriting(live)
+    func isCompactionWorthwhile(_ live: Int) -> Bool {
+        guard !isCompacting, segment >= retryAt else { return false }
+        return holdsTooMuch(live) || index.looseSegments > JournalLimits.looseSegmentsMax || isShort(live)
     }
 
     /// Whether the disk is short of room: less is free than the present snapshot, the segments and a new
-    /// snapshot take up, or the free room would soon be too little for a snapshot.
-    func isShort(_ live: Int?) -> Bool {
-        guard let live, let free = store.freeBytes() else { return false }
-        if isWorthRewriting(live) { return free < snapshotBytes + heldBytes + live }
+    /// snapshot take up, or the free room would soon be too little for a snapshot. A snapshot for that rewrites at most
+    /// one and a half times as much as it leaves out, if there is time.
+    private func isShort(_ live: Int) -> Bool {
+        guard let free = store.freeBytes() else { return false }
+        let dead = dead(live)
+        if dead >= max(workBytesMin, JournalLimits.share(of: live)) {
+            return free < snapshotBytes + index.heldBytes + live
+        }
         let left = free - max(JournalLimits.smallSegmentBytesMin, free / JournalLimits.segmentsPerDisk)
-        return left < heldBack(live) && work(live) >= JournalLimits.workBytesMin
+        return left < heldBack(live) && dead >= JournalLimits.workBytesMin
     }
 
-    /// Whether enough was written or deleted since the last snapshot. Then a snapshot rewrites at most
-    /// one and a half times as much.
-    private func isWorthRewriting(_ live: Int) -> Bool {
-        work(live) >= max(min(JournalLimits.workBytesMin, options.segmentBytes.lowerBound), share(of: live))
+    private var workBytesMin: Int { min(JournalLimits.workBytesMin, options.segmentBytes.lowerBound) }
+
+    /// Bytes that must stay free for the next snapshot and the segment after it.
+    func heldBack(_ live: Int) -> Int { live + JournalLimits.roomBytesMin }
+
+    // MARK: What may be taken up
+
+    /// The bytes that everything takes up, with reserved room and the snapshot that is being made.
+    private var taken: Int {
+        let next = if case .none = nextFile { 0 } else { preparedBytes }
+        let rest = max(bytes, roomEnd ?? bytes) + unreleased
+        return snapshotBytes + index.heldBytes + next + rest + (compacting?.live ?? 0)
     }
 
-    private func work(_ live: Int) -> Int { loose.bytes + bytes + max(0, liveThen.last - live) }
-
-    private func share(of live: Int) -> Int {
-        live / JournalLimits.workShare.1 * JournalLimits.workShare.0
+    /// How many more bytes the journal may take up, without the largest record.
+    func roomLeft(_ live: Int) -> Int {
+        let most = compacting.map { max(live, liveThen, $0.live) } ?? live
+        let history = index.bytesToKeep(options.historyBytes)
+        let besides = JournalLimits.promisedBytes + leeway - JournalLimits.roundingBytes
+        return 3 * most + history + besides - taken
     }
 
-    /// How many bytes of ended segments to keep; on a small disk at most 1/4 of the room.
+    /// The free room, with what is reserved.
+    private var gained: Int { (store.freeBytes() ?? 0) + (roomEnd ?? bytes) - bytes }
+
+    /// Whether work is under way that will free room.
+    private var isRoomComing: Bool { isCompacting || unreleased > 0 }
+
+    /// Waits for room to be freed if `more` bytes would break the promise.
+    func keepPromise(_ more: Int, _ live: Int) {
+        if isRoomComing, more > roomLeft(live) { awaitRoom() }
+    }
+
+    /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
+    /// made; nil if none is being made. It falls with the room that is left. Some room stays for those who write
+    /// little, so that the loop itself hardly ever waits for the snapshot.
+    var pressureOfSnapshot: Int? {
+        guard isCompacting else { return nil }
+        let left = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
+        let seconds = Double(max(snapshotTaken, JournalLimits.snapshotNanoseconds.least)) / 1e9
+        return Int(Double(left) / seconds)
+    }
+
+    // MARK: Freeing room
+
+    /// How many bytes of ended segments to keep. On a small disk, the history takes at most 1/4 of the room.
     var history: Int {
-        guard let free = store.freeBytes() else { return options.historyBytes }
-        return min(options.historyBytes, (free + heldBytes) / JournalLimits.segmentsPerDisk)
+        let room = store.freeBytes().map { ($0 + index.heldBytes) / JournalLimits.segmentsPerDisk } ?? .max
+        return index.bytesToKeep(min(options.historyBytes, room))
     }
 
-    /// Removes segments that are older than the history and that a snapshot replaces.
-    func trimHistory() {
-        guard heldBytes > options.historyBytes else { return }
-        let keep = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
-        let old = index.forget(upTo: segment - 1, historyBytes: keep, snapshot: snapshotSegment)
-        trim(old)
-        if isSnapshotCertain, let last = old.last { letGo(upTo: last) }
-    }
+    /// Removes segments that a snapshot replaces, and that are older than the history.
+    func trimHistory() { trim(keeping: history) }
 
-    private func trim(_ segments: [UInt64]) {
-        guard !segments.isEmpty else { return }
-        roomWork.trims += 1
-        worker.add(.trim(segments, isCertain: isSnapshotCertain))
+    private func trim(keeping historyBytes: Int) {
+        let old = index.old(upTo: index.snapshot, keeping: historyBytes)
+        // What goes with the next snapshot goes only once.
+        guard compacting?.old.isEmpty ?? true, let last = old.last else { return }
+        let bytes = index.forget(old)
+        unreleased += bytes
+        worker.add(.trim(old, bytes: bytes, isCertain: isSnapshotCertain))
+        if isSnapshotCertain { letGo(upTo: last) }
     }
 
     /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
     /// if that is quick. Returns whether there is more room now.
     func relieve(_ records: inout RecordBuffer) throws -> Bool {
-        guard let live = records.liveBytes else { return false }
+        let live = records.liveBytes
         let isAwaited = live <= JournalLimits.awaitedStateBytesMax
         let before = gained
         removeNextFile()
-        if isAwaited, isRoomComing || roomWork.isClosing { awaitRoom(isClosing: true) }
-        if records.isEmpty, isReliefPossible(live) {
-            if try endSegment(&records) { beginCompaction(live, historyBytes: 0) }
+        if isAwaited { awaitRoom(isClosing: true) }
+        if records.isEmpty, isReliefPossible(live), try endSegment(&records) {
+            beginCompaction(live)
             if isAwaited { awaitRoom(isClosing: true) }
         }
-        if (store.freeBytes() ?? 0) < heldBack(live) + JournalLimits.shortBytes { dropHistory() }
+        if !isCompacting, (store.freeBytes() ?? 0) < heldBack(live) + JournalLimits.shortBytes {
+            trim(keeping: 0)
+            awaitRoom()
+        }
         return gained > before
     }
 
@@ -84,10 +123,47 @@ extension JournalWriter {
     /// writes are refused. Without room for a snapshot, the reserved room is left for writes that can't
     /// be refused.
     private func isReliefPossible(_ live: Int) -> Bool {
-        !isCompacting && !isReliefVain
-            && work(live) >= min(JournalLimits.workBytesMin, options.segmentBytes.lowerBound)
+        !isCompacting && !isReliefVain && dead(live) >= workBytesMin
             && gained >= live + JournalLimits.roomBytesMin
     }
+
+    /// Returns when all work that frees room is done. Files that were removed keep their room until they are closed.
+    func awaitRoom(isClosing: Bool = false) {
+        guard isRoomComing || isClosing && self.isClosing else { return }
+        worker.wait(for: .rooms)
+        takeRoomWork()
+        guard isClosing, self.isClosing else { return }
+        self.isClosing = false
+        worker.wait(for: .rooms)
+        worker.wait(for: .syncs)
+    }
+
+    private func takeRoomWork() {
+        for work in worker.takeDone() where !take(work) { setAside.append(work) }
+    }
+
+    /// Notes the result of work that frees room. Returns false if it is no such result.
+    func take(_ work: WorkDone) -> Bool {
+        switch work {
+        case .compacted(let bytes):
+            guard let made = compacting else { return true }
+            (compacting, isReliefVain, isSnapshotCertain) = (nil, false, true)
+            snapshotTaken = time.nanoseconds() - snapshotBegan
+            rate.endPeriod()
+            (snapshotBytes, liveThen, index.snapshot) = (bytes, made.live, made.segment)
+            index.forget(made.old)
+            if let last = made.old.last { letGo(upTo: last) }
+        case .compactionFailed(let message):
+            (compacting, isReliefVain) = (nil, true)
+            retryAt = segment + UInt64(index.looseSegments / 2) + 1
+            news.append(.compactionFailed(message))
+        case .released(let bytes): unreleased -= bytes
+        default: return false
+        }
+        return true
+    }
+
+    // MARK: Ending a segment early
 
     /// Ends the segment in the middle of a turn if the turn has written very much.
     func endLongSegment(_ records: inout RecordBuffer) throws {
@@ -111,57 +187,16 @@ extension JournalWriter {
         return segment > ended
     }
 
-    /// The free room, with what is reserved.
-    private var gained: Int { (store.freeBytes() ?? 0) + (roomEnd ?? bytes) - bytes }
-
-    private func dropHistory() {
-        guard !isCompacting else { return }
-        trim(index.forget(upTo: segment - 1, historyBytes: 0, snapshot: snapshotSegment))
-        awaitRoom()
-    }
-
     /// Makes a snapshot if the journal holds too much. Call it when nothing waits to be written: at the
     /// start, because an earlier broker may have left too much, when nothing is written any more, and on a small
     /// disk after a snapshot, because much may have been written meanwhile.
     public func settle(_ records: inout RecordBuffer) throws {
         trimHistory()
-        if segment > 1 { compactIfWorthwhile(records.liveBytes) }
-        guard records.isEmpty, holdsTooMuch(records.liveBytes) else { return }
-        if try endSegment(&records) { beginCompaction(records.liveBytes) }
-    }
-
-    /// Notes the result of work that frees room.
-    func take(_ work: WorkDone) {
-        switch work {
-        case .compacted(let result):
-            (isCompacting, isReliefVain) = (false, false)
-            snapshotTaken = time.nanoseconds() - snapshotBegan
-            rate.endPeriod()
-            (snapshotBytes, snapshotSegment) = (result.snapshotBytes, result.segment)
-            liveThen.last = liveThen.next
-            isSnapshotCertain = true
-            loose = (max(0, loose.bytes - result.segmentBytes), max(0, loose.segments - result.segments))
-            heldBytes -= result.removedBytes
-            letGo(upTo: result.firstKept - 1)
-        case .compactionFailed(let message):
-            (isCompacting, isReliefVain) = (false, true)
-            loose = (loose.bytes / 2, loose.segments / 2)
-            news.append(.compactionFailed(message))
-        case .trimmed(let count):
-            heldBytes -= count
-            roomWork.trims -= 1
-        case .released(let bytes): roomWork.unreleased -= bytes
-        default: break
+        compactIfWorthwhile(records.liveBytes)
+        if records.isEmpty, holdsTooMuch(records.liveBytes), try endSegment(&records) {
+            beginCompaction(records.liveBytes)
         }
-    }
-}
-
-extension FileStore {
-    /// The bytes of all segments in the folder.
-    func bytesOfSegments() throws -> Int {
-        try JournalFiles(names: try names()).segments.reduce(0) {
-            try $0 + open(JournalFiles.segment($1)).bytes
-        }
+        try keepRoom(&records)
     }
 }
 
@@ -187,69 +222,5 @@ struct WritingRate {
     /// A snapshot is made. What it took less than a second to write wasn't measured.
     mutating func endPeriod() {
         if highest.present > 0 { highest = (0, highest.present) }
-    }
-}
-
-/// Work on other threads that will free room.
-struct RoomWork {
-    /// The number of requests to remove segments that aren't done yet.
-    var trims = 0
-    /// The unused room of ended segments that will be freed.
-    var unreleased = 0
-    /// Whether there are removed files that keep their room until they are closed.
-    var isClosing = false
-}
-
-extension JournalWriter {
-    /// The bytes that everything takes up, with reserved room and the snapshot that is being made.
-    var taken: Int {
-        let next = if case .none = nextFile { 0 } else { preparedBytes }
-        let rest = max(bytes, roomEnd ?? bytes) + roomWork.unreleased
-        return snapshotBytes + heldBytes + next + rest + (isCompacting ? liveThen.next : 0)
-    }
-
-    /// The bytes that the journal may take up, without the largest record.
-    func promised(_ live: Int) -> Int {
-        let most = isCompacting ? max(live, liveThen.last, liveThen.next) : live
-        let history = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
-        return 3 * most + history + JournalLimits.promisedBytes + leeway - JournalLimits.roundingBytes
-    }
-
-    /// Whether work is under way that will free room.
-    var isRoomComing: Bool { isCompacting || roomWork.trims > 0 || roomWork.unreleased > 0 }
-
-    /// Waits for room to be freed if `more` bytes would break the promise.
-    func keepPromise(_ more: Int, _ live: Int?) {
-        guard let live, isRoomComing, taken + more > promised(live) else { return }
-        awaitRoom()
-    }
-
-    /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
-    /// made; nil if none is being made. It falls with the room that is left. Some room stays for those who write
-    /// little, so that the loop itself hardly ever waits for the snapshot.
-    var pressureOfSnapshot: Int? {
-        guard isCompacting else { return nil }
-        let left = max(0, promised(0) - leeway / JournalLimits.leewayForFew - taken)
-        let seconds = Double(max(snapshotTaken, JournalLimits.snapshotNanoseconds.least)) / 1e9
-        return Int(Double(left) / seconds)
-    }
-
-    /// Returns when all work that frees room is done.
-    func awaitRoom(isClosing: Bool = false) {
-        worker.wait(for: .rooms)
-        takeRoomWork()
-        guard isClosing, roomWork.isClosing else { return }
-        roomWork.isClosing = false
-        worker.wait(for: .rooms)
-        worker.wait(for: .syncs)
-    }
-
-    private func takeRoomWork() {
-        for work in worker.takeDone() {
-            switch work {
-            case .compacted, .compactionFailed, .trimmed, .released: take(work)
-            default: setAside.append(work)
-            }
-        }
     }
 }

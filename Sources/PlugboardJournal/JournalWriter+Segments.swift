@@ -5,16 +5,17 @@ import PlugboardPosix
 import PlugboardWire
 
 extension JournalWriter {
-    func header(revision: UInt64, previous: UInt32) -> String {
+    /// The first line of the present segment, or of a snapshot of all up to its end.
+    func header(_ kind: RecordKind, previous: UInt32) -> FileHeader {
         FileHeader(
-            kind: .segment,
+            kind: kind,
             segment: segment,
             epoch: epoch,
             boot: boot,
-            mark: mark?.text(ofSegment: segment, in: store),
+            mark: kind == .segment ? mark?.text(ofSegment: segment, in: store) : nil,
             revision: revision,
             previous: previous
-        ).text
+        )
     }
 
     func beginSegment(_ records: inout RecordBuffer) throws {
@@ -24,43 +25,30 @@ extension JournalWriter {
             return
         }
         let unused = roomEnd.map { max(0, $0 - bytes) } ?? 0
-        roomWork.unreleased += unused
+        unreleased += unused
         worker.add(.release(file, bytes: unused))
-        ended.append((segment, .file(file, isNew: isFileNew)))
+        ended.append(present)
         index.end(bytes: bytes)
-        loose = (loose.bytes + bytes, loose.segments + 1)
-        heldBytes += bytes
-        if countsLag { noteUnsent() }
-        unsentStart = 0
         noteSpeed()
-        (file, isFileNew, bytes, laidOut) = (next, true, 0, (0, 0))
+        (file, areNamesNew, bytes, sentBytes, laidOut) = (next, true, 0, 0, (0, 0))
         beginMeasuring(live: records.liveBytes)
         if roomEnd != nil { roomEnd = room }
-        let end = FileHeader(
-            kind: .snapshot,
-            segment: segment,
-            epoch: epoch,
-            boot: boot,
-            revision: revision,
-            previous: records.chain
-        )
-        segmentBefore = (end, records.when)
+        segmentBefore = (header(.snapshot, previous: records.chain), records.when)
         segment += 1
         index.begin(segment, after: revision)
-        records.beginFile(header(revision: revision, previous: records.chain))
+        records.beginFile(header(.segment, previous: records.chain).text)
         try write(&records)
         if records.isEmpty { turnSignpost() }
         trimHistory()
     }
 
     /// Creates the file of the next segment, with room for its first bytes.
-    private func makeNextFile(live: Int?) -> (any AppendableFile, room: Int)? {
+    private func makeNextFile(live: Int) -> (any AppendableFile, room: Int)? {
         let name = JournalFiles.segment(segment + 1)
         guard let file = try? store.create(name) else { return nil }
         let spare = max(0, (store.freeBytes() ?? .max) - heldBack(live))
         var room = min(JournalLimits.reservedBytes, spare / JournalLimits.segmentsPerDisk)
-        if let live { room = min(room, promised(live) - taken) }
-        room = max(room, JournalLimits.roomBytesMin + JournalLimits.headerReadBytes)
+        room = max(min(room, roomLeft(live)), JournalLimits.roomBytesMin + JournalLimits.headerReadBytes)
         while room >= JournalLimits.headerReadBytes {
             if (try? file.reserve(room)) != nil { return (file, room) }
             room /= 2
@@ -83,10 +71,10 @@ extension JournalWriter {
 
     /// Chooses the length of a new segment. On a small disk it is short, so that a snapshot is made while
     /// there is room for it.
-    func beginMeasuring(live: Int?) {
+    func beginMeasuring(live: Int) {
         let free = store.freeBytes() ?? .max
         leeway = options.leeway(free: free, bytesPerSecond: rate.bytesPerSecond)
-        let part = (live ?? 0) / JournalLimits.segmentsPerState
+        let part = live / JournalLimits.segmentsPerState
         let most = max(options.segmentBytes.lowerBound, leeway / JournalLimits.segmentsPerLeeway)
         var end = max(min(segmentLength, most), part)
         let isSmall = free / JournalLimits.segmentsPerDisk < 4 * end
@@ -99,23 +87,17 @@ extension JournalWriter {
 
     /// Asks the worker to make the next segment's file, because reserving its room may have to wait for
     /// the disk. A turn may go beyond its end.
-    func prepare(live: Int?) {
+    func prepare(live: Int) {
         preparationStart = .max
-        guard case .none = nextFile, !isFull, roomEnd != nil, leavesRoom(live) else { return }
+        guard case .none = nextFile, !isFull, roomEnd != nil, bytesAhead <= roomLeft(live) else { return }
         nextFile = .asked
         preparedBytes = bytesAhead
         worker.add(.prepare(bytes: preparedBytes))
     }
 
-    /// Whether the promised size leaves room for the next segment.
-    private func leavesRoom(_ live: Int?) -> Bool {
-        guard let live else { return true }
-        return taken + bytesAhead <= promised(live)
-    }
-
     /// What to reserve for the next segment.
     private var bytesAhead: Int {
-        segmentEnd + max(JournalLimits.preparedRoomBytes, segmentEnd / JournalLimits.preparedRoomPart)
+        segmentEnd + max(JournalLimits.reservedBytes / 2, segmentEnd / JournalLimits.preparedRoomPart)
     }
 
     /// Renames the file that was made ahead to the next segment.

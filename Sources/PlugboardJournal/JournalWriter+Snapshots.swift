@@ -9,7 +9,7 @@ extension JournalWriter {
 
     /// Begins a snapshot of the state, if it is time for one. `keys` is the number of keys with a value: add each of
     /// them as it is now, in whatever order, and call `write` and `end`. Returns nil if there is nothing to add.
-    public func beginSnapshot(keys: Int, live: Int?) -> StateSnapshot? {
+    public func beginSnapshot(keys: Int, live: Int) -> StateSnapshot? {
         guard let (end, when) = segmentBefore else { return nil }
         segmentBefore = nil
         guard isCompactionWorthwhile(live) else { return nil }
@@ -32,7 +32,7 @@ extension JournalWriter {
 
     /// Whether all values have to be added at once, because clients may have to wait for the snapshot.
     public var needsSnapshotAtOnce: Bool {
-        leeway == 0 || taken + leeway / JournalLimits.leewayForFew > promised(0)
+        leeway == 0 || roomLeft(0) < leeway / JournalLimits.leewayForFew
     }
 
     /// Writes what was added.
@@ -51,47 +51,38 @@ extension JournalWriter {
     /// Gives up a snapshot to which not all values were added.
     public func abandon(_ snapshot: consuming StateSnapshot) {
         try? store.remove(JournalFiles.unfinished(JournalFiles.snapshot(snapshot.segment)))
-        isCompacting = false
+        compacting = nil
     }
 
-    func compactIfWorthwhile(_ live: Int?) {
-        if loose.segments > 0, isCompactionWorthwhile(live) { beginCompaction(live) }
-    }
-
-    private func isCompactionWorthwhile(_ live: Int?) -> Bool {
-        if isCompacting { return false }
-        let isMuch = loose.bytes > options.looseBytesMax(snapshotBytes: snapshotBytes, leeway: leeway)
-        return isMuch || loose.segments > JournalLimits.looseSegmentsMax || holdsTooMuch(live)
-            || isShort(live)
+    func compactIfWorthwhile(_ live: Int) {
+        if index.looseSegments > 0, isCompactionWorthwhile(live) { beginCompaction(live) }
     }
 
     /// Asks the worker for a snapshot, which it makes from the files.
-    func beginCompaction(_ live: Int?, historyBytes: Int? = nil) {
+    func beginCompaction(_ live: Int) {
         noteCompaction(live)
-        requestCompaction(upTo: segment - 1, nil, historyBytes: historyBytes)
+        requestCompaction(upTo: segment - 1, nil)
     }
 
-    private func noteCompaction(_ live: Int?) {
-        isCompacting = true
-        liveThen.next = live ?? snapshotBytes
+    private func noteCompaction(_ live: Int) {
+        compacting = (segment - 1, live, [])
         snapshotBegan = time.nanoseconds()
     }
 
-    private func requestCompaction(upTo last: UInt64, _ file: SnapshotFile?, historyBytes: Int? = nil) {
-        let historyBytes = historyBytes ?? index.bytesToKeep(upTo: last, history)
-        worker.add(.compact(CompactionRequest(segment: last, historyBytes: historyBytes, snapshot: file)))
-        index.forget(upTo: last, historyBytes: historyBytes)
+    private func requestCompaction(upTo last: UInt64, _ file: SnapshotFile?) {
+        let old = index.old(upTo: last, keeping: history)
+        compacting?.old = old
+        worker.add(.compact(upTo: last, file, removing: old))
     }
 
     /// Closes ended segments that a snapshot on disk replaces. They need no sync any more, and the system
     /// may drop their unwritten bytes.
     func letGo(upTo last: UInt64) {
-        unsent.removeAll { $0.segment <= last }
         let gone = ended.filter { $0.segment <= last }
         guard !gone.isEmpty else { return }
         ended.removeAll { $0.segment <= last }
-        roomWork.isClosing = true
-        worker.add(.close(gone.compactMap { if case .file(let file, _) = $0.request { file } else { nil } }))
+        isClosing = true
+        worker.add(.close(gone))
     }
 
     // MARK: Reading again
@@ -99,7 +90,8 @@ extension JournalWriter {
     /// The place from which everything after `revision` can be read; nil if some of it is gone. The
     /// segments stay until `endReading`, within limits.
     public func beginReading(after revision: UInt64) -> ReadPlace? {
-        guard let number = index.segment(after: revision) else { return nil }
+        guard let number = index.segment(after: revision), number > compacting?.old.last ?? 0
+        else { return nil }
         index.pin(number)
         return ReadPlace(segment: number)
     }

@@ -11,7 +11,7 @@ extension JournalWriter {
 
     /// Whether `tick` must be called once a second.
     public var wantsTick: Bool {
-        let isSyncing = options.sync == .interval && (isSyncing || written > asked)
+        let isSyncing = options.sync == .interval && (isSyncing || written > syncing.mark)
         return isFull || isSyncing || revision != tickRevision
     }
 }
@@ -25,14 +25,13 @@ public final class JournalWriter {
     let epoch: String
     let boot: String
     var file: any AppendableFile
-    var isFileNew = true
+    /// Whether names in the folder have changed since a sync was asked for.
+    var areNamesNew = true
     var segment: UInt64
     /// The signpost that exists.
     var signpost: Signpost?
     /// Shows that the folder isn't a copy; nil if it can't.
     let mark: FolderMark?
-    /// The marks of earlier brokers, which count until the first line of this one is written.
-    private let marksBefore: [String]
     /// When the segment began, in nanoseconds of `time`.
     var segmentBegan: UInt64
     /// How long the next segments are, unless the state or the disk demands otherwise.
@@ -45,10 +44,8 @@ public final class JournalWriter {
     var lag: DiskLag
     /// When the sync under way has taken so long, somebody is told.
     private var lagTold = JournalLimits.lagToldNanoseconds
-    /// What no sync was asked for yet and wasn't sent to the disk: pieces of ended segments, and the present segment
-    /// from here on.
-    var unsent: [FilePiece] = []
-    var unsentStart = 0
+    /// Up to this many bytes of the present segment were sent to the disk, or a sync was asked for.
+    var sentBytes = 0
     /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
     /// the disk isn't behind and no snapshot is being made.
     public internal(set) var pressure: Int?
@@ -64,21 +61,24 @@ public final class JournalWriter {
     var roomEnd: Int? = 0
     /// The end of the laid-out room; and the segment's bytes when that was last checked.
     var laidOut = (end: 0, seen: 0)
-    var loose: (bytes: Int, segments: Int)
-    /// Bytes of all ended segments in the folder.
-    var heldBytes: Int
     var snapshotBytes: Int
-    /// The last segment that a snapshot replaces; and whether that snapshot is on disk for certain.
-    var snapshotSegment: UInt64
+    /// Whether the last snapshot is on disk for certain.
     var isSnapshotCertain = false
-    /// The bytes of all values when the last snapshot was made, and those for the snapshot that is being
-    /// made.
-    var liveThen: (last: Int, next: Int)
-    var isCompacting = false
+    /// The bytes of all values when it was made.
+    var liveThen: Int
+    /// The snapshot that is being made: the last segment that it replaces, the bytes of all values, and the segments
+    /// that go when it is there.
+    var compacting: (segment: UInt64, live: Int, old: [UInt64])?
+    var isCompacting: Bool { compacting != nil }
+    /// After a snapshot has failed, the next one isn't made before this segment.
+    var retryAt: UInt64 = 0
     /// When the last snapshot was begun, and how long the last one took.
     var snapshotBegan: UInt64 = 0
     var snapshotTaken = JournalLimits.snapshotNanoseconds.first
-    var roomWork = RoomWork()
+    /// The bytes of room that other threads will free, of ended segments and of removed ones.
+    var unreleased = 0
+    /// Whether there are removed files that keep their room until they are closed.
+    var isClosing = false
     /// Whether an attempt to free room has failed since the last tick.
     var isReliefVain = false
     /// The revision of the last commit, and the same at the last tick.
@@ -94,10 +94,9 @@ public final class JournalWriter {
     private var refused = 0
     var isFull = false
     fileprivate var written: JournalMark = 0
-    fileprivate var asked: JournalMark = 0
     private var synced: JournalMark = 0
     /// Ended segments that may not be on disk yet.
-    var ended: [(segment: UInt64, request: SyncRequest)] = []
+    var ended: [UnsyncedFile]
     /// Whether the file was gone from its folder when it was synced last.
     public private(set) var isGone = false
     /// Where the files are, for a person.
@@ -105,11 +104,9 @@ public final class JournalWriter {
     /// Whether a sync is under way.
     public private(set) var isSyncing = false
     private var isSyncWanted = false
-    /// Whether an earlier broker left something that may not be on disk.
-    private var wantsSyncAtOnce = false
-    /// What the sync under way brings to disk: up to this mark, and up to these bytes of this segment.
-    private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
-    /// When that sync began.
+    /// What the last sync brings to disk: up to this mark, and up to these bytes of this segment.
+    fileprivate var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
+    /// When it began.
     private var syncBegan: UInt64 = 0
     /// The number of quick syncs since the last slow one.
     private var quickSyncs = 0
@@ -131,60 +128,59 @@ public final class JournalWriter {
         self.epoch = epoch
         self.boot = boot
         segment = recovered.lastSegment + 1
-        (mark, marksBefore) = (FolderMark(makingFor: segment, in: store), recovered.marks)
+        mark = FolderMark(makingFor: segment, in: store)
         signpost = recovered.signpost
         segmentBegan = time.nanoseconds()
         lag = DiskLag(least: options.waitingBytes)
         segmentLength = options.segmentBytes.lowerBound
         segmentEnd = segmentLength
         preparationStart = segmentLength / 2
-        loose = (recovered.looseBytes, recovered.looseSegments)
-        heldBytes = try store.bytesOfSegments()
         snapshotBytes = recovered.snapshotBytes
-        snapshotSegment = recovered.snapshot
-        liveThen = (recovered.snapshotBytes, 0)
+        liveThen = recovered.snapshotBytes
         (revision, tickRevision) = (recovered.revision, recovered.revision)
-        index = SegmentIndex(store, epoch: epoch)
+        index = try SegmentIndex(store, epoch: epoch, snapshot: recovered.snapshot)
         file = try store.create(JournalFiles.segment(segment))
         index.begin(segment, after: recovered.revision)
-        ended = recovered.unsynced.map { ($0, .earlier(segment: $0)) }
-        wantsSyncAtOnce = !recovered.isClosed && !ended.isEmpty
+        ended = recovered.unsynced.map { UnsyncedFile(segment: $0) }
     }
 
-    /// Writes the first line of the first segment.
-    func begin(_ records: inout RecordBuffer, revision: UInt64, chain: UInt32) throws {
-        beginMeasuring(live: nil)
-        records.begin(after: chain)
-        records.beginFile(header(revision: revision, previous: chain))
-        try flush(&records, revision: revision)
+    /// Writes the first line of the first segment. `settle` reserves room for what follows.
+    func begin(_ records: inout RecordBuffer, after recovered: Recovered) throws {
+        beginMeasuring(live: 0)
+        records.begin(after: recovered.chain)
+        records.beginFile(header(.segment, previous: recovered.chain).text)
+        try writeTurn(&records)
+        // The marks of earlier brokers count until this line is written.
+        if mark != nil, records.isEmpty {
+            for name in recovered.marks where name != JournalFiles.mark(segment) { try? store.remove(name) }
+        }
         // Syncs what a killed broker before this one hadn't synced.
-        if mark != nil, records.isEmpty { removeMarksBefore() }
-        if wantsSyncAtOnce, options.sync == .interval { beginSync() }
-        if segment > 1 { compactIfWorthwhile(nil) }
-    }
-
-    private func removeMarksBefore() {
-        for name in marksBefore where name != JournalFiles.mark(segment) { try? store.remove(name) }
+        if !recovered.isClosed, !ended.isEmpty, options.sync == .interval { beginSync() }
     }
 
     // MARK: Writing
 
     /// Writes what the turn recorded. Call it before anybody hears of the writes. If it ends a segment,
-    /// call `compact` afterwards. Records for which there is no room stay in `records`, and
-    /// `records.room` is 0. Throws `JournalError.failed`.
+    /// call `beginSnapshot` afterwards. Records for which there is no room stay in `records`, and
+    /// `records.room` isn't above 0. Throws `JournalError.failed`.
     public func flush(_ records: inout RecordBuffer, revision: UInt64) throws {
         segmentBefore = nil
         if records.isEmpty { return }
         self.revision = revision
-        try write(&records)
-        if signpost?.segment != segment, records.isEmpty { turnSignpost() }
-        if options.sync == .always, records.isEmpty { try syncInPlace() }
+        try writeTurn(&records)
         if bytes > preparationStart { prepare(live: records.liveBytes) }
         if records.isEmpty, bytes > segmentEnd || holdsTooMuch(records.liveBytes) {
             try beginSegment(&records)
         }
         try keepRoom(&records)
         notePressure()
+    }
+
+    private func writeTurn(_ records: inout RecordBuffer) throws {
+        try write(&records)
+        guard records.isEmpty else { return }
+        if signpost?.segment != segment { turnSignpost() }
+        if options.sync == .always { try syncInPlace() }
     }
 
     /// Makes room for a record of `needed` bytes, after writing what waits. Returns false if the disk is
@@ -210,7 +206,7 @@ public final class JournalWriter {
                 if countsLag { lag.noteWritten(count) }
             }
             written = records.commits
-            if bytes - unsentStart >= JournalLimits.sentBytesMin, lag.isSentAtOnce { sendToDisk() }
+            if bytes - sentBytes >= JournalLimits.sentBytesMin, lag.isSentAtOnce { sendToDisk() }
         } catch let error as SystemError where error.isNoRoom {
             roomEnd = roomEnd.map { _ in bytes }
         } catch let error as SystemError {
@@ -225,7 +221,7 @@ public final class JournalWriter {
     }
 
     /// Keeps enough room reserved for the next turn, at least `needed` bytes.
-    private func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
+    func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
         // Some room is always kept for the next turn. `roomBytesMin` of it is for writes that can't be
         // refused.
         let least = max(needed, JournalLimits.headerReadBytes) + JournalLimits.roomBytesMin
@@ -235,20 +231,18 @@ public final class JournalWriter {
             try reserve(least, records.liveBytes)
         }
         // If room can't be promised, no write is accepted while records wait.
-        records.ownRoom = roomEnd.map { max(0, $0 - bytes) } ?? (records.isEmpty ? .max : 0)
-        records.room = records.ownRoom == .max ? .max : max(0, records.ownRoom - JournalLimits.roomBytesMin)
-        note(full: records.room == 0 || !records.isEmpty || refused > 0)
+        let isOpen = roomEnd == nil && records.isEmpty
+        records.room = isOpen ? .max : max(0, (roomEnd ?? 0) - bytes) - JournalLimits.roomBytesMin
+        note(full: records.room <= 0 || !records.isEmpty || refused > 0)
     }
 
     /// Reserves as much as it can, but at least `least` bytes. Reserved room is never given up. Enough
     /// stays free for the next snapshot, which grows with what is written here.
-    private func reserve(_ least: Int, _ live: Int?) throws {
+    private func reserve(_ least: Int, _ live: Int) throws {
         guard let end = roomEnd else { return }
-        let wanted = max(JournalLimits.reservedBytes, least)
-        guard end - bytes < max(JournalLimits.reservedBytes / 2, least) else { return }
         let rest = end - bytes
-        var size = wanted
-        if let live { size = min(size, max(least, rest + promised(live) - taken)) }
+        guard rest < max(JournalLimits.reservedBytes / 2, least) else { return }
+        var size = max(least, min(JournalLimits.reservedBytes, rest + roomLeft(live)))
         if let free = store.freeBytes() {
             let spare = max(0, free - heldBack(live))
             size = min(size, rest + max(spare / 2, min(spare, least - rest)))
@@ -301,7 +295,7 @@ public final class JournalWriter {
                 try keepRoom(&records)
             }
         }
-        if options.sync == .interval, !isSyncing, written > asked { beginSync() }
+        if options.sync == .interval, !isSyncing, written > syncing.mark { beginSync() }
         noteSlowSync()
         // While much is written, the end of a segment asks for a snapshot, which can then be made of the state.
         if revision == tickRevision { try settle(&records) }
@@ -317,21 +311,23 @@ public final class JournalWriter {
 
     private func beginSync() {
         isSyncing = true
-        isSyncWanted = false
-        asked = written
-        syncBegan = time.nanoseconds()
-        syncing = (written, segment, bytes)
-        worker.add(.sync(takeUnsynced()))
+        worker.add(takeUnsynced())
     }
 
-    private func takeUnsynced() -> [SyncRequest] {
+    private func takeUnsynced() -> JournalWork {
+        isSyncWanted = false
+        syncBegan = time.nanoseconds()
+        syncing = (written, segment, bytes)
         defer {
-            ended = []
-            isFileNew = false
-            (unsent, unsentStart) = ([], bytes)
+            (ended, areNamesNew, sentBytes) = ([], false, bytes)
             lag.noteSyncBegan()
         }
-        return ended.map(\.request) + [.file(file, isNew: isFileNew)]
+        return .sync(ended + [present], withNames: areNamesNew)
+    }
+
+    /// The present segment, as something to sync.
+    var present: UnsyncedFile {
+        UnsyncedFile(segment: segment, file: file, bytes: bytes, sentBytes: sentBytes)
     }
 
     /// Syncs on the loop's thread. If the syncs are small, lays out room for the next ones first. Each of
@@ -356,9 +352,7 @@ public final class JournalWriter {
 
     /// Syncs and returns when it is done.
     private func syncNow() throws {
-        asked = written
-        syncBegan = time.nanoseconds()
-        if case .syncFailed(let error) = JournalWork.sync(takeUnsynced()).run(store) {
+        if case .syncFailed(let error) = takeUnsynced().run(store) {
             throw JournalError.failed(error)
         }
         noteSyncTime()
@@ -391,24 +385,26 @@ public final class JournalWriter {
     /// Takes the worker's results and returns the news. Throws `JournalError.failed`: then nothing more
     /// can be promised, and the broker must end.
     public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
-        let done = setAside + worker.takeDone()
-        setAside = []
-        for work in done {
+        for work in takeDone() {
             switch work {
             case .read(let piece): news.append(.read(piece))
             case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
             case .synced: noteSynced(&records)
             case .sent(let count, let end): lag.noteSent(count, upTo: end, at: time.nanoseconds())
             case .syncFailed(let error): throw JournalError.failed(error)
-            case .compactionFailed, .trimmed, .released: take(work)
-            case .compacted:
-                take(work)
+            case .compacted, .compactionFailed, .released:
+                _ = take(work)
                 // On a large disk the end of the next segment is early enough.
-                if leeway == 0 { try settle(&records) }
+                if case .compacted = work, leeway == 0 { try settle(&records) }
             }
         }
         defer { news = [] }
         return news
+    }
+
+    private func takeDone() -> [WorkDone] {
+        defer { setAside = [] }
+        return setAside + worker.takeDone()
     }
 
     private func noteSynced(_ records: inout RecordBuffer) {
@@ -418,16 +414,17 @@ public final class JournalWriter {
         if syncing.segment == segment {
             records.append(own: #"{"event":"synced","bytes":\#(syncing.bytes)"#)
         }
-        if isSyncWanted, written > asked { beginSync() }
+        if isSyncWanted, written > syncing.mark { beginSync() }
     }
 
     /// Syncs everything, then writes a last line that says so. If the disk is full, there is no such
     /// line, and the next recovery assumes that the broker was killed. Throws `JournalError.failed` or
     /// `SystemError`.
     public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
+        awaitRoom()
         worker.finish()
         removeNextFile()
-        for case .syncFailed(let error) in worker.takeDone() { throw JournalError.failed(error) }
+        for case .syncFailed(let error) in takeDone() { throw JournalError.failed(error) }
         try write(&records)
         if records.isEmpty {
             try syncNow()

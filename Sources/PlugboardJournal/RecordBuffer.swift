@@ -14,12 +14,11 @@ public struct RecordBuffer: ~Copyable {
     public private(set) var chain: UInt32 = 0
     /// The number of commits that were added, and of revisions that were passed.
     public private(set) var commits: UInt64 = 0
-    /// How many bytes of records have room in the file for certain.
+    /// How many bytes of records have room in the file for certain. `JournalLimits.roomBytesMin` more are reserved for
+    /// the broker's own writes, which nobody can refuse.
     public var room = Int.max
-    /// The same, with the room that is reserved for the broker's own writes, which nobody can refuse.
-    public var ownRoom = Int.max
-    /// An estimate: the bytes of records of all values. Nil if nobody counts them.
-    public var liveBytes: Int?
+    /// An estimate: the bytes of records of all values.
+    public var liveBytes = 0
     private var lines = ByteBuffer()
     private var lineStart = 0
     private var isBatch = false
@@ -57,7 +56,9 @@ public struct RecordBuffer: ~Copyable {
     }
 
     /// Whether a write of the broker itself, such as the end of a value, has room for certain.
-    public var hasOwnRoom: Bool { count + Self.needed(for: 0) <= ownRoom }
+    public var hasOwnRoom: Bool {
+        room == .max || count + Self.needed(for: 0) <= room + JournalLimits.roomBytesMin
+    }
 
     /// The most bytes of a record with `bytes` bytes of values, if it is a batch. What a batch adds for
     /// each write is less than what the write took in the request, so twice the bytes are enough.

@@ -48,14 +48,6 @@ public struct Recovered: Sendable {
 
     /// Whether `JournalRepair` made the journal and no broker has used it yet.
     public var isRepaired: Bool { snapshot > 0 && boot.isEmpty && looseSegments == 0 }
-
-    /// Whether ended segments are far beyond the limit for a snapshot. So many bytes are free.
-    func isOverdue(_ options: JournalOptions, free: Int?) -> Bool {
-        let leeway = options.leeway(free: free ?? 0)
-        let most = options.looseBytesMax(snapshotBytes: snapshotBytes, leeway: leeway)
-        return looseBytes > JournalLimits.overdueFactor * most
-            || looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
-    }
 }
 
 /// Gets the updates and deletes of a recovery, in order. `line` has the bytes of `record`.

@@ -1,58 +1,70 @@
-// Knows which revisions are in which segment, for clients that ask for what they missed. Decides which
-// segments stay as history after a snapshot. The writer owns it.
+// The segments in the folder: which revisions are in which one, for clients that ask for what they missed; how many
+// bytes they have; and which of them stay as history. Nobody else counts segments. The writer owns it.
 
-import PlugboardMemory
 import PlugboardPosix
-import PlugboardWire
 
-/// The segments that exist, without gaps.
+/// The segments that exist, with the present one.
 struct SegmentIndex {
     private struct Entry {
         let number: UInt64
-        /// The revision of the last record before the segment.
-        let revision: UInt64
+        /// The revision of the last record before the segment; nil if nobody can read on from here.
+        var revision: UInt64?
         /// 0 for the present segment.
-        var bytes: Int
+        var bytes = 0
     }
 
     private var entries: [Entry] = []
     /// How many clients read each segment.
     private var pins: [UInt64: Int] = [:]
+    /// The last segment that a snapshot replaces.
+    var snapshot: UInt64 { didSet { looseBytes = bytes(from: snapshot + 1) } }
+    /// The bytes of all ended segments, and of those that no snapshot replaces.
+    private(set) var heldBytes = 0
+    private(set) var looseBytes = 0
 
-    /// Reads the first lines of the segments, from the newest back to the first one that can't be read or
-    /// has another epoch.
-    init(_ store: any FileStore, epoch: String) {
-        let numbers = (try? store.names()).map { JournalFiles(names: $0).segments } ?? []
-        var found: [Entry] = []
-        for number in numbers.reversed() {
-            if let next = found.last, number + 1 != next.number { break }
-            guard let entry = try? Self.entry(number, store, epoch) else { break }
-            found.append(entry)
+    /// Reads the first lines of the segments. A client can't read one that has another epoch.
+    init(_ store: any FileStore, epoch: String, snapshot: UInt64) throws {
+        self.snapshot = snapshot
+        for number in JournalFiles(names: try store.names()).segments {
+            let name = JournalFiles.segment(number)
+            let header = (try? FileHeader.of(name, in: store)).flatMap {
+                $0.kind == .segment && $0.epoch == epoch ? $0 : nil
+            }
+            begin(number, after: header?.revision)
+            end(bytes: try store.open(name).bytes)
         }
-        entries = found.reversed()
     }
 
-    private static func entry(_ number: UInt64, _ store: any FileStore, _ epoch: String) throws -> Entry? {
-        let name = JournalFiles.segment(number)
-        guard let header = try FileHeader.of(name, in: store), header.kind == .segment, header.epoch == epoch
-        else { return nil }
-        return Entry(number: number, revision: header.revision, bytes: try store.open(name).bytes)
+    /// The number of ended segments that no snapshot replaces.
+    var looseSegments: Int { entries.dropLast().count { $0.number > snapshot } }
+
+    private func bytes(from first: UInt64) -> Int {
+        entries.reduce(0) { $0 + ($1.number >= first ? $1.bytes : 0) }
     }
 
-    /// Begins the next segment.
-    mutating func begin(_ number: UInt64, after revision: UInt64) {
-        if let last = entries.last, last.number + 1 != number { entries = [] }
-        entries.append(Entry(number: number, revision: revision, bytes: 0))
+    /// Begins the next segment. Nobody can read across a gap before it.
+    mutating func begin(_ number: UInt64, after revision: UInt64?) {
+        if let last = entries.indices.last, entries[last].number + 1 != number {
+            entries[last].revision = nil
+        }
+        entries.append(Entry(number: number, revision: revision))
     }
 
     /// Ends the last segment.
     mutating func end(bytes: Int) {
-        if let last = entries.indices.last { entries[last].bytes = bytes }
+        guard let last = entries.indices.last else { return }
+        entries[last].bytes = bytes
+        heldBytes += bytes
+        if entries[last].number > snapshot { looseBytes += bytes }
     }
 
     /// The segment with the first write after `revision`; nil if it is gone.
     func segment(after revision: UInt64) -> UInt64? {
-        entries.last { $0.revision <= revision }?.number
+        for entry in entries.reversed() {
+            guard let before = entry.revision else { return nil }
+            if before <= revision { return entry.number }
+        }
+        return nil
     }
 
     mutating func pin(_ number: UInt64) {
@@ -66,50 +78,29 @@ struct SegmentIndex {
 
     /// How many bytes of ended segments to keep: the history, and more while a client reads older
     /// segments.
-    func bytesToKeep(upTo last: UInt64, _ historyBytes: Int) -> Int {
+    func bytesToKeep(_ historyBytes: Int) -> Int {
         guard let first = pins.keys.min() else { return historyBytes }
-        let read = entries.filter { $0.number >= first && $0.number <= last }.reduce(0) { $0 + $1.bytes }
-        return max(historyBytes, min(read, historyBytes + JournalLimits.readingBytesMax))
+        return max(historyBytes, min(bytes(from: first), historyBytes + JournalLimits.readingBytesMax))
     }
 
-    /// The bytes of the segments that are kept for that. It can be more, because only whole segments are
-    /// removed.
-    func bytesKept(upTo last: UInt64, _ historyBytes: Int) -> Int {
-        let wanted = bytesToKeep(upTo: last, historyBytes)
-        var bytes = 0
-        for entry in entries.reversed() where entry.number <= last {
-            if bytes >= wanted { break }
-            bytes += entry.bytes
+    /// The segments that aren't needed when a snapshot replaces all up to `last`: except the last ones that have so many
+    /// bytes.
+    func old(upTo last: UInt64, keeping historyBytes: Int) -> [UInt64] {
+        let most = JournalLimits.segmentsKeptMax(historyBytes: historyBytes)
+        var (first, kept) = (max(0, entries.count - 1), 0)
+        while first > 0, kept < historyBytes, entries.count - first <= most {
+            first -= 1
+            kept += entries[first].bytes
         }
-        return bytes
+        return entries[..<first].prefix { $0.number <= last }.map(\.number)
     }
 
-    /// Forgets the segments that a snapshot replaces and the history doesn't need. Segments after
-    /// `snapshot` stay, because no snapshot replaces them yet. Returns the numbers of those that it forgot.
+    /// Forgets the first segments. Returns how many bytes they had.
     @discardableResult
-    mutating func forget(upTo last: UInt64, historyBytes: Int, snapshot: UInt64 = .max) -> [UInt64] {
-        let bytes = Dictionary(uniqueKeysWithValues: entries.map { ($0.number, $0.bytes) })
-        let numbers = entries.map(\.number)
-        let first = Self.firstKept(of: numbers, upTo: last, historyBytes: historyBytes) { bytes[$0] ?? 0 }
-        entries.removeAll { $0.number < first && $0.number <= snapshot }
-        return numbers.filter { $0 < first && $0 <= snapshot }
-    }
-
-    /// The first segment to keep of those up to `last`: enough of them for `historyBytes`.
-    static func firstKept(
-        of numbers: [UInt64], upTo last: UInt64, historyBytes: Int, bytes: (UInt64) throws -> Int
-    ) rethrows -> UInt64 {
-        var first = last + 1
-        var kept = 0
-        for number in numbers.reversed() where number <= last {
-            if kept >= historyBytes
-                || last - number >= JournalLimits.segmentsKeptMax(historyBytes: historyBytes)
-            {
-                break
-            }
-            kept += try bytes(number)
-            first = number
-        }
-        return first
+    mutating func forget(_ old: [UInt64]) -> Int {
+        let bytes = entries.prefix(old.count).reduce(0) { $0 + $1.bytes }
+        entries.removeFirst(old.count)
+        heldBytes -= bytes
+        return bytes
     }
 }

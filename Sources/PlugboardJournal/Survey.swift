@@ -1,5 +1,5 @@
 // Finds the newest record of each key. It reads each file once, from front to back. It keeps keys and
-// places in memory; values stay in the files. The compactor owns it.
+// places in memory; values stay in the files. Snapshots are made of it.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -10,13 +10,9 @@ struct Survey: ~Copyable {
     private let store: any FileStore
     private var files: [String] = []
     private(set) var index = KeyPlaces()
-    private var epoch = ""
-    private var boot = ""
-    private var revision: UInt64 = 0
+    private var header = FileHeader(kind: .snapshot, segment: 0, epoch: "", revision: 0)
     /// The time of the last record, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
-    /// The checksum of the last record.
-    private var chain: UInt32 = 0
 
     init(_ store: any FileStore) {
         self.store = store
@@ -24,15 +20,9 @@ struct Survey: ~Copyable {
 
     /// The first line of a snapshot of what was read.
     func header(upTo segment: UInt64) -> FileHeader {
-        FileHeader(
-            kind: .snapshot,
-            segment: segment,
-            epoch: epoch,
-            boot: boot,
-            revision: revision,
-            previous: chain,
-            keys: index.count
-        )
+        var header = self.header
+        (header.segment, header.keys) = (segment, index.count)
+        return header
     }
 
     /// Frees the memory of all places.
@@ -53,7 +43,7 @@ struct Survey: ~Copyable {
                 if !take(reader) { try skip(reader.damage("the batch can't be read")) }
             }
         }
-        if !JournalFiles.isSnapshot(name) { chain = reader.chain }
+        if !JournalFiles.isSnapshot(name) { header.previous = reader.chain }
     }
 
     /// Returns false if the record is a batch that can't be read.
@@ -62,10 +52,10 @@ struct Survey: ~Copyable {
         let line = reader.line
         let offset = UInt64(reader.offset)
         if reader.record.when > 0 { when = reader.record.when }
-        revision = max(revision, reader.record.revision)
-        if let header = FileHeader(reader.record, line) {
-            (epoch, boot) = (header.epoch, header.boot)
-            if header.kind == .snapshot { chain = header.previous }
+        header.revision = max(header.revision, reader.record.revision)
+        if let first = FileHeader(reader.record, line) {
+            (header.epoch, header.boot) = (first.epoch, first.boot)
+            if first.kind == .snapshot { header.previous = first.previous }
         }
         let isBatch = reader.record.kind == .batch
         let endBytes = isBatch ? 1 : RecordEnd.bytes

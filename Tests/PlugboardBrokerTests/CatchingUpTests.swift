@@ -23,7 +23,7 @@ struct CatchingUpTests {
         historyBytes: 1 << 30,
         segmentBytes: 4_000...4_000,
         leewayBytes: 0...0,
-        looseBytes: 8_000
+        slackBytes: 8_000
     )
 
     private func withBroker(_ options: JournalOptions = small, _ body: (TestBroker) throws -> Void) throws {
@@ -144,7 +144,7 @@ struct CatchingUpTests {
     @Test("where the files are gone, everything is told anew")
     func tooLate() throws {
         let options = JournalOptions(
-            sync: .never, historyBytes: 0, segmentBytes: 4_000...4_000, leewayBytes: 0...0, looseBytes: 8_000
+            sync: .never, historyBytes: 0, segmentBytes: 4_000...4_000, leewayBytes: 0...0, slackBytes: 8_000
         )
         try withBroker(options) { broker in
             let writer = try broker.client()

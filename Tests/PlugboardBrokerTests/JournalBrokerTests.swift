@@ -289,7 +289,7 @@ struct JournalBrokerTests {
             historyBytes: 0,
             segmentBytes: 20_000...20_000,
             leewayBytes: 0...0,
-            looseBytes: 50_000
+            slackBytes: 50_000
         )
         var first = ""
         try withBroker(small) { broker in
@@ -351,7 +351,7 @@ struct JournalBrokerTests {
             historyBytes: 0,
             segmentBytes: 20_000...20_000,
             leewayBytes: 0...0,
-            looseBytes: 50_000
+            slackBytes: 50_000
         )
         try withBroker(small) { broker in
             let client = try broker.client()

@@ -20,7 +20,11 @@ struct StateCopyTests {
         disk.capacity = 1 << 34
         var records = RecordBuffer(clock: { 1 })
         let options = JournalOptions(
-            sync: .never, historyBytes: 0, segmentBytes: 50_000...50_000
+            sync: .never,
+            historyBytes: 0,
+            segmentBytes: 50_000...50_000,
+            leewayBytes: 5_000_000...5_000_000,
+            slackBytes: -2_500_000
         )
         let (_, writer, _) = try Journal.open(
             disk, worker: ImmediateWorker(disk), options: options, boot: "boot", newEpoch: { "e" },
@@ -74,8 +78,11 @@ struct StateCopyTests {
         let journal = try #require(kept)
         for _ in 0..<6 {
             // The file ends with a turn.
-            while !journal.hasEndedSegment { try endTurn(&random) }
-            journal.loose.segments = JournalLimits.looseSegmentsMax + 1
+            while !journal.hasEndedSegment
+                || !journal.isCompactionWorthwhile(test.hub.durability.liveBytes)
+            {
+                try endTurn(&random)
+            }
             let expected = state()
             let before = snapshots
             test.hub.beginSnapshot(.system)

@@ -8,9 +8,9 @@ import Testing
 struct FolderMarkTests {
     /// A folder as an earlier version of this program wrote it: without a mark.
     private final class UnmarkedStore: FileStore {
-        private let disk: DiskStore
+        private let disk: any FileStore
 
-        init(_ disk: DiskStore) { self.disk = disk }
+        init(_ disk: any FileStore) { self.disk = disk }
 
         func names() throws -> [String] { try disk.names() }
         func open(_ name: String) throws -> any ReadableFile { try disk.open(name) }
@@ -28,11 +28,11 @@ struct FolderMarkTests {
     }
 
     private let folder: TemporaryFolder
-    private let disk: DiskStore
+    private let disk: any FileStore
 
     init() throws {
         folder = try TemporaryFolder()
-        disk = DiskStore(try DataFolder(path: folder("state")))
+        disk = try DataFolder(path: folder("state"))
     }
 
     /// Opens the journal, and closes it again.

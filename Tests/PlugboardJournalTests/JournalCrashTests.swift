@@ -33,8 +33,7 @@ import Testing
                 sync: syncs == .always ? .always : .never,
                 historyBytes: 600,
                 segmentBytes: 1_500...1_500,
-                looseBytes: givesState ? 100_000 : 900,
-                slackBytes: 2_000,
+                slackBytes: givesState ? 2_000 : 900,
                 laidOutBytes: 1_000
             )
         }

@@ -83,7 +83,7 @@ import Testing
     @Test func `a missing segment refuses to start`() throws {
         let disk = SimulatedDisk()
         let journal = try TestJournal(
-            disk, options: JournalOptions(sync: .never, segmentBytes: 300...300, looseBytes: 1_000_000)
+            disk, options: JournalOptions(sync: .never, segmentBytes: 300...300)
         )
         for number in 1...30 {
             journal.publish("key", "\(number)")
@@ -97,7 +97,7 @@ import Testing
 
     @Test func `segments in another order refuse to start`() throws {
         let disk = SimulatedDisk()
-        let options = JournalOptions(sync: .never, segmentBytes: 300...300, looseBytes: 1_000_000)
+        let options = JournalOptions(sync: .never, segmentBytes: 300...300)
         let journal = try TestJournal(disk, options: options)
         for number in 1...30 {
             journal.publish("key", "\(number)")

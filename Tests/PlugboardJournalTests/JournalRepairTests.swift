@@ -8,7 +8,7 @@ import Testing
 @Suite("A repair", .computing)
 struct JournalRepairTests {
     private static let options = JournalOptions(
-        sync: .never, historyBytes: 1_000_000, segmentBytes: 300...300, looseBytes: 1_000_000
+        sync: .never, historyBytes: 1_000_000, segmentBytes: 300...300
     )
 
     /// A journal of six segments and its state.
@@ -50,7 +50,7 @@ struct JournalRepairTests {
         let (disk, state) = try Self.segments()
         // As an interrupted compaction leaves a journal, with older snapshots.
         let journal = try TestJournal(
-            disk, options: JournalOptions(sync: .never, historyBytes: 1_000_000, looseBytes: 1)
+            disk, options: JournalOptions(sync: .never, historyBytes: 1_000_000, slackBytes: 0)
         )
         _ = journal
         let snapshot = try #require(disk.files.keys.first { $0.hasPrefix("snapshot-") })

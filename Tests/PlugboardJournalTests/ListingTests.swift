@@ -27,8 +27,7 @@ struct ListingTests {
     }
 
     @Test func `happens once for a snapshot, and not for files that come and go`() throws {
-        var options = JournalOptions(historyBytes: 20_000, segmentBytes: 2_000...2_000, looseBytes: 100_000)
-        options.slackBytes = 20_000
+        let options = JournalOptions(historyBytes: 20_000, segmentBytes: 2_000...2_000, slackBytes: 20_000)
         let journal = try TestJournal(disk, options: options)
         _ = try fill(journal, segments: 40)
         let before = lists
@@ -42,7 +41,7 @@ struct ListingTests {
 
     @Test func `isn't necessary to remove segments`() throws {
         for number in 2...4 as ClosedRange<UInt64> { _ = try disk.create(JournalFiles.segment(number)) }
-        ImmediateWorker(disk).add(.trim([2, 3], isCertain: true))
+        ImmediateWorker(disk).add(.trim([2, 3], bytes: 0, isCertain: true))
         #expect(names("segment-") == [JournalFiles.segment(4)])
         #expect(lists == 0)
         disk.nextChangeFails = EIO

@@ -13,7 +13,7 @@ struct LostFileTests {
 
     /// A journal with some segments, whose broker was killed or has ended.
     private func written(_ count: Int = 18, isClosed: Bool) throws -> TestJournal {
-        let options = JournalOptions(sync: .never, segmentBytes: 300...300, looseBytes: 1_000_000)
+        let options = JournalOptions(sync: .never, segmentBytes: 300...300)
         let journal = try TestJournal(disk, options: options)
         for number in 1...count {
             journal.publish("key.\(number % 7)", "\(number)")

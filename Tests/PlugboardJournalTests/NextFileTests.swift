@@ -11,7 +11,7 @@ struct NextFileTests {
     private let disk = SimulatedDisk()
     private let time = SimulatedTime()
     private let next = "next.jsonl.unfinished"
-    private static let options = JournalOptions(segmentBytes: 2_000...2_000, looseBytes: 100_000)
+    private static let options = JournalOptions(segmentBytes: 2_000...2_000)
 
     private func journal(_ options: JournalOptions = options) throws -> TestJournal {
         try TestJournal(disk, options: options, time: TimeSource(time))

@@ -28,7 +28,7 @@ import Testing
     }
 
     private func write() throws {
-        let journal = try TestJournal(disk, options: .plain)
+        let journal = try TestJournal(disk, options: JournalOptions(sync: .never, slackBytes: 1 << 30))
         let value = "\"\(String(repeating: "x", count: 150))\""
         for number in 1...Self.writes { journal.publish("key.\(number % 1_000)", value) }
         try journal.endTurn()

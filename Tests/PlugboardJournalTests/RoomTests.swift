@@ -177,10 +177,10 @@ struct RoomTests {
     @Test("lasts until a snapshot is made, if clients write no faster than they should")
     func paced() throws {
         let disk = SimulatedDisk()
+        disk.capacity = 1 << 30
         let worker = LazyWorker(disk)
         let time = SimulatedTime()
-        var options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 8_000_000...8_000_000)
-        options.looseBytes = 1_000_000
+        let options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 8_000_000...8_000_000)
         let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
         var (owed, slowest, number) = (0, Int.max, 0)
         // A client that could write 20 MB a second, while a snapshot takes five seconds.

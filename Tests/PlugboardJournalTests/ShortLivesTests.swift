@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `a snapshot is made at the start of a life, not only after its first second`() throws {
-        let options = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 500...500, looseBytes: 900)
+        let options = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 500...500, slackBytes: 900)
         let (disk, _) = try live(2, writes: 10, options: options)
         #expect(!disk.files.keys.contains { $0.hasPrefix("snapshot-") })
         _ = try TestJournal(disk, options: options)
@@ -71,30 +71,49 @@ import Testing
         #expect(torn.count > 0 && torn.count <= JournalLimits.tornFilesMax + 1)
     }
 
-    @Test func `segments stay while somebody reads them, up to a limit`() {
-        var index = SegmentIndex(SimulatedDisk(), epoch: "e1")
-        for number in UInt64(1)...10 {
+    /// Nine segments of 1,000 bytes that a snapshot replaces, and the present one.
+    private func index() throws -> SegmentIndex {
+        var index = try SegmentIndex(SimulatedDisk(), epoch: "e1", snapshot: 0)
+        for number in UInt64(1)...9 {
             index.begin(number, after: number * 100)
             index.end(bytes: 1_000)
         }
+        index.begin(10, after: 1_000)
+        #expect(index.looseBytes == 9_000 && index.looseSegments == 9)
+        index.snapshot = 9
+        #expect(index.looseBytes == 0 && index.looseSegments == 0 && index.heldBytes == 9_000)
+        return index
+    }
+
+    @Test func `segments stay while somebody reads them, up to a limit`() throws {
+        var index = try index()
         #expect(index.segment(after: 99) == nil)
         #expect(index.segment(after: 100) == 1 && index.segment(after: 199) == 1)
         #expect(index.segment(after: 200) == 2 && index.segment(after: 5_000) == 10)
-        #expect(index.bytesToKeep(upTo: 9, 2_000) == 2_000)
+        #expect(index.bytesToKeep(2_000) == 2_000)
         index.pin(4)
-        #expect(index.bytesToKeep(upTo: 9, 2_000) == 6_000)
+        #expect(index.bytesToKeep(2_000) == 6_000)
         var other = index
-        index.forget(upTo: 9, historyBytes: 6_000)
+        #expect(index.old(upTo: 9, keeping: 6_000) == [1, 2, 3])
+        #expect(index.forget([1, 2, 3]) == 3_000 && index.heldBytes == 6_000)
         #expect(index.segment(after: 350) == nil && index.segment(after: 400) == 4)
         other.unpin(4)
-        #expect(other.bytesToKeep(upTo: 9, 2_000) == 2_000)
+        #expect(other.bytesToKeep(2_000) == 2_000)
     }
 
     @Test(
         "at least the wanted part of the history stays", arguments: [(0, 10), (1, 9), (1_000, 9), (1_001, 8)]
     )
-    func history(bytes: Int, first: UInt64) {
-        let kept = SegmentIndex.firstKept(of: Array(1...9), upTo: 9, historyBytes: bytes) { _ in 1_000 }
-        #expect(kept == first)
+    func history(bytes: Int, first: UInt64) throws {
+        #expect(try index().old(upTo: 9, keeping: bytes) == Array(1..<first))
+    }
+
+    @Test func `what no snapshot replaces stays, and nobody reads across a gap or another epoch`() throws {
+        var index = try index()
+        index.snapshot = 4
+        #expect(index.old(upTo: 4, keeping: 0) == [1, 2, 3, 4])
+        index.end(bytes: 10)
+        index.begin(12, after: 1_200)
+        #expect(index.segment(after: 1_199) == nil && index.segment(after: 1_200) == 12)
     }
 }

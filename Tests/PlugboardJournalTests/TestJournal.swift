@@ -75,7 +75,7 @@ final class TestJournal {
         key.utf8.count + held.value.utf8.count + held.by.utf8.count + 100
     }
 
-    var liveBytes: Int { records.liveBytes ?? 0 }
+    var liveBytes: Int { records.liveBytes }
     /// Bytes that were written for commits.
     private(set) var recordedBytes = 0
 
@@ -96,7 +96,7 @@ final class TestJournal {
     var mark: JournalMark { records.commits }
     /// Whether nothing waits to be written.
     var isWritten: Bool { records.isEmpty }
-    var isFull: Bool { records.room == 0 }
+    var isFull: Bool { records.room <= 0 }
 
     func publish(_ key: String, _ value: String, by: String = "me") {
         revision += 1
@@ -204,7 +204,7 @@ final class TestJournal {
 extension JournalOptions {
     /// Makes files so small that a few records make many of them.
     static let small = JournalOptions(
-        sync: .never, historyBytes: 600, segmentBytes: 500...500, looseBytes: 900
+        sync: .never, historyBytes: 600, segmentBytes: 500...500, slackBytes: 900
     )
     static let plain = JournalOptions(sync: .never)
 }

@@ -26,16 +26,14 @@ struct Durability: ~Copyable {
     /// is none. It is found during a request, and thrown at the next write.
     private var failure: (any Error)?
 
-    init() {
-        records.liveBytes = 0
-    }
+    init() {}
 
     // MARK: Recording
 
     /// Whether writes are recorded.
     @inline(__always) var isKept: Bool { records.isKept }
     /// About how many bytes the records of all values have.
-    var liveBytes: Int { records.liveBytes ?? 0 }
+    var liveBytes: Int { records.liveBytes }
     /// Whether there is certainly room for the broker's own writes, such as the end of a value by `ttl`.
     var hasOwnRoom: Bool { records.hasOwnRoom }
     /// How many events the present batch has so far.
@@ -69,7 +67,7 @@ struct Durability: ~Copyable {
     /// Notes that the records of all values have grown by so many bytes, or shrunk if `bytes` is negative.
     @inline(__always)
     mutating func noteGrowth(_ bytes: Int) {
-        records.liveBytes? += bytes
+        records.liveBytes += bytes
     }
 
     @inline(__always)
@@ -108,11 +106,7 @@ struct Durability: ~Copyable {
             )
         }
         if let journal, journal.isGone, !journal.hasFile() {
-            throw Refusal(
-                .storage,
-                "nothing can be durable now: the journal's file is gone from \(journal.place)",
-                hint: Self.goneHint
-            )
+            throw Refusal(.storage, "nothing can be durable now: \(gone)", hint: Self.goneHint)
         }
         guard awaited < Limits.durablesMax else {
             throw Refusal(
@@ -123,19 +117,16 @@ struct Durability: ~Copyable {
 
     private static let goneHint =
         "put it back, or save the values with plugboard dump and start the broker anew"
+    private var gone: String { "the journal's file is gone from \(journal?.place ?? "its folder")" }
 
     /// The answer to a durable write that was made, but is only in a file that is gone.
     var goneRefusal: Refusal {
-        let place = journal?.place ?? "its folder"
-        let message = "the write was made, but ends with the broker: the journal's file is gone from "
-        return Refusal(.storage, message + place, hint: Self.goneHint)
+        Refusal(.storage, "the write was made, but ends with the broker: \(gone)", hint: Self.goneHint)
     }
 
     /// What a person is told of that.
     var goneWarning: String {
-        let place = journal?.place ?? "its folder"
-        return "the journal's file is gone from \(place): what is written ends with the broker, "
-            + "and durable writes are refused; \(Self.goneHint)"
+        "\(gone): what is written ends with the broker, and durable writes are refused; \(Self.goneHint)"
     }
 
     /// Whether everything that was recorded up to now is on disk, and no reply waits. A durable request that has
@@ -241,22 +232,15 @@ struct Durability: ~Copyable {
     /// Asks for a sync if durable writes wait for one, if the last sync is done, and if enough writes have
     /// gathered.
     mutating func askForSync(at now: () -> UInt64) throws {
-        guard let journal else { return }
         if replies.isEmpty { return replies.noteAsked() }
-        guard mayAskForSync, !journal.isSyncing, replies.hasGathered(at: now()) else { return }
+        guard isGathering, replies.hasGathered(at: now()) else { return }
         replies.noteAsked()
-        try journal.wantSync(for: replies.count)
+        try journal?.wantSync(for: replies.count)
     }
 
-    /// Whether durable writes are being gathered. The loop must not wait then, because the shortest wait
-    /// takes longer.
-    var isGathering: Bool {
-        guard mayAskForSync, let journal else { return false }
-        return !journal.isSyncing
-    }
-
-    /// Whether replies wait for a sync that nobody has asked for yet, and all records are written.
-    var mayAskForSync: Bool { replies.wantsSync && records.isEmpty }
+    /// Whether durable writes are being gathered: replies wait for a sync that nobody has asked for yet, and all records
+    /// are written. The loop must not wait then, because the shortest wait takes longer.
+    var isGathering: Bool { replies.wantsSync && records.isEmpty && journal?.isSyncing == false }
 
     /// Whether the journal's own thread has finished something.
     var hasNews: Bool { journal?.hasNews ?? false }

@@ -98,7 +98,7 @@ extension EventLoop {
 
     /// Does the journal's work of once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
-        if hub.durability.mayAskForSync { try askForSync() }
+        if hub.durability.isGathering { try askForSync() }
         if hub.durability.hasNews { try takeJournalNews() }
         guard hub.durability.nextTick != nil, try hub.durability.tick(at: time.nanoseconds()) else { return }
         if hub.durability.hasNews { try takeJournalNews() }

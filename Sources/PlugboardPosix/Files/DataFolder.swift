@@ -44,11 +44,12 @@ public final class DataFolder: Sendable {
         try file.sync()
     }
 
-    /// Returns when all of a file is on disk. Room that was reserved behind it is given back.
+    /// Returns when all of a file and its name are on disk. Room that was reserved behind it is given back.
     public func sync(_ name: String) throws {
         let file = try DataFile(file(name), O_WRONLY)
         try file.truncate(to: file.bytes)
         try file.sync()
+        try syncNames()
     }
 
     public func rename(_ name: String, to other: String) throws {

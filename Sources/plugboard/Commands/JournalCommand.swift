@@ -101,7 +101,7 @@ private struct JournalCheck {
     let console: CommandConsole
 
     func run() throws {
-        let store = DiskStore(try DataFolder(path: folder))
+        let store = try DataFolder(path: folder)
         var keys: Set<[UInt8]> = []
         let found = try Journal.check(store, boot: SystemBoot.identity()) { record, line in
             let key = Array(record.key.bytes(of: line))
@@ -135,7 +135,7 @@ private struct JournalListing {
     }
 
     func run(_ folder: String) throws {
-        try Journal.forEachLine(DiskStore(try DataFolder(path: folder))) { record, line, place in
+        try Journal.forEachLine(try DataFolder(path: folder)) { record, line, place in
             guard let record else { return console.say("unreadable: \(place)") }
             try show(line, record, place)
         }

@@ -1,0 +1,45 @@
+// How a snapshot is made: one that was written from the values in memory is ended, or the last snapshot is merged with
+// the segments after it, from files to a file. A snapshot gets its name only when it is on disk, and only then are older
+// files removed. It runs on the worker's thread, or at the start of a broker before anybody is served.
+
+import PlugboardPosix
+
+extension FileStore {
+    /// Makes a snapshot that replaces all segments up to `last`, which has ended: of `file`, if it has the values, or of
+    /// the files. Then removes some of these segments, older snapshots and old torn ends. Returns its size. Throws
+    /// `JournalError` if a file is damaged; then no file was removed. Throws `SystemError`.
+    func compact(upTo last: UInt64, _ file: SnapshotFile? = nil, removing old: [UInt64] = []) throws -> Int {
+        let files = JournalFiles(names: try names())
+        let bytes =
+            if let file {
+                try place(JournalFiles.snapshot(last), whenOnDisk: file.finish)
+            } else {
+                try merge(files, upTo: last)
+            }
+        for number in files.snapshots where number < last { try remove(JournalFiles.snapshot(number)) }
+        try remove(segments: old)
+        for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try remove(name) }
+        try syncNames()
+        return bytes
+    }
+
+    private func merge(_ files: JournalFiles, upTo last: UInt64) throws -> Int {
+        let from = files.snapshots.last { $0 <= last } ?? 0
+        var survey = Survey(self)
+        if from > 0 { try survey.read(JournalFiles.snapshot(from)) }
+        for segment in files.segments where segment > from && segment <= last {
+            try survey.read(JournalFiles.segment(segment))
+        }
+        defer { survey.removeAll() }
+        return try write(&survey, survey.header(upTo: last), when: survey.when)
+    }
+
+    /// Writes what a survey found as a snapshot. Returns its size.
+    func write(_ survey: inout Survey, _ header: FileHeader, when: UInt64) throws -> Int {
+        try place(JournalFiles.snapshot(header.segment)) { file in
+            var output = LogOutput(file, header, clock: { when })
+            try survey.forEachLatest { body, when in try output.append(body, when: when) }
+            return try output.finish(header.end)
+        }
+    }
+}
