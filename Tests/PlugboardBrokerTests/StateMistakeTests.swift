@@ -22,14 +22,13 @@ struct StateMistakeTests {
         #expect(waiting == (false, false) && !bus.bare.hub.calls.held.isEmpty)
     }
 
-    @Test("each mistake is found in the turn in which it is made", arguments: StateMistake.allCases)
+    @Test("each mistake is found in the turn in which it is made", arguments: StateMistake.all)
     func found(mistake: StateMistake) throws {
         let bus = try BusyBus()
         var broken: BrokenInvariant?
-        try mistake.make(in: bus) { broken = bus.bare.brokenInvariant() }
-        let found = try #require(broken, "\(mistake) is not found")
-        let expected = mistake.expected
-        #expect(found.structure == expected.structure && found.sentence == expected.sentence, "\(found)")
+        try mistake.make(bus) { broken = bus.bare.brokenInvariant() }
+        let found = try #require(broken, "it is not found")
+        #expect(found.structure == mistake.structure && found.sentence == mistake.sentence, "\(found)")
     }
 
     @Test("a subscription that is written off has no rhythm any more")
