@@ -25,16 +25,6 @@ struct QuotaTests {
         guest = hub.client(user: 7)
     }
 
-    private func ask(_ line: String, from client: Int) -> String {
-        hub.send(line, from: client)
-        return hub.read(client).joined(separator: "\n")
-    }
-
-    private func code(_ line: String, from client: Int) -> String {
-        let reply = ask(line, from: client)
-        return reply.hasPrefix(#"{"error":""#) ? String(reply.dropFirst(10).prefix { $0 != "\"" }) : "ok"
-    }
-
     /// A value of `bytes` bytes.
     private func value(_ bytes: Int) -> String {
         "\"" + String(repeating: "x", count: bytes - 2) + "\""
@@ -42,30 +32,31 @@ struct QuotaTests {
 
     @Test("keys: the last that it may have is taken, one more is limit, and what goes makes room")
     func keys() {
-        #expect(code("publish a 1", from: guest) == "ok")
-        #expect(code("publish b 1", from: guest) == "ok")
-        let refusal = ask("publish c 1", from: guest)
+        #expect(hub.code("publish a 1", from: guest) == "ok")
+        #expect(hub.code("publish b 1", from: guest) == "ok")
+        let refusal = hub.ask("publish c 1", from: guest)
         #expect(refusal.contains(#""error":"limit""#) && refusal.contains("has at most 2 keys"))
-        #expect(code("get c", from: guest) == "not_found")
-        #expect(code("publish a 2", from: guest) == "ok")
-        #expect(code("emit c 1", from: guest) == "ok")
-        #expect(code("patch c {}", from: guest) == "limit")
-        #expect(code("delete a", from: guest) == "ok")
-        #expect(code("publish c 1", from: guest) == "ok")
-        #expect(code("publish d 1", from: owner) == "ok")
+        #expect(hub.code("get c", from: guest) == "not_found")
+        #expect(hub.code("publish a 2", from: guest) == "ok")
+        #expect(hub.code("emit c 1", from: guest) == "ok")
+        #expect(hub.code("patch c {}", from: guest) == "limit")
+        #expect(hub.code("delete a", from: guest) == "ok")
+        #expect(hub.code("publish c 1", from: guest) == "ok")
+        #expect(hub.code("publish d 1", from: owner) == "ok")
     }
 
     @Test("bytes kept: up to the last one, keys included; smaller ones always fit")
     func kept() throws {
-        #expect(code("publish a \(value(99))", from: guest) == "ok")
-        #expect(code("publish a \(value(100))", from: guest) == "limit")
-        #expect(code("publish b 1", from: guest) == "limit")
-        #expect(code(#"patch a {"much":"\#(String(repeating: "y", count: 90))"}"#, from: guest) == "limit")
+        #expect(hub.code("publish a \(value(99))", from: guest) == "ok")
+        #expect(hub.code("publish a \(value(100))", from: guest) == "limit")
+        #expect(hub.code("publish b 1", from: guest) == "limit")
+        #expect(
+            hub.code(#"patch a {"much":"\#(String(repeating: "y", count: 90))"}"#, from: guest) == "limit")
         try hub.follow(Self.policy(#""kept":50"#))
-        #expect(code("publish a \(value(99))", from: guest) == "ok")
-        #expect(code("publish a \(value(49))", from: guest) == "ok")
-        #expect(code("publish a \(value(50))", from: guest) == "limit")
-        #expect(code("publish a \(value(1_000))", from: owner) == "ok")
+        #expect(hub.code("publish a \(value(99))", from: guest) == "ok")
+        #expect(hub.code("publish a \(value(49))", from: guest) == "ok")
+        #expect(hub.code("publish a \(value(50))", from: guest) == "limit")
+        #expect(hub.code("publish a \(value(1_000))", from: owner) == "ok")
     }
 
     @Test("an origin is kept as well, with its member's name")
@@ -76,31 +67,31 @@ struct QuotaTests {
             return #"{"op":"publish","id":1,"key":"a","value":1,"origin":"\#(origin)"}"#
         }
         // The key, the value, and `,"origin":""` around it.
-        #expect(code(write(50 - 2 - 12), from: guest) == "ok")
-        #expect(code(write(50 - 2 - 11), from: guest) == "limit")
-        #expect(code("patch a {}", from: guest) == "ok")
-        #expect(code("publish a \(value(49))", from: guest) == "ok")
-        #expect(code(#"{"op":"add","id":1,"key":"b","value":1,"origin":"x"}"#, from: guest) == "limit")
-        #expect(code("delete a", from: guest) == "ok")
-        #expect(code(write(50 - 2 - 12), from: guest) == "ok")
+        #expect(hub.code(write(50 - 2 - 12), from: guest) == "ok")
+        #expect(hub.code(write(50 - 2 - 11), from: guest) == "limit")
+        #expect(hub.code("patch a {}", from: guest) == "ok")
+        #expect(hub.code("publish a \(value(49))", from: guest) == "ok")
+        #expect(hub.code(#"{"op":"add","id":1,"key":"b","value":1,"origin":"x"}"#, from: guest) == "limit")
+        #expect(hub.code("delete a", from: guest) == "ok")
+        #expect(hub.code(write(50 - 2 - 12), from: guest) == "ok")
     }
 
     @Test("a value is its last writer's: it is the first one's no more, and nobody's when its time is over")
     func transfers() {
-        #expect(code(#"{"op":"publish","id":1,"key":"a","value":1,"ttl":1000}"#, from: guest) == "ok")
-        #expect(code("publish b 1", from: guest) == "ok")
-        #expect(code("publish b 2", from: owner) == "ok")
-        #expect(code("publish c 1", from: guest) == "ok")
+        #expect(hub.code(#"{"op":"publish","id":1,"key":"a","value":1,"ttl":1000}"#, from: guest) == "ok")
+        #expect(hub.code("publish b 1", from: guest) == "ok")
+        #expect(hub.code("publish b 2", from: owner) == "ok")
+        #expect(hub.code("publish c 1", from: guest) == "ok")
         // It would be this user's third key.
-        #expect(code("publish b 3", from: guest) == "limit")
+        #expect(hub.code("publish b 3", from: guest) == "limit")
         hub.expireAll(after: 2_000)
-        #expect(code("publish b 3", from: guest) == "ok")
-        #expect(code("delete b", from: owner) == "ok")
-        #expect(code("publish d 1", from: guest) == "ok")
-        #expect(code("publish e 1", from: guest) == "limit")
+        #expect(hub.code("publish b 3", from: guest) == "ok")
+        #expect(hub.code("delete b", from: owner) == "ok")
+        #expect(hub.code("publish d 1", from: guest) == "ok")
+        #expect(hub.code("publish e 1", from: guest) == "limit")
         hub.leave(guest)
         // What it wrote is there, and counts for this user.
-        #expect(code("publish e 1", from: hub.client(user: 7)) == "limit")
+        #expect(hub.code("publish e 1", from: hub.client(user: 7)) == "limit")
     }
 
     @Test("a batch counts as a whole: all of it fits, or nothing is written")
@@ -109,59 +100,59 @@ struct QuotaTests {
             let writes = keys.map { #"{"op":"publish","key":"\#($0)","value":1}"# }
             return #"{"op":"batch","id":1,"writes":[\#(writes.joined(separator: ","))]}"#
         }
-        #expect(code(batch("a", "b", "c"), from: guest) == "limit")
-        #expect(code("get a", from: guest) == "not_found")
-        #expect(code(batch("a", "b"), from: guest) == "ok")
-        #expect(code(batch("a", "b"), from: guest) == "ok")
-        #expect(code(batch("a", "c"), from: guest) == "limit")
+        #expect(hub.code(batch("a", "b", "c"), from: guest) == "limit")
+        #expect(hub.code("get a", from: guest) == "not_found")
+        #expect(hub.code(batch("a", "b"), from: guest) == "ok")
+        #expect(hub.code(batch("a", "b"), from: guest) == "ok")
+        #expect(hub.code(batch("a", "c"), from: guest) == "limit")
     }
 
     @Test("a will that would be too much is not made")
     func wills() {
-        #expect(code("will publish c 1", from: guest) == "ok")
-        #expect(code("publish a 1", from: guest) == "ok")
-        #expect(code("publish b 1", from: guest) == "ok")
+        #expect(hub.code("will publish c 1", from: guest) == "ok")
+        #expect(hub.code("publish a 1", from: guest) == "ok")
+        #expect(hub.code("publish b 1", from: guest) == "ok")
         hub.leave(guest)
-        #expect(code("get c", from: owner) == "not_found")
+        #expect(hub.code("get c", from: owner) == "not_found")
     }
 
     @Test("subscriptions of all its clients: as many as it may have, one more is limit")
     func subscriptions() {
         let second = hub.client(user: 7)
         for (line, client) in [("subscribe a", guest), ("subscribe b", second), ("trace c", second)] {
-            #expect(code(line, from: client) == "ok")
+            #expect(hub.code(line, from: client) == "ok")
         }
-        #expect(code("subscribe d", from: guest) == "limit")
-        #expect(code("trace d", from: guest) == "limit")
-        #expect(code("subscribe d", from: owner) == "ok")
-        #expect(code("unsubscribe 1", from: guest) == "ok")
-        #expect(code("subscribe d", from: guest) == "ok")
+        #expect(hub.code("subscribe d", from: guest) == "limit")
+        #expect(hub.code("trace d", from: guest) == "limit")
+        #expect(hub.code("subscribe d", from: owner) == "ok")
+        #expect(hub.code("unsubscribe 1", from: guest) == "ok")
+        #expect(hub.code("subscribe d", from: guest) == "ok")
         hub.leave(second)
-        #expect(code("subscribe e", from: guest) == "ok")
+        #expect(hub.code("subscribe e", from: guest) == "ok")
     }
 
     @Test("each pattern of a subscription counts as one, and so does each that is served")
     func patterns() {
-        func code(_ operation: String, _ keys: String...) -> String {
+        func asking(_ operation: String, _ keys: String...) -> String {
             let keys = keys.map { "\"\($0)\"" }.joined(separator: ",")
-            return self.code(#"{"op":"\#(operation)","id":1,"keys":[\#(keys)]}"#, from: guest)
+            return hub.code(#"{"op":"\#(operation)","id":1,"keys":[\#(keys)]}"#, from: guest)
         }
-        #expect(code("subscribe", "a", "b.*", "c", "d") == "limit")
-        #expect(code("subscribe", "a", "b.*") == "ok")
-        #expect(code("trace", "a", "b") == "limit")
-        #expect(self.code("serve s", from: guest) == "ok")
-        #expect(self.code("serve t", from: guest) == "limit")
-        #expect(code("subscribe", "c") == "limit")
-        #expect(self.code("unserve s", from: guest) == "ok")
-        #expect(code("trace", "c") == "ok")
-        #expect(code("subscribe", "c") == "limit")
-        #expect(self.code("unsubscribe 1", from: guest) == "ok")
-        #expect(code("trace", "a", "b") == "ok")
-        #expect(self.code("serve t", from: guest) == "limit")
+        #expect(asking("subscribe", "a", "b.*", "c", "d") == "limit")
+        #expect(asking("subscribe", "a", "b.*") == "ok")
+        #expect(asking("trace", "a", "b") == "limit")
+        #expect(hub.code("serve s", from: guest) == "ok")
+        #expect(hub.code("serve t", from: guest) == "limit")
+        #expect(asking("subscribe", "c") == "limit")
+        #expect(hub.code("unserve s", from: guest) == "ok")
+        #expect(asking("trace", "c") == "ok")
+        #expect(asking("subscribe", "c") == "limit")
+        #expect(hub.code("unsubscribe 1", from: guest) == "ok")
+        #expect(asking("trace", "a", "b") == "ok")
+        #expect(hub.code("serve t", from: guest) == "limit")
         hub.leave(guest)
         let next = hub.client(user: 7)
-        for key in ["a", "b", "c"] { #expect(self.code("serve \(key)", from: next) == "ok") }
-        #expect(self.code("serve d", from: next) == "limit")
+        for key in ["a", "b", "c"] { #expect(hub.code("serve \(key)", from: next) == "ok") }
+        #expect(hub.code("serve d", from: next) == "limit")
     }
 
     @Test("wills, and what is asked for with where and fields, are kept as well")
@@ -169,27 +160,27 @@ struct QuotaTests {
         func filtered(_ bytes: Int) -> String {
             #"{"op":"subscribe","id":1,"key":"a","where":{"":{"==":\#(value(bytes))}}}"#
         }
-        #expect(code("will publish a \(value(100))", from: guest) == "limit")
-        #expect(code("will publish a \(value(99))", from: guest) == "ok")
-        #expect(code("publish b 1", from: guest) == "limit")
-        #expect(code(filtered(10), from: guest) == "limit")
-        #expect(code("will publish a \(value(97))", from: guest) == "ok")
-        #expect(code("publish b 1", from: guest) == "ok")
-        #expect(code("delete b\nwill", from: guest) == "ok")
-        #expect(code(filtered(200), from: guest) == "limit")
-        #expect(code(filtered(80), from: guest) == "ok")
-        #expect(code("publish b \(value(50))", from: guest) == "limit")
-        #expect(code("unsubscribe 1", from: guest) == "ok")
-        #expect(code("will publish a \(value(99))", from: guest) == "ok")
+        #expect(hub.code("will publish a \(value(100))", from: guest) == "limit")
+        #expect(hub.code("will publish a \(value(99))", from: guest) == "ok")
+        #expect(hub.code("publish b 1", from: guest) == "limit")
+        #expect(hub.code(filtered(10), from: guest) == "limit")
+        #expect(hub.code("will publish a \(value(97))", from: guest) == "ok")
+        #expect(hub.code("publish b 1", from: guest) == "ok")
+        #expect(hub.code("delete b\nwill", from: guest) == "ok")
+        #expect(hub.code(filtered(200), from: guest) == "limit")
+        #expect(hub.code(filtered(80), from: guest) == "ok")
+        #expect(hub.code("publish b \(value(50))", from: guest) == "limit")
+        #expect(hub.code("unsubscribe 1", from: guest) == "ok")
+        #expect(hub.code("will publish a \(value(99))", from: guest) == "ok")
         hub.leave(guest)
         // Only the value that the will wrote counts now.
         let next = hub.client(user: 7)
-        #expect(code("publish b 1", from: next) == "limit")
-        #expect(code("publish a \(value(98))", from: next) == "ok")
-        #expect(code("publish b 1", from: next) == "limit")
-        #expect(code("delete a", from: next) == "ok")
-        #expect(code("will publish a \(value(99))\ngoodbye", from: next) == "ok")
-        #expect(code("publish a \(value(99))", from: hub.client(user: 7)) == "ok")
+        #expect(hub.code("publish b 1", from: next) == "limit")
+        #expect(hub.code("publish a \(value(98))", from: next) == "ok")
+        #expect(hub.code("publish b 1", from: next) == "limit")
+        #expect(hub.code("delete a", from: next) == "ok")
+        #expect(hub.code("will publish a \(value(99))\ngoodbye", from: next) == "ok")
+        #expect(hub.code("publish a \(value(99))", from: hub.client(user: 7)) == "ok")
     }
 
     @Test("others have a quota in any case, this user and root only by name")

@@ -21,22 +21,12 @@ struct SupervisionTests {
         other = hub.client()
     }
 
-    private func ask(_ line: String, from client: Int) -> String {
-        hub.send(line, from: client)
-        return hub.read(client).joined(separator: "\n")
-    }
-
-    private func code(_ line: String, from client: Int) -> String {
-        let reply = ask(line, from: client)
-        return reply.hasPrefix(#"{"error":""#) ? String(reply.dropFirst(10).prefix { $0 != "\"" }) : "ok"
-    }
-
     @discardableResult
     private func tell(_ value: String, of name: String = "cart", from client: Int? = nil) -> String {
         let line =
             #"{"op":"publish","id":1,"key":"$broker.plugins.\#(name)","value":\#(value),"#
             + #""while":"connected"}"#
-        return code(line, from: client ?? up)
+        return hub.code(line, from: client ?? up)
     }
 
     private static let cart =
@@ -49,10 +39,10 @@ struct SupervisionTests {
         for process: Int32 in [1200, 1234] {
             let client = hub.client(process: process)
             #expect(hub.greeting.contains(#","name":"cart","limits""#))
-            #expect(code("hello cart", from: client) == "ok")
-            #expect(code("hello till", from: client) == "forbidden")
+            #expect(hub.code("hello cart", from: client) == "ok")
+            #expect(hub.code("hello till", from: client) == "forbidden")
             hub.send("publish shop.cart 1", from: client)
-            #expect(ask("get shop.cart", from: client).contains(#""by":"cart""#))
+            #expect(hub.ask("get shop.cart", from: client).contains(#""by":"cart""#))
         }
         _ = hub.client(process: 1300)
         #expect(!hub.greeting.contains(#""name":""#))
@@ -76,15 +66,15 @@ struct SupervisionTests {
 
     @Test("nobody else takes a plugin's name, or the supervisor's")
     func taken() {
-        #expect(code("hello up", from: up) == "ok")
-        #expect(code("hello cart", from: other) == "ok")
+        #expect(hub.code("hello up", from: up) == "ok")
+        #expect(hub.code("hello cart", from: other) == "ok")
         tell(Self.cart)
         // The client that had the name before has lost it.
         hub.send("publish a 1", from: other)
-        #expect(ask("get a", from: other).contains(##""by":"#2""##))
-        for name in ["cart", "up"] { #expect(code("hello \(name)", from: other) == "forbidden") }
-        #expect(code("hello ada", from: other) == "ok")
-        #expect(code("hello cart", from: hub.client(user: 0)) == "forbidden")
+        #expect(hub.ask("get a", from: other).contains(##""by":"#2""##))
+        for name in ["cart", "up"] { #expect(hub.code("hello \(name)", from: other) == "forbidden") }
+        #expect(hub.code("hello ada", from: other) == "ok")
+        #expect(hub.code("hello cart", from: hub.client(user: 0)) == "forbidden")
     }
 
     @Test("what isn't listed is forbidden, or isn't there")
@@ -100,15 +90,15 @@ struct SupervisionTests {
             ("call secret", "forbidden"), ("serve shop.x.*", "ok"), ("serve **", "forbidden"),
             ("subscribe $broker.stats", "forbidden"), ("publish $broker.plugins.cart 1", "forbidden"),
         ]
-        for (line, expected) in cases { #expect(code(line, from: cart) == expected, "\(line)") }
-        #expect(ask("keys **", from: cart).contains("shop.price"))
-        #expect(!ask("keys **", from: cart).contains("secret"))
-        let refusal = ask("publish shop.price 1", from: cart)
+        for (line, expected) in cases { #expect(hub.code(line, from: cart) == expected, "\(line)") }
+        #expect(hub.ask("keys **", from: cart).contains("shop.price"))
+        #expect(!hub.ask("keys **", from: cart).contains("secret"))
+        let refusal = hub.ask("publish shop.price 1", from: cart)
         #expect(refusal.contains("the plugin.json of this plugin does not let this client publish"))
         #expect(refusal.contains(#"its \"publishes\" lists what is allowed"#))
-        #expect(code("pause 1", from: cart) == "ok")
+        #expect(hub.code("pause 1", from: cart) == "ok")
         hub.send(#"{"op":"subscribe","sub":9,"key":"**","initial":false}"#, from: other)
-        #expect(code(#"{"op":"pause","id":1,"client":2,"sub":9}"#, from: cart) == "not_found")
+        #expect(hub.code(#"{"op":"pause","id":1,"client":2,"sub":9}"#, from: cart) == "not_found")
     }
 
     @Test("how it is, it may always tell, and nothing beside that", arguments: ["cart", "till 3/é", "%"])
@@ -118,15 +108,15 @@ struct SupervisionTests {
         let key = HealthReport.key(of: name)
         let value = #"{"state":"well"}"#
         let report = #"{"op":"publish","id":1,"key":"\#(key)","value":\#(value),"while":"connected"}"#
-        #expect(code(report, from: plugin) == "ok")
-        #expect(ask("get \(key)", from: other).contains(#""by":"\#(name)""#))
+        #expect(hub.code(report, from: plugin) == "ok")
+        #expect(hub.ask("get \(key)", from: other).contains(#""by":"\#(name)""#))
         for line in [
             "publish \(key).x 1", "publish other.health 1", "emit \(key) 1", "delete \(key)",
             "subscribe \(key)",
             "publish health 1",
-        ] { #expect(code(line, from: plugin) == "forbidden", "\(line)") }
+        ] { #expect(hub.code(line, from: plugin) == "forbidden", "\(line)") }
         // Who looks at it doesn't want the plugin for that.
-        #expect(code("subscribe *.health", from: other) == "ok")
+        #expect(hub.code("subscribe *.health", from: other) == "ok")
     }
 
     @Test("a name is one token of a key, and different names are different tokens")
@@ -171,10 +161,10 @@ struct SupervisionTests {
         let up = hub.client(process: 7)
         #expect(tell(Self.cart, from: up) == "ok")
         let cart = hub.client(process: 1200)
-        #expect(code("publish shop.cart 1", from: cart) == "ok")
-        #expect(code("publish blind 1", from: cart) == "forbidden")
-        #expect(code("publish secret 1", from: cart) == "forbidden")
-        #expect(ask("publish blind 1", from: cart).contains("the policy does not let"))
+        #expect(hub.code("publish shop.cart 1", from: cart) == "ok")
+        #expect(hub.code("publish blind 1", from: cart) == "forbidden")
+        #expect(hub.code("publish secret 1", from: cart) == "forbidden")
+        #expect(hub.ask("publish blind 1", from: cart).contains("the policy does not let"))
     }
 
     @Test("who was a client before it was told of becomes the plugin's, with its name and its limits")
@@ -186,11 +176,11 @@ struct SupervisionTests {
         hub.send("publish secret 1", from: other)
         _ = hub.read(other)
         #expect(hub.read(cart).isEmpty)
-        #expect(code("call secret", from: other) == "no_provider")
-        #expect(code("publish secret 1", from: cart) == "forbidden")
-        #expect(code("hello early", from: cart) == "forbidden")
+        #expect(hub.code("call secret", from: other) == "no_provider")
+        #expect(hub.code("publish secret 1", from: cart) == "forbidden")
+        #expect(hub.code("hello early", from: cart) == "forbidden")
         hub.send("publish shop.cart 1", from: cart)
-        #expect(ask("get shop.cart", from: other).contains(#""by":"cart""#))
+        #expect(hub.ask("get shop.cart", from: other).contains(#""by":"cart""#))
     }
 
     @Test("another declaration holds at once: observers, services, and what was not read")
@@ -208,7 +198,7 @@ struct SupervisionTests {
         hub.send("publish shop.a 2\npublish till.a 1", from: other)
         #expect(hub.read(cart).filter { $0.contains("till.a") }.count == 1)
         _ = hub.read(other)
-        #expect(code("call shop.x", from: other) == "no_provider")
+        #expect(hub.code("call shop.x", from: other) == "no_provider")
         hub.stopReading(idle)
         hub.send("publish till.a 2", from: other)
         _ = hub.read(cart)
@@ -222,13 +212,13 @@ struct SupervisionTests {
     func ended() {
         tell(Self.cart)
         tell(#"{"name":"cart","state":"waiting"}"#)
-        #expect(code("hello cart", from: other) == "forbidden")
+        #expect(hub.code("hello cart", from: other) == "forbidden")
         _ = hub.client(process: 1200)
         #expect(!hub.greeting.contains(#""name":""#))
         tell(Self.cart.replacing("1200", with: "1500"))
         let next = hub.client(process: 1500)
         #expect(hub.greeting.contains(#""name":"cart""#))
-        #expect(code("publish secret 1", from: next) == "forbidden")
+        #expect(hub.code("publish secret 1", from: next) == "forbidden")
     }
 
     @Test("without \"may\" nothing is limited")
@@ -236,7 +226,7 @@ struct SupervisionTests {
         tell(#"{"name":"demo","pid":1200}"#, of: "demo")
         let demo = hub.client(process: 1200)
         #expect(hub.greeting.contains(#""name":"demo""#))
-        #expect(code("publish anything 1", from: demo) == "ok")
+        #expect(hub.code("publish anything 1", from: demo) == "ok")
     }
 
     @Test("when the supervisor leaves, names and limits stay, and the keys go")
@@ -247,9 +237,9 @@ struct SupervisionTests {
         hub.leave(up)
         let gone = hub.read(other).filter { $0.contains(#"{"event":"delete""#) }
         #expect(gone.contains { $0.contains("plugins.cart") })
-        #expect(code("hello cart", from: other) == "forbidden")
+        #expect(hub.code("hello cart", from: other) == "forbidden")
         let cart = hub.client(process: 1200)
-        #expect(code("publish secret 1", from: cart) == "forbidden")
+        #expect(hub.code("publish secret 1", from: cart) == "forbidden")
     }
 
     @Test("only the supervisor says so, only of plugins, and only what can be understood")
@@ -262,10 +252,10 @@ struct SupervisionTests {
             (#"{"name":"a","may":{"publish":["a..b"]}}"#, "wrong_type"), (#"{"name":"a"}"#, "ok"),
         ]
         for (value, expected) in cases { #expect(tell(value) == expected, "\(value)") }
-        #expect(code("publish $broker.plugins.a {}", from: up) == "forbidden")
-        #expect(code("publish $broker.stats 1", from: up) == "forbidden")
-        #expect(code("emit $broker.plugins.a 1", from: up) == "forbidden")
-        #expect(code("publish anything 1", from: up) == "ok")
+        #expect(hub.code("publish $broker.plugins.a {}", from: up) == "forbidden")
+        #expect(hub.code("publish $broker.stats 1", from: up) == "forbidden")
+        #expect(hub.code("emit $broker.plugins.a 1", from: up) == "forbidden")
+        #expect(hub.code("publish anything 1", from: up) == "ok")
     }
 
     @Test("1,024 plugins have their place, and one more is refused")

@@ -125,6 +125,18 @@ final class TestHub {
         endTurn()
     }
 
+    /// What a client is told when its lines were handled.
+    func ask(_ lines: String, from client: Int) -> String {
+        send(lines, from: client)
+        return read(client).joined(separator: "\n")
+    }
+
+    /// The code with which a line is refused, or "ok".
+    func code(_ line: String, from client: Int) -> String {
+        let reply = ask(line, from: client)
+        return reply.hasPrefix(#"{"error":""#) ? String(reply.dropFirst(10).prefix { $0 != "\"" }) : "ok"
+    }
+
     /// How many keys a request looks at before others have their turn. Who sets it has it go on by `goOn`.
     var visitsMax: Int {
         get { bare.hub.requests.visitsMax }
