@@ -30,40 +30,6 @@ struct JournalBrokerTests {
         greeting.firstRange(of: #/"epoch":"[0-9a-f]+"/#).map { String(greeting[$0]) }
     }
 
-    @Test("values, writers and revisions are there again, and the epoch goes on")
-    func restart() throws {
-        var first: String?
-        var values: [String] = []
-        try withBroker { broker in
-            let client = try broker.client()
-            first = epoch(client.greeting)
-            _ = try client.ask("hello till")
-            _ = try client.ask(#"publish cart.total 42.50"#)
-            _ = try client.ask(#"{"op":"publish","id":1,"key":"b","value":[1, 2],"cause":1}"#)
-            _ = try client.ask("publish gone 1")
-            _ = try client.ask("delete gone")
-            _ = try client.ask(
-                #"{"op":"batch","id":2,"writes":[{"op":"publish","key":"x","value":1},{"op":"patch","key":"y","value":{"z":2}},{"op":"emit","key":"e","value":0}]}"#
-            )
-            values = try ["cart.total", "b", "x"].map { try client.ask("get \($0)") }
-        }
-        try withBroker { broker in
-            let client = try broker.client()
-            #expect(first != nil && epoch(client.greeting) == first)
-            #expect(client.greeting.contains(#""revision":5,"#))
-            #expect(
-                try ["cart.total", "b", "x"].map { try client.ask("get \($0)") }
-                    == values.map { $0.replacing(#""live":true"#, with: #""live":false"#) }
-            )
-            #expect(values[1].contains(#""value":[1, 2],"by":"till","when":"20"#))
-            #expect(try client.ask("get gone").contains("not_found"))
-            #expect(try client.ask("get y").contains(#""revision":5,"value":{"z":2}"#))
-            #expect(try client.ask("keys").components(separatedBy: #""key":"#).count == 5)
-            #expect(try client.ask("who b").contains(#""writer":{"name":"till","live":false,"revision":2}"#))
-            #expect(try client.ask("publish new 1") == #"{"ok":"publish","revision":6}"#)
-        }
-    }
-
     /// Ways to lose the journal's files.
     enum Loss: CaseIterable { case folder, files, moved }
 
@@ -101,42 +67,6 @@ struct JournalBrokerTests {
         try withBroker { broker in
             let client = try broker.client()
             #expect(try client.ask("get b").contains(#""value":1"#))
-        }
-    }
-
-    @Test("a cause of 0 is kept as any other, and none stays none")
-    func causes() throws {
-        try withBroker { broker in
-            let client = try broker.client()
-            _ = try client.ask(#"{"op":"publish","id":1,"key":"first","value":1,"cause":0}"#)
-            _ = try client.ask(#"{"op":"publish","id":2,"key":"next","value":2}"#)
-        }
-        try withBroker { broker in
-            let client = try broker.client()
-            #expect(try client.untimed("get first").contains(##""by":"#1","cause":0,"live":false"##))
-            #expect(try client.untimed("get next").contains(##""by":"#1","live":false"##))
-            #expect(try client.ask("why first").contains(#""cause":0}]}"#))
-        }
-    }
-
-    @Test("what was bound to a connection ends with the broker, what has a time left keeps it")
-    func lifetimes() throws {
-        try withBroker { broker in
-            let client = try broker.client()
-            _ = try client.ask(#"{"op":"publish","id":1,"key":"here","value":1,"while":"connected"}"#)
-            _ = try client.ask(#"{"op":"publish","id":2,"key":"soon","value":1,"ttl":1}"#)
-            _ = try client.ask(#"{"op":"publish","id":3,"key":"later","value":1,"ttl":600000}"#)
-            _ = try client.ask(#"{"op":"publish","id":4,"key":"freed","value":1,"ttl":1}"#)
-            _ = try client.ask(#"{"op":"publish","id":5,"key":"freed","value":2}"#)
-            broker.stop()
-        }
-        Pause.sleep(seconds: 0.005)
-        try withBroker { broker in
-            let client = try broker.client()
-            #expect(try client.ask("get here").contains("not_found"))
-            #expect(try client.ask("get soon").contains("not_found"))
-            #expect(try client.ask("get later").contains(#""value":1"#))
-            #expect(try client.ask("get freed").contains(#""value":2"#))
         }
     }
 
@@ -232,53 +162,6 @@ struct JournalBrokerTests {
             }
             let client = try broker.client()
             #expect(try client.ask("get c").contains("not_found"))
-        }
-    }
-
-    @Test("a batch's writes can't be durable one by one")
-    func durableWithin() throws {
-        try withBroker { broker in
-            let reply = try broker.client().ask(
-                #"{"op":"batch","id":1,"writes":[{"op":"publish","key":"b","value":1,"durable":true}]}"#
-            )
-            #expect(reply.contains("unknown_field"))
-        }
-    }
-
-    @Test("what an observer missed is known across a restart, and so is why")
-    func resume() throws {
-        var first = ""
-        try withBroker { broker in
-            let client = try broker.client()
-            first = try #require(epoch(client.greeting))
-            _ = try client.ask("hello till")
-            for key in ["a", "b", "c"] { _ = try client.ask("publish \(key) 1") }
-            _ = try client.ask("publish a 2")
-            _ = try client.ask(#"{"op":"delete","id":1,"key":"b","cause":4}"#)
-            _ = try client.ask(
-                #"{"op":"batch","id":2,"writes":[{"op":"publish","key":"d","value":1},{"op":"delete","key":"c"}]}"#
-            )
-            _ = try client.ask(#"{"op":"publish","id":3,"key":"here","value":1,"while":"connected"}"#)
-        }
-        try withBroker { broker in
-            let client = try broker.client()
-            #expect(
-                try client.ask(#"{"op":"subscribe","key":"*","since":3,\#(first)}"#)
-                    == #"{"ok":"subscribe","sub":1,"revision":8,"resumed":true}"#
-            )
-            let expected = [
-                #"{"event":"update","sub":1,"key":"a","revision":4,"value":2,"by":"till"}"#,
-                #"{"event":"delete","sub":1,"key":"b","revision":5,"by":"till","cause":4}"#,
-                #"{"event":"update","sub":1,"key":"d","revision":6,"value":1,"by":"till"}"#,
-                #"{"event":"delete","sub":1,"key":"c","revision":6,"by":"till"}"#,
-                #"{"event":"delete","sub":1,"key":"here","revision":8,"by":"till","reason":"disconnected","skipped":1}"#,
-                #"{"event":"synced","sub":1,"revision":8}"#,
-            ]
-            for line in expected { #expect(try client.line() == line) }
-            let chain = try client.ask("why b")
-            #expect(chain.contains(#"{"key":"b","revision":5,"op":"delete","by":"till","when":"2"#))
-            #expect(chain.contains(#"{"key":"a","revision":4,"op":"publish","by":"till","when":"2"#))
-            #expect(!chain.contains("truncated"))
         }
     }
 

@@ -51,29 +51,6 @@ struct LifetimeHubTests {
         #expect(due <= MonotonicClock.nanoseconds() + 4_100_000_000)
     }
 
-    @Test("a time of any length is kept as it is, however it was given")
-    func longest() {
-        let hub = TestHub()
-        let (writer, observer) = (hub.client(), hub.client())
-        hub.send(#"{"op":"subscribe","key":"**","initial":false}"#, from: observer)
-        _ = hub.read(observer)
-        let long = #","ttl":9007199254740991"#
-        hub.send(publish("a", long), from: writer)
-        hub.send(#"{"op":"batch","writes":[\#(publish("b", long + connected))]}"#, from: writer)
-        hub.send(#"{"op":"add","key":"c","value":1\#(long)}"#, from: writer)
-        hub.send(#"{"op":"will","write":\#(publish("d", long))}"#, from: writer)
-        _ = hub.read(writer)
-        hub.expireAll(after: 10)
-        hub.send("get a\nget b\nkeys c", from: writer)
-        let got = hub.read(writer)
-        #expect(got.count == 3 && got.allSatisfy { $0.contains(#""ttl":9007199254740981}"#) }, "\(got)")
-        hub.leave(writer)
-        let told = hub.read(observer).filter { $0.contains(#""event":"update""#) }
-        #expect(told.count == 4 && told.allSatisfy { $0.hasSuffix(#""ttl":9007199254740991}"#) }, "\(told)")
-        hub.send(publish("a"), from: observer)
-        #expect(hub.boundCount == 2 && hub.deadlineCount == 2)
-    }
-
     @Test("a time of any length is handed over and restored as it is")
     func longestRestored() {
         let test = BareHub()
@@ -100,19 +77,6 @@ struct LifetimeHubTests {
         let reply = other.send("get k", from: other.client()).first
         let left = reply?.firstMatch(of: #/"ttl":(\d+)/#).flatMap { UInt64($0.output.1) } ?? 0
         #expect(isEnd(now + left), "\(left)")
-    }
-
-    @Test("a write that is refused leaves the bond as it was")
-    func refused() {
-        let hub = TestHub()
-        let (writer, other) = (hub.client(), hub.client())
-        hub.send(publish("a", connected), from: writer)
-        hub.send(publish("a", #","if":7"#), from: other)
-        hub.send(#"{"op":"batch","writes":[\#(publish("a")),{"op":"delete","key":"none"}]}"#, from: other)
-        #expect(hub.boundCount == 1)
-        hub.leave(writer)
-        #expect(hub.boundCount == 0)
-        #expect(hub.keyCount == 0)
     }
 
     @Test("what ends when is as in a plain model, over many random writes of several clients")
@@ -170,45 +134,6 @@ struct LifetimeHubTests {
         #expect(hub.deadlineCount == 0)
         let told = hub.read(observer).filter { $0.contains(#""reason":"disconnected""#) }
         #expect(told.count == count - 1)
-    }
-
-    @Test("who is owed the end of a key is told its reason too")
-    func owed() {
-        let hub = TestHub()
-        let (writer, observer) = (hub.client(), hub.client())
-        hub.send(publish("a", connected), from: writer)
-        hub.send(#"{"op":"will","write":{"op":"publish","key":"b","value":2}}"#, from: writer)
-        hub.send("subscribe **", from: observer)
-        _ = hub.read(observer)
-        hub.stopReading(observer)
-        hub.leave(writer)
-        #expect(
-            hub.read(observer) == [
-                ##"{"event":"update","sub":1,"key":"b","revision":2,"value":2,"by":"#1","reason":"will"}"##,
-                ##"{"event":"delete","sub":1,"key":"a","revision":3,"by":"#1","reason":"disconnected"}"##,
-            ]
-        )
-        hub.send(publish("b"), from: observer)
-        #expect(hub.read(observer).first?.contains("reason") == false)
-    }
-
-    @Test("a will is forgotten with goodbye, and what was owed with it")
-    func goodbye() {
-        let hub = TestHub()
-        let (writer, observer) = (hub.client(), hub.client())
-        hub.send("subscribe a", from: writer)
-        hub.send("will publish a 1", from: writer)
-        _ = hub.read(writer)
-        hub.stopReading(writer)
-        hub.send("publish a 2", from: observer)
-        hub.send("goodbye", from: writer)
-        #expect(!hub.isOpen(writer))
-        let lines = hub.read(writer)
-        #expect(lines.first == #"{"ok":"goodbye","revision":1}"#)
-        #expect(lines.last?.hasPrefix(#"{"event":"bye","reason":"goodbye""#) == true)
-        #expect(lines.count == 2)
-        hub.send("get a", from: observer)
-        #expect(hub.read(observer).last?.contains(#""value":2"#) == true)
     }
 
     @Test("marks are one word: a place and a reason, each by itself")

@@ -34,31 +34,6 @@ struct LifetimeTests {
         }
     }
 
-    @Test("keys expire in the order of their times, whatever the order of their writes")
-    func order() throws {
-        let broker = try TestBroker()
-        let reader = try observer(broker)
-        // All in one turn, so that all times begin at once.
-        let times = [60, 20, 40, 80]
-        try reader.send(times.map { publish("k\($0)", #""ttl":\#($0)"#) }.joined(separator: "\n"))
-        for _ in 0..<times.count * 2 { _ = try reader.line() }
-        for time in times.sorted() { #expect(try reader.line().contains(#""key":"k\#(time)""#)) }
-    }
-
-    @Test("a time is renewed by each write that names one, and does not add up")
-    func renewal() throws {
-        let broker = try TestBroker()
-        let reader = try observer(broker)
-        for _ in 0..<300 {
-            _ = try reader.ask(publish("beat", #""ttl":60000"#))
-            _ = try reader.line()
-        }
-        _ = try reader.ask(publish("beat", #""ttl":1"#))
-        _ = try reader.line()
-        #expect(try reader.line().hasSuffix(##","old":1,"by":"#1","reason":"expired"}"##))
-        #expect(try reader.ask("sync") == #"{"ok":"sync","revision":302}"#)
-    }
-
     @Test("tens of thousands expire at once, each is told, and others are served meanwhile")
     func many() throws {
         let broker = try TestBroker()
@@ -136,19 +111,6 @@ struct LifetimeTests {
         #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
         #expect(try reader.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
         #expect(try reader.lineOrEnd() == nil)
-    }
-
-    @Test("goodbye ends a connection that reads, with what it is owed by its own requests")
-    func goodbye() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        try client.send("publish a 1\nget a\ngoodbye\npublish a 2")
-        #expect(try client.line() == #"{"ok":"publish","revision":1}"#)
-        #expect(try client.line().hasPrefix(#"{"ok":"get""#))
-        #expect(try client.line() == #"{"ok":"goodbye","revision":1}"#)
-        #expect(try client.line().hasPrefix(#"{"event":"bye","reason":"goodbye""#))
-        #expect(try client.lineOrEnd() == nil)
-        #expect(try broker.client().untimed("get a").hasSuffix(##""value":1,"by":"#1","live":false}"##))
     }
 
     @Test("a will larger than most, and wills of many clients, are each done once")

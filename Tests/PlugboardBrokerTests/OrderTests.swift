@@ -35,18 +35,6 @@ struct OrderTests {
         for next in (revision + 1)..<(2_101) { #expect(number("revision", in: try reader.line()) == next) }
     }
 
-    @Test("a writer sees its own events before the reply to the write")
-    func ownEvents() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        try client.send("subscribe a\nsubscribe **")
-        for _ in 0..<4 { _ = try client.line() }
-        try client.send("publish a 1")
-        #expect(try client.line().hasPrefix(#"{"event":"update","sub":1,"#))
-        #expect(try client.line().hasPrefix(#"{"event":"update","sub":2,"#))
-        #expect(try client.line() == #"{"ok":"publish","revision":1}"#)
-    }
-
     @Test("per subscription events come in revision order, whatever several writers do")
     func revisions() throws {
         let broker = try TestBroker()
@@ -62,24 +50,6 @@ struct OrderTests {
             )
         }
         for revision in 1...2_000 { #expect(number("revision", in: try reader.line()) == revision) }
-    }
-
-    @Test("a batch is one revision and is not split")
-    func batch() throws {
-        let broker = try TestBroker()
-        let (writer, reader) = (try broker.client(), try broker.client())
-        try reader.send("subscribe **")
-        for _ in 0..<2 { _ = try reader.line() }
-        let writes =
-            #"[{"op":"publish","key":"a","value":1},{"op":"emit","key":"e","value":2},{"op":"publish","key":"b","value":3}]"#
-        #expect(
-            try writer.ask(#"{"op":"batch","id":1,"writes":\#(writes)}"#)
-                == #"{"ok":"batch","id":1,"revision":1}"#
-        )
-        for key in ["a", "e", "b"] {
-            let line = try reader.line()
-            #expect(line.contains(#""key":"\#(key)","revision":1,"#))
-        }
     }
 }
 

@@ -94,25 +94,6 @@ struct OwnStateTests {
         #expect(next == nil)
     }
 
-    @Test("who waits for a client that isn't there is told when it comes and when it goes")
-    func awaited() {
-        let test = BareHub()
-        let client = test.client()
-        test.send("subscribe $broker.clients.2", from: client)
-        lookRound(test)
-        test.endTurn()
-        let other = test.client()
-        // The greeting ended the turn before this test could look at it.
-        #expect(ownKeys(test) == ["$broker.clients.2"])
-        test.send("hello bob", from: other)
-        let value = test.send("get $broker.clients.2", from: client).first ?? ""
-        #expect(value.contains(#""name":"bob""#))
-        test.forget(other)
-        let told = test.lines(of: client)
-        #expect(told.last?.hasPrefix(#"{"event":"delete","sub":1,"key":"$broker.clients.2""#) == true)
-        #expect(ownKeys(test) == [])
-    }
-
     @Test("own writes are not remembered, and don't stand in the way of causes")
     func history() {
         let test = BareHub()

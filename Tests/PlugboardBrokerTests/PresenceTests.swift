@@ -7,21 +7,6 @@ import Testing
 
 @Suite("Presence", .someAtATime, .serialized)
 struct PresenceTests {
-    @Test("what a client wrote says that it is there, and soon after it closed that it is not")
-    func closing() throws {
-        let broker = try TestBroker()
-        let reader = try broker.client()
-        do {
-            let writer = try broker.client()
-            _ = try writer.ask("publish a 1")
-            _ = try writer.ask("hello ada")
-            _ = try writer.ask("publish b 2")
-            for key in ["a", "b"] { #expect(try reader.ask("get \(key)").hasSuffix(#","live":true}"#)) }
-        }
-        try eventually { try reader.untimed("get a").hasSuffix(##""by":"#2","live":false}"##) }
-        #expect(try reader.untimed("get b").hasSuffix(#""by":"ada","live":false}"#))
-    }
-
     @Test("half a close is not the end while there is a subscription")
     func halfClosed() throws {
         let broker = try TestBroker()

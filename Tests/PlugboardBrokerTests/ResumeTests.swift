@@ -32,47 +32,6 @@ struct ResumeTests {
         #"{"event":"synced","sub":1,"revision":\#(revision)}"#
     }
 
-    @Test("are told the newest of each key that changed, and what is gone, in order, and then live events")
-    func missed() {
-        write("publish a 1\npublish b 1\npublish c 1\npublish a 2")
-        write(#"{"op":"delete","key":"b","cause":4}"# + "\npublish a 3\npublish x.y 1\npublish d 1")
-        #expect(
-            subscribe(since: 3, #","epoch":"\#(hub.epoch)""#) == [
-                Self.reply(8, resumed: true),
-                Self.event("delete", "b", 5, ##""by":"#2","cause":4}"##),
-                Self.event("update", "a", 6, ##""value":3,"by":"#2","skipped":1}"##),
-                Self.event("update", "d", 8, ##""value":1,"by":"#2"}"##),
-                Self.synced(8),
-            ]
-        )
-        write("publish c 2")
-        #expect(hub.read(observer) == [Self.event("update", "c", 9, ##""value":2,"by":"#2"}"##)])
-        #expect(!hub.hasCatchup(observer))
-    }
-
-    @Test("are told nothing twice where they missed nothing")
-    func missedNothing() {
-        write("publish a 1")
-        #expect(subscribe(since: 1) == [Self.reply(1, resumed: true), Self.synced(1)])
-    }
-
-    @Test(
-        "are told everything anew, and what is gone, where what they missed isn't known",
-        arguments: [(1, #","epoch":"other""#), (5, ""), (Int(Limits.integerMax), "")]
-    )
-    func unknown(since: Int, options: String) {
-        write("publish a 1\npublish b 1\ndelete b\npublish c 1")
-        #expect(
-            subscribe(since: since, options) == [
-                Self.reply(4, resumed: false),
-                Self.event("update", "a", 1, ##""value":1,"by":"#2","initial":true,"live":true}"##),
-                Self.event("delete", "b", 3, ##""by":"#2"}"##),
-                Self.event("update", "c", 4, ##""value":1,"by":"#2","initial":true,"live":true}"##),
-                Self.synced(4),
-            ]
-        )
-    }
-
     @Test(
         "are resumed after as many writes as the history remembers, and not after one more",
         arguments: [0, 1],
@@ -106,28 +65,6 @@ struct ResumeTests {
         #expect(subscribe(since: 0, key: "k.*").first == Self.reply(History.writesMax, resumed: false))
     }
 
-    @Test("are told what an earlier phase held when they went, though sync had answered with its revision")
-    func heldByPhase() {
-        let stranger = hub.client()
-        hub.send(#"{"op":"subscribe","key":"late","phase":1,"ack":true,"initial":false}"#, from: stranger)
-        hub.send("subscribe *", from: observer)
-        write((1...5).map { "publish k\($0) \($0)" }.joined(separator: "\n"))
-        #expect(number("revision", in: hub.read(observer).last ?? "") == 5)
-        write("publish late 6")
-        hub.send("sync", from: observer)
-        #expect(hub.read(observer) == [#"{"ok":"sync","revision":6}"#])
-        hub.leave(observer)
-        let next = hub.client()
-        // The newest line had revision 5, of which more might have come.
-        hub.send(#"{"op":"subscribe","key":"*","since":4}"#, from: next)
-        #expect(
-            hub.read(next) == [
-                Self.reply(6, resumed: true), Self.event("update", "k5", 5, ##""value":5,"by":"#2"}"##),
-                Self.event("update", "late", 6, ##""value":6,"by":"#2"}"##), Self.synced(6),
-            ]
-        )
-    }
-
     @Test("are told the newest of each key that was dropped, where they resume before lagged")
     func afterLagged() throws {
         let request = #""op":"subscribe","key":"*","delivery":"all""#
@@ -147,97 +84,6 @@ struct ResumeTests {
                 Self.reply(25, resumed: true), "large",
                 Self.event("update", "b", 24, ##""value":2,"by":"#2","skipped":1}"##),
                 Self.event("delete", "gone", 25, ##""by":"#2"}"##), Self.synced(25),
-            ]
-        )
-    }
-
-    @Test("of the broker's own keys are told the present values")
-    func ownKeys() {
-        let lines = subscribe(since: 0, key: "$broker.warnings")
-        #expect(lines.first?.hasSuffix(#""resumed":false}"#) == true)
-        #expect(lines.count == 3)
-    }
-
-    @Test("without the current values are told what they missed, or nothing, and never synced")
-    func withoutInitial() {
-        write("publish a 1\npublish a 2")
-        #expect(
-            subscribe(since: 1, #","initial":false"#) == [
-                Self.reply(2, resumed: true), Self.event("update", "a", 2, ##""value":2,"by":"#2"}"##),
-            ]
-        )
-        hub.send("unsubscribe 1", from: observer)
-        _ = hub.read(observer)
-        #expect(subscribe(since: 3, #","initial":false"#) == [Self.reply(2, resumed: false)])
-        write("publish a 3")
-        #expect(hub.read(observer).count == 1)
-    }
-
-    @Test("with conditions are told what matches, and that the rest of what changed doesn't")
-    func conditions() {
-        write("publish a 1\npublish b 1\npublish c 1\npublish a 50\npublish b 2\ndelete c")
-        #expect(
-            subscribe(since: 3, #","where":{"":{"<":10}}"#) == [
-                Self.reply(6, resumed: true),
-                Self.event("leave", "a", 4, ##""by":"#2"}"##),
-                Self.event("update", "b", 5, ##""value":2,"by":"#2"}"##),
-                Self.event("delete", "c", 6, ##""by":"#2"}"##),
-                Self.synced(6),
-            ]
-        )
-    }
-
-    @Test("of parts are told all that there are, and which aren't")
-    func parts() {
-        write(#"publish a {"x":1,"y":1}"# + "\n" + #"publish a {"x":1,"z":1}"#)
-        #expect(
-            subscribe(since: 1, #","fields":["/x","/y"]"#) == [
-                Self.reply(2, resumed: true),
-                Self.event("update", "a", 2, ##""fields":{"/x":1},"gone":["/y"],"by":"#2"}"##),
-                Self.synced(2),
-            ]
-        )
-    }
-
-    @Test("of differences are told whole values of what they missed, and differences from then on")
-    func differences() {
-        let pad = #""pad":"\#(String(repeating: "p", count: 200))""#
-        write("publish a {\(pad),\"n\":1}\npublish b {\(pad),\"n\":1}\npublish a {\(pad),\"n\":2}")
-        let lines = subscribe(since: 2, #","diff":true"#)
-        #expect(lines.count == 3)
-        #expect(lines[1].contains(#""value":{"pad""#))
-        write("publish a {\(pad),\"n\":3}\npublish b {\(pad),\"n\":3}")
-        let patches = hub.read(observer)
-        // Nothing was sent here yet for the key that it didn't miss.
-        #expect(patches.map { $0.contains(#""patch":{"n":3}"#) } == [true, false])
-        write("publish b {\(pad),\"n\":4}")
-        #expect(hub.read(observer).map { $0.contains(#""patch":{"n":4}"#) } == [true])
-    }
-
-    @Test("of differences are told a key that they didn't miss whole, when it changes")
-    func differencesOfTheRest() {
-        write(##"publish a {"n":1,"text":"long enough to be worth a patch"}"##)
-        _ = subscribe(since: 1, #","diff":true"#)
-        for _ in 1...2 { write(##"publish a {"n":2,"text":"long enough to be worth a patch"}"##) }
-        write(##"patch a {"n":3}"##)
-        let lines = hub.read(observer)
-        #expect(lines.map { $0.contains(#""value":{"n":"#) } == [true, false, false], "\(lines)")
-        #expect(lines.last?.contains(#""patch":{"n":3}"#) == true)
-    }
-
-    @Test("are told a key that is written again before its turn once, with what it is by then")
-    func writtenAgain() {
-        write("publish a 1\npublish a 2\npublish b 1\npublish c 1")
-        hub.stopReading(observer)
-        hub.send(#"{"op":"subscribe","key":"*","since":1}"#, from: observer)
-        write("publish a 3\ndelete b")
-        #expect(
-            hub.read(observer) == [
-                Self.reply(4, resumed: true),
-                Self.event("update", "c", 4, ##""value":1,"by":"#2"}"##),
-                Self.event("update", "a", 5, ##""value":3,"by":"#2","skipped":1}"##),
-                Self.event("delete", "b", 6, ##""by":"#2","skipped":1}"##),
-                Self.synced(6),
             ]
         )
     }

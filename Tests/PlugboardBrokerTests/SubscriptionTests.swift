@@ -4,26 +4,6 @@ import Testing
 
 @Suite("Subscriptions", .someAtATime, .serialized)
 struct SubscriptionTests {
-    @Test("subs are the client's own or the smallest free integer")
-    func subs() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        func subscribe(_ sub: String?) throws -> String {
-            let field = sub.map { #","sub":\#($0)"# } ?? ""
-            return try client.ask(#"{"op":"subscribe","key":"a","initial":false\#(field)}"#)
-        }
-        #expect(try subscribe("2").contains(#""sub":2,"#))
-        #expect(try subscribe(nil).contains(#""sub":1,"#))
-        #expect(try subscribe(nil).contains(#""sub":3,"#))
-        #expect(try subscribe("2").hasPrefix(#"{"error":"duplicate_sub""#))
-        #expect(try subscribe(#""2""#).contains(#""sub":"2","#))
-        #expect(try subscribe(#""\u0061\"\n""#).contains(#""sub":"a\"\n","#))
-        #expect(try subscribe("-5").contains(#""sub":-5,"#))
-        #expect(try client.ask("unsubscribe 1") == #"{"ok":"unsubscribe","sub":1}"#)
-        #expect(try client.ask("unsubscribe 1").hasPrefix(#"{"error":"unknown_sub""#))
-        #expect(try subscribe(nil).contains(#""sub":1,"#))
-    }
-
     @Test("many subscriptions are found and freed like few")
     func many() throws {
         let broker = try TestBroker()
@@ -41,61 +21,6 @@ struct SubscriptionTests {
             )
         }
         #expect(try client.ask(#"{"op":"subscribe","key":"x","initial":false}"#).contains(#""sub":3001,"#))
-    }
-
-    @Test("a subscription whose patterns overlap is told once; two subscriptions twice")
-    func overlap() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        try client.send(#"{"op":"subscribe","keys":["a.*","a.**","a.b","a.b"],"sub":"one"}"#)
-        try client.send(#"{"op":"subscribe","key":"**","sub":"two"}"#)
-        for _ in 0..<4 { _ = try client.line() }
-        try client.send("publish a.b 1")
-        #expect(try client.line().hasPrefix(#"{"event":"update","sub":"one","#))
-        #expect(try client.line().hasPrefix(#"{"event":"update","sub":"two","#))
-        #expect(try client.line().hasPrefix(#"{"ok":"publish""#))
-        try client.send("emit a.b 1\ndelete a.b")
-        let expected = [
-            "emit\",\"sub\":\"one", "emit\",\"sub\":\"two", "ok\":\"emit", "delete\",\"sub\":\"one",
-        ]
-        for part in expected { #expect(try client.line().contains(part)) }
-    }
-
-    @Test("an unsubscribed pattern is heard no more, and its keys are let go")
-    func unsubscribed() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        try client.send("subscribe a a.*\npublish a 1\nunsubscribe 1\npublish a 2\nsync")
-        let lines = try (0..<7).map { _ in try client.line() }
-        #expect(lines.filter { $0.contains("\"event\":\"update\"") }.count == 1)
-        #expect(lines.last == #"{"ok":"sync","revision":2}"#)
-    }
-
-    @Test("old and values choose the form; each observer gets its own")
-    func forms() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        for (sub, options) in [
-            ("a", ""), ("b", #","old":true"#), ("c", #","values":false"#),
-            ("d", #","old":true,"values":false"#),
-        ] {
-            _ = try client.ask(#"{"op":"subscribe","key":"k","sub":"\#(sub)","initial":false\#(options)}"#)
-        }
-        try client.send("publish k 1\npublish k 2\ndelete k\nemit k 3")
-        let lines = try (0..<20).map { _ in try client.line() }.filter { $0.hasPrefix("{\"event\"") }
-        let tails = lines.map { $0.replacing(#/^.*"sub":/#, with: "").replacing(##","by":"#1"}"##, with: "") }
-        let key = #""key":"k","revision""#
-        #expect(
-            tails == [
-                #""a",\#(key):1,"value":1"#, #""b",\#(key):1,"value":1"#, #""c",\#(key):1"#,
-                #""d",\#(key):1"#,
-                #""a",\#(key):2,"value":2"#, #""b",\#(key):2,"value":2,"old":1"#, #""c",\#(key):2"#,
-                #""d",\#(key):2,"old":1"#, #""a",\#(key):3"#, #""b",\#(key):3,"old":2"#, #""c",\#(key):3"#,
-                #""d",\#(key):3,"old":2"#, #""a",\#(key):3,"value":3"#, #""b",\#(key):3,"value":3"#,
-                #""c",\#(key):3"#,
-                #""d",\#(key):3"#,
-            ]
-        )
     }
 
     @Test("who shares keys and patterns with thousands of others leaves at once, and only he leaves")

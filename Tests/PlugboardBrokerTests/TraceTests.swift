@@ -70,20 +70,6 @@ struct TraceTests {
         #expect(told.last?.contains(#""outcome":"queued"}]}"#) == true)
     }
 
-    @Test("a later phase waits for an earlier one that acknowledges")
-    func phases() {
-        let test = BareHub()
-        let (tracer, first, second, writer) = (test.client(), test.client(), test.client(), test.client())
-        test.send("trace a", from: tracer)
-        test.send(#"{"op":"subscribe","key":"a","phase":1,"ack":true}"#, from: first)
-        test.send(#"{"op":"subscribe","key":"a","phase":2}"#, from: second)
-        test.send("publish a 1", from: writer)
-        let told = traces(test, tracer).first ?? ""
-        #expect(told.contains(##""name":"#2","sub":1,"outcome":"sent"}"##))
-        let awaits = ##"{"phase":1,"observers":[{"client":2,"name":"#2","sub":1}]}"##
-        #expect(told.contains(##""name":"#3","sub":1,"outcome":"waiting","awaits":\##(awaits)}"##))
-    }
-
     @Test("a thousand observers are all named, of more so many")
     func many() {
         let test = BareHub()
@@ -100,25 +86,6 @@ struct TraceTests {
             #expect(told.split(separator: "outcome").count == Limits.listedObserversMax + 1)
             #expect(told.hasSuffix(#"],"more":true}"#) == hasMore)
         }
-    }
-
-    @Test("a trace with a limit rests after so many events until its time is over; others don't")
-    func limit() {
-        let test = BareHub()
-        let (tracer, other, writer) = (test.client(), test.client(), test.client())
-        test.send(#"{"op":"trace","key":"a","limit":2,"every":60000}"#, from: tracer)
-        test.send("trace a", from: other)
-        for number in 1...3 { test.send("publish a \(number)", from: writer) }
-        let told = traces(test, tracer)
-        #expect(told.map { $0.hasSuffix(#","rests":true}"#) } == [false, true])
-        #expect(test.lines(of: other).count { $0.contains(#""event":"trace""#) } == 3)
-        test.send("unsubscribe 1", from: other)
-        test.send("publish a 4", from: writer)
-        let isEmpty = test.hub.insight.tracing.isEmpty
-        #expect(isEmpty)
-        passTime(test)
-        test.send("publish a 5", from: writer)
-        #expect(traces(test, tracer).count == 1)
     }
 
     @Test("what was written while a trace rested is never told, even if the rest ends in that turn")

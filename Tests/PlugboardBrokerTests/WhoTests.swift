@@ -26,54 +26,6 @@ struct WhoTests {
         #expect(number("pid", in: reply) == Int(getpid()))
     }
 
-    @Test("an observer that stopped reading lags, with what it is owed and up to where it was told")
-    func lagging() {
-        let test = TestHub()
-        let (observer, writer) = (test.client(), test.client())
-        test.send("subscribe **", from: observer)
-        test.send("publish a 1", from: writer)
-        _ = test.read(observer)
-        test.send("who a", from: writer)
-        let live = observers(test.read(writer).last).first ?? ""
-        #expect(field("state", live) == "\"live\"")
-        #expect(field("revision", live) == "1")
-        test.stopReading(observer)
-        test.send("publish a 2\npublish b 1\npublish a 3", from: writer)
-        test.send("who a", from: writer)
-        let lagging = observers(test.read(writer).last).first ?? ""
-        #expect(field("state", lagging) == "\"lagging\"")
-        #expect(field("owed", lagging) == "2")
-        // Its next event is b, with revision 3. It misses nothing before that, except what is folded.
-        #expect(field("revision", lagging) == "2")
-        _ = test.read(observer)
-        test.send("who a", from: writer)
-        let again = observers(test.read(writer).last).first ?? ""
-        #expect(field("state", again) == "\"live\"")
-        #expect(field("owed", again) == "0")
-        #expect(field("revision", again) == "4")
-    }
-
-    @Test("lines that wait are owed as well as keys, and pause, step and resume count as who does")
-    func owed() {
-        let test = TestHub()
-        let (observer, asker) = (test.client(), test.client())
-        test.send(#"{"op":"subscribe","key":"*","every":1000,"delivery":"all"}"#, from: observer)
-        test.send(#"{"op":"subscribe","key":"*","where":{"":{"<":10}}}"#, from: observer)
-        test.send("publish a 1", from: asker)
-        test.send("pause 2", from: observer)
-        test.send("publish a 2\npublish a 3\nemit a 4\npublish a 20\npublish b 1\npublish b 20", from: asker)
-        _ = test.read(observer)
-        test.send("who a", from: asker)
-        let told = observers(test.read(asker).last)
-        #expect(told.map { field("owed", $0) } == ["6", "3"])
-        #expect(told.map { field("state", $0) } == ["\"lagging\"", "\"paused\""])
-        test.send("resume 2", from: observer)
-        let lines = test.read(observer)
-        #expect(lines.first == #"{"ok":"resume","sub":2,"owed":3}"#)
-        // b came and went, so there is nothing to tell about it.
-        #expect(lines.count == 1 + 2)
-    }
-
     @Test("bytes that wait unread are counted")
     func queued() {
         let test = BareHub()

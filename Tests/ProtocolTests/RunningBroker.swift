@@ -9,7 +9,7 @@ final class RunningBroker {
     let path: String
     private let folder: TemporaryFolder
     private let configuration: Configuration
-    private var broker: ServedBroker
+    private var broker: ServedBroker?
 
     /// With `keeps`, it has a journal.
     init(poller: PollerKind = .standard, policy: String? = nil, keeps: Bool = false) throws {
@@ -25,8 +25,17 @@ final class RunningBroker {
 
     /// Ends the broker, and begins again with what it has kept.
     func restart() throws {
-        broker.stopAndWait()
-        broker = try ServedBroker(configuration)
+        broker?.stopAndWait()
+        broker = nil
+        // Its thread may hold it, and with it the lock, a moment longer.
+        let limit = TimeLimit(seconds: HangGuard.seconds)
+        while broker == nil {
+            do {
+                broker = try ServedBroker(configuration)
+            } catch  where !limit.isOver {
+                Pause.sleep(seconds: 0.001)
+            }
+        }
     }
 
     /// A new client that has read its greeting.
@@ -38,11 +47,11 @@ final class RunningBroker {
 
     /// Ends the broker. Its clients are told.
     func stop() {
-        broker.stop()
+        broker?.stop()
     }
 
     deinit {
-        broker.stopAndWait()
+        broker?.stopAndWait()
     }
 
     /// The pollers of this system.

@@ -240,13 +240,16 @@ extension Transcript {
         var exchanges: [Exchange] = []
         for (index, step) in steps.enumerated() {
             guard case .send(let bytes) = step.action, bytes.last == 0x0A else { continue }
-            let request = Array(bytes.dropLast())
-            let id = (try? JSONNode(request))?.members?.first { $0.name == "id" }?.value.text
-            // An invalid id doesn't come back. Then it is the first reply.
-            let reply =
-                id.flatMap { expectedReply(to: step.client, after: index, id: $0) }
-                ?? expectedReply(to: step.client, after: index, id: nil)
-            exchanges.append(Exchange(place: step.place, request: request, errorCode: reply?.errorCode))
+            for line in bytes.dropLast().split(separator: 0x0A, omittingEmptySubsequences: false) {
+                let request = Array(line)
+                let id = (try? JSONNode(request))?.members?.first { $0.name == "id" }?.value.text
+                // An invalid id doesn't come back. Then it is the first reply.
+                let reply =
+                    id.flatMap { expectedReply(to: step.client, after: index, id: $0) }
+                    ?? expectedReply(to: step.client, after: index, id: nil)
+                exchanges.append(
+                    Exchange(place: step.place, request: request, errorCode: reply?.errorCode))
+            }
         }
         return exchanges
     }
