@@ -177,6 +177,21 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             look()
             bus.hub.delivery.forgetDismissed()
         },
+        StateMistake("Requests", "no publish waits to be made") { bus, look in
+            bus.hub.requests.leave(lineAt: 0, number: 1)
+            look()
+            _ = bus.hub.requests.takeLeftOver()
+        },
+        StateMistake("Access", "no batch is being checked") { bus, look in
+            bus.hub.access.beginPlanning(for: bus.hub.sessions[bus.guest])
+            look()
+            bus.hub.access.endPlanning()
+        },
+        StateMistake("Requests", "who is busy waits") { bus, look in
+            bus.hub.sessions[bus.writer].isBusy = true
+            look()
+            bus.hub.sessions[bus.writer].isBusy = false
+        },
     ]
 
     private static let ofGates: [StateMistake] = [
@@ -212,10 +227,16 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             catchup.queuedBytes -= 1
         },
         StateMistake("Backlog", "a gap that is awaited is there") { bus, look in
-            let backlog = try bus.there(bus.hub.matching[bus.subscription(0, of: bus.slow)].backlog)
+            let backlog = try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog)
             backlog.awaitGap()
             look()
             _ = backlog.takeGap()
+        },
+        StateMistake("Backlog", "only what is paused is stepped") { bus, look in
+            let backlog = try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog)
+            backlog.step(1)
+            look()
+            backlog.resume()
         },
         StateMistake("Catchup", "it lists what is ready, each once") { bus, look in
             let catchup = try bus.there(bus.hub.sessions[bus.slow].catchup)
@@ -257,6 +278,14 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             plugin.heldCalls += 1
             look()
             plugin.heldCalls -= 1
+        },
+        StateMistake("Calls", "a service stands at its pattern or in its line") { bus, look in
+            bus.take(#"{"op":"serve","key":"sum","spare":true}"#, from: bus.tax)
+            let service = try bus.there(bus.hub.calls.server(of: StaticString("sum").bytes))
+            let spares = service.spares
+            service.spares = []
+            look()
+            service.spares = spares
         },
         StateMistake("Supervision", "who reports is there") { bus, look in
             let reporter = bus.hub.supervision.reporter

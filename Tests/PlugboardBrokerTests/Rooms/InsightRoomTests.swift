@@ -27,36 +27,6 @@ struct InsightRoomTests {
         }
     }
 
-    @Test("work is counted in observers told, whatever it was")
-    func effort() {
-        let rooms = Rooms()
-        rooms.insight.count(events: 3)
-        rooms.insight.count(steps: 4)
-        rooms.insight.count(received: 5, sent: 6)
-        #expect(rooms.insight.effort == 7 && rooms.insight.receivedBytes == 5)
-    }
-
-    @Test("a round looks at so many clients in a turn, and goes on only if somebody observes")
-    func rounds() {
-        let rooms = Rooms()
-        let begins = [rooms.insight.beginRounds(), rooms.insight.beginRounds()]
-        #expect(begins == [true, false] && rooms.insight.isWatched)
-        let all = Round.clientsPerTurn + 1
-        let slots = (0..<3).map { rooms.insight.nextSlots(of: all, at: UInt64($0) + 10) }
-        #expect(slots == [0..<Round.clientsPerTurn, Round.clientsPerTurn..<all, all..<all])
-        let next = rooms.insight.endRound(isObserved: true, at: 20)
-        #expect(next == 10 + Round.intervalNanoseconds && rooms.insight.isWatched)
-        #expect(rooms.insight.endRound(isObserved: false, at: 30) == nil && !rooms.insight.isWatched)
-    }
-
-    @Test("the first write of a group takes a revision, and no other")
-    func revisions() {
-        let rooms = Rooms()
-        rooms.insight.beginWrites()
-        let takes = (0..<3).map { _ in rooms.insight.takesRevision() }
-        #expect(takes == [true, false, false])
-    }
-
     @Test("a problem of the journal that goes on is one warning, and only the latest are kept")
     func warnings() {
         let rooms = Rooms()

@@ -44,16 +44,6 @@ struct KeyspaceRoomTests {
             }
         }
 
-        func keys(matching pattern: String, after: String = "") -> [String] {
-            var found: [String] = []
-            var visits = Int.max
-            _ = keyspace.walk(Array(pattern.utf8).span, after: Array(after.utf8).span, &visits) {
-                found.append(keyspace.keyText(of: $0))
-                return true
-            }
-            return found
-        }
-
         func broken() -> BrokenInvariant? {
             do throws(BrokenInvariant) {
                 var living = Living()
@@ -121,51 +111,6 @@ struct KeyspaceRoomTests {
         #expect(!hasExtras())
     }
 
-    @Test("counts keys with a value, and revisions, whatever is set or removed")
-    func counts() {
-        let room = Room()
-        let kept = room.set("a.b", "1")
-        room.set("a.b", "2")
-        let gone = room.set("a.c", "3")
-        room.delete(gone)
-        room.endTurn()
-        #expect(room.keyspace.keyCount == 1 && room.keyspace.revision == 4)
-        #expect(room.keyspace.valueText(of: kept) == "2" && !room.keyspace[gone].hasValue)
-        #expect(room.broken() == nil)
-    }
-
-    @Test("doesn't count the broker's own keys")
-    func reserved() {
-        let room = Room()
-        let own = room.set("$broker.stats", "{}")
-        #expect(room.keyspace.keyCount == 0 && room.keyspace[own].hasValue)
-    }
-
-    @Test("finds keys by a pattern in their order, from any of them on")
-    func matches() {
-        let room = Room()
-        for key in ["b", "a.c", "a.b", "a.b.c", "c"] { room.set(key, "1") }
-        #expect(room.keys(matching: "a.*") == ["a.b", "a.c"])
-        #expect(room.keys(matching: "**", after: "a.b") == ["a.b.c", "a.c", "b", "c"])
-    }
-
-    @Test("remembers the delete of a key until the history has passed it")
-    func history() {
-        let room = Room()
-        let gone = room.set("gone", "1")
-        room.delete(gone)
-        room.endTurn()
-        #expect(room.keyspace.lastEntry(of: gone) == 1)
-        for _ in 0..<(3 * History.writesMax) {
-            room.set("other", "1")
-            if room.keyspace.history.count % 1_024 == 0 { room.endTurn() }
-        }
-        room.endTurn()
-        let isKnown = room.keyspace.find(Array("gone".utf8).span) != nil
-        #expect(!isKnown)
-        #expect(room.broken() == nil)
-    }
-
     @Test("a snapshot has each value; what a successor is handed apart from that are the latest writes")
     func carried() {
         let room = Room()
@@ -179,22 +124,5 @@ struct KeyspaceRoomTests {
         values.forEach(in: room.keyspace, upTo: since, deadlines) { _ in old += 1 }
         values.forEachRemembered(in: room.keyspace, deadlines) { _ in recent += 1 }
         #expect((all, old, recent) == (3, 0, 3))
-    }
-
-    @Test("a will is handed out when its connection ends, and what was bound to that is named in turn")
-    func legacies() {
-        let room = Room()
-        let (first, second) = (room.set("first", "1"), room.set("second", "1"))
-        let legacy = room.keyspace.makeLegacy()
-        for observable in [first, second] { _ = room.keyspace.bind(observable, to: legacy) }
-        let will = room.keyspace.end(legacy)
-        let hasWill = will != nil
-        var ended: [ObservableHandle] = []
-        var deadlines = Deadlines()
-        while let observable = room.keyspace.nextEnded() {
-            ended.append(observable)
-            room.keyspace.unbind(observable, &deadlines)
-        }
-        #expect(!hasWill && ended == [first, second] && room.keyspace.boundCount == 0)
     }
 }

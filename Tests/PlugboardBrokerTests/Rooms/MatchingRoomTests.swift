@@ -38,22 +38,6 @@ struct MatchingRoomTests {
         private static func listed(_ key: ObservableHandle, _ matching: borrowing Matching) -> Int {
             matching.reach.observers(of: key).count
         }
-
-        func found(_ key: String) -> [SubscriptionHandle] {
-            let key = Array(key.utf8)
-            let observable = keyspace.find(key.span)
-            matching.find(key.span, observable, sessions)
-            return matching.found.all
-        }
-    }
-
-    @Test("finds each observer of a key once, by phase and then by age")
-    func found() {
-        let rooms = Rooms()
-        let late = rooms.subscribe("**", phase: 2)
-        let (exact, twice) = (rooms.subscribe("a.b"), rooms.subscribe("a.*", "a.**", "a.b"))
-        #expect(rooms.found("a.b") == [exact, twice, late])
-        #expect(rooms.found("b") == [late])
     }
 
     @Test("long lists have a bound: the oldest go, and are made anew when they are asked for")
@@ -83,20 +67,6 @@ struct MatchingRoomTests {
         while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}
         #expect(rooms.matching.longLists.observerCount == 0)
         #expect(keys.allSatisfy { rooms.listed($0) == 0 })
-    }
-
-    @Test("a list of observers is made anew where somebody came or went")
-    func rebuilt() throws {
-        let rooms = Rooms()
-        let (stays, goes) = (rooms.subscribe("a"), rooms.subscribe("*"))
-        let known = rooms.keyspace.find(Array("a".utf8).span)
-        let observable = try #require(known)
-        rooms.matching.rebuildObservers(of: observable, rooms.keyspace, rooms.sessions)
-        let before = rooms.matching.generation
-        rooms.matching.detach(goes, of: 1, &rooms.keyspace)
-        rooms.matching.remove(goes)
-        #expect(rooms.matching.generation > before)
-        #expect(rooms.found("a") == [stays])
     }
 
     @Test(
@@ -155,15 +125,5 @@ struct MatchingRoomTests {
         while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}
         #expect(rooms.keyspace.count == 2 && stays.allSatisfy { rooms.matching.reach.owedBy($0) == 1 })
         #expect(keys.reduce(0) { $0 + rooms.matching.reach.owedBy($1) } == 2)
-    }
-
-    @Test("a key that only a subscription needed goes with it")
-    func needed() {
-        let rooms = Rooms()
-        let subscription = rooms.subscribe("a", "b")
-        #expect(rooms.keyspace.count == 2)
-        rooms.matching.detach(subscription, of: 1, &rooms.keyspace)
-        rooms.matching.remove(subscription)
-        #expect(rooms.keyspace.count == 0)
     }
 }
