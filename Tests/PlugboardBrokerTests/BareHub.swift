@@ -31,6 +31,16 @@ final class BareHub {
         return session
     }
 
+    /// Begins an empty journal on a simulated disk. It syncs only what somebody waits for.
+    func keepJournal(on disk: SimulatedDisk) throws {
+        var records = RecordBuffer(clock: { 1 })
+        let (worker, options) = (ImmediateWorker(disk), JournalOptions(sync: .never))
+        let (_, writer, _) = try Journal.open(
+            disk, worker: worker, options: options, boot: "boot", newEpoch: { "e" }, records: &records
+        ) { _, _ in }
+        try hub.durability.begin(writer, records)
+    }
+
     /// Ends a connection.
     func forget(_ session: SessionHandle) {
         hub.forget(session)

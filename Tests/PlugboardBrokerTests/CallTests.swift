@@ -140,68 +140,6 @@ struct CallTests {
         #expect(kept == Limits.outboxBytesMax / (value.utf8.count + 64))
         #expect(lines[kept...].allSatisfy { $0.hasPrefix(#"{"error":"limit","line":"#) })
     }
-
-    @Test("an answer does not overtake what its caller is owed by then")
-    func behind() {
-        hub.send("serve a\nserve b", from: server)
-        hub.send(#"{"op":"subscribe","key":"k","initial":false}"#, from: caller)
-        _ = (hub.read(server), hub.read(caller))
-        hub.stopReading(caller)
-        hub.send("call a\ncall b", from: caller)
-        hub.send("publish k 1\nreturn 1 1\npublish k 2\nreturn 2 2", from: server)
-        #expect(
-            hub.read(caller) == [
-                ##"{"event":"update","sub":1,"key":"k","revision":2,"value":2,"by":"#1","skipped":1}"##,
-                ##"{"ok":"call","key":"a","value":1,"by":"#1"}"##,
-                ##"{"ok":"call","key":"b","value":2,"by":"#1"}"##,
-            ]
-        )
-        #expect(!hub.isHeld(caller))
-        #expect(!hub.hasCatchup(caller))
-    }
-
-    @Test("a call does not overtake what its server is owed by then")
-    func serverBehind() {
-        hub.send("serve a", from: server)
-        hub.send(#"{"op":"subscribe","key":"k","initial":false}"#, from: server)
-        _ = hub.read(server)
-        hub.stopReading(server)
-        hub.send("publish k 1\ncall a", from: caller)
-        #expect(
-            hub.read(server) == [
-                ##"{"event":"update","sub":1,"key":"k","revision":1,"value":1,"by":"#2"}"##,
-                ##"{"event":"call","call":"1","key":"a","revision":1,"by":"#2","timeout":5000}"##,
-            ]
-        )
-    }
-
-    @Test("whoever leaves takes its services and its calls along, and nothing else")
-    func leaving() {
-        hub.send("serve a", from: server)
-        let other = hub.client()
-        hub.send("call a 1", from: caller)
-        hub.send("call a 2", from: other)
-        hub.leave(caller)
-        hub.send("return 1 1\nreturn 2 2", from: server)
-        #expect(hub.read(caller).isEmpty)
-        #expect(hub.read(other) == [##"{"ok":"call","key":"a","value":2,"by":"#1"}"##])
-        hub.send("call a 3", from: other)
-        hub.leave(server)
-        #expect(hub.read(other).first?.hasPrefix(#"{"error":"provider_gone","line":"#) == true)
-        #expect(ask("call a 4", from: other).first?.contains(#""error":"no_provider""#) == true)
-        #expect(!hub.hasDuties(caller) && !hub.hasDuties(server) && !hub.hasDuties(other))
-    }
-
-    @Test("names of calls are numbers as the broker spells them")
-    func names() {
-        hub.send("serve a", from: server)
-        hub.send("call a", from: caller)
-        _ = hub.read(server)
-        for name in ["0", "01", "-1", "1.0", "x", "99999999999999999999", "9007199254740991", "2"] {
-            #expect(ask("return \(name) 1", from: server).first?.contains(#""error":"not_found""#) == true)
-        }
-        #expect(ask("return 1 1", from: server) == [#"{"ok":"return","call":"1"}"#])
-    }
 }
 
 @Suite("The most specific server", .computing)

@@ -19,24 +19,6 @@ struct ConflationTests {
         ##"{"event":"update","sub":1,"key":"\##(key)","revision":\##(revision),\##(rest)"##
     }
 
-    @Test("one that keeps up is told each update, one that doesn't the newest of each key")
-    func folding() {
-        subscribe()
-        hub.send("publish a 1\npublish a 2", from: writer)
-        #expect(hub.read(observer).count == 2)
-        hub.stopReading(observer)
-        hub.send("publish a 3\npublish b 1\npublish a 4\npublish a 5\npublish c 1", from: writer)
-        #expect(
-            hub.read(observer) == [
-                Self.update("b", 4, ##""value":1,"by":"#2"}"##),
-                Self.update("a", 6, ##""value":5,"by":"#2","skipped":2}"##),
-                Self.update("c", 7, ##""value":1,"by":"#2"}"##),
-            ]
-        )
-        hub.send("publish a 6", from: writer)
-        #expect(hub.read(observer) == [Self.update("a", 8, ##""value":6,"by":"#2"}"##)])
-    }
-
     @Test("a line that was too long is answered in its place, and what comes later is whole")
     func overlong() {
         subscribe()
@@ -60,69 +42,6 @@ struct ConflationTests {
         subscribe()
         #expect(hub.leaveInTurn(observer) == 0)
         hub.send("publish a 1", from: writer)
-    }
-
-    @Test("several who owe the same keys at different places each get their own")
-    func placesDiffer() {
-        subscribe()
-        let other = hub.client()
-        hub.send(##"{"op":"subscribe","key":"**"}"##, from: other)
-        _ = hub.read(other)
-        hub.stopReading(observer)
-        hub.send("publish a 1\npublish b 1\npublish c 1", from: writer)
-        _ = hub.read(other)
-        hub.stopReading(other)
-        hub.send("publish c 2\npublish b 2\npublish a 2\npublish c 3", from: writer)
-        let toOther = [
-            Self.update("b", 5, ##""value":2,"by":"#2"}"##),
-            Self.update("a", 6, ##""value":2,"by":"#2"}"##),
-            Self.update("c", 7, ##""value":3,"by":"#2","skipped":1}"##),
-        ]
-        let toObserver = [
-            Self.update("b", 5, ##""value":2,"by":"#2","skipped":1}"##),
-            Self.update("a", 6, ##""value":2,"by":"#2","skipped":1}"##),
-            Self.update("c", 7, ##""value":3,"by":"#2","skipped":2}"##),
-        ]
-        #expect(hub.read(other) == toOther)
-        // `other` has caught up, so it isn't owed these keys any more.
-        hub.send("publish a 3", from: writer)
-        #expect(hub.read(other) == [Self.update("a", 8, ##""value":3,"by":"#2"}"##)])
-        #expect(
-            hub.read(observer) == [toObserver[0], toObserver[2]]
-                + [Self.update("a", 8, ##""value":3,"by":"#2","skipped":2}"##)]
-        )
-    }
-
-    @Test("with old it is told the value that it saw last")
-    func oldAsSeen() {
-        subscribe(#","old":true"#)
-        hub.send("publish a 1", from: writer)
-        _ = hub.read(observer)
-        hub.stopReading(observer)
-        hub.send("publish a 2\npublish a 3\npublish b 1\npublish b 2", from: writer)
-        #expect(
-            hub.read(observer) == [
-                Self.update("a", 3, ##""value":3,"old":1,"by":"#2","skipped":1}"##),
-                Self.update("b", 5, ##""value":2,"by":"#2","skipped":1}"##),
-            ]
-        )
-    }
-
-    @Test("a delete is not lost, nor who deleted and why; the key is let go once it was told")
-    func deletes() {
-        hub.send("publish a 1\npublish b 1", from: writer)
-        subscribe(#","old":true"#)
-        let keys = hub.keyCount
-        hub.stopReading(observer)
-        hub.send("publish a 2\n" + #"{"op":"delete","key":"a","cause":2}"#, from: writer)
-        hub.send("delete b\npublish b 3", from: writer)
-        #expect(
-            hub.read(observer) == [
-                ##"{"event":"delete","sub":1,"key":"a","revision":4,"old":1,"by":"#2","cause":2,"skipped":1}"##,
-                Self.update("b", 6, ##""value":3,"old":1,"by":"#2","skipped":1}"##),
-            ]
-        )
-        #expect(hub.keyCount <= keys)
     }
 
     @Test("who is told all is told the values that there were at the start, then each that came after")
@@ -188,20 +107,6 @@ struct ConflationTests {
         #expect(hub.read(observer).count == 1)
     }
 
-    @Test("under all, without a journal, what has no room is counted, the last state too, and get tells it")
-    func lastOfAll() {
-        hub.send(#"{"op":"subscribe","key":"a","delivery":"all"}"#, from: observer)
-        _ = hub.read(observer)
-        hub.stopReading(observer)
-        let filler = String(repeating: "e", count: 100_000)
-        for number in 1...20 { hub.send("publish a \"\(number)\(filler)\"", from: writer) }
-        let lines = hub.read(observer)
-        #expect(lines.last?.hasPrefix(#"{"event":"lagged","sub":1,"#) == true)
-        #expect(lines.last?.hasSuffix(#","last":20}"#) == true && (2..<20).contains(lines.count))
-        hub.send("get a", from: observer)
-        #expect(hub.read(observer).first?.hasPrefix(#"{"ok":"get","key":"a","revision":20,"#) == true)
-    }
-
     @Test("a line that just fits into the queue is kept, one byte more is dropped", arguments: [0, 1])
     func queueBound(excess: Int) {
         subscribe()
@@ -239,19 +144,6 @@ struct ConflationTests {
         #expect(revisions == revisions.sorted())
         #expect(lines.filter { $0.contains(#""key":"k.0","#) }.count == 2)
         #expect(synced != nil)
-    }
-
-    @Test("the reply to a write of one's own comes after its events, however far behind one is")
-    func replyAfterEvents() {
-        subscribe()
-        hub.stopReading(observer)
-        hub.send("publish a 1\npublish b 1", from: writer)
-        hub.send(#"{"op":"publish","id":1,"key":"c","value":1}"#, from: observer)
-        #expect(hub.isHeld(observer))
-        let lines = hub.read(observer)
-        #expect(lines.count == 4)
-        #expect(lines.last == #"{"ok":"publish","id":1,"revision":3}"#)
-        #expect(!hub.isHeld(observer))
     }
 
     @Test("a subscription made while one is behind begins with its reply, which follows what was owed")
@@ -322,25 +214,13 @@ struct ConflationTests {
         hub.send("publish c 1", from: writer)
         #expect(!hub.isOpen(observer))
     }
-
-    @Test("an unsubscribed key is owed no longer, and nothing of it is left")
-    func unsubscribed() {
-        subscribe()
-        hub.stopReading(observer)
-        let before = hub.keyCount
-        hub.send("publish a 1\nemit e 1\ndelete a", from: writer)
-        hub.send("unsubscribe 1", from: observer)
-        #expect(hub.read(observer) == [#"{"ok":"unsubscribe","sub":1}"#])
-        #expect(hub.keyCount == before)
-        #expect(!hub.hasCatchup(observer))
-    }
 }
 
 @Suite("Owed keys", .computing)
 struct OwedKeysTests {
     @Test("stay in the order of their newest revisions, whatever comes and goes")
     func order() {
-        var generator = SplitMix(seed: 7)
+        var generator = SeededRandom(seed: 7)
         var table = ObservableTable()
         var keys = OwedKeys()
         var model: [(Int, UInt64)] = []
@@ -370,19 +250,5 @@ struct OwedKeysTests {
         while let front = keys.front { keys.remove(front) }
         let isEmpty = keys.isEmpty
         #expect(isEmpty)
-    }
-}
-
-/// Random numbers that are the same for the same seed.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
     }
 }

@@ -16,16 +16,7 @@ struct DurableHubTests {
     private let client: SessionHandle
 
     init() throws {
-        var records = RecordBuffer(clock: { 1 })
-        let (_, writer, _) = try Journal.open(
-            disk,
-            worker: ImmediateWorker(disk),
-            options: JournalOptions(sync: .never),
-            boot: "boot",
-            newEpoch: { "e" },
-            records: &records
-        ) { _, _ in }
-        try test.hub.durability.begin(writer, records)
+        try test.keepJournal(on: disk)
         test.hub.access = Access(owner: 1_000)
         test.hub.supervision.supervisor = 7
         client = test.client(PeerIdentity(process: 7, user: 1_000))

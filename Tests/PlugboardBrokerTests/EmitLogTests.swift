@@ -6,32 +6,6 @@ import Testing
 
 @Suite("the emits that are counted", .computing)
 struct EmitLogTests {
-    private let hub = TestHub()
-    private let (observer, writer): (Int, Int)
-
-    init() { (observer, writer) = (hub.client(), hub.client()) }
-
-    /// What the reply to a subscription says of emits from a revision on.
-    private func emits(from revision: Int, _ key: String, _ rest: String = "") -> String {
-        let line = #"{"op":"subscribe","initial":false,"key":"\#(key)","emits":\#(revision)\#(rest)}"#
-        hub.send(line, from: observer)
-        let reply = hub.read(observer).first ?? ""
-        return reply.firstRange(of: #""emits":"#).map { String(reply[$0.upperBound...].dropLast()) } ?? reply
-    }
-
-    @Test("an observer is told how many of its keys came since a revision, heard or not, in batches or not")
-    func counts() {
-        hub.send("emit a.x 1\nemit a.x 2\nemit a.y 3\npublish k 1\nemit a.x 4\nemit b 5", from: writer)
-        let writes = #"{"op":"publish","key":"k","value":1},{"op":"emit","key":"a.x","value":1}"#
-        hub.send(#"{"op":"batch","writes":[\#(writes)]}"#, from: writer)
-        #expect(emits(from: 0, "a.*") == #"{"missed":5,"latest":1}"#)
-        #expect(emits(from: 1, "a.*") == #"{"missed":2,"latest":1}"#)
-        #expect(emits(from: 1, "**") == #"{"missed":3,"latest":1}"#)
-        #expect(emits(from: 2, "a.y") == #"{"missed":0,"latest":0}"#)
-        #expect(emits(from: 3, "a.*") == #"{"latest":1}"#)
-        #expect(emits(from: 0, "a.*", #","since":0,"epoch":"another""#) == #"{"latest":1}"#)
-    }
-
     private func count(_ log: borrowing EmitLog, from revision: UInt64) -> UInt64 {
         var count: UInt64 = 0
         for place in log.places(from: revision) { count += log.times(place) }

@@ -10,21 +10,6 @@ struct ExplainTests {
         (reply ?? "").split(separator: #""outcome":""#).dropFirst().map { $0.prefix { $0 != "\"" } }
     }
 
-    @Test("nothing is written, told or remembered")
-    func nothing() {
-        let test = BareHub()
-        let client = test.client()
-        test.send("subscribe **", from: client)
-        let lines = test.send("explain publish a 1", from: client)
-        #expect(lines.count == 1)
-        let (keys, revision, count) = (
-            test.hub.keyspace.count, test.hub.revision, test.hub.keyspace.history.count
-        )
-        #expect(keys == 0)
-        #expect(revision == 0)
-        #expect(count == 0)
-    }
-
     @Test("an observer that is behind would be owed the newest value, or have an emit queued")
     func behind() {
         let test = TestHub()
@@ -36,52 +21,6 @@ struct ExplainTests {
         #expect(outcomes(test.read(writer).last) == ["conflated"])
         test.send("explain emit a 1", from: writer)
         #expect(outcomes(test.read(writer).last) == ["queued"])
-    }
-
-    @Test("what every holds back is queued where all is told, else the newest is owed; so it is of a new key")
-    func throttled() {
-        let test = TestHub()
-        let (all, newest, writer) = (test.client(), test.client(), test.client())
-        test.send(#"{"op":"subscribe","key":"**","every":1000,"delivery":"all"}"#, from: all)
-        test.send(#"{"op":"subscribe","key":"**","every":1000}"#, from: newest)
-        test.send("explain publish a 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
-        test.send("publish a 1\nexplain publish a 2", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["queued", "conflated"])
-        test.send("explain emit a 2", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["queued", "queued"])
-        test.send("explain publish b 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
-        test.send("publish a 2\npublish a 3\nexplain publish b 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["queued", "conflated"])
-    }
-
-    @Test("who waits for an earlier phase is told of, and for whom it does, also for a key that is new")
-    func phases() {
-        let test = TestHub()
-        let (price, logger, writer) = (test.client(), test.client(), test.client())
-        test.send("hello price\n" + #"{"op":"subscribe","key":"**","phase":1,"ack":true}"#, from: price)
-        test.send(#"{"op":"subscribe","key":"*","phase":9}"#, from: logger)
-        let waits = """
-            "outcome":"waiting","awaits":{"phase":1,"observers":[{"client":1,"name":"price","sub":1}]}
-            """
-        test.send("explain publish a 1", from: writer)
-        #expect(test.read(writer).last?.contains(waits) == true)
-        test.send("explain emit a 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
-        test.send("publish a 1\nexplain publish a 2", from: writer)
-        #expect(test.read(writer).last?.contains(waits) == true)
-        // What comes after it waits for the same observer.
-        test.send("explain emit b 1", from: writer)
-        #expect(test.read(writer).last?.contains(waits) == true)
-        test.send("pause 1", from: logger)
-        test.send("explain publish a 2", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["sent", "paused"])
-        test.send("resume 1", from: logger)
-        test.send("ack 1 1", from: price)
-        #expect(test.read(logger).contains { $0.contains(#""key":"a","revision":1,"#) })
-        test.send("explain emit b 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
     }
 
     @Test("of those whom it waits for so many are named, and one more is not", arguments: [0, 1])

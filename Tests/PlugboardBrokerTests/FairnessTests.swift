@@ -26,7 +26,7 @@ struct FairnessTests {
     )
     func manyObservers(poller: PollerKind) throws {
         let (broker, clients, writes) = try burst(poller)
-        broker.start()
+        try broker.start()
         _ = try clients[2].line()
         _ = try clients[2].line()
         let revision = try #require(number("revision", in: try clients[2].line()))
@@ -39,7 +39,7 @@ struct FairnessTests {
         let (broker, clients, writes) = try burst(.standard)
         try clients[1].send(bytes: Array("publish last 1\n".utf8))
         clients[1].halfClose()
-        broker.start()
+        try broker.start()
         _ = try clients[1].line()
         let last = try clients[1].line()
         #expect(number("revision", in: last) == writes + 2)

@@ -16,13 +16,7 @@ struct FullDiskTests {
 
     init() throws {
         disk.capacity = 1_200_000
-        var records = RecordBuffer(clock: { 1 })
-        let worker = ImmediateWorker(disk)
-        let options = JournalOptions(sync: .never)
-        let (_, writer, _) = try Journal.open(
-            disk, worker: worker, options: options, boot: "boot", newEpoch: { "e" }, records: &records
-        ) { _, _ in }
-        try test.hub.durability.begin(writer, records)
+        try test.keepJournal(on: disk)
     }
 
     /// Ends a turn. Returns whether everything was written.

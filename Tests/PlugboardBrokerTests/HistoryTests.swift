@@ -10,50 +10,10 @@ struct HistoryTests {
         test.hub.keyspace.keyText(of: entry.observable)
     }
 
-    @Test("each write is remembered with its key, writer, revision, cause and time")
-    func remembers() throws {
-        let test = BareHub()
-        let client = test.client()
-        test.send(#"{"op":"hello","name":"ada"}"#, from: client)
-        test.send(#"{"op":"publish","key":"a","value":1}"#, from: client)
-        test.send(#"{"op":"patch","key":"b","value":{},"cause":0}"#, from: client)
-        test.send(#"{"op":"delete","key":"a","cause":2}"#, from: client)
-        let count = test.hub.keyspace.history.count
-        #expect(count == 3)
-        let entries = (0..<count).map { test.hub.keyspace.history[$0] }
-        #expect(entries.map { key($0, test) } == ["a", "b", "a"])
-        #expect(entries.map(\.operation) == [.publish, .patch, .delete])
-        #expect(entries.map(\.revision) == [1, 2, 3])
-        #expect(entries.map(\.cause.revision) == [nil, 0, 2])
-        #expect(entries.allSatisfy { test.hub.keyspace.name(of: $0.author) == #""ada""# })
-        let years2023To2255 = 1_700_000_000_000...9_000_000_000_000 as ClosedRange<UInt64>
-        #expect(entries.allSatisfy { years2023To2255.contains($0.milliseconds) })
-    }
-
     @Test("every operation and reason has room in an entry")
     func room() {
         #expect(Operation.allCases.allSatisfy { $0.rawValue < 1 << History.Entry.operationBits })
         #expect(EventReason.allCases.allSatisfy { $0.rawValue < 1 << (8 - History.Entry.operationBits) })
-    }
-
-    @Test("an emit is remembered where somebody was told of it, and takes no memory where nobody was")
-    func emits() {
-        let test = BareHub()
-        let client = test.client()
-        test.send(#"{"op":"emit","key":"bell.front","value":1}"#, from: client)
-        let (nobody, none) = (test.hub.keyspace.history.count, test.hub.keyspace.count)
-        #expect(nobody == 0)
-        #expect(none == 0)
-        test.send(#"{"op":"subscribe","key":"bell.*"}"#, from: client)
-        let told = test.send(#"{"op":"emit","key":"bell.front","value":2}"#, from: client)
-        #expect(told == [##"{"event":"emit","sub":1,"key":"bell.front","revision":0,"value":2,"by":"#1"}"##])
-        let count = test.hub.keyspace.history.count
-        let operation = test.hub.keyspace.history[0].operation
-        #expect(count == 1)
-        #expect(operation == .emit)
-        // Readers don't see the key.
-        let keys = test.send("keys", from: client)
-        #expect(keys == [#"{"ok":"keys","keys":[],"more":false}"#])
     }
 
     @Test("what was deleted is kept until the ring has passed it, and then let go of")

@@ -29,7 +29,7 @@ struct LaneTests {
 
     @Test("are told the same as those who don't share", arguments: 1...12 as ClosedRange<UInt64>)
     func twins(seed: UInt64) {
-        var random = SplitMix(seed: seed)
+        var random = SeededRandom(seed: seed)
         let (writer, asker) = (hub.client(), hub.client())
         hub.obey(supervisor: 7)
         let acknowledging = hub.client()

@@ -22,7 +22,7 @@ struct PolicyBrokerTests {
 
         func next() throws -> String {
             guard arrived.wait(timeout: .now() + 10) == .success else {
-                throw TestFailure(description: "nothing was reported for ten seconds")
+                throw NeverHappened(description: "nothing was reported for ten seconds")
             }
             return lines.withLock { $0.removeFirst() }
         }

@@ -90,7 +90,7 @@ struct ResumeTests {
 
     @Test("know in the end what is there, whenever they went", arguments: 1...40 as ClosedRange<UInt64>)
     func anyTime(seed: UInt64) {
-        var generator = SplitMix(seed: seed)
+        var generator = SeededRandom(seed: seed)
         var present: [String: String] = [:]
         var known: [String: String] = [:]
         var revision = 0

@@ -6,17 +6,21 @@ import Synchronization
 
 /// A broker that runs until it is stopped or released.
 public final class ServedBroker: Sendable {
-    private let broker: Broker
+    public let broker: Broker
     private let end = EndMark()
 
-    public init(_ configuration: Configuration) throws {
-        let broker = try Broker(configuration: configuration)
-        let end = end
+    /// A broker that isn't started lets its clients wait until it is.
+    public init(_ configuration: Configuration, isStarted: Bool = true) throws {
+        broker = try Broker(configuration: configuration)
+        if isStarted { try start() }
+    }
+
+    public func start() throws {
+        let (broker, end) = (broker, end)
         try Background.start {
             do { try broker.run() } catch { print("a test's broker: \(error)") }
             end.hasCome.store(true, ordering: .releasing)
         }
-        self.broker = broker
     }
 
     deinit {
