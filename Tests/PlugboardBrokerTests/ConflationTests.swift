@@ -44,28 +44,6 @@ struct ConflationTests {
         hub.send("publish a 1", from: writer)
     }
 
-    @Test("who is told all is told the values that there were at the start, then each that came after")
-    func snapshotOfAll() {
-        hub.send("publish a 1\npublish b 1\npublish c 1", from: writer)
-        hub.stopReading(observer)
-        hub.send(#"{"op":"subscribe","key":"**","delivery":"all"}"#, from: observer)
-        hub.send("publish a 2\npatch b {}\npublish a 3\ndelete c", from: writer)
-        let lines = hub.read(observer).filter { !$0.hasPrefix(#"{"ok""#) }
-        #expect(
-            lines == [
-                Self.update("a", 1, ##""value":1,"by":"#2","initial":true,"live":true}"##),
-                Self.update("b", 2, ##""value":1,"by":"#2","initial":true,"live":true}"##),
-                Self.update("c", 3, ##""value":1,"by":"#2","initial":true,"live":true}"##),
-                #"{"event":"synced","sub":1,"revision":3}"#,
-                Self.update("a", 4, ##""value":2,"by":"#2"}"##),
-                Self.update("b", 5, ##""value":{},"by":"#2"}"##),
-                Self.update("a", 6, ##""value":3,"by":"#2"}"##),
-                ##"{"event":"delete","sub":1,"key":"c","revision":7,"by":"#2"}"##,
-            ]
-        )
-        #expect(!hub.hasCatchup(observer))
-    }
-
     @Test("where there is no room for those at the start, the newest is told, and the gap")
     func snapshotOfAllWithoutRoom() {
         let value = "\"" + String(repeating: "v", count: 500_000) + "\""
@@ -107,6 +85,25 @@ struct ConflationTests {
         #expect(hub.read(observer).count == 1)
     }
 
+    @Test("past its bound, all drops the newest and says which")
+    func allOverflows() {
+        subscribe(#","delivery":"all""#)
+        hub.send("pause 1", from: observer)
+        _ = hub.read(observer)
+        let value = "\"" + String(repeating: "v", count: 1_000) + "\""
+        for _ in 0..<2_000 { hub.send("publish a \(value)", from: writer) }
+        #expect(hub.waitingBytes(observer) <= Limits.queueBytesMax)
+        hub.send("resume 1", from: observer)
+        let lines = Array(hub.read(observer).dropFirst())
+        let dropped = lines.last.flatMap { number("dropped", in: $0) } ?? 0
+        #expect(dropped > 0)
+        #expect(lines.count - 1 + dropped == 2_000)
+        #expect(number("first", in: lines.last ?? "") == lines.count)
+        #expect(number("last", in: lines.last ?? "") == 2_000)
+        hub.send("publish a 1", from: writer)
+        #expect(hub.read(observer) == [Self.update("a", 2_001, ##""value":1,"by":"#2"}"##)])
+    }
+
     @Test("a line that just fits into the queue is kept, one byte more is dropped", arguments: [0, 1])
     func queueBound(excess: Int) {
         subscribe()
@@ -144,63 +141,6 @@ struct ConflationTests {
         #expect(revisions == revisions.sorted())
         #expect(lines.filter { $0.contains(#""key":"k.0","#) }.count == 2)
         #expect(synced != nil)
-    }
-
-    @Test("a subscription made while one is behind begins with its reply, which follows what was owed")
-    func replyBeforeSnapshot() {
-        subscribe()
-        hub.stopReading(observer)
-        hub.send("publish a 1\npublish b 1", from: writer)
-        hub.send(#"{"op":"subscribe","id":9,"key":"*","sub":2}"#, from: observer)
-        hub.send("publish a 2", from: writer)
-        #expect(
-            hub.read(observer) == [
-                Self.update("b", 2, ##""value":1,"by":"#2"}"##),
-                Self.update("a", 3, ##""value":2,"by":"#2","skipped":1}"##),
-                #"{"ok":"subscribe","id":9,"sub":2,"revision":2}"#,
-                ##"{"event":"update","sub":2,"key":"b","revision":2,"value":1,"by":"#2","initial":true,"live":true}"##,
-                ##"{"event":"update","sub":2,"key":"a","revision":3,"value":2,"by":"#2","initial":true,"live":true}"##,
-                #"{"event":"synced","sub":2,"revision":3}"#,
-            ]
-        )
-        hub.send("publish a 3", from: writer)
-        #expect(hub.read(observer).count == 2)
-        #expect(!hub.hasCatchup(observer))
-    }
-
-    @Test("so does one without the current values, whatever it is owed by then")
-    func replyBeforeEvents() {
-        subscribe()
-        hub.stopReading(observer)
-        hub.send("publish a 1", from: writer)
-        hub.send(#"{"op":"subscribe","id":9,"key":"*","sub":2,"initial":false}"#, from: observer)
-        hub.send("emit e 1\npublish a 2", from: writer)
-        #expect(
-            hub.read(observer) == [
-                ##"{"event":"emit","sub":1,"key":"e","revision":1,"value":1,"by":"#2"}"##,
-                Self.update("a", 2, ##""value":2,"by":"#2","skipped":1}"##),
-                #"{"ok":"subscribe","id":9,"sub":2,"revision":1}"#,
-                ##"{"event":"emit","sub":2,"key":"e","revision":1,"value":1,"by":"#2"}"##,
-                ##"{"event":"update","sub":2,"key":"a","revision":2,"value":2,"by":"#2"}"##,
-            ]
-        )
-        hub.send("publish a 3", from: writer)
-        #expect(hub.read(observer).count == 2)
-    }
-
-    @Test("one that ends before it was answered leaves nothing behind")
-    func endsUnanswered() {
-        subscribe()
-        hub.stopReading(observer)
-        let before = hub.keyCount
-        hub.send("publish a 1", from: writer)
-        hub.send("subscribe *\nunsubscribe 2", from: observer)
-        hub.send("delete a", from: writer)
-        let lines = hub.read(observer)
-        #expect(lines.count == 3)
-        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix(#"{"ok":"#) })
-        #expect(hub.keyCount == before)
-        #expect(!hub.hasCatchup(observer))
     }
 
     @Test("who is owed one key more than the limit is given up, who is owed the limit is not")

@@ -21,6 +21,8 @@ struct DisconnectTests {
         #expect(code("disconnect 3", from: own) == "forbidden")
         #expect(code("disconnect 99", from: own) == "not_found")
         #expect(code("disconnect 1", from: guest) == "forbidden")
+        hub.send("subscribe **", from: own)
+        #expect(code(#"{"op":"pause","sub":1,"client":1}"#, from: guest) == "forbidden")
         #expect(hub.isOpen(own) && hub.isOpen(guest))
         #expect(code("disconnect 3", from: root) == "ok")
         #expect(!hub.isOpen(guest))
@@ -43,5 +45,14 @@ struct DisconnectTests {
         #expect(code("disconnect 99", from: guest) == "not_found")
         #expect(code("disconnect 1", from: guest) == "ok")
         #expect(!hub.isOpen(own) && hub.isOpen(guest))
+    }
+
+    @Test("a client that is to be closed for two reasons is closed once, for the first")
+    func once() {
+        let bare = BareHub()
+        let client = bare.client()
+        for reason in [Farewell.slow, .quota] { bare.hub.setAside(client, reason) }
+        let (count, farewell) = (bare.hub.delivery.dismissed.count, bare.hub.sessions[client].farewell)
+        #expect(count == 1 && farewell == .slow)
     }
 }

@@ -10,19 +10,6 @@ struct ExplainTests {
         (reply ?? "").split(separator: #""outcome":""#).dropFirst().map { $0.prefix { $0 != "\"" } }
     }
 
-    @Test("an observer that is behind would be owed the newest value, or have an emit queued")
-    func behind() {
-        let test = TestHub()
-        let (observer, writer) = (test.client(), test.client())
-        test.send("subscribe a", from: observer)
-        _ = test.read(observer)
-        test.stopReading(observer)
-        test.send("explain publish a 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["conflated"])
-        test.send("explain emit a 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["queued"])
-    }
-
     @Test("of those whom it waits for so many are named, and one more is not", arguments: [0, 1])
     func manyAwaited(excess: Int) {
         let test = TestHub()

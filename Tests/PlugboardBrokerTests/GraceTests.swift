@@ -75,66 +75,6 @@ struct GraceTests {
         #expect(hub.boundCount == 0 && hub.legacies == 0)
     }
 
-    @Test("until its last millisecond a program may come back, and not one later")
-    func deadline() {
-        let first = program("till")
-        bind("a", to: first)
-        hub.leave(first)
-        hub.expireAll(after: 999)
-        #expect(news.isEmpty)
-        let second = program("till", 5)
-        #expect(isResumed(second))
-        hub.leave(second)
-        hub.expireAll(after: 1_003)
-        #expect(news.isEmpty)
-        hub.expireAll(after: 1_004)
-        #expect(news == ["delete a"])
-        #expect(!isResumed(program("till")))
-    }
-
-    @Test("only the same user with the same name comes back")
-    func strangers() throws {
-        try hub.follow(
-            #"{"rules":[{"allow":{"everything":["**"]}},{"user":7,"allow":{"everything":["**"]}}]}"#)
-        let first = program("till")
-        bind("a", to: first)
-        hub.leave(first)
-        #expect(!isResumed(program("till", user: 7)))
-        #expect(!isResumed(program("Till")))
-        let plain = hub.client()
-        hub.send("hello till", from: plain)
-        #expect(!isResumed(plain))
-        // Who gives the grace back waits for nobody.
-        let second = program("till")
-        #expect(isResumed(second))
-        hub.send("hello till", from: second)
-        hub.leave(second)
-        #expect(news == ["delete a"])
-    }
-
-    @Test("whoever comes back has the keys of all who were there before, and the newest will")
-    func several() {
-        let (first, second) = (program("till"), program("till"))
-        bind("a", to: first)
-        hub.send(#"will emit w "first""#, from: first)
-        bind("b", to: second)
-        hub.send(#"will emit w "second""#, from: second)
-        // The second one is there, and has what the first one leaves. Its own will counts.
-        hub.leave(first)
-        hub.leave(second)
-        let third = program("till")
-        bind("c", to: third)
-        hub.leave(third)
-        #expect(news.isEmpty)
-        hub.expireAll(after: 1_001)
-        let told = hub.read(observer)
-        #expect(
-            told.first?.contains(##""key":"w","revision":3,"value":"second","by":"till","reason":"will"}"##)
-                == true)
-        #expect(told.count == 4)
-        #expect(hub.boundCount == 0)
-    }
-
     @Test("for so many programs is waited and for no more, and then one that comes back makes room")
     func limit() {
         for number in 0..<Limits.absencesMax {
@@ -156,36 +96,5 @@ struct GraceTests {
         #expect(news == ["delete next"])
         hub.expireAll(after: 1_001)
         #expect(hub.read(observer).count == Limits.absencesMax)
-    }
-
-    @Test("a will that waits is kept for its user, and is written in its name when nobody comes")
-    func charged() throws {
-        let quotas = #","quotas":[{"user":7,"kept":100}]}"#
-        try hub.follow(
-            #"{"rules":[{"allow":{"everything":["**"]}},{"user":7,"allow":{"everything":["**"]}}]"# + quotas)
-        let guest = program("till", user: 7)
-        hub.send(#"will publish w "\#(String(repeating: "x", count: 90))""#, from: guest)
-        hub.leave(guest)
-        let other = hub.client(user: 7)
-        hub.send("publish o \"1234567890\"", from: other)
-        #expect(hub.read(other).last?.contains(#""error":"limit""#) == true)
-        hub.expireAll(after: 1_001)
-        let told = hub.read(observer)
-        #expect(told.count == 1 && told[0].contains(#""by":"till","reason":"will""#))
-        hub.send("delete w\npublish o \"1234567890\"", from: other)
-        #expect(hub.read(other).last == #"{"ok":"publish","revision":3}"#)
-    }
-
-    @Test("the will of a user who may not be here any more isn't written, but its keys go")
-    func banned() throws {
-        let mine = #"{"allow":{"everything":["**"]}}"#
-        try hub.follow(#"{"rules":[\#(mine),{"user":7,"allow":{"everything":["**"]}}]}"#)
-        let guest = program("till", user: 7)
-        bind("a", to: guest)
-        hub.send("will emit w 1", from: guest)
-        hub.leave(guest)
-        try hub.follow(#"{"rules":[\#(mine)]}"#)
-        hub.expireAll(after: 1_001)
-        #expect(news == ["delete a"])
     }
 }
