@@ -175,6 +175,8 @@ extension Hub {
 
     mutating func openOwn(of session: SessionHandle) { delivery.openOwn(of: session, &sessions) }
 
+    mutating func beginPlanning(for session: SessionHandle) { access.beginPlanning(for: sessions[session]) }
+
     mutating func setAside(_ session: SessionHandle, _ farewell: Farewell) {
         delivery.setAside(session, farewell, &sessions)
     }

@@ -183,7 +183,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             _ = bus.hub.requests.takeLeftOver()
         },
         StateMistake("Access", "no batch is being checked") { bus, look in
-            bus.hub.access.beginPlanning(for: bus.hub.sessions[bus.guest])
+            bus.hub.beginPlanning(for: bus.guest)
             look()
             bus.hub.access.endPlanning()
         },
@@ -280,7 +280,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             plugin.heldCalls -= 1
         },
         StateMistake("Calls", "a service stands at its pattern or in its line") { bus, look in
-            bus.take(#"{"op":"serve","key":"sum","spare":true}"#, from: bus.tax)
+            bus.bare.take(#"{"op":"serve","key":"sum","spare":true}"#, from: bus.tax)
             let service = try bus.there(bus.hub.calls.server(of: StaticString("sum").bytes))
             let spares = service.spares
             service.spares = []

@@ -8,7 +8,7 @@ import Testing
     @Test func `what is appended takes the place of room that was laid out`() throws {
         let temporary = try TemporaryFolder(named: "pbd")
         let folder = try DataFolder(path: temporary.path)
-        let file = try folder.create("file")
+        let file: DataFile = try folder.create("file")
         try append("one\n", to: file)
         try file.layOut(100)
         #expect(file.bytes == 104)
@@ -28,7 +28,7 @@ import Testing
     @Test func `room that a program left reserved is given back with the sync of another`() throws {
         let temporary = try TemporaryFolder(named: "pbd")
         let folder = try DataFolder(path: temporary.path)
-        let file = try folder.create("file")
+        let file: DataFile = try folder.create("file")
         try append("one\n", to: file)
         _ = try file.reserve(4_000_000)
         let before = try #require(SystemCalls.status(temporary.path + "/file"))
@@ -43,7 +43,7 @@ import Testing
         let folder = try DataFolder(path: temporary.path)
         #expect(SystemCalls.makePipe(temporary.path + "/pipe"))
         try Folder.make(temporary.path + "/folder")
-        for name in ["pipe", "folder"] { #expect(throws: SystemError.self) { _ = try folder.open(name) } }
+        for name in ["pipe", "folder"] { #expect(throws: SystemError.self) { _ = try folder.open(name) as DataFile } }
     }
 
     @Test(
@@ -57,7 +57,7 @@ import Testing
     func order(names: [String]) throws {
         let temporary = try TemporaryFolder(named: "pbd")
         let folder = try DataFolder(path: temporary.path)
-        for name in names.reversed() { _ = try folder.create(name) }
+        for name in names.reversed() { _ = try folder.create(name) as DataFile }
         #expect(try folder.names().map { Array($0.utf8) } == names.map { Array($0.utf8) })
     }
 
@@ -66,7 +66,7 @@ import Testing
     }
 
     private func text(of name: String, in folder: DataFolder) throws -> String {
-        let file = try folder.open(name)
+        let file: DataFile = try folder.open(name)
         var bytes = [UInt8](repeating: 0, count: 1_000)
         var room = bytes.mutableSpan
         let count = try file.read(at: 0, into: &room)

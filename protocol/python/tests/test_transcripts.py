@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import unittest
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from brokers import PROTOCOL, Broker, command
 from sessions import Session, mismatch
 
 AT_A_TIME = 8
+# What only a broker does whose clock and sockets are played, or one that is begun again, or one for several users.
+PLAYED = re.compile(r"^(?:\+ \d|#fresh$|#restart$|[A-Z]?>-$|[A-Z]?= )|^[A-Z]?[<>](?s:.*)^#policy ", re.M)
 
 
 class TranscriptTests(unittest.IsolatedAsyncioTestCase):
@@ -17,6 +20,7 @@ class TranscriptTests(unittest.IsolatedAsyncioTestCase):
         command()
         asyncio.get_running_loop().set_debug(False)
         files = sorted((PROTOCOL / "transcripts").glob("*.txt"))
+        files = [file for file in files if not PLAYED.search(file.read_text(encoding="utf-8"))]
         self.assertGreater(len(files), 40)
         turns = asyncio.Semaphore(AT_A_TIME)
         outcomes = await asyncio.gather(*(self.play(file, turns) for file in files), return_exceptions=True)
