@@ -134,9 +134,12 @@ public enum JournalLimits {
     static let roomBytesMin = 65_536
     /// A snapshot is made when there are more ended segments than this, however small they are.
     public static let looseSegmentsMax = 64
-    /// On a small disk, the loop writes a state of so many keys at once for a snapshot, which takes about a millisecond.
-    /// A larger one is made from the files there.
+    /// On a small disk, the loop writes a state of up to this size at once for a snapshot, which takes about a
+    /// millisecond. A larger one is made from the files there.
     public static let stateKeysMax = 4_096
+    public static let stateBytesMax = 1_048_576
+    /// While more of a snapshot waits to be written, no more values are added.
+    static let snapshotWaitingBytesMax = 8_388_608
     /// Bytes of ended segments that are kept as history, unless the user chooses another number.
     public static let historyBytesDefault = 67_108_864
     /// How many bytes are laid out at a time for durable writes that the loop syncs itself.

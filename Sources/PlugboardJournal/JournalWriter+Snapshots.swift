@@ -15,7 +15,8 @@ extension JournalWriter {
         guard isCompactionWorthwhile(live) else { return nil }
         // On a small disk, who writes may have to wait for the snapshot. Then the worker reads the files, unless the
         // state is small.
-        guard leeway > 0 || keys <= JournalLimits.stateKeysMax else {
+        let isSmall = keys <= JournalLimits.stateKeysMax && live <= JournalLimits.stateBytesMax
+        guard leeway > 0 || isSmall else {
             beginCompaction(live)
             return nil
         }
@@ -31,13 +32,13 @@ extension JournalWriter {
     }
 
     /// Whether all values have to be added at once, because clients may have to wait for the snapshot.
-    public var needsSnapshotAtOnce: Bool {
-        leeway == 0 || roomLeft(0) < leeway / JournalLimits.leewayForFew
-    }
+    public var needsSnapshotAtOnce: Bool { leeway == 0 }
 
     /// Writes what was added.
     public func write(_ snapshot: inout StateSnapshot) {
-        worker.add(.write(snapshot.file, snapshot.takePiece()))
+        let piece = snapshot.takePiece()
+        snapshot.file.noteWaiting(piece.count)
+        worker.add(.write(snapshot.file, piece))
     }
 
     /// All values were added.

@@ -32,6 +32,9 @@ public struct StateSnapshot: ~Copyable {
     /// Whether enough waits to be written.
     public var hasPiece: Bool { lines.count >= JournalLimits.snapshotPieceBytes }
 
+    /// Whether so much waits to be written that no more should be added now.
+    public var isHeldUp: Bool { file.waitingBytes > JournalLimits.snapshotWaitingBytesMax }
+
     mutating func takePiece() -> [UInt8] {
         let piece = Array(lines.bytes)
         lines.removeFirst(lines.count)
@@ -55,11 +58,18 @@ public final class SnapshotFile: Sendable {
 
     private let file: any AppendableFile
     private let state = Mutex(State())
+    private let waiting = Atomic<Int>(0)
 
     init(_ file: any AppendableFile) { self.file = file }
 
+    /// The bytes of pieces that the worker hasn't written.
+    var waitingBytes: Int { waiting.load(ordering: .relaxed) }
+
+    func noteWaiting(_ count: Int) { waiting.add(count, ordering: .relaxed) }
+
     /// Appends a piece. A long file is synced meanwhile, so that it doesn't all wait for the disk at its end.
     func append(_ piece: [UInt8]) {
+        defer { waiting.subtract(piece.count, ordering: .relaxed) }
         state.withLock { state in
             guard state.error == nil else { return }
             do {

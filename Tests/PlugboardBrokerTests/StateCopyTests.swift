@@ -102,6 +102,40 @@ struct StateCopyTests {
         }
     }
 
+    @Test("of long values takes many turns, and waits while the disk doesn't take it")
+    func slices() throws {
+        for number in 0..<120 {
+            let value = String(repeating: "x", count: 100_000)
+            test.send("publish long\(number % 40) \"\(value)\"", from: client)
+            try test.hub.keepRecords()
+            test.endTurn()
+        }
+        let kept = test.hub.durability.journal
+        let journal = try #require(kept)
+        var random = SeededRandom(seed: 1)
+        while !journal.hasEndedSegment { try endTurn(&random) }
+        let expected = state()
+        test.hub.beginSnapshot(.system)
+        var turns = 0
+        while test.hub.durability.isCopying {
+            test.hub.goOnWithSnapshot(effort: 0)
+            turns += 1
+        }
+        #expect(turns >= 3)
+        try endTurn(&random)
+        let name = try #require(snapshots.last)
+        #expect(Set(try read(name)) == expected)
+        let file = SnapshotFile(try disk.create("held"))
+        file.noteWaiting(JournalLimits.snapshotWaitingBytesMax + 1)
+        let held = StateSnapshot(
+            FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 1), file, when: 1)
+        let isHeldUp = held.isHeldUp
+        #expect(isHeldUp)
+        file.append([1])
+        let isFree = !held.isHeldUp
+        #expect(isFree)
+    }
+
     private func endTurn(_ random: inout SeededRandom) throws {
         for _ in 0..<5 { change(&random) }
         try test.hub.keepRecords()

@@ -17,6 +17,8 @@ struct Durability: ~Copyable {
     private(set) var journal: JournalWriter?
     /// A snapshot of the values in memory is being made.
     private(set) var isCopying = false
+    /// So much of it waits to be written that no more is copied now.
+    private(set) var isCopyHeldUp = false
     private var copy: StateCopy?
     private var tickTime: UInt64 = 0
     private(set) var replies = DurableReplies()
@@ -209,7 +211,9 @@ struct Durability: ~Copyable {
     mutating func goOnCopying(
         _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int
     ) {
-        guard let journal, copy?.goOn(keyspace, deadlines, &visits, to: journal) == true else { return }
+        guard let journal else { return }
+        isCopyHeldUp = !journal.needsSnapshotAtOnce && copy?.isHeldUp == true
+        guard !isCopyHeldUp, copy?.goOn(keyspace, deadlines, &visits, to: journal) == true else { return }
         if let snapshot = takeSnapshot() { journal.end(snapshot) }
     }
 
@@ -221,7 +225,7 @@ struct Durability: ~Copyable {
     }
 
     private mutating func takeSnapshot() -> StateSnapshot? {
-        isCopying = false
+        (isCopying, isCopyHeldUp) = (false, false)
         return copy.take()?.finish()
     }
 

@@ -29,7 +29,10 @@ struct StateCopy: ~Copyable {
         if keyspace[observable].hasValue { add(observable, keyspace, deadlines) }
     }
 
-    /// Copies the next values, and looks at `visits` keys at most. Returns whether it is done.
+    /// So much waits to be written that no more should be copied now.
+    var isHeldUp: Bool { snapshot.isHeldUp }
+
+    /// Copies the next values. To look at a key takes a visit, and to copy a long value more. Returns whether it is done.
     mutating func goOn(
         _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int,
         to journal: JournalWriter
@@ -42,7 +45,8 @@ struct StateCopy: ~Copyable {
             guard visits > 0 else { return false }
             visits -= 1
             next = keyspace.next(after: observable)
-            if visits == 0, next != nil {
+            visits -= keyspace.value(of: observable).count / Self.bytesPerVisit
+            if visits <= 0, next != nil {
                 last.removeAll()
                 last.append(keyspace[observable].key)
             }
@@ -52,6 +56,8 @@ struct StateCopy: ~Copyable {
         }
         return true
     }
+
+    private static let bytesPerVisit = 4_096
 
     /// Gives the snapshot back, to be ended or abandoned.
     consuming func finish() -> StateSnapshot { snapshot }

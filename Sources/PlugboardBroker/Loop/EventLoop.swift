@@ -275,7 +275,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private var patience: Int32 {
         let goesOn = !queue.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
         if goesOn || hub.requests.areWaiting || policies.isWaiting { return 0 }
-        if hub.durability.isGathering || hub.durability.isCopying { return 0 }
+        if hub.durability.isGathering { return 0 }
+        if hub.durability.isCopying { return hub.durability.isCopyHeldUp ? 1 : 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(due, listener.next, throttle.next, tidying.due ?? .max)
         if until == .max { return -1 }
