@@ -10,8 +10,9 @@ final class Backlog {
     /// What is sent next.
     enum Next { case nothing, synced, replayed, key(OwedKeys.Place), line, gap }
 
-    /// A subscription without a backlog gets events at once. With one, it is in the first of these states
-    /// that applies. To change its state, call a method of this class, and then have the hub `review` it.
+    /// A subscription without a backlog gets events at once, or shares what it is owed until its turn comes to be
+    /// told (`Lane`). With one, it is in the first of these states that applies. To change its state, call a method
+    /// of this class, and then have the hub `review` it.
     ///
     /// | state      | because                                                 | left by                   |
     /// |------------|---------------------------------------------------------|---------------------------|
