@@ -32,11 +32,13 @@ final class BareHub {
     }
 
     /// Begins an empty journal on a simulated disk. It syncs only what somebody waits for.
-    func keepJournal(on disk: SimulatedDisk) throws {
+    func keepJournal(
+        on disk: SimulatedDisk, _ options: JournalOptions = JournalOptions(sync: .never)
+    ) throws {
         var records = RecordBuffer(clock: { 1 })
-        let (worker, options) = (ImmediateWorker(disk), JournalOptions(sync: .never))
         let (_, writer, _) = try Journal.open(
-            disk, worker: worker, options: options, boot: "boot", newEpoch: { "e" }, records: &records
+            disk, worker: ImmediateWorker(disk), options: options, boot: "boot", newEpoch: { "e" },
+            records: &records
         ) { _, _ in }
         try hub.durability.begin(writer, records)
     }

@@ -18,7 +18,6 @@ struct StateCopyTests {
     init() throws {
         // A large disk, on which nobody waits for a snapshot.
         disk.capacity = 1 << 34
-        var records = RecordBuffer(clock: { 1 })
         let options = JournalOptions(
             sync: .never,
             historyBytes: 0,
@@ -26,11 +25,7 @@ struct StateCopyTests {
             leewayBytes: 5_000_000...5_000_000,
             slackBytes: -2_500_000
         )
-        let (_, writer, _) = try Journal.open(
-            disk, worker: ImmediateWorker(disk), options: options, boot: "boot", newEpoch: { "e" },
-            records: &records
-        ) { _, _ in }
-        try test.hub.durability.begin(writer, records)
+        try test.keepJournal(on: disk, options)
         client = test.client()
     }
 
