@@ -18,8 +18,8 @@ extension FileStore {
             }
         for number in files.snapshots where number < last { try remove(JournalFiles.snapshot(number)) }
         try remove(segments: old)
+        // If a removed name comes back after a crash, the next broker removes the file again.
         for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try remove(name) }
-        try syncNames()
         return bytes
     }
 

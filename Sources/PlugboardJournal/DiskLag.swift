@@ -93,6 +93,7 @@ extension JournalWriter {
     func notePressure() {
         let (disk, snapshot) = (lag.pressure(), pressureOfSnapshot)
         pressure = disk == nil && snapshot == nil ? nil : min(disk ?? .max, snapshot ?? .max)
+        if pressure != nil { wasSlowed = true }
     }
 
     /// Looks again while nobody writes.

@@ -70,12 +70,15 @@ extension JournalWriter {
     }
 
     /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
-    /// made; nil if none is being made. It falls with the room that is left. Some room stays for those who write
-    /// little, so that the loop itself hardly ever waits for the snapshot.
+    /// made; nil if none is being made. Some room stays for those who write little, so that the loop itself hardly
+    /// ever waits for the snapshot.
     var pressureOfSnapshot: Int? {
         guard isCompacting else { return nil }
         let left = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
-        let seconds = Double(max(snapshotTaken, JournalLimits.snapshotNanoseconds.least)) / 1e9
+        let elapsed = time.nanoseconds() - snapshotBegan
+        // It probably takes as long as the last one. If it takes longer, then probably a quarter longer than by now.
+        let rest = max(snapshotTaken - min(snapshotTaken, elapsed), elapsed / 4)
+        let seconds = Double(max(rest, JournalLimits.snapshotNanoseconds.least)) / 1e9
         return Int(Double(left) / seconds)
     }
 
@@ -200,26 +203,34 @@ extension JournalWriter {
     }
 }
 
-/// How much is written in a second. Of the seconds since the last snapshot but one, the one counts in which most was
-/// written: only a snapshot makes the journal smaller, so until then the room for what was written must stay.
+/// How much clients write in a second if nothing slows them down. The highest rate since the last snapshot but one
+/// counts: only a snapshot makes the journal smaller, so until then the room for what was written must stay.
 struct WritingRate {
     private var highest = (present: 0, before: 0)
-    /// The second that is being measured.
-    private var second = (began: 0 as UInt64, bytes: 0)
+    /// What is being measured: the time in which clients could write as they liked, and the bytes they wrote.
+    private var measured = (nanoseconds: 0 as UInt64, bytes: 0)
+    /// When the last segment ended; 0 before the first.
+    private var last: UInt64 = 0
+
+    /// A rate is of at least this long.
+    private static let nanosecondsMin: UInt64 = 250_000_000
 
     var bytesPerSecond: Int { max(highest.present, highest.before) }
 
-    /// Notes the bytes of a segment that has ended.
-    mutating func note(_ bytes: Int, at nanoseconds: UInt64) {
-        guard second.began > 0 else { return second = (nanoseconds, 0) }
-        second.bytes += bytes
-        let taken = nanoseconds - second.began
-        guard taken >= 1_000_000_000 else { return }
-        highest.present = max(highest.present, Int(min(Double(second.bytes) / Double(taken) * 1e9, 1e15)))
-        second = (nanoseconds, 0)
+    /// Notes the bytes of a segment that has ended. `isSlowed`: clients were slowed down meanwhile.
+    mutating func note(_ bytes: Int, at nanoseconds: UInt64, isSlowed: Bool) {
+        let began = last
+        last = nanoseconds
+        if began == 0 || isSlowed { return }
+        measured.nanoseconds += nanoseconds - began
+        measured.bytes += bytes
+        guard measured.nanoseconds >= Self.nanosecondsMin else { return }
+        let rate = Double(measured.bytes) / Double(measured.nanoseconds) * 1e9
+        highest.present = max(highest.present, Int(min(rate, 1e15)))
+        measured = (0, 0)
     }
 
-    /// A snapshot is made. What it took less than a second to write wasn't measured.
+    /// A snapshot is made. If little was written since the last one, nothing was measured.
     mutating func endPeriod() {
         if highest.present > 0 { highest = (0, highest.present) }
     }

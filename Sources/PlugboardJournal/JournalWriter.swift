@@ -49,6 +49,8 @@ public final class JournalWriter {
     /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
     /// the disk isn't behind and no snapshot is being made.
     public internal(set) var pressure: Int?
+    /// Whether there was a pressure since the segment began.
+    var wasSlowed = false
     /// Bytes that were written to the segment.
     var bytes = 0
     /// The segment ends after this many bytes.

@@ -209,28 +209,62 @@ struct RoomTests {
         #expect(journal.pressure == nil)
     }
 
-    @Test("follows the second in which most was written, until a snapshot was made since")
+    @Test("slows down no client whose writes fit into the room until a snapshot is made")
+    func unhurried() throws {
+        let disk = SimulatedDisk()
+        disk.capacity = 1 << 30
+        let worker = LazyWorker(disk)
+        let time = SimulatedTime()
+        let options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 8_000_000...8_000_000)
+        let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
+        // 3 MB a second, while each snapshot takes a second.
+        var (least, steps, snapshots) = (Int.max, 0, 0)
+        for number in 1...2_000 {
+            time.advance(nanoseconds: 5_000_000)
+            for key in 1...3 { journal.publish("key.\(key)", Self.value(5_000, number)) }
+            try journal.endTurn()
+            guard let pressure = journal.pressure else { continue }
+            least = min(least, pressure)
+            steps += 1
+            if steps % 200 > 0 { continue }
+            worker.finish()
+            try journal.endTurn()
+            snapshots += 1
+        }
+        #expect(snapshots > 2)
+        #expect(least > 3_000_000)
+    }
+
+    @Test("follows the highest rate of writing, until a snapshot was made since")
     func rate() {
         var rate = WritingRate()
-        for (at, bytes) in [(1, 0), (2, 500), (3, 100)] as [(UInt64, Int)] {
-            rate.note(bytes, at: at * 1_000_000_000)
+        func note(_ bytes: Int, at milliseconds: UInt64, isSlowed: Bool = false) {
+            rate.note(bytes, at: milliseconds * 1_000_000, isSlowed: isSlowed)
         }
+        note(0, at: 1_000)
+        note(500, at: 2_000)
+        note(100, at: 3_000)
         #expect(rate.bytesPerSecond == 500)
-        // A part of a second says nothing yet.
-        rate.note(1_000, at: 3_500_000_000)
+        // Less than a quarter of a second says nothing yet.
+        note(1_100, at: 3_200)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
-        rate.note(0, at: 5_000_000_000)
+        note(0, at: 5_200)
         #expect(rate.bytesPerSecond == 500)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
-        // In a period of less than a second nothing was measured.
+        // In this period nothing was measured.
         rate.endPeriod()
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
-        rate.note(10, at: 6_000_000_000)
+        note(10, at: 6_200)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 10)
+        // While they were slowed down, clients showed less than they would write.
+        note(800, at: 6_300)
+        note(1, at: 7_000, isSlowed: true)
+        note(700, at: 7_150)
+        #expect(rate.bytesPerSecond == 6_000)
     }
 
     @Test("includes at least the history, even between snapshots")
