@@ -24,7 +24,8 @@ public final class Wakeup: Sendable {
     /// Removes the pending signals. The waiter calls it after it woke.
     public func drain() {
         withTemporarySpan(of: UInt8(0), count: 64) { room in
-            while retrying({ ByteCalls.readBytes(reader.raw, &room) }) > 0 {}
+            // Fewer bytes than there is room for are the last ones.
+            while retrying({ ByteCalls.readBytes(reader.raw, &room) }) == room.count {}
         }
     }
 }
