@@ -62,6 +62,18 @@ struct HeldPartTests {
         broker.stop()
     }
 
+    @Test("while one is sent, its client is in the middle of a line, and then it isn't")
+    func sentInPart() {
+        let bare = BareHub()
+        let (writer, observer) = (bare.client(), bare.client())
+        bare.send("subscribe long", from: observer)
+        bare.take("publish long \"\(Self.long)\"", from: writer)
+        bare.hub.openOwn(of: observer)
+        let count = Int(bare.hub.sessions[observer].outbox.heldCount)
+        let ends = [10, count - 10].map { bare.hub.sessions[observer].outbox.noteHeldSent($0) }
+        #expect(count > Self.long.count && ends == [false, true])
+    }
+
     @Test("a queue has them in their order among short ones, and counts the bytes of all")
     func queue() throws {
         var queue = LineQueue()

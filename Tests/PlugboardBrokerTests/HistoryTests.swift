@@ -112,6 +112,19 @@ struct HistoryTests {
         #expect(passed == nil)
     }
 
+    @Test("of the writes of one revision, the newest 64 are candidates for a cause")
+    func shared() {
+        let test = BareHub()
+        let client = test.client()
+        for (count, most) in [(100, History.sharedMax), (3, 3)] {
+            let writes = (0..<count).map { #"{"op":"publish","key":"k\#($0)","value":1}"# }
+            test.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: client)
+            let last = test.hub.keyspace.history.count - 1
+            let shared = Array(test.hub.keyspace.history.shared(with: last))
+            #expect(shared == (0..<most).map { last - $0 })
+        }
+    }
+
     /// Writes `x` so many times. Nobody reads the replies.
     private func writeX(_ count: Int, _ test: BareHub, _ client: SessionHandle) {
         for _ in 0..<count {

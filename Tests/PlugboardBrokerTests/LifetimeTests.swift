@@ -102,8 +102,9 @@ struct LifetimeTests {
     @Test("a broker that stops makes no last writes for its clients")
     func stopping() throws {
         let broker = try TestBroker()
-        let reader = try observer(broker)
+        // The first that is sent away is the writer, so the reader is still there.
         let writer = try broker.client()
+        let reader = try observer(broker)
         _ = try writer.ask(publish("on", #""while":"connected""#))
         _ = try reader.line()
         _ = try writer.ask("will emit alarm 1")

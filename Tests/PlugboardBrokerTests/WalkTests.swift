@@ -149,10 +149,28 @@ struct WalkTests {
         try hub.follow(policy)
         let guest = hub.client(user: TestHub.owner)
         hub.send("subscribe *.*", from: guest)
-        hub.goOn()
+        // The keys are found, and some of them are owed.
+        for _ in 0..<8 { hub.goOn() }
+        #expect(hub.isBusy(guest))
         try hub.follow(#"{"rules":[{"allow":{"everything":["**"]},"deny":{"subscribe":["a.*"]}}]}"#)
         _ = hub.goOnToEnd()
         #expect(!hub.read(guest).contains { $0.contains(#""key":"a."#) })
+    }
+
+    @Test("what is refused at its end, because others took what is left of a quota, has owed nothing")
+    func quota() throws {
+        try hub.follow(
+            #"{"rules":[{"allow":{"everything":["**"]}},{"user":7,"allow":{"everything":["**"]}}],"#
+                + #""quotas":[{"user":7,"subscriptions":1}]}"#
+        )
+        let (guest, other) = (hub.client(user: 7), hub.client(user: 7))
+        hub.send("subscribe *.*", from: guest)
+        hub.goOn()
+        #expect(hub.code(#"{"op":"subscribe","key":"x","initial":false}"#, from: other) == "ok")
+        _ = hub.goOnToEnd()
+        #expect(hub.read(guest).first?.contains(#""error":"limit""#) == true)
+        for key in ["a.1", "a.2", "b.1", "b.2", "c.1"] { hub.send("delete \(key)", from: writer) }
+        #expect(hub.keyCount == 1)
     }
 
     @Test("who leaves in between takes the request along")
