@@ -88,6 +88,22 @@ struct TraceTests {
         }
     }
 
+    @Test("for a tracer that doesn't read, no more waits than for others, and then it is told of a gap")
+    func unread() {
+        let hub = TestHub()
+        let (tracer, writer) = (hub.client(), hub.client())
+        hub.send("trace **", from: tracer)
+        let key = String(repeating: "k", count: 200)
+        let writes = Array(repeating: "emit \(key) 1", count: 64).joined(separator: "\n")
+        for _ in 0..<200 {
+            hub.send(writes, from: writer)
+            _ = hub.read(writer)
+        }
+        let most = Limits.highWaterBytes + Limits.queueBytesMax + Limits.lineBytesMax
+        #expect(Limits.highWaterBytes..<most ~= hub.waitingBytes(tracer))
+        #expect(hub.read(tracer).contains { $0.contains(#""event":"lagged""#) })
+    }
+
     @Test("what was written while a trace rested is never told, even if the rest ends in that turn")
     func restEnds() {
         let test = BareHub()

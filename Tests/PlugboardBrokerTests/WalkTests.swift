@@ -59,6 +59,18 @@ struct WalkTests {
         #expect(hub.read(other).count == 1)
     }
 
+    @Test("in a turn, each request looks at its slice once, even if there was time for more")
+    func slices() {
+        let bare = BareHub()
+        let askers = [bare.client(), bare.client()]
+        for number in 0..<9 { bare.send("publish k.\(number) 1", from: askers[0]) }
+        bare.hub.requests.limitSlices(visits: 1)
+        for asker in askers { bare.take("keys k.*", from: asker) }
+        bare.hub.goOnWithWalks()
+        let areBusy = askers.map { bare.hub.sessions[$0].isBusy }
+        #expect(areBusy == [true, true])
+    }
+
     @Test("a subscription begins with what there is at its reply: written, made and deleted meanwhile")
     func snapshot() {
         hub.send(#"{"op":"subscribe","key":"*.*"}"#, from: asker)
