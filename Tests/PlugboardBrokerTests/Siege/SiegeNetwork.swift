@@ -48,6 +48,9 @@ final class SiegeNetwork: Sockets, Poller {
     private var order: [Int32] = []
     private var waiting: [Link] = []
     private var listenerToken: UInt64?
+    /// Whether the broker is woken up from another thread.
+    var isWoken = false
+    private var wakeupToken: UInt64?
 
     func connect() -> Link {
         let link = Link()
@@ -123,7 +126,11 @@ final class SiegeNetwork: Sockets, Poller {
     // MARK: Waiting
 
     func add(_ fd: Int32, token: UInt64, interest: Interest) throws {
-        if fd == Self.listener { listenerToken = token }
+        if fd == Self.listener {
+            listenerToken = token
+        } else if links[fd] == nil, wakeupToken == nil {
+            wakeupToken = token
+        }
         links[fd]?.watch = (token, interest)
     }
 
@@ -136,6 +143,8 @@ final class SiegeNetwork: Sockets, Poller {
     func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
         try atTurn()
         if let listenerToken, !waiting.isEmpty { body(Self.readable(listenerToken)) }
+        if let wakeupToken, isWoken { body(Self.readable(wakeupToken)) }
+        isWoken = false
         for fd in order {
             guard let link = links[fd], let (token, interest) = link.watch, !interest.contains(.known) else {
                 continue

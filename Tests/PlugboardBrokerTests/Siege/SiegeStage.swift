@@ -21,6 +21,7 @@ final class SiegeStage {
     static let visits = 64
 
     private let network = SiegeNetwork()
+    private let succession = Succession()
     let time = SimulatedTime()
     private var loop: EventLoop<SiegeNetwork>
     private var links: [Link] = []
@@ -35,7 +36,8 @@ final class SiegeStage {
             listener: SiegeNetwork.listener,
             wakeup: try Wakeup(),
             network: network,
-            time: TimeSource(time)
+            time: TimeSource(time),
+            succession: succession
         )
         loop.hub.access = Access(commons: commons)
         if hasSlices {
@@ -152,6 +154,18 @@ final class SiegeStage {
         }
         #expect(throws: Stop.self) { try loop.run() }
         return beats.get()
+    }
+
+    /// Stops the broker. Meanwhile a client begins to read.
+    func stop(reading link: Link) throws {
+        succession.want(false)
+        network.isWoken = true
+        var turns = 0
+        network.atTurn = {
+            turns += 1
+            if turns == 3 { link.reads = true }
+        }
+        try loop.run()
     }
 
     /// Takes turns beside a bystander. Returns the most that one of them has done, and what all have.

@@ -41,6 +41,19 @@ struct SmallSiegeTests {
         #expect(stage.signsOfLife(turns: 49, seconds: 10) == 5)
     }
 
+    @Test("a broker that stops sends who reads on what came before, and then why")
+    func stopping() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let (observer, writer) = (try stage.connect(), try stage.connect())
+        try stage.ask(#"{"op":"subscribe","key":"news","initial":false}"#, observer)
+        observer.reads = false
+        try stage.ask("publish news 1", writer)
+        try stage.stop(reading: observer)
+        let lines = observer.take().lines.map { String(decoding: $0, as: UTF8.self) }
+        #expect(lines.count == 2 && lines[0].contains(#""event":"update""#))
+        #expect(lines.last?.contains(#""reason":"stopping""#) == true)
+    }
+
     @Test("who waits in line with half a line is not listed as ready in each turn until then")
     func listedOnce() throws {
         let stage = try SiegeStage(hasSlices: true)
