@@ -9,7 +9,7 @@ public final class BackgroundWorker: JournalWorker, Sendable {
     private let store: any FileStore
     private let wakeup: Wakeup
     /// By kind.
-    private let queues: [WorkQueue]
+    let queues: [WorkQueue]
     private let done = Mutex<[WorkDone]>([])
 
     /// Signals `wakeup` after each piece of work that the loop must hear of. Throws `SystemError`.
@@ -19,6 +19,11 @@ public final class BackgroundWorker: JournalWorker, Sendable {
         queues = try JournalWork.Kind.allCases.map {
             try WorkQueue(isAwaited: $0 == .syncs || $0 == .readings)
         }
+    }
+
+    /// Such as after a journal that couldn't be opened. It may be a thread of its own that gives it up, so nobody waits.
+    deinit {
+        for queue in queues { queue.end() }
     }
 
     public func add(_ work: JournalWork) {
@@ -96,9 +101,12 @@ final class WorkQueue: Sendable {
         while !isDone.get() { PipeCalls.waitReadable(wakeup.raw) }
     }
 
+    /// Ends the thread when all pieces are done.
+    func end() { wake { $0.isEnding = true } }
+
     /// Returns when all pieces are done and the thread has ended.
     func finish() {
-        wake { $0.isEnding = true }
+        end()
         PipeCalls.waitReadable(ended.raw)
     }
 

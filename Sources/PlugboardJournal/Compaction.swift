@@ -16,10 +16,10 @@ extension FileStore {
             } else {
                 try merge(files, upTo: last)
             }
-        for number in files.snapshots where number < last { try remove(JournalFiles.snapshot(number)) }
-        try remove(segments: old)
         // If a removed name comes back after a crash, the next broker removes the file again.
-        for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try remove(name) }
+        removeAll(files.snapshots.filter { $0 < last }.map(JournalFiles.snapshot))
+        removeAll(old.map(JournalFiles.segment))
+        removeAll(files.torn.dropLast(JournalLimits.tornFilesMax))
         return bytes
     }
 

@@ -114,8 +114,9 @@ extension FileStore {
         return result
     }
 
-    func remove(segments: [UInt64]) throws {
-        for number in segments { try remove(JournalFiles.segment(number)) }
+    /// Removes files that nobody needs any more. What can't be removed now stays until a later snapshot or start.
+    func removeAll(_ names: some Sequence<String>) {
+        for name in names { try? remove(name) }
     }
 
     /// Creates a file, instead of one of that name if there is one.

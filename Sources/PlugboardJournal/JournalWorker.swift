@@ -87,7 +87,7 @@ public enum JournalWork: Sendable {
             case .trim(let segments, let bytes, let isCertain):
                 // An earlier broker made the snapshot. It may have been killed before the name was on disk.
                 if !isCertain { try store.syncNames() }
-                try store.remove(segments: segments)
+                store.removeAll(segments.map(JournalFiles.segment))
                 return .released(bytes: bytes)
             case .read(let request): return .read(SegmentReading.piece(request, store))
             }

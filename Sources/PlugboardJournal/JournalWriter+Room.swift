@@ -77,9 +77,10 @@ extension JournalWriter {
         let left = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
         let elapsed = time.nanoseconds() - snapshotBegan
         // It probably takes as long as the last one. If it takes longer, then probably a quarter longer than by now.
-        let rest = max(snapshotTaken - min(snapshotTaken, elapsed), elapsed / 4)
+        let rest = max(snapshotNanoseconds - min(snapshotNanoseconds, elapsed), elapsed / 4)
         let seconds = Double(max(rest, JournalLimits.snapshotNanoseconds.least)) / 1e9
-        return Int(Double(left) / seconds)
+        // A history without a limit leaves room without one.
+        return Int(min(Double(left) / seconds, 1e15))
     }
 
     // MARK: Freeing room
@@ -109,8 +110,8 @@ extension JournalWriter {
         let live = records.liveBytes
         let isAwaited = live <= JournalLimits.awaitedStateBytesMax
         let before = gained
-        removeNextFile()
         if isAwaited { awaitRoom(isClosing: true) }
+        removeNextFile()
         if records.isEmpty, isReliefPossible(live), try endSegment(&records) {
             beginCompaction(live)
             if isAwaited { awaitRoom(isClosing: true) }
@@ -145,13 +146,13 @@ extension JournalWriter {
         for work in worker.takeDone() where !take(work) { setAside.append(work) }
     }
 
-    /// Notes the result of work that frees room. Returns false if it is no such result.
+    /// Notes the result of work that frees or takes up room. Returns false if it is no such result.
     func take(_ work: WorkDone) -> Bool {
         switch work {
         case .compacted(let bytes):
             guard let made = compacting else { return true }
             (compacting, isReliefVain, isSnapshotCertain) = (nil, false, true)
-            snapshotTaken = time.nanoseconds() - snapshotBegan
+            snapshotNanoseconds = time.nanoseconds() - snapshotBegan
             rate.endPeriod()
             (snapshotBytes, liveThen, index.snapshot) = (bytes, made.live, made.segment)
             index.forget(made.old)
@@ -161,6 +162,7 @@ extension JournalWriter {
             retryAt = segment + UInt64(index.looseSegments / 2) + 1
             news.append(.compactionFailed(message))
         case .released(let bytes): unreleased -= bytes
+        case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
         default: return false
         }
         return true

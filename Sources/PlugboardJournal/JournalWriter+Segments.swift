@@ -110,9 +110,10 @@ extension JournalWriter {
         return (file, preparedBytes)
     }
 
-    /// Removes the file that was made ahead. If that fails, the next recovery does it.
+    /// Removes the file that was made ahead. If that fails, the next recovery does it. One that is still being made
+    /// comes later: if another one were asked for before that, one of them would be renamed and the other one written.
     func removeNextFile() {
-        if case .none = nextFile { return }
+        guard case .ready = nextFile else { return }
         nextFile = .none
         try? store.remove(JournalFiles.next)
     }

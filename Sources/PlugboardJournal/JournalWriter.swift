@@ -76,7 +76,7 @@ public final class JournalWriter {
     var retryAt: UInt64 = 0
     /// When the last snapshot was begun, and how long the last one took.
     var snapshotBegan: UInt64 = 0
-    var snapshotTaken = JournalLimits.snapshotNanoseconds.first
+    var snapshotNanoseconds = JournalLimits.snapshotNanoseconds.first
     /// The bytes of room that other threads will free, of ended segments and of removed ones.
     var unreleased = 0
     /// Whether there are removed files that keep their room until they are closed.
@@ -179,6 +179,7 @@ public final class JournalWriter {
     }
 
     private func writeTurn(_ records: inout RecordBuffer) throws {
+        if records.isEmpty { return }
         try write(&records)
         guard records.isEmpty else { return }
         if signpost?.segment != segment { turnSignpost() }
@@ -189,7 +190,8 @@ public final class JournalWriter {
     /// full. Throws `JournalError.failed`.
     public func makeRoom(_ records: inout RecordBuffer, needed: Int, revision: UInt64) throws -> Bool {
         self.revision = revision
-        try write(&records)
+        // If the write is refused, nothing is left to be written at the end of the turn.
+        try writeTurn(&records)
         try endLongSegment(&records)
         try keepRoom(&records, atLeast: needed)
         if records.count + needed <= records.room { return true }
@@ -290,7 +292,7 @@ public final class JournalWriter {
         isReliefVain = false
         lookAtDisk()
         if isFull {
-            try write(&records)
+            try writeTurn(&records)
             try keepRoom(&records, atLeast: refused)
             if records.room >= refused {
                 refused = 0
@@ -390,11 +392,10 @@ public final class JournalWriter {
         for work in takeDone() {
             switch work {
             case .read(let piece): news.append(.read(piece))
-            case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
             case .synced: noteSynced(&records)
             case .sent(let count, let end): lag.noteSent(count, upTo: end, at: time.nanoseconds())
             case .syncFailed(let error): throw JournalError.failed(error)
-            case .compacted, .compactionFailed, .released:
+            case .compacted, .compactionFailed, .released, .prepared:
                 _ = take(work)
                 // On a large disk the end of the next segment is early enough.
                 if case .compacted = work, leeway == 0 { try settle(&records) }
@@ -420,16 +421,18 @@ public final class JournalWriter {
     }
 
     /// Syncs everything, then writes a last line that says so. If the disk is full, there is no such
-    /// line, and the next recovery assumes that the broker was killed. Throws `JournalError.failed` or
-    /// `SystemError`.
+    /// line, and the next recovery assumes that the broker was killed. Throws `JournalError.failed`.
     public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
         awaitRoom()
         worker.finish()
+        for work in takeDone() {
+            if case .syncFailed(let error) = work { throw JournalError.failed(error) }
+            if case .prepared = work { _ = take(work) }
+        }
         removeNextFile()
-        for case .syncFailed(let error) in takeDone() { throw JournalError.failed(error) }
         try write(&records)
+        try syncNow()
         if records.isEmpty {
-            try syncNow()
             records.append(own: #"{"event":"closed","revision":\#(revision)"#)
             try write(&records)
         }
@@ -443,7 +446,7 @@ public final class JournalWriter {
         guard records.isEmpty else { return }
         try syncNow()
         turnSignpost(isClosed: true)
-        try store.syncNames()
+        try syncNow()
     }
 
     /// Tells the next broker that it can't rely on the last writes.

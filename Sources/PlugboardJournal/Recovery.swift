@@ -17,8 +17,8 @@ public struct Recovered: Sendable {
     public internal(set) var boot = ""
     /// Whether the last broker ended in order.
     public internal(set) var isClosed = false
-    /// The place of what was cut off, and the file that keeps it.
-    public internal(set) var torn: (place: JournalPlace, keptAs: String)?
+    /// The place of what was cut off, and the file that keeps it; nil if there was no room for that.
+    public internal(set) var torn: (place: JournalPlace, keptAs: String?)?
     /// Whether writes that clients heard of may be lost, because the machine stopped before they were on
     /// disk. Then the broker begins a new epoch.
     public internal(set) var mayLack = false
@@ -259,7 +259,8 @@ struct Recovery: ~Copyable {
         guard isCutting else { return }
         let end = reader.writtenBytes
         try turnSignpostBack(before: offset > 0 ? number + 1 : number)
-        try store.cut(segment: number, at: offset, writtenTo: end, later: later, keptAs: kept)
+        let isKept = try store.cut(segment: number, at: offset, writtenTo: end, later: later, keptAs: kept)
+        if !isKept { found.torn?.keptAs = nil }
     }
 
     /// Throws if the beginning of a segment is lost although the machine hasn't stopped since. A signpost
@@ -331,9 +332,9 @@ extension LogReader {
 extension FileStore {
     /// Cuts a segment at `offset` and renames the segments after it. Keeps what it cuts off for a person to look at.
     /// `end` is the end of what was written to the segment; only laid-out room follows. If it is interrupted, it can
-    /// be repeated.
+    /// be repeated. Returns false if there was no room to keep it: then a broker that can start is worth more.
     func cut(segment number: UInt64, at offset: Int, writtenTo end: Int, later: [UInt64], keptAs name: String)
-        throws
+        throws -> Bool
     {
         for number in later.reversed() {
             try rename(JournalFiles.segment(number), to: JournalFiles.torn(number, at: 0))
@@ -342,22 +343,31 @@ extension FileStore {
         if offset == 0 {
             // Its first line is missing, so the segment never began.
             try rename(segment, to: name)
-            return try syncNames()
+            try syncNames()
+            return true
         }
-        let source = try open(segment)
-        _ = try place(name) { copy in
-            var place = offset
-            var chunk = ByteBuffer()
-            while place < end {
-                chunk.removeAll()
-                let wanted = min(JournalLimits.readBytes, end - place)
-                try chunk.append(upTo: wanted) { room in try source.read(at: place, into: &room) }
-                if chunk.isEmpty { break }
-                try copy.appendAll(chunk.bytes)
-                place += chunk.count
-            }
-            try copy.sync()
+        var isKept = true
+        do {
+            try place(name) { copy in try self.copy(segment, offset..<end, to: copy) }
+        } catch let error as SystemError where error.isNoRoom {
+            isKept = false
         }
         try truncate(segment, to: offset)
+        return isKept
+    }
+
+    private func copy(_ name: String, _ range: Range<Int>, to copy: any AppendableFile) throws {
+        let source = try open(name)
+        var place = range.lowerBound
+        var chunk = ByteBuffer()
+        while place < range.upperBound {
+            chunk.removeAll()
+            let wanted = min(JournalLimits.readBytes, range.upperBound - place)
+            try chunk.append(upTo: wanted) { room in try source.read(at: place, into: &room) }
+            if chunk.isEmpty { break }
+            try copy.appendAll(chunk.bytes)
+            place += chunk.count
+        }
+        try copy.sync()
     }
 }

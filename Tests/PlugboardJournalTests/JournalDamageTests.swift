@@ -80,6 +80,24 @@ import Testing
         LongSuite.print("a cut at each of the \(lastThree) bytes of the last three records and of the end")
     }
 
+    @Test func `a torn end is cut off on a full disk, too, though it can't be kept there`() throws {
+        let disk = SimulatedDisk()
+        let journal = try TestJournal(disk, options: .plain)
+        for number in 1...20 { journal.publish("key.\(number % 5)", "\(number)") }
+        try journal.endTurn()
+        let before = journal.state
+        journal.publish("key", String(repeating: "1", count: 5_000))
+        try journal.endTurn()
+        let left = disk.afterKill()
+        left.shorten(name, to: left.text(name).utf8.count - 3)
+        left.capacity = left.occupied
+        let again = try TestJournal(left, options: .plain)
+        #expect(again.state == before)
+        let torn = try #require(again.recovered.torn)
+        #expect(torn.keptAs == nil)
+        #expect(!left.files.keys.contains { $0.hasPrefix("torn-") })
+    }
+
     @Test func `a missing segment refuses to start`() throws {
         let disk = SimulatedDisk()
         let journal = try TestJournal(

@@ -91,6 +91,40 @@ import Testing
         #expect(try repair.run(epoch: "e2") == nil)
     }
 
+    @Test func `a file that can't be removed now doesn't keep later ones, nor another snapshot`() throws {
+        func play(_ disk: SimulatedDisk) throws -> TestJournal {
+            let journal = try TestJournal(disk)
+            for number in 1...300 {
+                journal.publish("key.\(number % 5)", "\(number)")
+                try journal.endTurn()
+            }
+            return journal
+        }
+        _ = try play(disk)
+        for number in disk.kinds.indices where disk.kinds[number] == "remove" {
+            let other = SimulatedDisk()
+            other.refusals[number] = EIO
+            let journal = try play(other)
+            for case .compactionFailed(let message) in journal.news {
+                Issue.record("operation \(number): \(message)")
+            }
+            let left = other.files.keys.count { $0.hasPrefix("segment-") }
+            #expect(left <= disk.files.keys.count { $0.hasPrefix("segment-") } + 1, "operation \(number)")
+            #expect(try TestJournal(other.afterKill()).state == journal.state)
+        }
+    }
+
+    @Test func `a snapshot that was given too few values is made of the files instead`() throws {
+        let journal = try TestJournal(disk, givesState: true)
+        journal.missingKeys = 1
+        for number in 1...200 {
+            journal.publish("key.\(number % 5)", "\(number)")
+            try journal.endTurn()
+        }
+        #expect(disk.files.keys.contains { $0.hasPrefix("snapshot-") })
+        #expect(try TestJournal(disk.afterKill()).state == journal.state)
+    }
+
     @Test func `files that a snapshot has replaced are not brought to disk any more`() throws {
         var options = JournalOptions.small
         (options.sync, options.historyBytes) = (.interval, 0)
@@ -133,6 +167,34 @@ import Testing
             try output.finish(header.end)
         }
         #expect(try TestJournal(disk).state == ["k": Held(value: "1", revision: 2, by: #""me""#, seconds: 5)])
+    }
+
+    @Test func `what a turn wrote before a write that is refused is on disk before anybody hears of it`()
+        throws
+    {
+        disk.capacity = 1_200_000
+        let journal = try TestJournal(disk, options: JournalOptions(sync: .always))
+        journal.publish("a", "1")
+        #expect(try !journal.hasRoom(for: 2_000_000))
+        try journal.endTurn()
+        // What wasn't synced is lost.
+        let left = disk.afterPowerCut { min(1, $0 - 1) }
+        #expect(try TestJournal(left, boot: "boot-2").state == journal.state)
+    }
+
+    @Test func `what was written is on disk after a broker that ended while the disk was full`() throws {
+        disk.capacity = 1_200_000
+        let journal = try TestJournal(disk, options: JournalOptions(sync: .interval))
+        var kept: State = [:]
+        for number in 0..<10_000 where journal.isWritten {
+            kept = journal.state
+            journal.publish("key.\(number)", "\"\(String(repeating: "x", count: 5_000))\"")
+            try journal.endTurn()
+        }
+        #expect(!journal.isWritten)
+        try journal.close()
+        let left = disk.afterPowerCut { _ in 0 }
+        #expect(try TestJournal(left, boot: "boot-2").state == kept)
     }
 
     @Test func `batches survive being put together`() throws {

@@ -97,6 +97,52 @@ struct NextFileTests {
         #expect(disk.files[next] == nil)
     }
 
+    /// Makes files ahead when its test says so, and everything else at once.
+    private final class SlowMaker: JournalWorker {
+        private let worker: ImmediateWorker
+        private(set) var asked: [JournalWork] = []
+
+        init(_ disk: SimulatedDisk) { worker = ImmediateWorker(disk) }
+        func add(_ work: JournalWork) {
+            if case .prepare = work { asked.append(work) } else { worker.add(work) }
+        }
+        func makeNext() { if !asked.isEmpty { worker.add(asked.removeFirst()) } }
+        func wait(for kind: JournalWork.Kind) {}
+        func takeDone() -> [WorkDone] { worker.takeDone() }
+        func finish() { while !asked.isEmpty { makeNext() } }
+    }
+
+    @Test func `is the one that is written, also if it was made late and the disk was full meanwhile`() throws
+    {
+        let maker = SlowMaker(disk)
+        let options = JournalOptions(sync: .never, segmentBytes: 2_000...2_000)
+        let journal = try TestJournal(disk, options: options, worker: maker, time: TimeSource(time))
+        func write(while isWanted: () -> Bool) throws {
+            for number in 0..<10_000 where isWanted() {
+                journal.publish("key.\(number % 5)", "\"\(String(repeating: "x", count: number % 100))\"")
+                try journal.endTurn()
+            }
+        }
+        try write { maker.asked.isEmpty }
+        disk.capacity = disk.occupied
+        #expect(try !journal.hasRoom(for: 1_000_000))
+        disk.capacity = 1 << 26
+        try journal.tick()
+        let before = segments.count
+        try write { segments.count == before }
+        for _ in 0..<3 {
+            try write { maker.asked.isEmpty && segments.count < before + 3 }
+            maker.makeNext()
+            journal.publish("long", "\"\(String(repeating: "x", count: 3_000))\"")
+            try journal.endTurn()
+        }
+        try write { segments.count < before + 6 }
+        #expect(try TestJournal(disk.afterKill()).state == journal.state)
+        maker.finish()
+        try journal.close()
+        #expect(disk.files[next] == nil)
+    }
+
     @Test func `is nothing that a crash tore where nothing was written to it`() throws {
         let journal = try journal()
         try fillSegment(journal)

@@ -3,6 +3,7 @@
 
 import PlugboardPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PlugboardJournal
@@ -24,6 +25,17 @@ import Testing
         queue.finish()
         let expected = (0..<3_000).flatMap { round in (0..<(round % 4)).map { round * 4 + $0 } }
         #expect(diary.entries.withLock { $0 } == expected)
+    }
+
+    @Test func `the threads of a worker end with it, such as after a journal that can't be opened`() throws {
+        weak var queue: WorkQueue?
+        try Self.begin { queue = $0 }
+        try eventually("its thread has ended") { queue == nil }
+    }
+
+    private static func begin(_ note: (WorkQueue) -> Void) throws {
+        let worker = try BackgroundWorker(SimulatedDisk(), wakeup: Wakeup())
+        for queue in worker.queues { note(queue) }
     }
 
     @Test func `a sleeping thread is woken to end`() throws {

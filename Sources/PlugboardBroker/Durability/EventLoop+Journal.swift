@@ -56,7 +56,8 @@ extension EventLoop {
         guard recovered.epoch != nil else { return }
         if keys > 0 { report("the journal holds \(keys) keys up to revision \(recovered.revision)") }
         if let torn = recovered.torn {
-            report("its end was not whole: cut at \(torn.place), the rest is kept as \(torn.keptAs)")
+            let rest = torn.keptAs.map { "is kept as \($0)" } ?? "is lost, because the disk is full"
+            report("its end was not whole: cut at \(torn.place), the rest \(rest)")
         }
         if recovered.isRepaired {
             report("the journal was repaired: revisions begin a new epoch")
