@@ -77,14 +77,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
                 try keepListener()
                 try turn(waiting: patience)
             }
+            try sayGoodbye()
+            try closeJournal()
         } catch let error as JournalError {
             forgetUntold()
             loseJournal(error)
             try sayGoodbye()
             throw error
         }
-        try sayGoodbye()
-        try closeJournal()
     }
 
     /// Wakes up for the journal's other threads.
