@@ -6,9 +6,9 @@ import PlugboardPosix
 
 extension FileStore {
     /// Makes a snapshot that replaces all segments up to `last`, which has ended: of `file`, if it has the values, or of
-    /// the files. Then removes some of these segments, older snapshots and old torn ends. Returns its size. Throws
-    /// `JournalError` if a file is damaged; then no file was removed. Throws `SystemError`.
-    func compact(upTo last: UInt64, _ file: SnapshotFile? = nil, removing old: [UInt64] = []) throws -> Int {
+    /// the files. Then removes older snapshots and old torn ends. Returns its size. Throws `JournalError` if a file is
+    /// damaged; then no file was removed. Throws `SystemError`.
+    func compact(upTo last: UInt64, _ file: SnapshotFile? = nil) throws -> Int {
         let files = JournalFiles(names: try names())
         let bytes =
             if let file {
@@ -18,28 +18,29 @@ extension FileStore {
             }
         // If a removed name comes back after a crash, the next broker removes the file again.
         removeAll(files.snapshots.filter { $0 < last }.map(JournalFiles.snapshot))
-        removeAll(old.map(JournalFiles.segment))
         removeAll(files.torn.dropLast(JournalLimits.tornFilesMax))
         return bytes
     }
 
     private func merge(_ files: JournalFiles, upTo last: UInt64) throws -> Int {
-        let from = files.snapshots.last { $0 <= last } ?? 0
-        var survey = Survey(self)
-        if from > 0 { try survey.read(JournalFiles.snapshot(from)) }
-        for segment in files.segments where segment > from && segment <= last {
-            try survey.read(JournalFiles.segment(segment))
-        }
+        let from = files.snapshots.last { $0 <= last }
+        let segments = files.segments.filter { $0 > from ?? 0 && $0 <= last }.map(JournalFiles.segment)
+        var survey = try Survey(self, (from.map { [JournalFiles.snapshot($0)] } ?? []) + segments)
         defer { survey.removeAll() }
-        return try write(&survey, survey.header(upTo: last), when: survey.when)
+        return try write(survey, survey.header(upTo: last), when: survey.when)
     }
 
     /// Writes what a survey found as a snapshot. Returns its size.
-    func write(_ survey: inout Survey, _ header: FileHeader, when: UInt64) throws -> Int {
+    func write(_ survey: borrowing Survey, _ header: FileHeader, when: UInt64) throws -> Int {
         try place(JournalFiles.snapshot(header.segment)) { file in
-            var output = LogOutput(file, header, clock: { when })
-            try survey.forEachLatest { body, when in try output.append(body, when: when) }
-            return try output.finish(header.end)
+            var snapshot = StateSnapshot(header, SnapshotFile(file), when: when)
+            try survey.forEachLatest { body, when in
+                snapshot.append(body, when: when)
+                if snapshot.hasPiece { snapshot.file.append(snapshot.takePiece()) }
+            }
+            snapshot.end()
+            snapshot.file.append(snapshot.takePiece())
+            return try snapshot.file.finish()
         }
     }
 }

@@ -26,14 +26,16 @@ public enum Journal {
             if readsAhead {
                 try ReadingAhead().run(store, boot: boot, expect: expect, take)
             } else {
-                try recover(store, boot: boot, isCutting: true, take)
+                try Recovery.run(store, boot: boot, isCutting: true, take)
             }
-        try shrink(store, options, &recovered)
         if options.isGoingOn || recovered.isRepaired { recovered.mayBeCopy = false }
         let isNew = recovered.mayLack || recovered.mayBeCopy
         let epoch = isNew ? newEpoch() : recovered.epoch ?? newEpoch()
+        var index = try SegmentIndex(store, epoch: epoch, after: recovered)
+        try shrink(store, options, &recovered, &index)
         let writer = try JournalWriter(
-            store, worker: worker, options: options, after: recovered, epoch: epoch, boot: boot, time: time
+            store, worker: worker, options: options, after: recovered, index, epoch: epoch, boot: boot,
+            time: time
         )
         do {
             try writer.begin(&records, after: recovered)
@@ -45,66 +47,53 @@ public enum Journal {
         return (recovered, writer, epoch)
     }
 
-    private static func recover(
-        _ store: any FileStore, boot: String, isCutting: Bool, _ take: RecordTaker
-    ) throws -> Recovered {
-        var recovery = try Recovery(store)
-        return try recovery.run(isCutting: isCutting, boot: boot, take)
-    }
-
     /// Makes a snapshot before anybody is served, if a sync has failed, if earlier brokers left too much, or if the disk
     /// is short of room. After a failed sync the system may take unwritten bytes for written, so no later sync can be
     /// trusted, and everything is written again. Otherwise the journal may stay as it is.
     private static func shrink(
-        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered
+        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered,
+        _ index: inout SegmentIndex
     ) throws {
-        let isShort = !recovered.hasFailed && isShort(store, recovered)
-        guard recovered.hasFailed || isShort || isOverdue(store, options, recovered) else { return }
+        let isShort = !recovered.hasFailed && index.looseBytes > 0 && isShort(store, recovered)
+        guard recovered.hasFailed || isShort || isOverdue(store, options, recovered, index) else { return }
         // Without much room, the history goes: before the snapshot, and with what the snapshot replaces.
-        if isShort { trim(store, recovered, keeping: 0) }
+        if isShort { trim(store, &index, keeping: 0) }
         do {
-            try compact(store, &recovered)
+            if recovered.lastSegment > 0 {
+                recovered.snapshotBytes = try store.compact(upTo: recovered.lastSegment)
+                recovered.unsynced = []
+                index.snapshot = recovered.lastSegment
+            }
             if recovered.hasFailed { try store.remove(JournalFiles.failed) }
         } catch let error as SystemError where recovered.hasFailed {
             throw JournalError.failed(error)
         } catch  where !recovered.hasFailed {}
-        trim(store, recovered, keeping: isShort ? 0 : options.historyBytes)
+        trim(store, &index, keeping: isShort ? 0 : options.historyBytes)
     }
 
-    private static func trim(_ store: any FileStore, _ recovered: Recovered, keeping historyBytes: Int) {
-        guard var index = try? SegmentIndex(store, epoch: "", snapshot: recovered.snapshot) else { return }
-        index.begin(recovered.lastSegment + 1, after: nil)
-        let old = index.old(upTo: recovered.snapshot, keeping: historyBytes)
-        _ = JournalWork.trim(old, bytes: 0, isCertain: false).run(store)
+    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex, keeping historyBytes: Int) {
+        let old = index.old(upTo: index.snapshot, keeping: historyBytes)
+        _ = JournalWork.trim(old, bytes: index.forget(old), isCertain: false).run(store)
     }
 
     /// Whether ended segments are far beyond the limit for a snapshot.
     private static func isOverdue(
-        _ store: any FileStore, _ options: JournalOptions, _ recovered: Recovered
+        _ store: any FileStore, _ options: JournalOptions, _ recovered: Recovered, _ index: SegmentIndex
     ) -> Bool {
         let leeway = options.leeway(free: store.freeBytes() ?? 0)
         let most = options.deadBytesMax(live: recovered.snapshotBytes, leeway: leeway)
-        return recovered.looseBytes > JournalLimits.overdueFactor * most
-            || recovered.looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
+        return index.looseBytes > JournalLimits.overdueFactor * most
+            || index.looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
     }
 
-    /// Whether the disk has too little free room and a snapshot may free some.
+    /// Whether the disk has too little free room.
     private static func isShort(_ store: any FileStore, _ recovered: Recovered) -> Bool {
-        guard recovered.looseBytes > 0, let free = store.freeBytes() else { return false }
+        guard let free = store.freeBytes() else { return false }
         if recovered.lastSegment > 0, free < JournalLimits.shortBytes {
             // A killed broker may have left reserved room after the end. This frees it.
             try? store.sync(JournalFiles.segment(recovered.lastSegment))
         }
         return store.freeBytes() ?? 0 < JournalLimits.shortBytes
-    }
-
-    /// Makes a snapshot of the whole journal. If it fails, the journal stays as it is.
-    private static func compact(_ store: any FileStore, _ recovered: inout Recovered) throws {
-        guard recovered.lastSegment > 0 else { return }
-        recovered.snapshotBytes = try store.compact(upTo: recovered.lastSegment)
-        recovered.snapshot = recovered.lastSegment
-        (recovered.looseBytes, recovered.looseSegments) = (0, 0)
-        recovered.unsynced = []
     }
 
     /// A random name for a life of the revision counter: 16 hexadecimal digits.
@@ -118,7 +107,7 @@ public enum Journal {
     public static func check(_ store: any FileStore, boot: String = "", _ take: RecordTaker) throws
         -> Recovered
     {
-        try recover(store, boot: boot, isCutting: false, take)
+        try Recovery.run(store, boot: boot, isCutting: false, take)
     }
 
     /// Shows every record of every file to a person, also those after damage: first the snapshots, then the segments,

@@ -1,5 +1,5 @@
 // The files in a journal's folder, by their names. A segment or snapshot has a number and counts only if
-// its name is spelled exactly as this program writes it. A snapshot replaces all segments up to its own
+// its name is spelled exactly as this program writes it, with a possible number. A snapshot replaces all segments up to its own
 // number.
 
 /// The names of one journal's files.
@@ -54,17 +54,6 @@ struct JournalFiles {
         if last > lastThere { throw JournalError.missing(file: Self.segment(last)) }
     }
 
-    /// Throws `JournalError.damaged` if a file has a number above the limit.
-    func checkNumbers() throws {
-        let names = [
-            segments.last.map { ($0, Self.segment($0)) }, snapshots.last.map { ($0, Self.snapshot($0)) },
-            signposts.last.map { ($0.segment, $0.name) },
-        ]
-        let tooHigh = names.lazy.compactMap { $0 }.first { $0.0 > JournalLimits.fileNumberMax }
-        guard let name = tooHigh?.1 else { return }
-        throw JournalError.damaged(JournalPlace(file: name, offset: 0, line: 1), "the number is too high")
-    }
-
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
     static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }
     static func isSnapshot(_ name: String) -> Bool { name.hasPrefix(snapshotStart) }
@@ -93,7 +82,7 @@ struct JournalFiles {
             guard let number = parts.first.flatMap({ UInt64($0) }), parts.count <= 2 else { continue }
             let boot = parts.count > 1 ? UInt32(parts[1], radix: 16) : nil
             let signpost = Signpost(segment: number, isClosed: isClosed, boot: boot)
-            return number > 0 && signpost.name == name ? signpost : nil
+            return isPossible(number) && signpost.name == name ? signpost : nil
         }
         return nil
     }
@@ -125,7 +114,13 @@ struct JournalFiles {
     private static func number(_ name: String, _ start: String) -> UInt64? {
         guard name.hasPrefix(start), name.hasSuffix(end) else { return nil }
         let digits = name.dropFirst(start.count).dropLast(end.count)
-        guard let number = UInt64(digits), number > 0, self.name(start, number) == name else { return nil }
+        guard let number = UInt64(digits), isPossible(number), self.name(start, number) == name else {
+            return nil
+        }
         return number
+    }
+
+    private static func isPossible(_ number: UInt64) -> Bool {
+        number > 0 && number <= JournalLimits.fileNumberMax
     }
 }

@@ -25,20 +25,10 @@ public struct JournalRepair: ~Copyable {
     private let boot: String
     private var result = Repaired()
 
-    /// A file to read, and the number in its first line.
-    private struct Source {
-        let name: String
-        let number: UInt64
-        let isSnapshot: Bool
-    }
-
-    /// `boot` names the machine's present start. Throws `JournalError` if no repair is possible, and
-    /// `SystemError`.
+    /// `boot` names the machine's present start. Throws `SystemError`.
     public init(_ store: any FileStore, boot: String = "") throws {
-        let files = JournalFiles(names: try store.names())
-        try files.checkNumbers()
         self.store = store
-        self.files = files
+        files = JournalFiles(names: try store.names())
         self.boot = boot
     }
 
@@ -49,12 +39,10 @@ public struct JournalRepair: ~Copyable {
     public mutating func run(epoch: String) throws -> Repaired? {
         if try isWhole() { return nil }
         let sources = try sources()
-        var survey = Survey(store)
-        for source in sources { try survey.read(source.name) { note($0.place) } }
-        try write(&survey, epoch)
+        try write(try Survey(store, sources) { note($0.place) }, epoch)
         for source in sources {
-            try store.rename(source.name, to: "damaged-" + source.name)
-            result.kept.append("damaged-" + source.name)
+            try store.rename(source, to: "damaged-" + source)
+            result.kept.append("damaged-" + source)
         }
         try store.syncNames()
         return result
@@ -71,22 +59,19 @@ public struct JournalRepair: ~Copyable {
 
     /// The files to read, in order: the newest undamaged snapshot and everything after it. This includes
     /// damaged snapshots, and the segments that they replaced, as far as these still exist.
-    private mutating func sources() throws -> [Source] {
+    private mutating func sources() throws -> [String] {
         let base = try files.snapshots.last { number in
             var recovery = try Recovery(store)
             return try recovery.isWhole(snapshot: number)
         }
-        let snapshots = files.snapshots.filter { $0 >= base ?? 0 }
         let segments = files.segments.filter { $0 > base ?? 0 }
-        var sources = snapshots.map { Source(name: JournalFiles.snapshot($0), number: $0, isSnapshot: true) }
-        for number in segments {
-            let name = JournalFiles.segment(number)
-            let said = try numberSaid(by: name) ?? number
-            sources.append(Source(name: name, number: said, isSnapshot: false))
-        }
         noteMissing(of: segments, after: files.snapshots.last ?? 0)
-        // A snapshot comes after the segments that it replaces.
-        return sources.sorted { ($0.number, $0.isSnapshot ? 1 : 0) < ($1.number, $1.isSnapshot ? 1 : 0) }
+        let named = try segments.map {
+            (try numberSaid(by: JournalFiles.segment($0)) ?? $0, JournalFiles.segment($0))
+        }
+        let snapshots = files.snapshots.filter { $0 >= base ?? 0 }.map { ($0, JournalFiles.snapshot($0)) }
+        // A snapshot comes after the segments that it replaces: so does its name.
+        return (named + snapshots).sorted { $0 < $1 }.map(\.1)
     }
 
     /// The number in a segment's first line. Files that swapped their names are read in their own order.
@@ -110,10 +95,10 @@ public struct JournalRepair: ~Copyable {
         if result.damages.count < Self.placesMax { result.damages.append(place) }
     }
 
-    private mutating func write(_ survey: inout Survey, _ epoch: String) throws {
+    private mutating func write(_ survey: borrowing Survey, _ epoch: String) throws {
         var header = survey.header(upTo: files.last + 1)
         (header.epoch, header.boot, header.previous) = (epoch, "", 0)
-        (result.keys, result.revision) = (survey.index.count, header.revision)
-        _ = try store.write(&survey, header, when: WallClock.millisecondsSince1970())
+        (result.keys, result.revision) = (survey.latest.count, header.revision)
+        _ = try store.write(survey, header, when: WallClock.millisecondsSince1970())
     }
 }

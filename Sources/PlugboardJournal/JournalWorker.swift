@@ -38,9 +38,9 @@ public enum JournalWork: Sendable {
     case close([UnsyncedFile])
     /// Appends to the file of a snapshot.
     case write(SnapshotFile, [UInt8])
-    /// Makes a snapshot that replaces all segments up to this one, which has ended, and removes some of them. The file
-    /// has the values in memory. Without it, the files are read.
-    case compact(upTo: UInt64, SnapshotFile?, removing: [UInt64])
+    /// Makes a snapshot that replaces all segments up to this one, which has ended. The file has the values in memory.
+    /// Without it, the files are read.
+    case compact(upTo: UInt64, SnapshotFile?)
     /// Removes segments that a snapshot replaces and that have so many bytes. If it isn't certain that the snapshot is
     /// on disk, the names are synced first.
     case trim([UInt64], bytes: Int, isCertain: Bool)
@@ -82,8 +82,7 @@ public enum JournalWork: Sendable {
             case .write(let file, let piece):
                 file.append(piece)
                 return nil
-            case .compact(let last, let file, let old):
-                return .compacted(bytes: try store.compact(upTo: last, file, removing: old))
+            case .compact(let last, let file): return .compacted(bytes: try store.compact(upTo: last, file))
             case .trim(let segments, let bytes, let isCertain):
                 // An earlier broker made the snapshot. It may have been killed before the name was on disk.
                 if !isCertain { try store.syncNames() }

@@ -96,8 +96,7 @@ extension JournalWriter {
 
     private func trim(keeping historyBytes: Int) {
         let old = index.old(upTo: index.snapshot, keeping: historyBytes)
-        // What goes with the next snapshot goes only once.
-        guard compacting?.old.isEmpty ?? true, let last = old.last else { return }
+        guard let last = old.last else { return }
         let bytes = index.forget(old)
         unreleased += bytes
         worker.add(.trim(old, bytes: bytes, isCertain: isSnapshotCertain))
@@ -136,6 +135,11 @@ extension JournalWriter {
         guard isRoomComing || isClosing && self.isClosing else { return }
         worker.wait(for: .rooms)
         takeRoomWork()
+        if unreleased > 0 {
+            // A snapshot that is there now lets segments go.
+            worker.wait(for: .rooms)
+            takeRoomWork()
+        }
         guard isClosing, self.isClosing else { return }
         self.isClosing = false
         worker.wait(for: .rooms)
@@ -155,8 +159,7 @@ extension JournalWriter {
             snapshotNanoseconds = time.nanoseconds() - snapshotBegan
             rate.endPeriod()
             (snapshotBytes, liveThen, index.snapshot) = (bytes, made.live, made.segment)
-            index.forget(made.old)
-            if let last = made.old.last { letGo(upTo: last) }
+            trimHistory()
         case .compactionFailed(let message):
             (compacting, isReliefVain) = (nil, true)
             retryAt = segment + UInt64(index.looseSegments / 2) + 1

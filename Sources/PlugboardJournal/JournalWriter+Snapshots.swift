@@ -36,16 +36,14 @@ extension JournalWriter {
 
     /// Writes what was added.
     public func write(_ snapshot: inout StateSnapshot) {
-        let piece = snapshot.takePiece()
-        snapshot.file.noteWaiting(piece.count)
-        worker.add(.write(snapshot.file, piece))
+        worker.add(.write(snapshot.file, snapshot.takePiece()))
     }
 
     /// All values were added. If it isn't as many as its first line says, the snapshot is made of the files.
     public func end(_ snapshot: consuming StateSnapshot) {
         snapshot.end()
         write(&snapshot)
-        requestCompaction(upTo: snapshot.segment, snapshot.isWhole ? snapshot.file : nil)
+        worker.add(.compact(upTo: snapshot.segment, snapshot.isWhole ? snapshot.file : nil))
     }
 
     /// Gives up a snapshot to which not all values were added.
@@ -61,18 +59,12 @@ extension JournalWriter {
     /// Asks the worker for a snapshot, which it makes from the files.
     func beginCompaction(_ live: Int) {
         noteCompaction(live)
-        requestCompaction(upTo: segment - 1, nil)
+        worker.add(.compact(upTo: segment - 1, nil))
     }
 
     private func noteCompaction(_ live: Int) {
-        compacting = (segment - 1, live, [])
+        compacting = (segment - 1, live)
         snapshotBegan = time.nanoseconds()
-    }
-
-    private func requestCompaction(upTo last: UInt64, _ file: SnapshotFile?) {
-        let old = index.old(upTo: last, keeping: history)
-        compacting?.old = old
-        worker.add(.compact(upTo: last, file, removing: old))
     }
 
     /// Closes ended segments that a snapshot on disk replaces. They need no sync any more, and the system
@@ -90,8 +82,7 @@ extension JournalWriter {
     /// The place from which everything after `revision` can be read; nil if some of it is gone. The
     /// segments stay until `endReading`, within limits.
     public func beginReading(after revision: UInt64) -> ReadPlace? {
-        guard let number = index.segment(after: revision), number > compacting?.old.last ?? 0
-        else { return nil }
+        guard let number = index.segment(after: revision) else { return nil }
         index.pin(number)
         return ReadPlace(segment: number)
     }

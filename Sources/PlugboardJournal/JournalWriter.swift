@@ -68,9 +68,8 @@ public final class JournalWriter {
     var isSnapshotCertain = false
     /// The bytes of all values when it was made.
     var liveThen: Int
-    /// The snapshot that is being made: the last segment that it replaces, the bytes of all values, and the segments
-    /// that go when it is there.
-    var compacting: (segment: UInt64, live: Int, old: [UInt64])?
+    /// The snapshot that is being made: the last segment that it replaces, and the bytes of all values.
+    var compacting: (segment: UInt64, live: Int)?
     var isCompacting: Bool { compacting != nil }
     /// After a snapshot has failed, the next one isn't made before this segment.
     var retryAt: UInt64 = 0
@@ -119,6 +118,7 @@ public final class JournalWriter {
         worker: any JournalWorker,
         options: JournalOptions,
         after recovered: Recovered,
+        _ index: SegmentIndex,
         epoch: String,
         boot: String,
         time: TimeSource
@@ -140,9 +140,8 @@ public final class JournalWriter {
         snapshotBytes = recovered.snapshotBytes
         liveThen = recovered.snapshotBytes
         (revision, tickRevision) = (recovered.revision, recovered.revision)
-        index = try SegmentIndex(store, epoch: epoch, snapshot: recovered.snapshot)
+        self.index = index
         file = try store.create(JournalFiles.segment(segment))
-        index.begin(segment, after: recovered.revision)
         ended = recovered.unsynced.map { UnsyncedFile(segment: $0) }
     }
 

@@ -111,9 +111,9 @@ struct LogReader: ~Copyable {
     /// The last record is not what it should be.
     func damage(_ what: String) -> Damage { Damage(place: place, what: what) }
 
-    /// Passes the writes of the last record to `body`. Throws `JournalError.damaged` if its batch can't be read.
-    func forEachWrite(_ body: RecordLine.Taker) throws {
-        if try !record.forEachWrite(of: line, body) { throw damage("the batch can't be read").error }
+    /// Passes the writes of the last record to `take`. Throws `JournalError.damaged` if its batch can't be read.
+    func forEachWrite(_ take: RecordTaker) throws {
+        if try !record.forEachWrite(of: line, take) { throw damage("the batch can't be read").error }
     }
 
     private mutating func nextLine() throws -> LogStep {

@@ -63,10 +63,12 @@ final class ReadingAhead: Sendable {
             batch.removeAll()
             wait(hasRead) { state in
                 swap(&state.batch, &batch)
-                return !batch.isEmpty || state.outcome != nil
+                return !batch.entries.isEmpty || state.outcome != nil
             }
             try batch.forEach(expect, take)
-            if batch.isEmpty, let outcome = state.withLock({ $0.outcome }) { return try outcome.get() }
+            if batch.entries.isEmpty, let outcome = state.withLock({ $0.outcome }) {
+                return try outcome.get()
+            }
         }
     }
 
@@ -95,10 +97,9 @@ final class ReadingAhead: Sendable {
     private func read(_ store: any FileStore, _ boot: String) {
         var batch = RecordBatch()
         let outcome = Result {
-            var recovery = try Recovery(store)
-            let found = try recovery.run(isCutting: true, boot: boot) { record, line in
+            let found = try Recovery.run(store, boot: boot, isCutting: true) { record, line in
                 batch.append(record, line)
-                if batch.byteCount >= Self.batchBytes { try hand(over: &batch) }
+                if batch.bytes.count >= Self.batchBytes { try hand(over: &batch) }
             }
             try hand(over: &batch)
             return found
@@ -113,7 +114,7 @@ final class ReadingAhead: Sendable {
     private func hand(over batch: inout RecordBatch) throws {
         try wait(hasTaken) { state in
             if state.isGivenUp { throw GivenUp() }
-            if !state.batch.isEmpty { return false }
+            if !state.batch.entries.isEmpty { return false }
             swap(&state.batch, &batch)
             return true
         }
@@ -123,42 +124,23 @@ final class ReadingAhead: Sendable {
     private struct GivenUp: Error {}
 }
 
-/// Records that were read, with the bytes of their lines.
-private struct RecordBatch: Sendable {
-    private var bytes: [UInt8] = []
-    private var records: [(record: RecordLine, line: ByteRange)] = []
-
-    var byteCount: Int { bytes.count }
-    var isEmpty: Bool { records.isEmpty }
-
-    mutating func append(_ record: RecordLine, _ line: Span<UInt8>) {
-        let start = bytes.count
-        bytes.append(line)
-        records.append((record, ByteRange(start, bytes.count)))
-    }
-
-    func forEach(_ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) throws {
-        let bytes = bytes.span
-        for index in records.indices {
-            if index + Self.fetched < records.count {
-                records[index + Self.fetched].line.bytes(of: bytes).prefetch()
-            }
-            if index + Self.expected < records.count {
-                let line = records[index + Self.expected].line.bytes(of: bytes)
-                expect(records[index + Self.expected].record.key.bytes(of: line))
-            }
-            try take(records[index].record, records[index].line.bytes(of: bytes))
-        }
-    }
-
+extension RecordBatch {
     /// So many records ahead. Memory comes while as many are taken.
     private static let expected = 8
     /// So many ahead, the line itself is fetched from where the other thread has left it.
     private static let fetched = 12
 
-    /// Removes the records and keeps the memory.
-    mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
-        records.removeAll(keepingCapacity: true)
+    fileprivate func forEach(_ expect: (Span<UInt8>) -> Void, _ take: RecordTaker) throws {
+        let bytes = bytes.span
+        for index in entries.indices {
+            if index + Self.fetched < entries.count {
+                entries[index + Self.fetched].place.bytes(of: bytes).prefetch()
+            }
+            if index + Self.expected < entries.count {
+                let line = entries[index + Self.expected].place.bytes(of: bytes)
+                expect(entries[index + Self.expected].record.key.bytes(of: line))
+            }
+            try take(entries[index].record, entries[index].place.bytes(of: bytes))
+        }
     }
 }

@@ -107,8 +107,9 @@ public struct RecordBuffer: ~Copyable {
         lines.append(#","events":["#)
     }
 
-    /// Ends the record. A batch without commits leaves no record.
+    /// Ends the record, if one was begun. A batch without commits leaves no record.
     public mutating func endBatch() {
+        guard isBatch else { return }
         isBatch = false
         defer { eventsOfBatch = 0 }
         guard !isFirstOfBatch else { return lines.truncate(to: lineStart) }

@@ -31,6 +31,9 @@ public enum RecordKind: Equatable, Sendable {
     }
 }
 
+/// Gets updates and deletes, in order. `line` has the bytes of `record`.
+public typealias RecordTaker = (_ record: RecordLine, _ line: Span<UInt8>) throws -> Void
+
 /// The members of a record. A missing member is empty, 0 or nil. Unknown members are ignored.
 public struct RecordLine: Sendable {
     public internal(set) var kind = RecordKind.update
@@ -114,13 +117,10 @@ public struct RecordLine: Sendable {
         return EndSinceBoot(boot: mark, milliseconds: ends)
     }
 
-    /// Gets an update or a delete, with its bytes, and with their place in the line.
-    public typealias Taker = (_ write: RecordLine, _ bytes: Span<UInt8>, _ place: Int) throws -> Void
-
-    /// Passes the writes of this record to `body`: itself, or each event of a batch, which has the batch's time.
+    /// Passes the writes of this record to `take`: itself, or each event of a batch, which has the batch's time.
     /// Returns false if the batch is malformed or empty. Other records have no writes.
-    public func forEachWrite(of line: Span<UInt8>, _ body: Taker) rethrows -> Bool {
-        if kind == .update || kind == .delete { try body(self, line, 0) }
+    public func forEachWrite(of line: Span<UInt8>, _ take: RecordTaker) rethrows -> Bool {
+        if kind == .update || kind == .delete { try take(self, line) }
         guard kind == .batch else { return true }
         let array = events.bytes(of: line)
         guard array.count > 2 else { return false }
@@ -133,7 +133,7 @@ public struct RecordLine: Sendable {
             let bytes = array[start..<scanner.position]
             guard event.read(bytes), event.kind == .update || event.kind == .delete else { return false }
             event.when = when
-            try body(event, bytes, events.start + start)
+            try take(event, bytes)
             if array[scanner.position] == UInt8(ascii: ",") { scanner.position += 1 }
         }
         return true

@@ -37,9 +37,6 @@ public struct Recovered: Sendable {
     var hasFailed = false
     /// Segments that may not be on disk, because their broker was killed before it synced them.
     var unsynced: [UInt64] = []
-    /// The size and the number of the segments after the snapshot.
-    var looseBytes = 0
-    var looseSegments = 0
     /// The revision of the snapshot; 0 if there is none. Of the writes up to it, only the newest of each
     /// key are known.
     public internal(set) var snapshotRevision: UInt64 = 0
@@ -47,11 +44,8 @@ public struct Recovered: Sendable {
     var chain: UInt32 = 0
 
     /// Whether `JournalRepair` made the journal and no broker has used it yet.
-    public var isRepaired: Bool { snapshot > 0 && boot.isEmpty && looseSegments == 0 }
+    public var isRepaired: Bool { snapshot > 0 && boot.isEmpty && snapshot == lastSegment }
 }
-
-/// Gets the updates and deletes of a recovery, in order. `line` has the bytes of `record`.
-public typealias RecordTaker = (_ record: RecordLine, _ line: Span<UInt8>) throws -> Void
 
 /// One recovery.
 struct Recovery: ~Copyable {
@@ -59,13 +53,12 @@ struct Recovery: ~Copyable {
     private let files: JournalFiles
     private var found = Recovered()
     /// Names the machine's present start.
-    private var boot = ""
+    private let boot: String
 
-    init(_ store: any FileStore) throws {
-        let files = JournalFiles(names: try store.names())
-        try files.checkNumbers()
+    init(_ store: any FileStore, boot: String = "") throws {
         self.store = store
-        self.files = files
+        self.boot = boot
+        files = JournalFiles(names: try store.names())
     }
 
     /// Whether a snapshot is complete and undamaged.
@@ -80,8 +73,14 @@ struct Recovery: ~Copyable {
 
     /// Reads everything. If `isCutting` is false, nothing on disk changes: a torn end is reported and
     /// stays.
-    mutating func run(isCutting: Bool, boot: String, _ take: RecordTaker) throws -> Recovered {
-        self.boot = boot
+    static func run(_ store: any FileStore, boot: String, isCutting: Bool, _ take: RecordTaker) throws
+        -> Recovered
+    {
+        var recovery = try Recovery(store, boot: boot)
+        return try recovery.run(isCutting, take)
+    }
+
+    private mutating func run(_ isCutting: Bool, _ take: RecordTaker) throws -> Recovered {
         try files.checkNewest()
         found.signpost = files.signposts.last
         found.marks = files.marks
@@ -209,8 +208,6 @@ struct Recovery: ~Copyable {
         found.lastSegment = number
         found.unsynced.append(number)
         found.chain = reader.chain
-        found.looseBytes += reader.fileBytes
-        found.looseSegments += 1
     }
 
     private mutating func apply(_ reader: borrowing LogReader, _ take: RecordTaker) throws {
@@ -219,7 +216,7 @@ struct Recovery: ~Copyable {
         found.when = reader.record.when
         switch kind {
         case .update, .delete: try take(reader.record, reader.line)
-        case .batch: try reader.forEachWrite { write, bytes, _ in try take(write, bytes) }
+        case .batch: try reader.forEachWrite(take)
         case .revision: break
         case .synced:
             // Earlier segments are synced first.

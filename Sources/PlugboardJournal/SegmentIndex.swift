@@ -22,9 +22,10 @@ struct SegmentIndex {
     private(set) var heldBytes = 0
     private(set) var looseBytes = 0
 
-    /// Reads the first lines of the segments. A client can't read one that has another epoch.
-    init(_ store: any FileStore, epoch: String, snapshot: UInt64) throws {
-        self.snapshot = snapshot
+    /// Reads the first lines of the segments, and begins the one after them. A client can't read one that has another
+    /// epoch.
+    init(_ store: any FileStore, epoch: String, after recovered: Recovered) throws {
+        snapshot = recovered.snapshot
         for number in JournalFiles(names: try store.names()).segments {
             let name = JournalFiles.segment(number)
             let header = (try? FileHeader.of(name, in: store)).flatMap {
@@ -33,6 +34,7 @@ struct SegmentIndex {
             begin(number, after: header?.revision)
             end(bytes: try store.open(name).bytes)
         }
+        begin(recovered.lastSegment + 1, after: recovered.revision)
     }
 
     /// The number of ended segments that no snapshot replaces.
@@ -96,7 +98,6 @@ struct SegmentIndex {
     }
 
     /// Forgets the first segments. Returns how many bytes they had.
-    @discardableResult
     mutating func forget(_ old: [UInt64]) -> Int {
         let bytes = entries.prefix(old.count).reduce(0) { $0 + $1.bytes }
         entries.removeFirst(old.count)

@@ -40,18 +40,35 @@ public struct ReadRequest: Sendable {
     }
 }
 
-/// Updates and deletes in order. The events of a batch are listed one by one.
-public struct ReadPiece: Sendable {
+/// Updates and deletes in order, with the bytes of their lines. The events of a batch are listed one by one.
+public struct RecordBatch: Sendable {
     /// One event: where it is in `bytes`, and its members.
     public struct Entry: Sendable {
         public let place: ByteRange
         public let record: RecordLine
     }
 
+    public private(set) var bytes: [UInt8] = []
+    public private(set) var entries: [Entry] = []
+
+    mutating func append(_ record: RecordLine, _ line: Span<UInt8>) {
+        let start = bytes.count
+        bytes.append(line)
+        entries.append(Entry(place: ByteRange(start, bytes.count), record: record))
+    }
+
+    /// Keeps the memory.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+    }
+}
+
+/// What was read for a client.
+public struct ReadPiece: Sendable {
     /// The number of the request.
     public let number: UInt64
-    public fileprivate(set) var bytes: [UInt8] = []
-    public fileprivate(set) var entries: [Entry] = []
+    public fileprivate(set) var records = RecordBatch()
     /// Where the next piece begins; nil after the last piece.
     public fileprivate(set) var next: ReadPlace?
     /// Whether the records after these can't be read.
@@ -103,8 +120,8 @@ struct SegmentReading {
     }
 
     private var isFull: Bool {
-        piece.bytes.count >= JournalLimits.pieceBytesMax
-            || piece.entries.count >= JournalLimits.pieceRecordsMax
+        piece.records.bytes.count >= JournalLimits.pieceBytesMax
+            || piece.records.entries.count >= JournalLimits.pieceRecordsMax
     }
 
     /// Takes a record. Returns false if no later record is wanted.
@@ -117,7 +134,7 @@ struct SegmentReading {
         guard revision <= request.upTo else { return false }
         guard revision > request.after else { return true }
         var passed = revision == request.after + 1 ? request.skipping : 0
-        try reader.forEachWrite { write, bytes, _ in
+        try reader.forEachWrite { write, bytes in
             passed -= 1
             if passed < 0 { add(write, bytes) }
         }
@@ -127,9 +144,6 @@ struct SegmentReading {
     private mutating func add(_ record: RecordLine, _ event: Span<UInt8>) {
         let key = record.key.bytes(of: event)
         let isWanted = request.patterns.contains { Pattern.matches($0.span, key) }
-        guard isWanted else { return }
-        let start = piece.bytes.count
-        piece.bytes += Array(event)
-        piece.entries.append(ReadPiece.Entry(place: ByteRange(start, piece.bytes.count), record: record))
+        if isWanted { piece.records.append(record, event) }
     }
 }

@@ -26,6 +26,9 @@ public struct StateSnapshot: ~Copyable {
     /// Adds a value. The header says how many there are.
     public mutating func append(_ commit: borrowing Commit) { lines.append(commit) }
 
+    /// Adds a value from a file, as `RecordBuffer` does.
+    mutating func append(_ body: Span<UInt8>, when: UInt64) { lines.append(body: body, when: when) }
+
     /// Whether as many values were added as the header says.
     var isWhole: Bool { header.keys == Int(lines.commits) }
 
@@ -35,9 +38,11 @@ public struct StateSnapshot: ~Copyable {
     /// Whether so much waits to be written that no more should be added now.
     public var isHeldUp: Bool { file.waitingBytes > JournalLimits.snapshotWaitingBytesMax }
 
+    /// Takes what waits, for the file.
     mutating func takePiece() -> [UInt8] {
         let piece = Array(lines.bytes)
         lines.removeFirst(lines.count)
+        file.noteWaiting(piece.count)
         return piece
     }
 

@@ -1,170 +1,128 @@
-// Finds the newest record of each key. It reads each file once, from front to back. It keeps keys and
-// places in memory; values stay in the files. Snapshots are made of it.
+// Finds the newest write of each key. It reads the files twice, each time from front to back with all checksums. In
+// memory it keeps keys and the places of their writes in that order; values stay in the files. Snapshots are made of it.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The newest records of several files.
+/// The newest writes of several files.
 struct Survey: ~Copyable {
     private let store: any FileStore
-    private var files: [String] = []
-    private(set) var index = KeyPlaces()
+    private let names: [String]
+    private(set) var latest = LatestWrites()
     private var header = FileHeader(kind: .snapshot, segment: 0, epoch: "", revision: 0)
     /// The time of the last record, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
 
-    init(_ store: any FileStore) {
+    /// Reads files, in this order. Damage is passed to `skip`, which throws if it may not be skipped.
+    init(_ store: any FileStore, _ names: [String], skip: (Damage) throws -> Void = { throw $0.error }) throws
+    {
         self.store = store
+        self.names = names
+        var number: UInt64 = 0
+        try Self.read(names, in: store, skip: skip) { reader in
+            note(reader)
+            return reader.record.forEachWrite(of: reader.line) { write, bytes in
+                number += 1
+                latest.note(write.key.bytes(of: bytes), at: write.kind == .update ? number : 0)
+            }
+        }
     }
 
     /// The first line of a snapshot of what was read.
     func header(upTo segment: UInt64) -> FileHeader {
         var header = self.header
-        (header.segment, header.keys) = (segment, index.count)
+        (header.segment, header.keys) = (segment, latest.count)
         return header
     }
 
-    /// Frees the memory of all places.
+    /// Frees the memory of all keys.
     mutating func removeAll() {
-        index.removeAll()
+        latest.removeAll()
     }
 
-    /// Reads a file. Call it in the order of the files. Damage is passed to `skip`, which throws if it may not be
-    /// skipped.
-    mutating func read(_ name: String, skip: (Damage) throws -> Void = { throw $0.error }) throws {
-        var reader = try LogReader(name, in: store)
-        files.append(name)
-        reading: while true {
-            switch try reader.next() {
-            case .end: break reading
-            case .damage(let damage): try skip(damage)
-            case .record:
-                if !take(reader) { try skip(reader.damage("the batch can't be read")) }
-            }
-        }
-        if !JournalFiles.isSnapshot(name) { header.previous = reader.chain }
-    }
-
-    /// Returns false if the record is a batch that can't be read.
-    private mutating func take(_ reader: borrowing LogReader) -> Bool {
-        let file = UInt32(truncatingIfNeeded: files.count - 1)
-        let line = reader.line
-        let offset = UInt64(reader.offset)
+    private mutating func note(_ reader: borrowing LogReader) {
         if reader.record.when > 0 { when = reader.record.when }
         header.revision = max(header.revision, reader.record.revision)
-        if let first = FileHeader(reader.record, line) {
-            (header.epoch, header.boot) = (first.epoch, first.boot)
-            if first.kind == .snapshot { header.previous = first.previous }
+        if let first = FileHeader(reader.record, reader.line) {
+            (header.epoch, header.boot, header.previous) = (first.epoch, first.boot, first.previous)
         }
-        let isBatch = reader.record.kind == .batch
-        let endBytes = isBatch ? 1 : RecordEnd.bytes
-        return reader.record.forEachWrite(of: line) { write, bytes, place in
-            let key = write.key.bytes(of: bytes)
-            guard write.kind == .update else { return index.remove(key) }
-            let count = UInt32(truncatingIfNeeded: bytes.count - endBytes)
-            let offset = offset + UInt64(place)
-            // An event of a batch has the batch's time.
-            let seconds = isBatch ? write.seconds : 0
-            index.set(key, KeyPlace(file: file, count: count, offset: offset, seconds: seconds))
+        // What a snapshot says of the record before it counts, not its own records.
+        if !reader.record.isOfSnapshot { header.previous = reader.chain }
+    }
+
+    /// Passes the newest update of each key to `body`, in the order of the files. Each lacks its end: the checksum or,
+    /// in a batch, the closing brace. `when` is 0 if the record itself has its time.
+    func forEachLatest(_ body: (Span<UInt8>, _ when: UInt64) throws -> Void) throws {
+        var (number, left) = (0 as UInt64, latest.count)
+        try Self.read(names, in: store, skip: { _ in }) { reader in
+            let isBatch = reader.record.kind == .batch
+            let endBytes = isBatch ? 1 : RecordEnd.bytes
+            return try reader.record.forEachWrite(of: reader.line) { write, bytes in
+                number += 1
+                guard latest.place(of: write.key.bytes(of: bytes)) == number else { return }
+                left -= 1
+                try body(bytes[..<(bytes.count - endBytes)], isBatch ? write.when : 0)
+            }
+        }
+        guard left == 0 else {
+            let place = JournalPlace(file: names.last ?? "", offset: 0, line: 0)
+            throw JournalError.damaged(place, "the files have changed")
         }
     }
 
-    /// Passes the newest record of each key to `body`, in the order of the files. Each lacks its end: the
-    /// checksum or, in a batch, the closing brace. `when` is 0 if the record itself has its time.
-    mutating func forEachLatest(_ body: (Span<UInt8>, _ when: UInt64) throws -> Void) throws {
-        var places = index.places(ofFiles: files.count)
-        for (number, name) in files.enumerated() where !places[number].isEmpty {
-            places[number].sort { $0.offset < $1.offset }
-            try show(name, places[number], body)
-            places[number] = []
-        }
-    }
-
-    private func show(_ name: String, _ places: [KeyPlace], _ body: (Span<UInt8>, UInt64) throws -> Void)
-        throws
-    {
-        let file = try store.open(name)
-        var window = ByteBuffer()
-        var offset = 0
-        for place in places {
-            let (start, count) = (Int(place.offset), Int(place.count))
-            // Records are a few bytes apart, or much is skipped.
-            window.removeFirst(min(window.count, start - offset))
-            offset = start
-            while window.count < count {
-                let before = window.count
-                try window.append(upTo: JournalLimits.readBytes) { room in
-                    try file.read(at: offset + before, into: &room)
+    /// Passes each record to `take`, which returns false if it is a batch that can't be read.
+    private static func read(
+        _ names: [String],
+        in store: any FileStore,
+        skip: (Damage) throws -> Void,
+        _ take: (borrowing LogReader) throws -> Bool
+    ) throws {
+        for name in names {
+            var reader = try LogReader(name, in: store)
+            reading: while true {
+                switch try reader.next() {
+                case .end: break reading
+                case .damage(let damage): try skip(damage)
+                case .record: if try !take(reader) { try skip(reader.damage("the batch can't be read")) }
                 }
-                if window.count == before { break }
             }
-            guard window.count >= count, window.bytes.first == UInt8(ascii: "{") else {
-                let place = JournalPlace(file: name, offset: start, line: 0)
-                throw JournalError.damaged(place, "the file has changed")
-            }
-            try body(window.bytes[..<count], UInt64(place.seconds) * 1000)
         }
     }
 }
 
-// A table of keys with the places of their newest records. All keys are in one piece of memory, one after
-// another, so a million keys take no million allocations.
+// A table of keys with the places of their newest writes. All keys are in one piece of memory, one after another, so a
+// million keys take no million allocations.
 
-/// Where a record is: a file's number and an offset. Its end isn't counted: the checksum or, in a batch, the closing
-/// brace.
-struct KeyPlace: BitwiseCopyable {
-    var file: UInt32
-    var count: UInt32
-    var offset: UInt64
-    /// When it was written, in seconds since 1970; 0 if the record says so itself.
-    var seconds: UInt32
-}
-
-/// The place of a record for each key.
-struct KeyPlaces: ~Copyable {
+/// The number of the newest write of each key.
+struct LatestWrites: ~Copyable {
     private struct Entry: BitwiseCopyable {
-        var place = KeyPlace(file: 0, count: 0, offset: 0, seconds: 0)
+        /// 0 if the key has no value.
+        var place: UInt64
         /// The offset of the key in `keys`.
         let keyStart: Int
-        let keyCount: UInt32
-        var isPresent = false
+        let keyCount: Int
     }
 
     private var entries = List<Entry>()
     private var keys = ByteBuffer()
     /// The entries by their keys. Its slots begin with 1.
     private var index = HashIndex()
-    /// The number of keys that have a place.
+    /// The number of keys that have a value.
     private(set) var count = 0
-    /// The entry that was used last. Most records are for the key of the record before.
-    private var last = 0
 
     init() {}
 
-    mutating func set(_ key: Span<UInt8>, _ place: KeyPlace) {
-        let entry = find(key) ?? add(key)
-        if !entries[entry].isPresent { count += 1 }
-        entries[entry].isPresent = true
-        entries[entry].place = place
+    /// Notes a write. A delete has the place 0.
+    mutating func note(_ key: Span<UInt8>, at place: UInt64) {
+        let entry = find(key)
+        if let entry, entries[entry].place > 0 { count -= 1 }
+        if place > 0 { count += 1 }
+        if let entry { entries[entry].place = place } else if place > 0 { add(key, at: place) }
     }
 
-    /// Removes a key if it has a place. Its entry stays.
-    mutating func remove(_ key: Span<UInt8>) {
-        guard let entry = find(key), entries[entry].isPresent else { return }
-        entries[entry].isPresent = false
-        count -= 1
-    }
-
-    /// The places in each file, in no particular order.
-    func places(ofFiles files: Int) -> [[KeyPlace]] {
-        var places = [[KeyPlace]](repeating: [], count: files)
-        for entry in entries.indices where entries[entry].isPresent {
-            let place = entries[entry].place
-            places[Int(place.file)].append(place)
-        }
-        return places
-    }
+    /// The newest write of a key; nil if the key isn't known.
+    func place(of key: Span<UInt8>) -> UInt64? { find(key).map { entries[$0].place } }
 
     /// Removes everything. Gives the memory back in a way that doesn't hold up other threads.
     mutating func removeAll() {
@@ -172,29 +130,24 @@ struct KeyPlaces: ~Copyable {
         MemoryPages.giveBack(&freed)
         var freedKeys = keys.mutableBytes
         MemoryPages.giveBack(&freedKeys)
-        self = KeyPlaces()
+        self = LatestWrites()
     }
 
-    private mutating func find(_ key: Span<UInt8>) -> Int? {
-        if last < entries.count, has(last, key) { return last }
+    private func find(_ key: Span<UInt8>) -> Int? {
         var search = index.search(key.seededHash)
         while let slot = index.next(&search) {
-            last = Int(slot) - 1
-            if has(last, key) { return last }
+            let entry = entries[Int(slot) - 1]
+            let end = entry.keyStart + entry.keyCount
+            if entry.keyCount == key.count, keys.bytes[entry.keyStart..<end].isEqual(to: key) {
+                return Int(slot) - 1
+            }
         }
         return nil
     }
 
-    private func has(_ entry: Int, _ key: Span<UInt8>) -> Bool {
-        let (start, count) = (entries[entry].keyStart, Int(entries[entry].keyCount))
-        return count == key.count && keys.bytes[start..<start + count].isEqual(to: key)
-    }
-
-    private mutating func add(_ key: Span<UInt8>) -> Int {
-        last = entries.count
-        entries.append(Entry(keyStart: keys.count, keyCount: UInt32(truncatingIfNeeded: key.count)))
+    private mutating func add(_ key: Span<UInt8>, at place: UInt64) {
+        entries.append(Entry(place: place, keyStart: keys.count, keyCount: key.count))
         keys.append(key)
         index.insert(key.seededHash, UInt32(truncatingIfNeeded: entries.count))
-        return last
     }
 }

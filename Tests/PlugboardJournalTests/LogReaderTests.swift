@@ -85,8 +85,7 @@ import Testing
             Self.header, Self.update(1), #"{"event":"batch","revision":2,"events":[\#(event)],"when":1"#,
         ])
         #expect(message()?.hasSuffix("the batch can't be read") == true)
-        var survey = Survey(disk)
-        #expect(throws: JournalError.self) { try survey.read(Self.segment) }
+        #expect(throws: JournalError.self) { _ = try Survey(disk, [Self.segment]) }
         let request = ReadRequest(
             number: 1,
             place: ReadPlace(segment: 1),

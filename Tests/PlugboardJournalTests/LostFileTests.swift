@@ -131,16 +131,11 @@ struct LostFileTests {
         #expect(signs.count == 1 && signs[0].hasPrefix("newest-\(newest.filter(\.isNumber))-"))
     }
 
-    @Test("can't have a number above the limit")
+    @Test("is none with a name that no broker writes")
     func numbers() throws {
-        for number in [JournalLimits.fileNumberMax + 1, .max] {
-            let disk = SimulatedDisk()
-            _ = try disk.create("newest-\(number)")
-            #expect(throws: JournalError.self) { _ = try TestJournal(disk) }
-            #expect(throws: JournalError.self) { _ = try JournalRepair(disk) }
-        }
         let disk = SimulatedDisk()
         let names = [
+            "newest-\(JournalLimits.fileNumberMax + 1)", "newest-\(UInt64.max)",
             "newest-0", "newest-7", "newest-00000000007", "newest-", "closed-x", "newest-0000000007-",
             "newest-0000000007-x", "newest-0000000007-0a", "newest-0000000007-1-1",
         ]

@@ -73,12 +73,13 @@ import Testing
 
     /// Nine segments of 1,000 bytes that a snapshot replaces, and the present one.
     private func index() throws -> SegmentIndex {
-        var index = try SegmentIndex(SimulatedDisk(), epoch: "e1", snapshot: 0)
-        for number in UInt64(1)...9 {
-            index.begin(number, after: number * 100)
+        var recovered = Recovered()
+        recovered.revision = 100
+        var index = try SegmentIndex(SimulatedDisk(), epoch: "e1", after: recovered)
+        for number in UInt64(2)...10 {
             index.end(bytes: 1_000)
+            index.begin(number, after: number * 100)
         }
-        index.begin(10, after: 1_000)
         #expect(index.looseBytes == 9_000 && index.looseSegments == 9)
         index.snapshot = 9
         #expect(index.looseBytes == 0 && index.looseSegments == 0 && index.heldBytes == 9_000)

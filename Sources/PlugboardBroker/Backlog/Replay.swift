@@ -59,7 +59,7 @@ final class Replay {
     }
 
     /// How many events can be sent now.
-    var readyCount: Int { gathers ? 0 : piece.map { $0.entries.count - next } ?? 0 }
+    var readyCount: Int { gathers ? 0 : piece.map { $0.records.entries.count - next } ?? 0 }
 
     /// The revision of the next event.
     var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
@@ -69,7 +69,7 @@ final class Replay {
 
     /// The key of the next event.
     func withFrontKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result? {
-        guard let entry = nextEntry, let bytes = piece?.bytes else { return nil }
+        guard let entry = nextEntry, let bytes = piece?.records.bytes else { return nil }
         return body(entry.record.key.bytes(of: entry.place.bytes(of: bytes.span)))
     }
 
@@ -81,11 +81,11 @@ final class Replay {
     }
 
     /// Takes the next event out of the piece.
-    func popNext() -> (entry: ReadPiece.Entry, bytes: [UInt8])? {
+    func popNext() -> (entry: RecordBatch.Entry, bytes: [UInt8])? {
         guard let entry = nextEntry, let piece else { return nil }
         next += 1
         if !gathers { told = entry.record.revision }
-        return (entry, piece.bytes)
+        return (entry, piece.records.bytes)
     }
 
     /// Whether an event is news for the observer: if it knows that the key has left or is gone, it isn't told
@@ -99,9 +99,9 @@ final class Replay {
         return left.insert(keyHash).inserted || kind == .delete
     }
 
-    private var nextEntry: ReadPiece.Entry? {
-        guard let piece, next < piece.entries.count else { return nil }
-        return piece.entries[next]
+    private var nextEntry: RecordBatch.Entry? {
+        guard let piece, next < piece.records.entries.count else { return nil }
+        return piece.records.entries[next]
     }
 
     /// Ends a piece. Returns where the next one begins; nil if it was the last, or if reading has failed.

@@ -88,7 +88,7 @@ struct Durability: ~Copyable {
     }
 
     mutating func endBatch() {
-        if records.isKept { records.endBatch() }
+        records.endBatch()
     }
 
     mutating func endTurn() {

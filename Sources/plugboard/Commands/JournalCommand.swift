@@ -149,13 +149,13 @@ private struct JournalListing {
         if record.kind == .segment || record.kind == .snapshot, patterns.isEmpty {
             try console.output.line("\(place.file):")
         }
-        _ = try record.forEachWrite(of: line) { write, bytes, _ in try show(event: write, bytes) }
+        _ = try record.forEachWrite(of: line, show)
     }
 
     private func matches(_ line: Span<UInt8>, _ record: RecordLine) -> Bool {
         if patterns.isEmpty { return true }
         var isFound = false
-        _ = record.forEachWrite(of: line) { write, bytes, _ in
+        _ = record.forEachWrite(of: line) { write, bytes in
             if isWanted(write.key.bytes(of: bytes)) { isFound = true }
         }
         return isFound
@@ -166,7 +166,7 @@ private struct JournalListing {
             || patterns.contains { Pattern.matches($0.span, key) }
     }
 
-    private func show(event: RecordLine, _ line: Span<UInt8>) throws {
+    private func show(_ event: RecordLine, _ line: Span<UInt8>) throws {
         let key = event.key.bytes(of: line)
         guard isWanted(key) else { return }
         let text = { (bytes: Span<UInt8>) in Printable.text(String(bytes)) }
