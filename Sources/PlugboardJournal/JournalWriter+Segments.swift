@@ -45,7 +45,8 @@ extension JournalWriter {
     /// Creates the file of the next segment, with room for its first bytes.
     private func makeNextFile(live: Int) -> (any AppendableFile, room: Int)? {
         let name = JournalFiles.segment(segment + 1)
-        guard let file = try? store.create(name) else { return nil }
+        // One that found no room before may not have been removed.
+        guard let file = try? store.createAnew(name) else { return nil }
         let spare = max(0, (store.freeBytes() ?? .max) - heldBack(live))
         var room = min(JournalLimits.reservedBytes, spare / JournalLimits.segmentsPerDisk)
         room = max(min(room, roomLeft(live)), JournalLimits.roomBytesMin + JournalLimits.headerReadBytes)

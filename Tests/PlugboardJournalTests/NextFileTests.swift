@@ -84,6 +84,16 @@ struct NextFileTests {
         #expect(try TestJournal(disk.afterKill()).state == journal.state)
     }
 
+    @Test func `is made although one of its name is left that could not be removed`() throws {
+        let journal = try journal()
+        let left = try disk.create("segment-0000000002.jsonl")
+        _ = try left.append([UInt8](repeating: 0x0A, count: 10).span)
+        journal.publish("key", "\"\(String(repeating: "x", count: 3_000))\"")
+        try journal.endTurn()
+        #expect(text.hasPrefix(#"{"event":"segment""#))
+        #expect(try TestJournal(disk.afterKill()).state == journal.state)
+    }
+
     @Test func `is gone after a broker that ended, and after the start that follows a kill`() throws {
         let journal = try journal()
         while disk.files[next] == nil {
