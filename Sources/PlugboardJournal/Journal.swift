@@ -117,15 +117,10 @@ public enum Journal {
         _ store: any FileStore, _ show: (RecordLine?, Span<UInt8>, JournalPlace) throws -> Void
     ) throws {
         let files = JournalFiles(names: try store.names())
-        for name in files.snapshots.map(JournalFiles.snapshot) + files.segments.map(JournalFiles.segment) {
-            var reader = try LogReader(name, in: store)
-            reading: while true {
-                switch try reader.next() {
-                case .end: break reading
-                case .damage(let damage): try show(nil, Span(), damage.place)
-                case .record: try show(reader.record, reader.line, reader.place)
-                }
-            }
+        let names = files.snapshots.map(JournalFiles.snapshot) + files.segments.map(JournalFiles.segment)
+        try LogReader.read(names, in: store, skip: { try show(nil, Span(), $0.place) }) { reader in
+            try show(reader.record, reader.line, reader.place)
+            return true
         }
     }
 }

@@ -36,7 +36,7 @@ extension JournalWriter {
         segmentBefore = (header(.snapshot, previous: records.chain), records.when)
         segment += 1
         index.begin(segment, after: revision)
-        records.beginFile(header(.segment, previous: records.chain).text)
+        records.begin(header(.segment, previous: records.chain))
         try write(&records)
         if records.isEmpty { turnSignpost() }
         trimHistory()

@@ -148,8 +148,7 @@ public final class JournalWriter {
     /// Writes the first line of the first segment. `settle` reserves room for what follows.
     func begin(_ records: inout RecordBuffer, after recovered: Recovered) throws {
         beginMeasuring(live: 0)
-        records.begin(after: recovered.chain)
-        records.beginFile(header(.segment, previous: recovered.chain).text)
+        records.begin(header(.segment, previous: recovered.chain))
         try writeTurn(&records)
         // The marks of earlier brokers count until this line is written.
         if mark != nil, records.isEmpty {

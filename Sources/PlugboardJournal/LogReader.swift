@@ -116,6 +116,26 @@ struct LogReader: ~Copyable {
         if try !record.forEachWrite(of: line, take) { throw damage("the batch can't be read").error }
     }
 
+    /// Reads files, in this order, and passes each record to `take`, which returns false if it is a batch that can't be
+    /// read. Damage is passed to `skip`, which throws if it may not be skipped.
+    static func read(
+        _ names: [String],
+        in store: any FileStore,
+        skip: (Damage) throws -> Void,
+        _ take: (borrowing LogReader) throws -> Bool
+    ) throws {
+        for name in names {
+            var reader = try LogReader(name, in: store)
+            reading: while true {
+                switch try reader.next() {
+                case .end: break reading
+                case .damage(let damage): try skip(damage)
+                case .record: if try !take(reader) { try skip(reader.damage("the batch can't be read")) }
+                }
+            }
+        }
+    }
+
     private mutating func nextLine() throws -> LogStep {
         passShown()
         guard let feed = try nextFeed() else { return atEnd() }

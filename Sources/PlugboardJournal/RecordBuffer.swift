@@ -68,12 +68,6 @@ public struct RecordBuffer: ~Copyable {
     /// The most bytes of a record of a single write.
     public static func neededAlone(for bytes: Int) -> Int { bytes &+ 4_096 }
 
-    /// Starts the checksums after a line with the checksum `chain`.
-    public mutating func begin(after chain: UInt32) {
-        isKept = true
-        self.chain = chain
-    }
-
     /// Removes bytes that were written to the file.
     public mutating func removeFirst(_ count: Int) {
         lines.removeFirst(count)
@@ -124,17 +118,12 @@ public struct RecordBuffer: ~Copyable {
         append(own: #"{"event":"revision","revision":\#(revision)"#)
     }
 
-    /// Begins a file that nothing came before.
-    mutating func begin(_ header: FileHeader) {
-        begin(after: 0)
-        beginFile(header.text)
-    }
-
     /// Begins a file. Its first line starts a new chain of checksums, and names the last one of the old
     /// chain as a member.
-    mutating func beginFile(_ header: String) {
+    mutating func begin(_ header: FileHeader) {
+        isKept = true
         chain = 0
-        append(own: header)
+        append(own: header.text)
     }
 
     /// Adds a line of the journal itself. `text` lacks the time and the checksum.

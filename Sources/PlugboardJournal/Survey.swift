@@ -20,7 +20,7 @@ struct Survey: ~Copyable {
         self.store = store
         self.names = names
         var number: UInt64 = 0
-        try Self.read(names, in: store, skip: skip) { reader in
+        try LogReader.read(names, in: store, skip: skip) { reader in
             note(reader)
             return reader.record.forEachWrite(of: reader.line) { write, bytes in
                 number += 1
@@ -55,7 +55,7 @@ struct Survey: ~Copyable {
     /// in a batch, the closing brace. `when` is 0 if the record itself has its time.
     func forEachLatest(_ body: (Span<UInt8>, _ when: UInt64) throws -> Void) throws {
         var (number, left) = (0 as UInt64, latest.count)
-        try Self.read(names, in: store, skip: { _ in }) { reader in
+        try LogReader.read(names, in: store, skip: { _ in }) { reader in
             let isBatch = reader.record.kind == .batch
             let endBytes = isBatch ? 1 : RecordEnd.bytes
             return try reader.record.forEachWrite(of: reader.line) { write, bytes in
@@ -68,25 +68,6 @@ struct Survey: ~Copyable {
         guard left == 0 else {
             let place = JournalPlace(file: names.last ?? "", offset: 0, line: 0)
             throw JournalError.damaged(place, "the files have changed")
-        }
-    }
-
-    /// Passes each record to `take`, which returns false if it is a batch that can't be read.
-    private static func read(
-        _ names: [String],
-        in store: any FileStore,
-        skip: (Damage) throws -> Void,
-        _ take: (borrowing LogReader) throws -> Bool
-    ) throws {
-        for name in names {
-            var reader = try LogReader(name, in: store)
-            reading: while true {
-                switch try reader.next() {
-                case .end: break reading
-                case .damage(let damage): try skip(damage)
-                case .record: if try !take(reader) { try skip(reader.damage("the batch can't be read")) }
-                }
-            }
         }
     }
 }

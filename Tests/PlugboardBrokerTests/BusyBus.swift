@@ -1,11 +1,11 @@
 // A small bus that has something of everything: observers, slow readers, calls, gates, plugins and quotas.
 
-import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 import Testing
 
 @testable import PlugboardBroker
+@testable import PlugboardJournal
 
 /// A bus with something of everything.
 final class BusyBus {
@@ -35,7 +35,7 @@ final class BusyBus {
         let policy = try PolicyReader.policy(in: Array(Self.policy.utf8), nobody)
         bare.hub.access.follow(policy, since: 0)
         var records = RecordBuffer()
-        records.begin(after: 0)
+        records.begin(FileHeader(kind: .segment, segment: 1, epoch: "e", revision: 0))
         bare.hub.durability.begin(records)
         writer = bare.client(PeerIdentity(process: 1, user: 1_000))
         observer = bare.client(PeerIdentity(process: 2, user: 1_000))
