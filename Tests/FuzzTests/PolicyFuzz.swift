@@ -41,8 +41,8 @@ enum PolicyFuzz {
         let isPermitted = rights.permit(action, bytes.span)
         hold(isPermitted == (isAllowed && !isDenied), "permitted: \(isPermitted)")
         for pattern in patterns.map({ Array($0.utf8) }) where matches(pattern, bytes) {
-            if rights.permitAll(action, pattern.span) { hold(isPermitted, "all, but not this one") }
-            if !rights.permitSome(action, pattern.span) { hold(!isPermitted, "none, but this one") }
+            if rights.permit(action, pattern.span, .all) { hold(isPermitted, "all, but not this one") }
+            if !rights.permit(action, pattern.span, .some) { hold(!isPermitted, "none, but this one") }
         }
     }
 

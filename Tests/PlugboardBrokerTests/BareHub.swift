@@ -26,7 +26,11 @@ final class BareHub {
         clientCount += 1
         let session = hub.sessions.insert(Session(client: number, slot: slot, peer: peer ?? .unknown))
         sessions.append(session)
-        if peer != nil { hub.place(session, groups) }
+        if peer != nil {
+            hub.place(session, groups)
+        } else {
+            hub.openAccount(of: session)
+        }
         hub.greet(session)
         return session
     }
@@ -177,7 +181,7 @@ extension Hub {
 
     mutating func openOwn(of session: SessionHandle) { delivery.openOwn(of: session, &sessions) }
 
-    mutating func beginPlanning(for session: SessionHandle) { access.beginPlanning(for: sessions[session]) }
+    mutating func openAccount(of session: SessionHandle) { access.openAccount(of: sessions[session]) }
 
     mutating func setAside(_ session: SessionHandle, _ farewell: Farewell) {
         delivery.setAside(session, farewell, &sessions)
@@ -202,7 +206,10 @@ extension Hub {
     }
 
     /// A session ends, and what the turn still has to do names it: a mistake.
-    mutating func forgetButInDelivery(_ session: SessionHandle) { sessions.remove(session, &keyspace) }
+    mutating func forgetButInDelivery(_ session: SessionHandle) {
+        access.closeAccount(of: sessions[session])
+        sessions.remove(session, &keyspace)
+    }
 }
 
 extension Keyspace {

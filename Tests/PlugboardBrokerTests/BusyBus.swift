@@ -33,7 +33,7 @@ final class BusyBus {
         bare.hub.supervision.supervisor = 7
         bare.hub.supervision.sessionOf = { $0 }
         let policy = try PolicyReader.policy(in: Array(Self.policy.utf8), nobody)
-        bare.hub.access.follow(policy, since: 0)
+        bare.hub.follow(policy)
         var records = RecordBuffer()
         records.begin(FileHeader(kind: .segment, segment: 1, epoch: "e", revision: 0))
         bare.hub.durability.begin(records)

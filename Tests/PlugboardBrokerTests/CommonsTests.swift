@@ -9,50 +9,40 @@ import Testing
 
 @Suite("what clients without a quota take up together")
 struct CommonsTests {
-    private let sessions: [SessionHandle]
+    private let bare = BareHub()
+    private let clients: [SessionHandle]
 
-    init() {
-        var table = SessionTable()
-        sessions = (0..<3).map { table.insert(Session(client: UInt64($0), slot: $0)) }
+    init() { clients = [bare.client(), bare.client(), bare.client()] }
+
+    /// Whether a client for which so many bytes wait is closed for that. It is open again afterwards.
+    private func isPast(_ kind: WaitingBytes.Kind, _ bytes: Int, _ client: Int) -> Bool {
+        bare.hub.recount(kind, bytes, of: clients[client])
+        defer { bare.hub.sessions[clients[client]].farewell = nil }
+        return bare.hub.sessions[clients[client]].farewell == .quota
     }
 
     @Test("bytes that are owed: as many as the limit, and one more")
     func owed() {
-        var commons = Commons()
         let most = Limits.commonOwedBytesMax
-        let isPast = [
-            commons.note(.owed, most - 10, of: sessions[0]),
-            commons.note(.owed, 10, of: sessions[1]),
-            commons.note(.owed, 1, of: sessions[2]),
-            // Who reads is not the one who exceeds it.
-            commons.note(.owed, 9, of: sessions[1]),
-            commons.note(.owed, 1, of: sessions[2]),
-        ]
-        #expect(isPast == [false, false, true, false, false])
-        commons.forget(sessions[0])
-        let isPastThen = [
-            commons.note(.owed, most - 9, of: sessions[2]), commons.note(.owed, most - 8, of: sessions[2]),
-        ]
-        #expect(isPastThen == [false, true])
+        // Who reads is not the one who exceeds it.
+        let past = [(0, most - 10), (1, 10), (2, 1), (1, 9), (2, 1)].map { isPast(.owed, $1, $0) }
+        #expect(past == [false, false, true, false, false])
+        bare.forget(clients[0])
+        #expect(!isPast(.owed, most - 9, 2) && isPast(.owed, most - 8, 2))
     }
 
     @Test("bytes of unfinished requests: as many as the limit, and one more")
     func partial() {
-        var commons = Commons()
         let most = Limits.commonPartialBytesMax
-        let isPast = [
-            commons.note(.partial, most, of: sessions[0]), commons.note(.partial, 0, of: sessions[1]),
-            commons.note(.partial, 1, of: sessions[1]), commons.note(.owed, 1, of: sessions[2]),
-        ]
-        #expect(isPast == [false, false, true, false])
-        commons.forget(sessions[0])
-        let isPastThen = commons.note(.partial, most - 1, of: sessions[2])
-        #expect(!isPastThen)
+        #expect(!isPast(.partial, most, 0) && !isPast(.partial, 0, 1))
+        #expect(isPast(.partial, 1, 1) && !isPast(.owed, 1, 2))
+        bare.forget(clients[0])
+        #expect(!isPast(.partial, most - 1, 2))
     }
 
     @Test("who sends a byte too much of a request is told why and closed, and the others go on")
     func unfinished() throws {
-        let stage = try SiegeStage(hasSlices: true, Commons(partialMax: 1_000))
+        let stage = try SiegeStage(hasSlices: true, .common(partial: 1_000))
         let (first, second, third) = (try stage.connect(), try stage.connect(), try stage.connect())
         let half = String(repeating: "x", count: 500)
         for link in [first, second] { stage.send(half, link) }
@@ -72,7 +62,7 @@ struct CommonsTests {
     @Test("who is owed too much is closed, the others go on, and who reads makes room")
     func unread() throws {
         let value = 10_000
-        let stage = try SiegeStage(hasSlices: true, Commons(owedMax: 3 * value))
+        let stage = try SiegeStage(hasSlices: true, .common(owed: 3 * value))
         let observers = try (0..<3).map { _ in try stage.connect() }
         for observer in observers { try stage.ask("subscribe k", observer) }
         for observer in observers { observer.reads = false }

@@ -182,11 +182,6 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             look()
             _ = bus.hub.requests.takeLeftOver()
         },
-        StateMistake("Access", "no batch is being checked") { bus, look in
-            bus.hub.beginPlanning(for: bus.guest)
-            look()
-            bus.hub.access.endPlanning()
-        },
         StateMistake("Requests", "who is busy waits") { bus, look in
             bus.hub.sessions[bus.writer].isBusy = true
             look()
@@ -293,17 +288,16 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             look()
             bus.hub.supervision.reporter = reporter
         },
-        StateMistake("UserAccount", "it counts the keys") { bus, look in
+        StateMistake("Account", "it counts what is taken up") { bus, look in
             let account = try bus.there(bus.hub.sessions[bus.guest].clearance?.account)
-            account.keys += 1
+            account.used.keys += 1
             look()
-            account.keys -= 1
+            account.used.keys -= 1
         },
-        StateMistake("UserAccount", "it counts the connections") { bus, look in
-            let account = try bus.there(bus.hub.sessions[bus.guest].clearance?.account)
-            account.connections -= 1
+        StateMistake("Account", "it counts what is taken up") { bus, look in
+            bus.hub.access.common.used.owed += 1
             look()
-            account.connections += 1
+            bus.hub.access.common.used.owed -= 1
         },
     ]
 }

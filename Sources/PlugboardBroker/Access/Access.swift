@@ -1,8 +1,7 @@
-// The rights of clients, and the resources that each user takes up. Operations ask here before they change
+// The rights of clients, and the accounts of what they take up. Operations ask here before they change
 // anything. Without a policy, each question costs one test for nil. Owned by the hub. Owns the policy that
-// the broker follows, and the accounts of users. It knows no value, no observer and no other room: if rights
-// change, the hub takes the consequences. What always holds (`checkInvariants`): an account counts exactly
-// what its user takes up, and between turns no batch is planned.
+// the broker follows. It knows no value, no observer and no other room: if rights change, the hub takes the
+// consequences. What always holds (`checkInvariants`): an account counts exactly what its clients take up.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -14,39 +13,43 @@ struct Access: ~Copyable {
     /// The broker's own user.
     let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.
-    private var policy: PolicyInForce?
+    private var policy: Policy?
+    /// Rights by the places of their rules. Clients to whom the same rules apply share them, so that many
+    /// clients need little memory.
+    private var made: [[Int]: Rights] = [:]
     /// The revision at which the policy came into force.
     private(set) var policyRevision: UInt64 = 0
-    private var accounts = UserAccounts()
-    /// The account of the user whose batch is being checked. The batch's writes count there before they are
-    /// made.
-    private var planning: UserAccount?
-    /// What clients without a quota take up together.
-    private var commons: Commons
+    /// The accounts of users who have connected under a policy, or whose values were kept.
+    private var accounts: [UInt32: Account] = [:]
+    /// Whether keys are counted: only users have a limit of them.
+    private(set) var countsKeys = false
+    /// The account of all clients without a policy. With one, clients whose users have no limit of what waits
+    /// for them share it for that.
+    let common: Account
 
-    init(owner: UInt32 = Accounts.ownUser, commons: Commons = Commons()) {
+    init(owner: UInt32 = Accounts.ownUser, common: Quota = .common()) {
         self.owner = owner
-        self.commons = commons
+        self.common = Account(user: nil, limits: common)
     }
 
     // MARK: The policy
 
     var followsPolicy: Bool { policy != nil }
     /// The text of the present policy.
-    var policyText: [UInt8]? { policy?.policy.text }
+    var policyText: [UInt8]? { policy?.text }
 
     /// Whether a peer may connect at all.
     func admits(_ peer: PeerIdentity, _ groups: [UInt32]) -> Bool {
-        if let policy { return policy.admits(peer.user, groups) }
-        return peer.user == owner || peer.user == 0
+        policy?.admits(peer.user, groups, owner: owner) ?? (peer.user == owner || peer.user == 0)
     }
 
     /// Follows a policy from a revision on.
-    mutating func follow(_ policy: Policy, since revision: UInt64) {
-        let followed = PolicyInForce(policy, owner: owner)
-        self.policy = followed
-        accounts.follow { followed.quota(of: $0) }
-        policyRevision = revision
+    mutating func follow(_ policy: Policy, since revision: UInt64, _ sessions: borrowing SessionTable) {
+        (self.policy, made, policyRevision) = (policy, [:], revision)
+        // From now on, others may have to pay for what waits.
+        for session in sessions.handles { charge(sessions[session].waiting, to: sessions[session], -1) }
+        for (user, account) in accounts { account.limits = policy.quota(of: user, owner: owner) }
+        for session in sessions.handles { charge(sessions[session].waiting, to: sessions[session]) }
     }
 
     /// Notes that the present policy was in force earlier already, under the broker before.
@@ -60,7 +63,12 @@ struct Access: ~Copyable {
 
     /// What a client may do under the policy; nil if there is no policy.
     mutating func rights(of peer: PeerIdentity, _ groups: [UInt32], name: String?) -> Rights? {
-        policy?.rights(of: peer.user, groups, name: name)
+        guard let policy else { return nil }
+        let places = policy.applicable(to: peer.user, groups, name: name, owner: owner)
+        if let rights = made[places] { return rights }
+        let rights = Rights(places.map { policy.rules[$0] })
+        made[places] = rights
+        return rights
     }
 
     /// Throws unless a client may make a write.
@@ -103,7 +111,7 @@ struct Access: ~Copyable {
         _ wanted: [ByteRange], _ line: Span<UInt8>, _ session: borrowing Session
     ) throws(Refusal) {
         guard session.isGuarded else { return }
-        for range in wanted where !session.authorizeSome(.subscribe, range.bytes(of: line)) {
+        for range in wanted where !session.authorize(.subscribe, range.bytes(of: line), .some) {
             throw forbidden(.subscribe, range, line, session)
         }
     }
@@ -118,194 +126,75 @@ struct Access: ~Copyable {
         return Refusal(.forbidden, message, hint: objection.hint, at: range.start)
     }
 
-    // MARK: Quotas
+    // MARK: Accounts
 
-    /// Whether the resources of users are counted.
-    @inline(__always) var counts: Bool { accounts.isOn }
+    /// A client's account.
+    func account(of session: borrowing Session) -> Account { session.clearance?.account ?? common }
+
+    /// The account of a user's clients. Before the policy is loaded, users whose values an earlier broker kept
+    /// have one already.
+    mutating func account(of user: UInt32, isRestored: Bool = false) -> Account {
+        guard policy != nil || isRestored else { return common }
+        if let account = accounts[user] { return account }
+        let account = Account(user: user, limits: policy?.quota(of: user, owner: owner) ?? .others)
+        accounts[user] = account
+        countsKeys = true
+        return account
+    }
+
+    /// Who pays for what waits for a client: its user if that has a limit of it, and else all without one.
+    func payer(of kind: WaitingBytes.Kind, _ session: borrowing Session) -> Account {
+        if let account = session.clearance?.account, account.limits[kind] < .max { return account }
+        return common
+    }
 
     /// Whether a user may have one more connection.
     mutating func hasRoom(for user: UInt32) -> Bool {
-        guard let account = account(of: user) else { return true }
-        return account.connections < account.quota.connections
+        let account = account(of: user)
+        return account.used.connections < account.limits.connections
     }
 
-    /// Counts what a client takes up from now on.
+    /// Gives a client that has connected its account.
     mutating func openAccount(of session: borrowing Session) {
-        guard let clearance = session.clearance,
-            let account = account(of: session.peer.user)
-        else { return }
-        account.connections += 1
-        clearance.account = account
+        if policy != nil { session.clearance?.account = account(of: session.peer.user) }
+        account(of: session).used.connections += 1
     }
 
-    /// Stops counting a client that has left.
+    /// A client has left.
     func closeAccount(of session: borrowing Session) {
-        guard let clearance = session.clearance, let account = clearance.account else { return }
-        account.waiting.owed -= clearance.waiting.owed
-        account.waiting.partial -= clearance.waiting.partial
-        account.connections -= 1
-        clearance.account = nil
+        charge(session.waiting, to: session, -1)
+        account(of: session).used.connections -= 1
     }
 
-    /// The account of a user whose values an earlier broker kept. For the time before the policy is loaded.
-    mutating func restoredAccount(of user: UInt32) -> UserAccount { accounts.restored(user: user) }
-
-    /// Throws if so many more patterns would exceed the quota of a client's user. Patterns count instead of
-    /// subscriptions, because a subscription has up to 64 of them. Served patterns count, too.
-    static func checkSubscriptions(of session: borrowing Session, patterns: Int) throws(Refusal) {
-        guard let account = session.clearance?.account,
-            account.subscriptions + patterns > account.quota.subscriptions
-        else { return }
-        let most = account.quota.subscriptions
-        throw overQuota("subscriptions", "observes and serves at most \(most) patterns")
+    private func charge(_ waiting: WaitingBytes, to session: borrowing Session, _ sign: Int = 1) {
+        payer(of: .owed, session).used.owed += sign * waiting.owed
+        payer(of: .partial, session).used.partial += sign * waiting.partial
     }
 
-    /// Counts the patterns and the filter of a subscription; `sign` is -1 when it ends.
-    func charge(
-        _ session: borrowing Session,
-        for subscription: borrowing SubscriptionRecord,
-        traced: Int,
-        _ sign: Int = 1
-    ) {
-        guard let account = session.clearance?.account else { return }
-        let observed = subscription.keys.count + subscription.patterns.count
-        account.subscriptions += sign * (observed + traced)
-        account.kept += sign * (subscription.filter?.bytes ?? 0)
-    }
-
-    /// Throws if so many more bytes would exceed the quota of a client's user. For what the broker keeps
-    /// beside values: wills and filters.
-    func checkKept(_ bytes: Int, of session: borrowing Session) throws(Refusal) {
-        guard bytes > 0, let account = session.clearance?.account,
-            account.kept + bytes > account.quota.kept
-        else { return }
-        throw Self.overKept(account)
-    }
-
-    /// Counts a will of so many bytes in place of an earlier one, or throws. 0 stands for no will.
-    func replaceWill(of session: borrowing Session, _ before: Int, by bytes: Int) throws(Refusal) {
-        try checkKept(bytes - before, of: session)
-        session.clearance?.account?.kept += bytes - before
-    }
-
-    /// Throws if so many more keys and bytes would exceed the quota of a writer's user.
-    func checkQuota(_ account: UserAccount, keys: Int, bytes: Int) throws(Refusal) {
-        guard keys == 0 || account.keys + account.planned.keys + keys <= account.quota.keys else {
-            throw Self.overQuota("keys", "has at most \(account.quota.keys) keys")
+    /// Checks that the accounts agree with what was found.
+    func checkInvariants(_ found: [ObjectIdentifier: Quota]) throws(BrokenInvariant) {
+        for account in accounts.values + [common] {
+            try account.checkInvariants(found[ObjectIdentifier(account)] ?? Quota())
         }
-        guard bytes <= 0 || account.kept + account.planned.bytes + bytes <= account.quota.kept else {
-            throw Self.overKept(account)
-        }
-        guard planning === account else { return }
-        account.planned.keys += keys
-        account.planned.bytes += bytes
-    }
-
-    /// Call it before the writes of a batch are checked. Then each write counts when the following ones are
-    /// checked.
-    mutating func beginPlanning(for session: borrowing Session) {
-        planning = session.clearance?.account
-        planning?.planned = (0, 0)
-    }
-
-    /// Call it when the batch was made or refused.
-    mutating func endPlanning() {
-        planning?.planned = (0, 0)
-        planning = nil
-    }
-
-    /// Counts the bytes owed to a client anew. Returns what is exceeded if they have grown: the quota of its
-    /// user, or what clients without one have together.
-    @inline(never)
-    mutating func recountOwed(_ session: SessionHandle, _ sessions: inout SessionTable) -> Excess? {
-        let clearance = sessions[session].clearance
-        if let clearance, let isOver = count(.owed, sessions[session].owedBytes, of: session, clearance) {
-            return isOver ? .quota : nil
-        }
-        let bytes = sessions[session].ownOwedBytes
-        sessions[session].hasShare = bytes > 0
-        return commons.note(.owed, bytes, of: session) ? .commonOwed : nil
-    }
-
-    /// Counts the bytes of a request that has come in part. Returns the same as `recountOwed`.
-    mutating func recountPartial(
-        _ bytes: Int, of session: SessionHandle, _ clearance: Clearance?
-    ) -> Excess? {
-        if let clearance, let isOver = count(.partial, bytes, of: session, clearance) {
-            return isOver ? .quota : nil
-        }
-        return commons.note(.partial, bytes, of: session) ? .commonPartial : nil
-    }
-
-    /// Counts bytes of a client for its user. Returns whether they have grown past the user's quota; nil if
-    /// it has none.
-    private mutating func count(
-        _ kind: WaitingBytes.Kind, _ bytes: Int, of session: SessionHandle, _ clearance: Clearance
-    ) -> Bool? {
-        guard let account = clearance.account else { return nil }
-        let growth = bytes - clearance.waiting[kind]
-        account.waiting[kind] += growth
-        clearance.waiting[kind] = bytes
-        guard account.quota[kind] < .max else { return nil }
-        // It may have been without one before.
-        _ = commons.note(kind, 0, of: session)
-        return growth > 0 && account.waiting[kind] > account.quota[kind]
-    }
-
-    /// Forgets the share of a client that has left.
-    mutating func forget(_ session: SessionHandle) { commons.forget(session) }
-
-    /// Checks that the accounts agree with what was found, and that no batch is being checked.
-    func checkInvariants(_ found: FoundUse, _ living: borrowing Living) throws(BrokenInvariant) {
-        try Invariants(of: "Access").hold("no batch is being checked", planning == nil)
-        try commons.checkInvariants(living)
-        try accounts.checkInvariants(found)
-    }
-
-    private mutating func account(of user: UInt32) -> UserAccount? {
-        guard let policy else { return nil }
-        return accounts.account(of: user, quota: policy.quota(of: user))
-    }
-
-    private static func overKept(_ account: UserAccount) -> Refusal {
-        overQuota("kept", "has at most \(account.quota.kept) bytes of keys, values, wills and filters")
-    }
-
-    private static func overQuota(_ name: String, _ quota: String) -> Refusal {
-        Refusal(
-            .limit,
-            "this user, all its clients together, \(quota)",
-            hint: "\"\(name)\" of \"quotas\" in the broker's --policy"
-        )
     }
 }
 
-// Questions about a client's rights and its user's quota. They change nothing.
+// Questions about a client's rights. They change nothing.
 
 extension Session {
-    /// Whether this client may do something with a key.
+    /// Whether this client may do something with a key, or with the keys that a pattern matches.
     @inline(__always)
-    func authorize(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
-        clearance == nil || isPermitted(action, key)
-    }
-
-    /// Whether this client may do something with every key that a pattern matches.
-    func authorizeAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
-        clearance?.permitAll(action, pattern) ?? true
-    }
-
-    /// Whether this client may do something with some key that a pattern matches.
-    func authorizeSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
-        clearance?.permitSome(action, pattern) ?? true
+    func authorize(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
+        clearance == nil || isPermitted(action, keys, scope)
     }
 
     @inline(never)
-    private func isPermitted(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
-        clearance?.permit(action, key) ?? true
+    private func isPermitted(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope) -> Bool {
+        clearance?.permit(action, keys, scope) ?? true
     }
 
     /// Whether its waiting bytes have to be counted whenever it is served.
-    var isCounted: Bool { isGuarded || isBehind || hasShare }
+    var isCounted: Bool { isGuarded || isBehind || waiting.owed > 0 }
 
     /// Whether something that was queued for this client has not been sent yet.
     var hasUnread: Bool {
@@ -333,31 +222,5 @@ extension Session {
         guard let catchup else { return calls }
         return calls + catchup.queuedBytes + catchup.deferred.count
             + catchup.owedCount * OwedKey.countedBytes
-    }
-}
-
-/// How a supervisor's report about a plugin concerns a client.
-enum ReportedClient {
-    /// It belonged to the plugin already.
-    case known
-    /// It turns out to belong to the plugin.
-    case found
-    /// It has taken the plugin's name.
-    case namesake
-    case other
-
-    init(
-        _ session: borrowing Session,
-        _ plugin: SupervisedPlugin,
-        _ supervision: borrowing Supervision,
-        _ keyspace: borrowing Keyspace
-    ) {
-        if let own = session.clearance?.plugin, own === plugin {
-            self = .known
-        } else if session.clearance?.plugin == nil, supervision.plugin(of: session.peer) === plugin {
-            self = .found
-        } else {
-            self = session.isNamed(plugin.name, keyspace) ? .namesake : .other
-        }
     }
 }

@@ -1,6 +1,6 @@
 // What one client may do, from the rules that apply to it. Rights are made when a client connects, when it
-// takes a name, and when a policy is loaded. `PolicyInForce` owns them, and clients to whom the same rules
-// apply share them. A clearance belongs to one client. Only the loop's thread uses both.
+// takes a name, and when a policy is loaded. Clients to whom the same rules apply share them. A clearance
+// belongs to one client. Only the loop's thread uses both.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -20,23 +20,10 @@ final class Rights {
         (self.allow, self.deny) = (allow, deny)
     }
 
-    /// Whether an action is permitted on a key.
-    func permit(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
-        Self.contains(allow[action]) { Pattern.matches($0, key) }
-            && !Self.contains(deny[action]) { Pattern.matches($0, key) }
-    }
-
-    /// Whether an action is permitted on every key that a pattern matches. One allowed pattern has to cover
-    /// all of these keys.
-    func permitAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
-        Self.contains(allow[action]) { Pattern.covers($0, pattern) }
-            && !Self.contains(deny[action]) { Pattern.overlaps($0, pattern) }
-    }
-
-    /// Whether an action may be permitted on some key that a pattern matches.
-    func permitSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
-        Self.contains(allow[action]) { Pattern.overlaps($0, pattern) }
-            && !Self.contains(deny[action]) { Pattern.covers($0, pattern) }
+    /// Whether an action is permitted on a key, or on the keys that a pattern matches. One allowed pattern has
+    /// to cover all of these keys.
+    func permit(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
+        Self.contains(allow[action], keys, scope) && !Self.contains(deny[action], keys, scope.opposite)
     }
 
     /// Whether these rights may show something that `other` hides: a key, or a call to a server. True also if
@@ -51,8 +38,28 @@ final class Rights {
         return !isAllowed || !isDenied
     }
 
-    private static func contains(_ patterns: [[UInt8]], where holds: (Span<UInt8>) -> Bool) -> Bool {
-        patterns.contains { holds($0.span) }
+    private static func contains(_ patterns: [[UInt8]], _ keys: Span<UInt8>, _ scope: RightsScope) -> Bool {
+        patterns.contains { pattern in
+            switch scope {
+            case .key: Pattern.matches(pattern.span, keys)
+            case .all: Pattern.covers(pattern.span, keys)
+            case .some: Pattern.overlaps(pattern.span, keys)
+            }
+        }
+    }
+}
+
+/// What is to be permitted: one key, every key that a pattern matches, or at least some of these.
+enum RightsScope {
+    case key, all, some
+
+    /// What must not be denied for that.
+    fileprivate var opposite: RightsScope {
+        switch self {
+        case .key: .key
+        case .all: .some
+        case .some: .all
+        }
     }
 }
 
@@ -65,9 +72,7 @@ final class Clearance {
     /// The rights from the policy; nil if there is no policy.
     var rights: Rights?
     /// The account of the client's user; nil if there is no policy.
-    var account: UserAccount?
-    /// How many bytes the account counts for this client.
-    var waiting = WaitingBytes()
+    var account: Account?
     /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?
     /// What was owed to its subscriptions of keys that it may not see now.
@@ -82,16 +87,8 @@ final class Clearance {
         self.isSupervisor = isSupervisor
     }
 
-    func permit(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
-        rights?.permit(action, key) ?? true && plugin?.rights?.permit(action, key) ?? true
-    }
-
-    func permitAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
-        rights?.permitAll(action, pattern) ?? true && plugin?.rights?.permitAll(action, pattern) ?? true
-    }
-
-    func permitSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
-        rights?.permitSome(action, pattern) ?? true && plugin?.rights?.permitSome(action, pattern) ?? true
+    func permit(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
+        rights?.permit(action, keys, scope) ?? true && plugin?.rights?.permit(action, keys, scope) ?? true
     }
 
     /// Withholds a key that a subscription was owed. Its reference to the key goes on.
@@ -103,7 +100,7 @@ final class Clearance {
 
     /// The text of a refusal: what forbids an action on a key, and a hint.
     func objection(_ action: PolicyAction, _ key: Span<UInt8>) -> (who: String, hint: String) {
-        guard let own = plugin?.rights, !own.permitSome(action, key) else { return Self.policyObjection }
+        guard let own = plugin?.rights, !own.permit(action, key, .some) else { return Self.policyObjection }
         return ("the plugin.json of this plugin", "its \"\(action.listName)\" lists what is allowed")
     }
 

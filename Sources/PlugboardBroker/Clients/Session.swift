@@ -48,8 +48,6 @@ struct Session: ~Copyable {
     var isBusy = false
     /// It has closed its sending half, so it can neither answer calls nor acknowledge.
     var isMute = false
-    /// Its waiting bytes count in the share of clients without a quota (`Commons`).
-    var hasShare = false
     /// Why it is being closed; nil while it is open. Nothing more is queued for a client that is being
     /// closed.
     var farewell: Farewell? {
@@ -59,6 +57,8 @@ struct Session: ~Copyable {
     var indirectCount: Int32 = 0 {
         didSet { noteStalled() }
     }
+    /// How many of the bytes that wait for it are charged.
+    var waiting = WaitingBytes()
     /// When it connected, in milliseconds since 1970.
     let since: UInt64
     /// How many bytes it has been sent.
@@ -358,12 +358,11 @@ struct SessionTable: ~Copyable {
         slot < row.count && row[slot] != .none ? row[slot] : nil
     }
 
+    /// All sessions, in the order of their slots.
+    var handles: [SessionHandle] { row.all.filter { $0 != .none } }
+
     func find(client: UInt64) -> SessionHandle? {
-        for slot in row.indices {
-            let session = row[slot]
-            if session != .none, all[session].client == client, all[session].isOpen { return session }
-        }
-        return nil
+        handles.first { all[$0].client == client && all[$0].isOpen }
     }
 
     /// A client by its number. It must be of the same user, unless root asks.

@@ -21,7 +21,7 @@ struct RestoredAuthors: ~Copyable {
     mutating func author(
         _ name: Span<UInt8>,
         from origin: Span<UInt8>,
-        _ account: UserAccount? = nil,
+        _ account: Account? = nil,
         _ keyspace: inout Keyspace
     ) -> AuthorHandle {
         if let last, origin.isEmpty, keyspace.authors[last].name.isEqual(to: name),
@@ -30,7 +30,7 @@ struct RestoredAuthors: ~Copyable {
             return last
         }
         var key = Array(name) + Array(origin)
-        if let account { key += [0] + Array("\(account.user)".utf8) }
+        if let user = account?.user { key += [0] + Array("\(user)".utf8) }
         let author = known[key] ?? Self.make(name, origin, account, &keyspace)
         known[key] = author
         last = author
@@ -43,7 +43,7 @@ struct RestoredAuthors: ~Copyable {
     }
 
     private static func make(
-        _ name: Span<UInt8>, _ origin: Span<UInt8>, _ account: UserAccount?, _ keyspace: inout Keyspace
+        _ name: Span<UInt8>, _ origin: Span<UInt8>, _ account: Account?, _ keyspace: inout Keyspace
     ) -> AuthorHandle {
         let presence = Presence(client: 0, account: account)
         presence.end()
@@ -74,7 +74,7 @@ extension Hub {
         let key = record.key.bytes(of: line)
         let hash = keyspace.hash(key)
         let known = keyspace.find(key, hash: hash)
-        let account = record.user.map { access.restoredAccount(of: $0) }
+        let account = record.user.map { access.account(of: $0, isRestored: true) }
         let (name, origin) = (record.by.bytes(of: line), record.origin.bytes(of: line))
         let author = authors.author(name, from: origin, account, &keyspace)
         guard record.kind == .update else {
@@ -82,7 +82,7 @@ extension Hub {
         }
         let observable = known ?? keyspace.insert(key, hash: hash, valueCount: record.value.count)
         durability.noteGrowth(keyspace[observable].growth(to: record.value.count))
-        if access.counts { KeyCharge.charge(observable, count: record.value.count, to: author, keyspace) }
+        if access.countsKeys { keyspace.charge(observable, count: record.value.count, to: author) }
         let value = record.value.bytes(of: line)
         keyspace.set(observable, value, revision: record.revision, cause: record.cause, writer: author)
         remember(.publish, observable, author, record)
@@ -99,7 +99,7 @@ extension Hub {
         if keyspace[observable].hasValue {
             keyspace.unbind(observable, &deadlines)
             durability.noteGrowth(-keyspace[observable].recordBytes)
-            if access.counts { KeyCharge.discharge(observable, keyspace) }
+            if access.countsKeys { keyspace.discharge(observable) }
         }
         keyspace.removeValue(of: observable, cause: record.cause, writer: nil)
         remember(.delete, observable, author, record)

@@ -49,7 +49,7 @@ extension Hub {
 extension Hub {
     /// Follows a policy from now on.
     mutating func follow(_ policy: Policy) {
-        access.follow(policy, since: revision)
+        access.follow(policy, since: revision, sessions)
         matching.select()
     }
 
@@ -58,10 +58,8 @@ extension Hub {
     mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, Farewell)] {
         follow(policy)
         var dismissed: [(SessionHandle, Farewell)] = []
-        for slot in 0..<sessions.slotCount {
-            guard let session = sessions.inSlot(slot), let clearance = sessions[session].clearance else {
-                continue
-            }
+        for session in sessions.handles {
+            guard let clearance = sessions[session].clearance else { continue }
             let hasUnread = sessions[session].hasUnread
             let seesLess = renewRights(of: session)
             // A client that is being closed may still have lines to read, but gets no others.
@@ -115,9 +113,7 @@ extension Hub {
         let before = supervision.plugin(named: report.name)?.rights
         if let plugin = supervision.take(report) {
             if plugin.rights != nil { matching.select() }
-            for slot in 0..<sessions.slotCount {
-                if let session = sessions.inSlot(slot) { apply(plugin, before, to: session) }
-            }
+            for session in sessions.handles { apply(plugin, before, to: session) }
             matching.outdate()
         }
         guard let plugin = supervision.plugin(named: report.name) else { return }
@@ -137,21 +133,20 @@ extension Hub {
     /// A connected client may turn out to belong to the plugin, or to have taken its name. `before` are the
     /// rights of the plugin's clients up to now.
     private mutating func apply(_ plugin: SupervisedPlugin, _ before: Rights?, to session: SessionHandle) {
-        switch ReportedClient(sessions[session], plugin, supervision, keyspace) {
-        case .known:
+        let own = sessions[session].clearance?.plugin
+        if let own, own === plugin {
             limit(session, before)
             supervision.noteOrphan(session, of: plugin, sessions[session].peer)
-        case .found:
+        } else if own == nil, supervision.plugin(of: sessions[session].peer) === plugin {
             bind(session, to: plugin, [])
-            if access.followsPolicy { renewRights(of: session) }
+            renewRights(of: session)
             endForbidden(of: session)
             limit(session, nil)
-        case .namesake:
+        } else if sessions[session].isNamed(plugin.name, keyspace) {
             sessions[session].loseName(&keyspace)
             _ = graces.withdraw(session)
             sessions[session].clearance?.name = nil
-            if access.followsPolicy { renewRights(of: session) }
-        case .other: break
+            renewRights(of: session)
         }
     }
 
@@ -212,7 +207,10 @@ extension Hub {
     mutating func noteWeight(of subscription: SubscriptionHandle, _ sign: Int) {
         let session = matching[subscription].session
         let traced = matching[subscription].isTracer ? insight.tracing.patterns(of: subscription).count : 0
-        access.charge(sessions[session], for: matching[subscription], traced: traced, sign)
+        let observed = matching[subscription].keys.count + matching[subscription].patterns.count
+        let account = access.account(of: sessions[session])
+        account.used.subscriptions += sign * (observed + traced)
+        account.used.kept += sign * (matching[subscription].filter?.bytes ?? 0)
         for plugin in supervision.onDemand where isObserver(subscription, of: plugin) {
             plugin.demand?.observers += sign
             weigh(plugin)

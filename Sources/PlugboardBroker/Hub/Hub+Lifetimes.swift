@@ -105,7 +105,7 @@ extension Hub {
         {
             return postpone(legacy, of: session, program.name, program.milliseconds)
         }
-        sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: legacy)
+        access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: legacy)
         let will = keyspace.end(legacy)
         if keyspace.isClosed { return }
         // A client that has written nothing yet has no author until now.
@@ -215,16 +215,16 @@ extension Hub {
 
     /// What a client left behind belongs to another one.
     private mutating func handOver(
-        _ left: LegacyHandle, _ account: UserAccount?, to session: SessionHandle
+        _ left: LegacyHandle, _ account: Account?, to session: SessionHandle
     ) {
         var legacy = left
-        account?.kept -= keyspace.willBytes(of: legacy)
+        account?.used.kept -= keyspace.willBytes(of: legacy)
         if let own = sessions[session].legacy {
-            sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: own)
+            access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: own)
             legacy = keyspace.inherit(legacy, by: own)
         }
         sessions[session].legacy = legacy
-        sessions[session].clearance?.account?.kept += keyspace.willBytes(of: legacy)
+        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: legacy)
         keyspace.note(.none, grace: graces.milliseconds(of: session), of: legacy)
     }
 
@@ -233,7 +233,7 @@ extension Hub {
         _ legacy: LegacyHandle, of session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64
     ) {
         sessions[session].endPresence(keyspace)
-        let account = sessions[session].clearance?.account
+        let account = access.account(of: sessions[session])
         if let other = graces.client(named: name), sessions[other].isOpen {
             return handOver(legacy, account, to: other)
         }
@@ -247,10 +247,10 @@ extension Hub {
         var legacy = left
         if let (earlier, before, deadline) = graces.take(absence.name) {
             deadlines.cancel(deadline)
-            before.account?.kept -= keyspace.willBytes(of: earlier)
-            absence.account?.kept -= keyspace.willBytes(of: legacy)
+            before.account?.used.kept -= keyspace.willBytes(of: earlier)
+            absence.account?.used.kept -= keyspace.willBytes(of: legacy)
             legacy = keyspace.inherit(earlier, by: legacy)
-            absence.account?.kept += keyspace.willBytes(of: legacy)
+            absence.account?.used.kept += keyspace.willBytes(of: legacy)
         }
         let deadline = deadlines.add(after: milliseconds, .grace(legacy))
         keyspace.note(deadline, grace: milliseconds, of: legacy)
@@ -275,7 +275,7 @@ extension Hub {
     private mutating func endGrace(of legacy: LegacyHandle) {
         guard let absence = graces.takeLate(legacy) else { return }
         let peer = PeerIdentity(process: 0, user: absence.name.user)
-        absence.account?.kept -= keyspace.willBytes(of: legacy)
+        absence.account?.used.kept -= keyspace.willBytes(of: legacy)
         if keyspace.willBytes(of: legacy) == 0 || !access.admits(peer, absence.groups) {
             _ = keyspace.end(legacy)
             return deleteEnded(goingOnAt: 0)
@@ -288,7 +288,7 @@ extension Hub {
         sessions[session].rename(name.span, &keyspace)
         noteName(name.span, of: session)
         sessions[session].legacy = legacy
-        sessions[session].clearance?.account?.kept += keyspace.willBytes(of: legacy)
+        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: legacy)
         forget(session)
     }
 }

@@ -164,7 +164,6 @@ struct Hub: ~Copyable {
     mutating func forget(_ session: SessionHandle) {
         leave(session)
         access.closeAccount(of: sessions[session])
-        access.forget(session)
         if supervision.reporter == session { supervision.reporter = nil }
         noteOwnDeparture(of: session)
         delivery.strike(session, &sessions)

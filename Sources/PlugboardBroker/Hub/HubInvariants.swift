@@ -18,7 +18,7 @@ enum HubInvariants {
         try checkDelivery(living, hub)
         try checkCalls(living, hub)
         try checkDeadlines(living, hub)
-        try hub.access.checkInvariants(foundUse(living, hub), living)
+        try hub.access.checkInvariants(foundUse(living, hub))
         try KeyspaceInvariants.checkAuthors(hub.keyspace, living, signatures(living, hub))
         try hub.durability.checkInvariants(living, hub.sessions, hub.matching)
         try checkTurn(living, hub)
@@ -218,45 +218,51 @@ enum HubInvariants {
         }
     }
 
-    // MARK: What users take up
+    // MARK: What clients take up
 
-    /// What each user takes up, counted anew.
-    private static func foundUse(_ living: borrowing Living, _ hub: borrowing Hub) -> FoundUse {
-        var use = FoundUse()
-        guard hub.access.counts else { return use }
-        for session in living.sessions { countUse(of: session, hub, &use) }
+    /// What each account should count, counted anew.
+    private static func foundUse(
+        _ living: borrowing Living, _ hub: borrowing Hub
+    ) -> [ObjectIdentifier: Quota] {
+        var found: [ObjectIdentifier: Quota] = [:]
+        for session in living.sessions {
+            let use = use(of: session, hub)
+            for kind in [WaitingBytes.Kind.owed, .partial] {
+                let payer = hub.access.payer(of: kind, hub.sessions[session])
+                found[ObjectIdentifier(payer), default: Quota()][kind] += hub.sessions[session].waiting[kind]
+            }
+            let account = ObjectIdentifier(hub.access.account(of: hub.sessions[session]))
+            found[account, default: Quota()].connections += 1
+            found[account, default: Quota()].subscriptions += use.subscriptions
+            found[account, default: Quota()].kept += use.kept
+        }
         for (legacy, waiting) in hub.graces.absences {
-            use.add(to: waiting.absence.account) { $0.kept += hub.keyspace.willBytes(of: legacy) }
+            guard let account = waiting.absence.account else { continue }
+            found[ObjectIdentifier(account), default: Quota()].kept += hub.keyspace.willBytes(of: legacy)
         }
         for observable in living.observables
         where hub.keyspace[observable].hasValue && !hub.keyspace[observable].isReserved {
-            use.add(to: hub.keyspace.account(of: observable)) {
-                $0.keys += 1
-                $0.kept += KeyCharge.bytes(of: observable, hub.keyspace)
-            }
+            guard let account = hub.keyspace.account(of: observable) else { continue }
+            let bytes = hub.keyspace.chargedBytes(of: observable)
+            found[ObjectIdentifier(account), default: Quota()].keys += 1
+            found[ObjectIdentifier(account), default: Quota()].kept += bytes
         }
-        return use
+        return found
     }
 
-    private static func countUse(of session: SessionHandle, _ hub: borrowing Hub, _ use: inout FoundUse) {
-        guard let clearance = hub.sessions[session].clearance else { return }
-        let services = hub.sessions[session].duties?.services.count ?? 0
-        use.add(to: clearance.account) {
-            $0.connections += 1
-            $0.waiting.owed += clearance.waiting.owed
-            $0.waiting.partial += clearance.waiting.partial
-            $0.kept += hub.keyspace.willBytes(of: hub.sessions[session].legacy)
-            $0.subscriptions += services
-        }
+    /// The patterns of a client, and the bytes of its will and its filters.
+    private static func use(
+        of session: SessionHandle, _ hub: borrowing Hub
+    ) -> (subscriptions: Int, kept: Int) {
+        var patterns = hub.sessions[session].duties?.services.count ?? 0
+        var kept = hub.keyspace.willBytes(of: hub.sessions[session].legacy)
         for subscription in hub.sessions[session].subscriptions.list.all {
-            let observed = hub.matching[subscription].keys.count + hub.matching[subscription].patterns.count
+            patterns += hub.matching[subscription].keys.count + hub.matching[subscription].patterns.count
             let isTracer = hub.matching[subscription].isTracer
-            let traced = isTracer ? hub.insight.tracing.patterns(of: subscription).count : 0
-            use.add(to: clearance.account) {
-                $0.subscriptions += observed + traced
-                $0.kept += hub.matching[subscription].filter?.bytes ?? 0
-            }
+            patterns += isTracer ? hub.insight.tracing.patterns(of: subscription).count : 0
+            kept += hub.matching[subscription].filter?.bytes ?? 0
         }
+        return (patterns, kept)
     }
 
     // MARK: The turn

@@ -32,8 +32,7 @@ enum OwnKey {
         let literal = Pattern.literalPrefix(pattern)
         let shorter = min(literal.count, clients.count)
         guard literal[..<shorter].isEqual(to: clients[..<shorter]) else { return all }
-        for slot in 0..<sessions.slotCount {
-            guard let session = sessions.inSlot(slot), sessions[session].isOpen else { continue }
+        for session in sessions.handles where sessions[session].isOpen {
             let key = OwnKey.client(session)
             if Pattern.matches(pattern, key.text(sessions).bytes) { all.append(key) }
         }
@@ -110,8 +109,8 @@ extension SessionTable {
     func appendServices(_ keyspace: borrowing Keyspace, to value: inout ByteBuffer) {
         var listed = 0
         value.append(#"{"services":["#)
-        for slot in 0..<slotCount {
-            guard let session = inSlot(slot), let duties = self[session].duties else { continue }
+        for session in handles {
+            guard let duties = self[session].duties else { continue }
             for service in duties.services where !service.isSpare {
                 guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
                 value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
@@ -288,8 +287,7 @@ extension Hub {
     /// Appends the value of `$broker.stats`.
     private mutating func appendStats(_ now: UInt64, to value: inout ByteBuffer) {
         var (clients, subscriptions, slow, lines) = (0, 0, 0, UInt64(0))
-        for slot in 0..<sessions.slotCount {
-            guard let session = sessions.inSlot(slot) else { continue }
+        for session in sessions.handles {
             lines += sessions[session].line
             guard sessions[session].isOpen, sessions[session].isListed else { continue }
             clients += 1

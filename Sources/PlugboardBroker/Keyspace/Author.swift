@@ -29,9 +29,9 @@ struct Author: ~Copyable {
         nameCount = UInt32(buffer.count - Self.nameOffset)
         if !origin.isEmpty { EventEncoder.appendOrigin(origin, to: &buffer) }
         byCount = UInt32(buffer.count)
-        if let account = presence.account, account.quota != .unlimited {
+        if let account = presence.account, let user = account.user, account.limits != .unlimited {
             buffer.append(#","user":"#)
-            buffer.append(decimal: UInt64(account.user))
+            buffer.append(decimal: UInt64(user))
         }
         text = ByteBlock(buffer.bytes)
         self.presence = presence
@@ -168,7 +168,7 @@ struct Authors: ~Copyable {
     func originBytes(_ writer: AuthorHandle?) -> Int { writer.map { all[$0].origin.count } ?? 0 }
 
     /// The account that a value counts for.
-    func account(_ writer: AuthorHandle?) -> UserAccount? {
+    func account(_ writer: AuthorHandle?) -> Account? {
         guard let writer else { return nil }
         return all[writer].presence.account
     }
@@ -199,11 +199,11 @@ final class Presence {
     /// The client's number; 0 is the broker itself.
     let client: UInt64
     /// The account of its user.
-    let account: UserAccount?
+    let account: Account?
     /// Whether the connection lives.
     private(set) var isLive = true
 
-    init(client: UInt64, account: UserAccount? = nil) {
+    init(client: UInt64, account: Account? = nil) {
         self.client = client
         self.account = account
     }

@@ -20,7 +20,7 @@ struct Absence {
     var client: UInt64 = 0
     var groups: [UInt32] = []
     /// Who is charged for its will.
-    var account: UserAccount?
+    var account: Account?
 }
 
 /// All names with a grace.

@@ -228,7 +228,32 @@ struct Keyspace: ~Copyable {
     func isLive(_ observable: ObservableHandle) -> Bool { authors.isLive(writer(of: observable)) }
 
     /// The account that a value counts for.
-    func account(of observable: ObservableHandle) -> UserAccount? { authors.account(writer(of: observable)) }
+    func account(of observable: ObservableHandle) -> Account? { authors.account(writer(of: observable)) }
+
+    // How a key with a value counts for its writer's user. The broker's own keys count for nobody.
+
+    /// How many bytes of a key with a value count.
+    func chargedBytes(of observable: ObservableHandle) -> Int {
+        self[observable].keptBytes + authors.originBytes(writer(of: observable))
+    }
+
+    /// Call before a value is set, whether there was one or not.
+    @inline(never)
+    func charge(_ observable: ObservableHandle, count: Int, to author: AuthorHandle) {
+        discharge(observable)
+        guard !self[observable].isReserved, let account = authors.account(author) else { return }
+        account.used.keys += 1
+        account.used.kept += self[observable].key.count + authors[author].origin.count + count
+    }
+
+    /// Call before a value is removed.
+    @inline(never)
+    func discharge(_ observable: ObservableHandle) {
+        guard self[observable].hasValue, !self[observable].isReserved, let account = account(of: observable)
+        else { return }
+        account.used.keys -= 1
+        account.used.kept -= chargedBytes(of: observable)
+    }
 
     /// Makes an author with one reference, which the caller owns. Only restored authors get their origin
     /// here.

@@ -171,12 +171,13 @@ extension Hub {
         let (pattern, session) = (asked.request.key, asked.session)
         try Pattern.check(pattern, asked.line)
         if Key.isReserved(asked.key) { throw .reserved(asked.request, asked.line) }
-        guard sessions[session].authorizeAll(.serve, asked.key) else {
+        guard sessions[session].authorize(.serve, asked.key, .all) else {
             throw Access.forbidden(.serve, pattern, asked.line, sessions[session])
         }
         let other = calls.service(at: asked.key)
         if let other { try checkLine(behind: other, asked) }
-        try Access.checkSubscriptions(of: sessions[session], patterns: 1)
+        let account = access.account(of: sessions[session])
+        try account.checkRoom(subscriptions: 1)
         guard sessions[session].duties?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
@@ -186,7 +187,7 @@ extension Hub {
             let steps = "finding who serves a key could take more than \(Limits.patternStepsMax) steps"
             throw Refusal(.limit, "with this pattern, \(steps)", hint: Pattern.fewerSteps)
         }
-        sessions[session].clearance?.account?.subscriptions += 1
+        account.used.subscriptions += 1
         replyServed(asked, waits: other != nil)
         if !calls.held.isEmpty { askHeld() }
     }
@@ -210,7 +211,7 @@ extension Hub {
     /// Ends services and calls that are not permitted any more.
     mutating func endForbidden(of session: SessionHandle) {
         for service in sessions[session].duties?.services ?? []
-        where !sessions[session].authorizeAll(.serve, service.pattern.span) {
+        where !sessions[session].authorize(.serve, service.pattern.span, .all) {
             end(service)
         }
         end(CallEnding.forbidden(to: sessions[session]))
@@ -218,7 +219,7 @@ extension Hub {
 
     /// Ends a service. Calls that it got may still be answered. Tells the one that takes over.
     private mutating func end(_ service: Service) {
-        sessions[service.session].clearance?.account?.subscriptions -= 1
+        access.account(of: sessions[service.session]).used.subscriptions -= 1
         if let next = calls.end(service, &sessions) {
             var event = delivery.takeLine()
             CallEncoder.appendServing(next.pattern.span, to: &event)

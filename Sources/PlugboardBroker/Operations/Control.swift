@@ -69,7 +69,7 @@ extension Hub {
     private func isControllable(_ subscription: SubscriptionHandle, by session: SessionHandle) -> Bool {
         var patterns = matching[subscription].allPatterns(keyspace)
         if matching[subscription].isTracer { patterns += insight.tracing.patterns(of: subscription) }
-        return patterns.allSatisfy { sessions[session].authorizeAll(.control, $0.span) }
+        return patterns.allSatisfy { sessions[session].authorize(.control, $0.span, .all) }
     }
 
     private static func notPaused(_ sub: String, _ request: Request) -> Refusal {
@@ -106,7 +106,7 @@ extension Hub {
         guard sessions[session].isGuarded, sessions[session].client != client else {
             return try sessions.find(client, for: session)
         }
-        guard sessions[session].authorizeAll(.control, Pattern.everything) else {
+        guard sessions[session].authorize(.control, Pattern.everything, .all) else {
             let hint = "it takes the right to control **"
             throw Refusal(.forbidden, "this client may not disconnect others", hint: hint)
         }

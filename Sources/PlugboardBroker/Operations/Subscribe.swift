@@ -35,7 +35,7 @@ extension Hub {
     ) throws(Refusal) -> SubscriptionStart? {
         let options = requests.decoder.options
         let filter = Filter(requests.decoder, asked.line, revision: revision)
-        try access.checkKept(filter?.bytes ?? 0, of: sessions[asked.session])
+        try access.account(of: sessions[asked.session]).checkRoom(kept: filter?.bytes ?? 0)
         let beginning = Resumption(asked, wanted, options).beginning(keyspace, durability, access)
         guard beginning.isWhole, options.initial else {
             return SubscriptionStart(filter: filter, beginning: beginning, snapshot: nil)
@@ -111,7 +111,7 @@ extension Hub {
     /// The `sub` of the request as JSON, or else the smallest free number.
     mutating func chooseSub(_ asked: AskedRequest, patterns count: Int) throws(Refusal) -> ByteBuffer {
         let session = asked.session
-        try Access.checkSubscriptions(of: sessions[session], patterns: count)
+        try access.account(of: sessions[session]).checkRoom(subscriptions: count)
         guard sessions[session].subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }

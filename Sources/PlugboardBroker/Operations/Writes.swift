@@ -192,7 +192,7 @@ extension Hub {
             let news = News(operation, of: observable, revision, to: value, by: author, cause, reason)
             if request.isBounded { announce(news, endingAs: request) } else { announce(news) }
         }
-        if access.counts { KeyCharge.charge(observable, count: value.count, to: author, keyspace) }
+        if access.countsKeys { keyspace.charge(observable, count: value.count, to: author) }
         if durability.isCopying { copyEarly(observable) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
         if !change.isReserved { durability.noteGrowth(change.growth) }
@@ -214,7 +214,7 @@ extension Hub {
         if !keyspace[observable].isReserved {
             durability.noteGrowth(-keyspace[observable].recordBytes)
         }
-        if access.counts { KeyCharge.discharge(observable, keyspace) }
+        if access.countsKeys { keyspace.discharge(observable) }
         removeValue(of: observable, by: author, cause)
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
@@ -374,7 +374,7 @@ extension Hub {
         }
         if sessions[session].isGuarded {
             try access.checkWrite(request, line, sessions[session])
-            if request.operation == .publish { try checkQuota(asked, observable, request.value.count) }
+            if request.operation == .publish { try checkRoom(asked, observable, request.value.count) }
         }
         if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
         if request.operation == .delete, current == 0 {
@@ -384,17 +384,23 @@ extension Hub {
     }
 
     /// Throws if a value of `count` bytes would exceed the quota of its writer's user.
-    private func checkQuota(
+    private func checkRoom(
         _ asked: AskedRequest, _ observable: ObservableHandle?, _ count: Int
     ) throws(Refusal) {
-        guard let account = sessions[asked.session].clearance?.account else { return }
-        var own: Int?
-        if let observable, keyspace[observable].hasValue, keyspace.account(of: observable) === account {
-            own = KeyCharge.bytes(of: observable, keyspace)
-        }
-        let origin = asked.request.origin(of: asked.line)
-        let bytes = asked.request.key.count + Author.bytes(of: origin) + count
-        try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: bytes - (own ?? 0))
+        guard sessions[asked.session].isGuarded else { return }
+        let growth = growth(by: asked, observable, count)
+        try access.account(of: sessions[asked.session]).checkRoom(keys: growth.keys, kept: growth.kept)
+    }
+
+    /// What a value of `count` bytes would add to its writer's account.
+    private func growth(
+        by asked: AskedRequest, _ observable: ObservableHandle?, _ count: Int
+    ) -> (keys: Int, kept: Int) {
+        let bytes = asked.request.key.count + Author.bytes(of: asked.request.origin(of: asked.line)) + count
+        guard let observable, keyspace[observable].hasValue,
+            keyspace.account(of: observable) === sessions[asked.session].clearance?.account
+        else { return (1, bytes) }
+        return (0, bytes - keyspace.chargedBytes(of: observable))
     }
 
     /// Calculates the new value of a patch or a sum from the current one, into `requests.merged`.
@@ -413,7 +419,7 @@ extension Hub {
         }
         let count = requests.merged.count
         guard count <= Limits.valueBytesMax else { throw Refusal(valueOf: count, at: request.value.start) }
-        try checkQuota(asked, observable, count)
+        try checkRoom(asked, observable, count)
     }
 }
 
@@ -425,8 +431,11 @@ extension Hub {
     private mutating func planBatch(_ asked: AskedRequest) throws(Refusal) {
         let line = asked.line
         requests.batch.removeAll()
-        access.beginPlanning(for: sessions[asked.session])
-        defer { access.endPlanning() }
+        let isGuarded = sessions[asked.session].isGuarded
+        let account = access.account(of: sessions[asked.session])
+        let before = account.used
+        // Each write counts when the following ones are checked.
+        defer { account.used = before }
         // The writes by the hashes of their keys. Two keys seldom have the same hash.
         var written: [UInt64: [Int]] = [:]
         for index in requests.decoder.writes.indices {
@@ -441,10 +450,17 @@ extension Hub {
                     written[planned.hash, default: []].append(index)
                 }
                 requests.batch.append(planned)
-                guard write.request.operation.combines else { continue }
-                try combine(planned, write)
-                // Kept until the whole batch is known to be right.
-                guard requests.keepMerged() else { throw Self.tooMuchMerged }
+                let combines = write.request.operation.combines
+                if combines {
+                    try combine(planned, write)
+                    // Kept until the whole batch is known to be right.
+                    guard requests.keepMerged() else { throw Self.tooMuchMerged }
+                }
+                guard isGuarded, combines || write.request.operation == .publish else { continue }
+                let count = combines ? requests.merged.count : write.request.value.count
+                let growth = growth(by: write, planned.observable, count)
+                account.used.keys += growth.keys
+                account.used.kept += growth.kept
             } catch {
                 throw Self.badKey(from: index, requests.decoder.writes, line) ?? error.ofWrite(index)
             }
@@ -540,7 +556,10 @@ extension Hub {
     /// Sets or replaces a will, or throws. Nil removes it.
     mutating func replaceWill(of session: SessionHandle, by will: consuming Will?) throws(Refusal) {
         let (bytes, legacy) = (Legacy.bytes(of: will), sessions[session].legacy)
-        try access.replaceWill(of: sessions[session], keyspace.willBytes(of: legacy), by: bytes)
+        let account = access.account(of: sessions[session])
+        let growth = bytes - keyspace.willBytes(of: legacy)
+        try account.checkRoom(kept: growth)
+        account.used.kept += growth
         if bytes > 0 {
             keyspace.keep(will, in: sessions[session].makeLegacy(&keyspace))
         } else if let legacy {

@@ -288,8 +288,7 @@ extension Hub {
     /// end, because they are subtracted then.
     func countObservers(of plugin: SupervisedPlugin) -> Int {
         var count = 0
-        for slot in 0..<sessions.slotCount {
-            guard let session = sessions.inSlot(slot) else { continue }
+        for session in sessions.handles {
             for subscription in sessions[session].subscriptions.list.all
             where isObserver(subscription, of: plugin) {
                 count += 1
@@ -353,10 +352,7 @@ extension Hub {
 
     /// Whether it still has calls to answer.
     private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
-        for slot in 0..<sessions.slotCount {
-            guard let session = sessions.inSlot(slot), sessions[session].clearance?.plugin === plugin else {
-                continue
-            }
+        for session in sessions.handles where sessions[session].clearance?.plugin === plugin {
             if sessions[session].duties?.toAnswer.isEmpty == false { return true }
         }
         return false

@@ -30,7 +30,7 @@ final class SiegeStage {
     private(set) var answers = 0
 
     /// Without slices all that somebody asks for is done in one turn.
-    init(hasSlices: Bool, _ commons: Commons = Commons()) throws {
+    init(hasSlices: Bool, _ common: Quota = .common()) throws {
         loop = try EventLoop(
             poller: network,
             listener: SiegeNetwork.listener,
@@ -39,7 +39,7 @@ final class SiegeStage {
             time: TimeSource(time),
             succession: succession
         )
-        loop.hub.access = Access(commons: commons)
+        loop.hub.access = Access(common: common)
         if hasSlices {
             loop.pace.effortMax = Self.effort
             loop.hub.requests.limitSlices(visits: Self.visits)
