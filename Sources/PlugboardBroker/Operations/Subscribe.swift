@@ -36,7 +36,7 @@ extension Hub {
         let options = requests.decoder.options
         let filter = Filter(requests.decoder, asked.line, revision: revision)
         try access.account(of: sessions[asked.session]).checkRoom(kept: filter?.bytes ?? 0)
-        let beginning = Resumption(asked, wanted, options).beginning(keyspace, durability, access)
+        let beginning = resumption(asked, wanted)
         guard beginning.isWhole, options.initial else {
             return SubscriptionStart(filter: filter, beginning: beginning, snapshot: nil)
         }
@@ -49,38 +49,37 @@ extension Hub {
     private mutating func observe(
         _ asked: AskedRequest, _ wanted: [ByteRange], _ sub: borrowing ByteBuffer, _ start: SubscriptionStart
     ) throws(Refusal) -> SubscriptionHandle {
-        let resumption = Resumption(asked, wanted, requests.decoder.options)
         // What the observer knew before isn't known here. It will only have been sent what it missed.
-        if start.beginning.isResumed == true { start.filter?.unsentRevision = resumption.options.since }
+        if start.beginning.isResumed == true {
+            start.filter?.unsentRevision = requests.decoder.options.since
+        }
         let subscription = try makeSubscription(asked, wanted, sub, start.filter)
-        let emits = resumption.countEmits(keyspace, sessions[asked.session])
+        let emits = countEmits(asked, wanted)
         reply(subscription, asked, isResumed: start.beginning.isResumed, emits: emits)
-        owe(start, to: subscription, resumption)
+        owe(start, to: subscription, asked, wanted)
         return subscription
     }
 
     // MARK: What comes before the first live event
 
     private mutating func owe(
-        _ start: SubscriptionStart, to subscription: SubscriptionHandle, _ resumption: borrowing Resumption
+        _ start: SubscriptionStart, to subscription: SubscriptionHandle, _ asked: AskedRequest,
+        _ wanted: [ByteRange]
     ) {
-        let session = matching[subscription].session
+        let (since, owesSynced) = (requests.decoder.options.since, requests.decoder.options.initial)
         switch start.beginning {
         case .remembered:
-            let missed = resumption.missed(keyspace, sessions[session])
-            let backlog = openBacklog(of: subscription).backlog
-            backlog.begin(at: revision, owingSynced: resumption.options.initial)
+            let missed = missed(asked, wanted)
+            openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: owesSynced)
             owe(missed, to: subscription)
         case .kept(let place):
-            let backlog = openBacklog(of: subscription).backlog
-            backlog.begin(at: resumption.options.since, owingSynced: resumption.options.initial)
-            replay(to: subscription, from: place, after: resumption.options.since)
+            openBacklog(of: subscription).backlog.begin(at: since, owingSynced: owesSynced)
+            replay(to: subscription, from: place, after: since)
         case .fresh, .anew:
             guard let snapshot = start.snapshot else { break }
-            let isAnew = start.beginning.isResumed == false
-            let gone = isAnew ? resumption.goneKeys(keyspace, sessions[session]) : []
+            let gone = start.beginning.isResumed == false ? goneKeys(asked, wanted) : []
             owe(snapshot, gone: gone, to: subscription)
-            checkOwed(to: session)
+            checkOwed(to: asked.session)
         }
     }
 
@@ -169,7 +168,7 @@ extension Hub {
     /// event of this subscription before it.
     mutating func reply(
         _ subscription: SubscriptionHandle, _ asked: AskedRequest, isResumed: Bool? = nil,
-        emits: EmitCount? = nil
+        emits: (missed: UInt64?, latest: UInt64)? = nil
     ) {
         let session = asked.session
         if sessions[session].isBehind {
@@ -186,7 +185,17 @@ extension Hub {
         if let isResumed {
             sessions[session].outbox.own.append(isResumed ? #","resumed":true"# : #","resumed":false"#)
         }
-        emits?.append(to: &sessions[session].outbox.own)
+        if let emits {
+            sessions[session].outbox.own.append(#","emits":{"#)
+            if let missed = emits.missed {
+                sessions[session].outbox.own.append(#""missed":"#)
+                sessions[session].outbox.own.append(decimal: missed)
+                sessions[session].outbox.own.append(",")
+            }
+            sessions[session].outbox.own.append(#""latest":"#)
+            sessions[session].outbox.own.append(decimal: emits.latest)
+            sessions[session].outbox.own.append("}")
+        }
         sessions[session].outbox.own.append("}\n")
     }
 }
@@ -230,59 +239,45 @@ enum Beginning {
     }
 }
 
-/// What a new subscription wants to know about the time before it.
-struct Resumption: ~Escapable {
-    private let asked: AskedRequest
-    private let wanted: [ByteRange]
-    let options: RequestOptions
-
-    @_lifetime(copy asked)
-    init(_ asked: AskedRequest, _ wanted: [ByteRange], _ options: RequestOptions) {
-        (self.wanted, self.options) = (wanted, options)
-        self.asked = asked
-    }
-
-    /// How the subscription begins. All that it missed since a revision is known if the revision has this
+extension Hub {
+    /// How a subscription begins. All that it missed since a revision is known if the revision has this
     /// epoch, and the history or the journal goes back that far. Neither has the broker's own keys. The
     /// history has no values, so it isn't enough for `delivery` "all".
-    func beginning(
-        _ keyspace: borrowing Keyspace, _ durability: borrowing Durability, _ access: borrowing Access
-    ) -> Beginning {
+    private func resumption(_ asked: AskedRequest, _ wanted: [ByteRange]) -> Beginning {
         guard asked.request.has(.since) else { return .fresh }
+        let options = requests.decoder.options
+        var wantsOwnKeys = false
+        for range in wanted where Key.isReserved(range.bytes(of: asked.line)) { wantsOwnKeys = true }
         // With another policy, the client may now see older keys that it couldn't see then.
-        guard isOfThisLife(keyspace), access.hasStood(since: options.since), !wantsOwnKeys else {
-            return .anew
-        }
+        guard isOfThisLife(asked), access.hasStood(since: options.since), !wantsOwnKeys else { return .anew }
         let isRemembered = options.since >= keyspace.history.completeSince
-        if isRemembered, options.delivery == .latest || options.since == keyspace.revision {
-            return .remembered
-        }
+        if isRemembered, options.delivery == .latest || options.since == revision { return .remembered }
         if let place = durability.journal?.beginReading(after: options.since) { return .kept(place) }
         return isRemembered ? .remembered : .anew
     }
 
     /// The writes since then, including deletes.
-    func missed(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> [History.Entry] {
+    private func missed(_ asked: AskedRequest, _ wanted: [ByteRange]) -> [History.Entry] {
         var missed: [History.Entry] = []
-        for number in keyspace.history.first(after: options.since)..<keyspace.history.count {
+        let first = keyspace.history.first(after: requests.decoder.options.since)
+        for number in first..<keyspace.history.count {
             let entry = keyspace.history[number]
-            guard entry.isChange, isWanted(keyspace[entry.observable].key, session) else {
-                continue
+            if entry.isChange, isWanted(keyspace[entry.observable].key, asked, wanted) {
+                missed.append(entry)
             }
-            missed.append(entry)
         }
         return missed
     }
 
     /// The latest deletes of keys that the observer may still know. Only keys that are still gone.
-    func goneKeys(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> [History.Entry] {
-        let first =
-            isOfThisLife(keyspace) ? keyspace.history.first(after: options.since) : keyspace.history.oldest
+    private func goneKeys(_ asked: AskedRequest, _ wanted: [ByteRange]) -> [History.Entry] {
+        let since = requests.decoder.options.since
+        let first = isOfThisLife(asked) ? keyspace.history.first(after: since) : keyspace.history.oldest
         var deletes: [ObservableHandle: UInt64] = [:]
         for number in first..<keyspace.history.count {
             let entry = keyspace.history[number]
             guard entry.operation == .delete, !keyspace[entry.observable].hasValue,
-                isWanted(keyspace[entry.observable].key, session)
+                isWanted(keyspace[entry.observable].key, asked, wanted)
             else { continue }
             deletes[entry.observable] = number
         }
@@ -291,61 +286,39 @@ struct Resumption: ~Escapable {
         return gone
     }
 
-    /// How many emits the observer missed, if it asks: those of the revision that it names and of later ones.
-    func countEmits(_ keyspace: borrowing Keyspace, _ session: borrowing Session) -> EmitCount? {
+    /// How many emits the observer missed, if it asks: those of the revision that it names and of later ones, nil
+    /// if not all of them are known; and those with the current revision.
+    private func countEmits(
+        _ asked: AskedRequest, _ wanted: [ByteRange]
+    ) -> (missed: UInt64?, latest: UInt64)? {
         guard asked.request.has(.emits) else { return nil }
-        let (first, present) = (options.emits, keyspace.revision)
-        let isKnown = isOfThisLife(keyspace) && first <= present && first >= keyspace.emits.completeSince
-        let missed = isKnown ? countEmits(from: first, keyspace, session) : nil
-        return EmitCount(missed: missed, latest: countEmits(from: present, keyspace, session))
+        let first = requests.decoder.options.emits
+        let isKnown = isOfThisLife(asked) && first <= revision && first >= keyspace.emits.completeSince
+        let missed = isKnown ? countEmits(from: first, asked, wanted) : nil
+        return (missed, countEmits(from: revision, asked, wanted))
     }
 
-    private func countEmits(
-        from revision: UInt64, _ keyspace: borrowing Keyspace, _ session: borrowing Session
-    ) -> UInt64 {
+    private func countEmits(from revision: UInt64, _ asked: AskedRequest, _ wanted: [ByteRange]) -> UInt64 {
         var count: UInt64 = 0
         for place in keyspace.emits.places(from: revision)
-        where isWanted(keyspace.emits.key(place), session) {
+        where isWanted(keyspace.emits.key(place), asked, wanted) {
             count += keyspace.emits.times(place)
         }
         return count
     }
 
     /// Whether `since` is a revision of the current epoch.
-    private func isOfThisLife(_ keyspace: borrowing Keyspace) -> Bool {
-        let epoch = options.epoch.bytes(of: asked.line)
-        if asked.request.has(.epoch), String(epoch) != keyspace.epoch { return false }
-        return options.since <= keyspace.revision
+    private func isOfThisLife(_ asked: AskedRequest) -> Bool {
+        let options = requests.decoder.options
+        if asked.request.has(.epoch), String(options.epoch.bytes(of: asked.line)) != keyspace.epoch {
+            return false
+        }
+        return options.since <= revision
     }
 
-    private var wantsOwnKeys: Bool {
-        for range in wanted where Key.isReserved(range.bytes(of: asked.line)) { return true }
-        return false
-    }
-
-    private func isWanted(_ key: Span<UInt8>, _ session: borrowing Session) -> Bool {
-        guard session.authorize(.subscribe, key) else { return false }
+    private func isWanted(_ key: Span<UInt8>, _ asked: AskedRequest, _ wanted: [ByteRange]) -> Bool {
+        guard sessions[asked.session].authorize(.subscribe, key) else { return false }
         for range in wanted where Pattern.matches(range.bytes(of: asked.line), key) { return true }
         return false
-    }
-}
-
-/// What a new subscription learns about earlier emits.
-struct EmitCount {
-    /// The emits that it asked about; nil if not all of them are known.
-    let missed: UInt64?
-    /// The emits with the current revision.
-    let latest: UInt64
-
-    func append(to buffer: inout ByteBuffer) {
-        buffer.append(#","emits":{"#)
-        if let missed {
-            buffer.append(#""missed":"#)
-            buffer.append(decimal: missed)
-            buffer.append(",")
-        }
-        buffer.append(#""latest":"#)
-        buffer.append(decimal: latest)
-        buffer.append("}")
     }
 }
