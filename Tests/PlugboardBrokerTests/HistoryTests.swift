@@ -23,16 +23,16 @@ struct HistoryTests {
         test.send(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
         test.send(#"{"op":"delete","key":"gone"}"#, from: visitor)
         test.forget(visitor)
-        let kept = test.hub.keyspace.count
+        let kept = test.hub.keyspace.observables.count
         #expect(kept == 1)
         writeX(History.writesMax - 2, test, client)
         // The delete is the second oldest.
         let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest], test)
         #expect(oldest == "gone")
-        let passing = test.hub.keyspace.count
+        let passing = test.hub.keyspace.observables.count
         #expect(passing == 2)
         writeX(2 * History.writesMax + 2000, test, client)
-        let left = test.hub.keyspace.count
+        let left = test.hub.keyspace.observables.count
         #expect(left == 1)
     }
 
@@ -48,7 +48,7 @@ struct HistoryTests {
         }
         test.send(#"{"op":"publish","key":"k","value":9}"#, from: client)
         writeX(2 * History.writesMax, test, client)
-        let count = test.hub.keyspace.count
+        let count = test.hub.keyspace.observables.count
         #expect(count == 2)
         let got = test.send("get k", from: client)
         #expect(got.first?.contains(#""value":9"#) == true)
@@ -64,7 +64,7 @@ struct HistoryTests {
             if number % 100 == 0 { test.endTurn() }
         }
         test.endTurn()
-        let count = test.hub.keyspace.count
+        let count = test.hub.keyspace.observables.count
         #expect(count <= 3 * History.writesMax)
         let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest], test)
         #expect(oldest.hasPrefix("k."))

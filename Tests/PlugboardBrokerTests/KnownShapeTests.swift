@@ -177,10 +177,10 @@ struct KnownShapeTests {
         let isNothing = shapes.find(update(1)) == nil
         #expect(isNothing && shapes.isEmpty, "who has no filter needs no memory")
         #expect(learn(1, &shapes))
-        #expect(shapes.placesCount == KnownShapes.placesMin)
+        #expect(shapes.all.count == KnownShapes.placesMin)
         var known: [UInt64] = [1]
         var next: UInt64 = 2
-        while shapes.placesCount < KnownShapes.placesMax {
+        while shapes.all.count < KnownShapes.placesMax {
             if learn(next, &shapes) { known.append(next) }
             next += 1
         }
@@ -198,7 +198,7 @@ struct KnownShapeTests {
     func misses() throws {
         var shapes = KnownShapes()
         var next: UInt64 = 1
-        while shapes.placesCount < KnownShapes.placesMax {
+        while shapes.all.count < KnownShapes.placesMax {
             _ = learn(next, &shapes)
             next += 1
         }
@@ -208,7 +208,7 @@ struct KnownShapeTests {
             let isTold = learn(next, &shapes)
             #expect(!isTold)
         }
-        let count = shapes.placesCount
+        let count = shapes.all.count
         #expect(learn(next, &shapes) && count == KnownShapes.placesMax)
         let place = shapes.find(update(next, before: 2))
         #expect(place != nil)

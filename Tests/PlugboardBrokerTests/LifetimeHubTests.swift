@@ -42,7 +42,7 @@ struct LifetimeHubTests {
             #"{"event":"update","key":"k","revision":1,"value":1,"by":"a","expires":\#(later + 4_000),"#
             + #""when":\#(later)}"#
         var authors = RestoredAuthors()
-        test.hub.keyspace.beginRestoring()
+        test.hub.keyspace.observables.beginLoading()
         let bytes = Array(line.utf8)
         if let record = RecordLine(bytes.span) { test.hub.restore(record, bytes.span, &authors) }
         test.hub.endRestoring(authors, lastRecord: later)
@@ -70,7 +70,7 @@ struct LifetimeHubTests {
         let bytes = Array(line.utf8)
         let other = BareHub()
         var authors = RestoredAuthors()
-        other.hub.keyspace.beginRestoring()
+        other.hub.keyspace.observables.beginLoading()
         if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
         other.hub.endRestoring(authors, lastRecord: now)
         other.hub.endRestoring(snapshotRevision: 0)

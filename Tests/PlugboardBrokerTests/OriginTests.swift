@@ -16,11 +16,11 @@ struct OriginTests {
         let test = BareHub()
         let (client, other) = (test.client(), test.client())
         for number in 0..<100 { test.send(publish("k\(number)", "cart@hostB"), from: client) }
-        #expect(test.hub.keyspace.authors.elsewhereCount == 1)
+        #expect(test.hub.keyspace.authors.elsewhere.count == 1)
         test.send(publish("k0", "cart@hostB"), from: other)
         test.send(publish("k1", "till@hostB"), from: client)
         test.endTurn()
-        #expect(test.hub.keyspace.authors.elsewhereCount == 3)
+        #expect(test.hub.keyspace.authors.elsewhere.count == 3)
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
         for number in 0..<100 { test.send("publish k\(number) 2", from: client) }
         // The history remembers them for two generations of writes.
@@ -28,7 +28,7 @@ struct OriginTests {
             for _ in 0..<History.writesMax { test.take("publish k 3", from: client) }
             test.endTurn()
         }
-        #expect(test.hub.keyspace.authors.elsewhereCount == 0)
+        #expect(test.hub.keyspace.authors.elsewhere.count == 0)
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
     }
 
@@ -37,7 +37,7 @@ struct OriginTests {
         let test = BareHub()
         let client = test.client()
         test.send(#"{"op":"emit","key":"bell","value":1,"origin":"x"}"#, from: client)
-        #expect(test.hub.keyspace.authors.elsewhereCount == 0)
+        #expect(test.hub.keyspace.authors.elsewhere.count == 0)
         test.send("publish a 1", from: client)
         test.send(#"{"op":"delete","key":"a","origin":"x"}"#, from: client)
         #expect(test.send("why a", from: client)[0].contains(##""by":"#1","origin":"x","when""##))

@@ -14,11 +14,11 @@ struct OwnStateTests {
 
     private func ownKeys(_ test: BareHub) -> [String] {
         var keys: [String] = []
-        var next = test.hub.keyspace.first(from: Span())
+        var next = test.hub.keyspace.observables.first(from: Span())
         while let observable = next {
             let key = String(test.hub.keyspace[observable].key)
             if key.hasPrefix("$"), test.hub.keyspace[observable].hasValue { keys.append(key) }
-            next = test.hub.keyspace.next(after: observable)
+            next = test.hub.keyspace.observables.next(after: observable)
         }
         return keys
     }
@@ -45,7 +45,7 @@ struct OwnStateTests {
         lookRound(test)
         #expect(ownKeys(test) == [])
         let (isActive, next, count) = (
-            test.hub.insight.isWatched, test.hub.deadlines.next, test.hub.keyspace.count
+            test.hub.insight.isWatched, test.hub.deadlines.next, test.hub.keyspace.observables.count
         )
         #expect(!isActive)
         #expect(next == nil)

@@ -37,7 +37,7 @@ struct PresenceTests {
         var keyspace = Keyspace(time: .system)
         var session = Session(client: 7, slot: 0)
         let first = session.author(&keyspace)
-        keyspace.retain(first)
+        keyspace.authors.retain(first)
         for name in ["ada", "bob"] { session.rename(Array(name.utf8).span, &keyspace) }
         let second = session.author(&keyspace)
         #expect(first != second)
@@ -47,7 +47,7 @@ struct PresenceTests {
         #expect(presence.isLive)
         session.endPresence(keyspace)
         #expect(!presence.isLive)
-        keyspace.release(first)
+        keyspace.authors.release(first)
         let client = keyspace.authors[second].client
         #expect(client == 7)
     }

@@ -76,7 +76,7 @@ struct PublishGroupTests {
         ]
         hub.sendTogether(lines, from: writer)
         #expect(hub.hub.sessions[writer].isHeld && hub.hub.sessions[writer].subscriptions.count == 1)
-        #expect(hub.hub.requests.takeLeftOver() == LeftOver(start: lines[0].utf8.count + 1, number: 3))
+        #expect(hub.hub.requests.group.leftOver.take() == LeftOver(start: lines[0].utf8.count + 1, number: 3))
         #expect(hub.lines(of: writer).isEmpty)
     }
 

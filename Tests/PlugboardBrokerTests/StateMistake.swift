@@ -48,9 +48,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             let extras = bus.hub.keyspace.observables.extras(of: timed)
             let bond = bus.hub.keyspace[extras].marks.bond
             bus.hub.keyspace[extras].marks.bond = nil
-            bus.hub.keyspace.removeEmptyExtras(of: timed)
+            bus.hub.keyspace.observables.removeEmptyExtras(of: timed)
             look()
-            let again = bus.hub.keyspace.makeExtras(of: timed)
+            let again = bus.hub.keyspace.observables.makeExtras(of: timed)
             bus.hub.keyspace[again].marks.bond = bond
         },
         StateMistake("Lifetimes", "the deadline of a bond is there") { bus, look in
@@ -61,9 +61,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("Author", "it counts who refers to it") { bus, look in
             let timed = try bus.observable("a.timed")
             let author = try bus.there(bus.hub.keyspace.writer(of: timed))
-            bus.hub.keyspace.retain(author)
+            bus.hub.keyspace.authors.retain(author)
             look()
-            bus.hub.keyspace.release(author)
+            bus.hub.keyspace.authors.release(author)
         },
     ]
 
@@ -178,9 +178,9 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             bus.hub.delivery.forgetDismissed()
         },
         StateMistake("Requests", "no publish waits to be made") { bus, look in
-            bus.hub.requests.leave(lineAt: 0, number: 1)
+            bus.hub.requests.group.leftOver = LeftOver(start: 0, number: 1)
             look()
-            _ = bus.hub.requests.takeLeftOver()
+            _ = bus.hub.requests.group.leftOver.take()
         },
         StateMistake("Requests", "who is busy waits") { bus, look in
             bus.hub.sessions[bus.writer].isBusy = true

@@ -91,7 +91,7 @@ final class TestHub {
     var filterSteps: UInt64 { hub.delivery.judge.steps }
 
     /// What is known of values is forgotten.
-    func forgetShapes() { hub.delivery.judge.forgetShapes() }
+    func forgetShapes() { hub.delivery.judge.shapes.removeAll() }
 
     /// Whether a client is still catching up from the journal.
     func hasCatchup(_ client: Int) -> Bool {
@@ -252,10 +252,10 @@ final class TestHub {
     /// The number of keys that are needed by more than the history.
     var keyCount: Int {
         var count = 0
-        var next = hub.keyspace.first(from: Span())
+        var next = hub.keyspace.observables.first(from: Span())
         while let observable = next {
             if hub.keyspace[observable].hasValue || hub.matching.reach.needs(observable) { count += 1 }
-            next = hub.keyspace.next(after: observable)
+            next = hub.keyspace.observables.next(after: observable)
         }
         return count
     }
@@ -263,10 +263,10 @@ final class TestHub {
     /// The number of keys that the hub remembers, whether or not they are needed.
     var observableCount: Int {
         var count = 0
-        var next = hub.keyspace.first(from: Span())
+        var next = hub.keyspace.observables.first(from: Span())
         while let observable = next {
             count += 1
-            next = hub.keyspace.next(after: observable)
+            next = hub.keyspace.observables.next(after: observable)
         }
         return count
     }
@@ -283,7 +283,7 @@ final class TestHub {
     var deadlineCount: Int { hub.deadlines.count }
 
     /// The number of keys that are bound to a time or a connection.
-    var boundCount: Int { hub.keyspace.boundCount }
+    var boundCount: Int { hub.keyspace.lifetimes.count }
 
     /// Ends a client's sending half.
     func endInput(_ client: Int) {

@@ -20,7 +20,7 @@ struct TurnEndTests {
         test.hub.requests.beginPart(until: test.hub.effort + effort)
     }
 
-    private func takeLeftOver() -> LeftOver? { test.hub.requests.takeLeftOver() }
+    private func takeLeftOver() -> LeftOver? { test.hub.requests.group.leftOver.take() }
 
     private func publish(_ value: Int) -> String { #"{"op":"publish","key":"k","value":\#(value)}"# }
 

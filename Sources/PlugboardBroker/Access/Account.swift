@@ -135,9 +135,8 @@ extension Hub {
         account.used[kind] += growth
         let most = account.limits[kind]
         guard growth > 0, account.used[kind] > most else { return }
-        if account.user != nil { return delivery.setAside(session, .quota, &sessions) }
         let what = kind == .owed ? "bytes wait to be read" : "bytes of unfinished requests wait"
         let message = "more than \(most) \(what) of all clients without a quota together"
-        delivery.setAside(session, .quota, saying: message, &sessions)
+        delivery.setAside(session, .quota, saying: account.user == nil ? message : nil, &sessions)
     }
 }

@@ -286,11 +286,16 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return found
     }
 
-    private func text(_ node: Int) -> String {
-        String(decoding: JSONText.characters(json.characters(node, of: source)), as: UTF8.self)
-    }
+    private func text(_ node: Int) -> String { json.text(node, of: source) }
 
     private func fault(_ message: String, _ node: Int) -> PolicyFault {
         PolicyFault(message: message, offset: json.start(node))
+    }
+}
+
+extension JSONOutline {
+    /// The characters of a string, or of a member's name.
+    func text(_ node: Int, of source: Span<UInt8>) -> String {
+        String(decoding: JSONText.characters(characters(node, of: source)), as: UTF8.self)
     }
 }

@@ -194,9 +194,7 @@ struct CarriedRights: Sendable {
                 switch String(json.characters(member, of: line)) {
                 case "since": since = UInt64(String(content))
                 case "name" where json.kind(member + 1, of: line) == .string:
-                    name = String(
-                        decoding: JSONText.characters(json.characters(member + 1, of: line)), as: UTF8.self
-                    )
+                    name = json.text(member + 1, of: line)
                 default: break
                 }
                 member = json.next(member + 1)

@@ -13,10 +13,10 @@ struct Calls: ~Copyable {
     private var calls: [UInt64: PendingCall] = [:]
     /// The number of the newest call, from 1.
     private var lastNumber: UInt64 = 0
-    private var asked = AskedClients()
+    private(set) var asked = AskedClients()
     private(set) var counts = CallCounts()
     /// Calls that wait until a plugin serves their key.
-    private(set) var held = HeldCalls()
+    var held = HeldCalls()
 
     init() {}
 
@@ -76,9 +76,6 @@ struct Calls: ~Copyable {
 
     func find(_ number: UInt64) -> PendingCall? { calls[number] }
 
-    /// Whether a call was sent to a client. The call may be over.
-    func wasAsked(_ client: UInt64, _ number: UInt64) -> Bool { asked.wasAsked(client, number) }
-
     /// The number of the next call.
     var nextNumber: UInt64 { lastNumber + 1 }
 
@@ -131,15 +128,6 @@ struct Calls: ~Copyable {
         sessions[server].dropEmptyDuties()
     }
 
-    // MARK: Held calls
-
-    /// Keeps the value of a call until a plugin serves its key.
-    mutating func hold(_ call: PendingCall, _ value: Span<UInt8>, for plugin: SupervisedPlugin) {
-        held.add(call, Array(value), for: plugin)
-    }
-
-    /// A call no longer waits for a plugin. Returns the plugin, if it waited for one.
-    mutating func letGo(_ call: PendingCall) -> SupervisedPlugin? { held.remove(call.number) }
 }
 
 extension Calls {
@@ -353,10 +341,8 @@ struct CallCounts: BitwiseCopyable {
     private(set) var asked: UInt64 = 0
     private(set) var answered: UInt64 = 0
     private(set) var failed: UInt64 = 0
-    /// For the answers since `resetTimes`: their number, the sum of their times, and the longest time.
-    private var timed: UInt64 = 0
-    private var nanoseconds: UInt64 = 0
-    private var longest: UInt64 = 0
+    /// How long answers took.
+    private(set) var times = Times()
 
     mutating func noteAsked() { asked &+= 1 }
 
@@ -364,18 +350,16 @@ struct CallCounts: BitwiseCopyable {
     mutating func noteEnd(isAnswer: Bool, after span: UInt64) {
         guard isAnswer else { return failed &+= 1 }
         answered &+= 1
-        timed &+= 1
-        nanoseconds &+= span
-        longest = max(longest, span)
+        times.note(span)
     }
 
-    mutating func resetTimes() { (timed, nanoseconds, longest) = (0, 0, 0) }
+    mutating func resetTimes() { times = Times() }
 
     /// Appends `asked`, `answered` and `failed`, and `mean` and `max` in microseconds.
     func appendMembers(to value: inout ByteBuffer) {
         let members: [(StaticString, UInt64)] = [
             (#""asked":"#, asked), (#","answered":"#, answered), (#","failed":"#, failed),
-            (#","mean":"#, timed == 0 ? 0 : nanoseconds / timed / 1000), (#","max":"#, longest / 1000),
+            (#","mean":"#, times.mean), (#","max":"#, times.max),
         ]
         for (name, count) in members {
             value.append(name)

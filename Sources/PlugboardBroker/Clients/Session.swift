@@ -219,13 +219,13 @@ struct Session: ~Copyable {
     /// The place for what is done when its connection ends; makes it if there is none.
     mutating func makeLegacy(_ keyspace: inout Keyspace) -> LegacyHandle {
         if let legacy { return legacy }
-        let made = keyspace.makeLegacy()
+        let made = keyspace.lifetimes.legacies.insert(Legacy())
         legacy = made
         return made
     }
 
     mutating func rename(_ name: Span<UInt8>, _ keyspace: inout Keyspace) {
-        sign(as: keyspace.makeAuthor(name: name, presence: presence(keyspace)), &keyspace)
+        sign(as: keyspace.authors.make(name: name, presence: presence(keyspace)), &keyspace)
     }
 
     /// Whether this is the client's name.
@@ -252,7 +252,7 @@ struct Session: ~Copyable {
 
     @inline(never)
     private mutating func makeAuthor(_ keyspace: inout Keyspace) -> AuthorHandle {
-        let author = keyspace.makeAuthor(unnamed: presence(keyspace))
+        let author = keyspace.authors.makeUnnamed(presence(keyspace))
         sign(as: author, &keyspace)
         return author
     }
@@ -264,7 +264,7 @@ struct Session: ~Copyable {
     }
 
     private mutating func sign(as author: AuthorHandle, _ keyspace: inout Keyspace) {
-        if let signature { keyspace.release(signature) }
+        if let signature { keyspace.authors.release(signature) }
         signedAs = author
     }
 }
@@ -417,7 +417,7 @@ struct SessionTable: ~Copyable {
 
     mutating func remove(_ session: SessionHandle, _ keyspace: inout Keyspace) {
         row[all[session].slot] = .none
-        if let author = all.remove(session).signature { keyspace.release(author) }
+        if let author = all.remove(session).signature { keyspace.authors.release(author) }
     }
 }
 

@@ -14,7 +14,7 @@ struct Delivery: ~Copyable {
     /// If several clients have to wait for a line of at least so many bytes, only one copy is kept.
     static let sharedBytesMin = 4_096
 
-    private(set) var log = TurnLog()
+    var log = TurnLog()
     /// Decides what an observer with a filter is told.
     var judge = Judge()
     /// Memory for outboxes and inboxes.
@@ -78,9 +78,6 @@ struct Delivery: ~Copyable {
         sessions[session].isServedFirst = false
     }
 
-    /// There is room for more events in this turn.
-    @inline(__always) var hasRoomInLog: Bool { log.hasRoom }
-
     /// Nobody has anything to be sent.
     @inline(__always) var isDone: Bool { heard.isEmpty && dirty.isEmpty }
 
@@ -90,19 +87,16 @@ struct Delivery: ~Copyable {
         dirty.removeFirst(dirtyCount)
     }
 
-    /// Dismisses a client that is owed too much. The end of the turn closes it.
-    mutating func setAside(_ session: SessionHandle, _ farewell: Farewell, _ sessions: inout SessionTable) {
+    /// Dismisses a client that is owed too much. The end of the turn closes it. Its last line has the message, if
+    /// there is one.
+    mutating func setAside(
+        _ session: SessionHandle, _ farewell: Farewell, saying message: String? = nil,
+        _ sessions: inout SessionTable
+    ) {
         guard sessions[session].takesAnswers else { return }
         sessions[session].farewell = farewell
+        messages[session] = message
         dismissed.append(session)
-    }
-
-    /// The same with a message for the client's last line.
-    mutating func setAside(
-        _ session: SessionHandle, _ farewell: Farewell, saying message: String, _ sessions: inout SessionTable
-    ) {
-        if sessions[session].takesAnswers { note(message, to: session) }
-        setAside(session, farewell, &sessions)
     }
 
     /// Keeps a message for a client's last line.
@@ -223,17 +217,6 @@ struct Delivery: ~Copyable {
 
     /// The number with which the present event began.
     var firstNumber: UInt64 { renumbered.last == eventNumber ? renumbered.first : eventNumber }
-
-    @inline(__always)
-    mutating func beginEvent() { log.beginEvent() }
-
-    /// The place of the event's line for a subscription; see `TurnLog`.
-    @inline(__always)
-    mutating func line(
-        _ event: KeyEvent, _ tail: borrowing EventTail, _ form: EventKind, for text: inout SubscriptionText
-    ) -> ByteRange {
-        log.line(event, tail, form, for: &text)
-    }
 
     /// The place of the line that tells a change or `leave`; see `TurnLog`.
     mutating func ownLine(

@@ -141,7 +141,8 @@ extension Filter {
 
     /// What is known of a key's present value is so.
     func checkInvariants(_ known: KnownShape, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
-        guard keyspace.contains(known.observable), keyspace[known.observable].revision == known.revision
+        guard keyspace.observables.contains(known.observable),
+            keyspace[known.observable].revision == known.revision
         else { return }
         var comparer = JSONComparer()
         let value = keyspace.value(of: known.observable)
@@ -172,7 +173,7 @@ extension Hub {
         let tail = EventTail(news, keyspace)
         switch matching[subscription].telling(news, tail, keyspace, &delivery) {
         case .nothing: return nil
-        case .event: return delivery.line(event, tail, kind, for: &matching[text])
+        case .event: return delivery.log.line(event, tail, kind, for: &matching[text])
         case let piece:
             let form = OwnForm(event, piece, Recipient.words(text, kind))
             return delivery.ownLine(form, tail, for: matching[text])

@@ -22,9 +22,9 @@ extension Hub {
     /// changes. A function of its own, so that the way of a write that nobody observes stays short.
     @inline(never)
     mutating func announce(_ news: borrowing News) {
-        if insight.isTracing { noteTrace(of: news) }
+        if insight.tracing.isOn { noteTrace(of: news) }
         if isObserved(news.observable) {
-            keyspace.noteTime()
+            keyspace.history.noteTime()
             tellObservers(news)
         }
     }
@@ -46,7 +46,7 @@ extension Hub {
     @inline(__always)
     private mutating func tellObservers(_ news: borrowing News) {
         if !delivery.freed.isEmpty { tellFreed(besides: news.observable) }
-        delivery.beginEvent()
+        delivery.log.beginEvent()
         if news.event != .emit, matching.reach.hasAcknowledgers(news.observable) { return tellInPhases(news) }
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
         var observers = List<Recipient>()
@@ -69,7 +69,7 @@ extension Hub {
         if sessions[observer.session].keepsUp {
             if !latest.isOf(observer) {
                 let tail = EventTail(news, keyspace)
-                let line = delivery.line(news.event, tail, observer.kind, for: &matching[observer.text])
+                let line = delivery.log.line(news.event, tail, observer.kind, for: &matching[observer.text])
                 latest = LatestLine(observer, line)
                 if sessions[observer.session].extend(with: line) { return }
             }

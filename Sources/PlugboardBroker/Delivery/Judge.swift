@@ -25,7 +25,7 @@ struct Judge: ~Copyable {
     private var shape = (isSame: false, event: UInt64(0))
     private var shift = ShapeShift()
     /// What is known of the last values.
-    private(set) var shapes = KnownShapes()
+    var shapes = KnownShapes()
 
     init() {}
 
@@ -99,9 +99,6 @@ struct Judge: ~Copyable {
         shapes.keep(shape, at: place)
         if filter.hasPointers { count(filter, value.count) }
     }
-
-    /// Forgets what is known of values. Only tests need it.
-    mutating func forgetShapes() { shapes.removeAll() }
 
     /// Whether the present event's value has the shape of the one before.
     @inline(__always)
@@ -294,13 +291,11 @@ struct KnownShapes: ~Copyable {
     static let placesMax = 4_096
     /// What has a place in vain so often is forgotten.
     private static let missesMax: UInt8 = 8
-    private var all = List<KnownShape>()
+    private(set) var all = List<KnownShape>()
 
     init() {}
 
     var isEmpty: Bool { all.isEmpty }
-    /// How many places there are.
-    var placesCount: Int { all.count }
 
     /// Calls `body` with all that is known.
     func forEach<Failure: Error>(_ body: (KnownShape) throws(Failure) -> Void) throws(Failure) {

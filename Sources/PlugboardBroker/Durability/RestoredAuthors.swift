@@ -39,7 +39,7 @@ struct RestoredAuthors: ~Copyable {
 
     /// Gives up the references to authors. Each author stays as long as a value or the history names it.
     consuming func release(_ keyspace: inout Keyspace) {
-        for author in known.values { keyspace.release(author) }
+        for author in known.values { keyspace.authors.release(author) }
     }
 
     private static func make(
@@ -48,7 +48,7 @@ struct RestoredAuthors: ~Copyable {
         let presence = Presence(client: 0, account: account)
         presence.end()
         let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
-        return keyspace.makeAuthor(name: characters.span, origin: origin, presence: presence)
+        return keyspace.authors.make(name: characters.span, origin: origin, presence: presence)
     }
 }
 
@@ -58,10 +58,11 @@ extension Hub {
     mutating func restore(
         _ read: (RecordTaker, _ expect: (Span<UInt8>) -> Void) throws -> (Recovered, epoch: String)
     ) throws -> Recovered {
-        keyspace.beginRestoring()
+        keyspace.observables.beginLoading()
         var authors = RestoredAuthors()
         let (recovered, epoch) = try read(
-            { record, line in restore(record, line, &authors) }, { key in keyspace.prefetch(key) }
+            { record, line in restore(record, line, &authors) },
+            { key in keyspace.observables.prefetch(keyspace.hash(key)) }
         )
         endRestoring(authors, lastRecord: recovered.when)
         keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
@@ -70,7 +71,7 @@ extension Hub {
 
     /// Takes a record of an earlier broker into the bus.
     mutating func restore(_ record: RecordLine, _ line: Span<UInt8>, _ authors: inout RestoredAuthors) {
-        keyspace.setTime(record.when)
+        keyspace.history.setTime(record.when)
         let key = record.key.bytes(of: line)
         let hash = keyspace.hash(key)
         let known = keyspace.find(key, hash: hash)
@@ -78,9 +79,9 @@ extension Hub {
         let (name, origin) = (record.by.bytes(of: line), record.origin.bytes(of: line))
         let author = authors.author(name, from: origin, account, &keyspace)
         guard record.kind == .update else {
-            return forget(known ?? keyspace.insert(key, hash: hash), record, author)
+            return forget(known ?? keyspace.observables.insert(key, hash: hash), record, author)
         }
-        let observable = known ?? keyspace.insert(key, hash: hash, valueCount: record.value.count)
+        let observable = known ?? keyspace.observables.insert(key, hash: hash, valueCount: record.value.count)
         durability.noteGrowth(keyspace[observable].growth(to: record.value.count))
         if access.countsKeys { keyspace.charge(observable, count: record.value.count, to: author) }
         let value = record.value.bytes(of: line)
@@ -131,11 +132,11 @@ extension Hub {
             let name = ProgramName(
                 user: record.user ?? access.owner, name: Array(record.by.bytes(of: line))
             )
-            let legacy = authors.absences[name]?.legacy ?? keyspace.makeLegacy()
+            let legacy = authors.absences[name]?.legacy ?? keyspace.lifetimes.legacies.insert(Legacy())
             authors.absences[name] = (legacy, record.grace)
             _ = keyspace.bind(observable, to: legacy)
         } else {
-            let legacy = keyspace.makeLegacy()
+            let legacy = keyspace.lifetimes.legacies.insert(Legacy())
             _ = keyspace.bind(observable, to: legacy)
             _ = keyspace.end(legacy)
         }
@@ -144,10 +145,10 @@ extension Hub {
     /// Call when all was read: from now on, values end that were bound to a time. `when` is the time of the last
     /// record, in milliseconds since 1970.
     mutating func endRestoring(_ authors: consuming RestoredAuthors, lastRecord when: UInt64) {
-        for (bond, end) in authors.ends where keyspace.bound(at: bond, revision: end.revision) != nil {
+        for (bond, end) in authors.ends where keyspace.lifetimes.find(bond, revision: end.revision) != nil {
             let left = end.left(lastRecord: when, deadlines)
             let ticket = deadlines.add(after: left, .expiry(bond: bond, revision: end.revision))
-            keyspace.note(ticket, ofBondAt: bond)
+            keyspace.lifetimes.note(ticket, ofBondAt: bond)
         }
         waitForReturns(authors.absences)
         authors.release(&keyspace)

@@ -10,16 +10,33 @@ import PlugboardWire
 extension Hub {
     /// Ends the services of a client, its calls, and the calls that it has to answer.
     mutating func leaveCalls(of session: SessionHandle) {
-        end(CallEnding.made(by: sessions[session]))
+        end(sessions[session].duties?.made.reversed() ?? [], nil)
         endServing(of: session)
     }
 
-    /// Ends calls without an answer, and tells their callers. Ending one call may end another of them.
-    mutating func end(_ endings: [CallEnding]) {
-        for ending in endings {
-            let call = ending.call
-            guard calls.find(call.number) != nil else { continue }
-            guard let refusal = ending.refusal else {
+    /// A call has timed out, if it still waits.
+    mutating func endLate(_ number: UInt64) {
+        guard let call = calls.find(number) else { return }
+        call.deadline = nil
+        let plugin = calls.held.plugin(of: number)
+        let what = plugin.map { "the plugin \"\($0.name)\" didn't serve it" } ?? "no answer came"
+        end([call], Refusal(.timeout, "\(what) within \(call.timeout) ms"))
+    }
+
+    /// Ends the held calls that a plugin won't serve any more.
+    private mutating func endHeld(for plugin: SupervisedPlugin) {
+        guard plugin.heldCalls > 0 else { return }
+        let what = plugin.isExpected ? "may not any more" : "isn't running"
+        let numbers = calls.held.numbers.filter { calls.held.plugin(of: $0) === plugin }
+        let unserved = numbers.compactMap { calls.find($0) }.filter { !plugin.willServe($0.key.span) }
+        end(unserved, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))
+    }
+
+    /// Ends calls without an answer, and tells their callers why; nil if the caller has left. Ending one call may end
+    /// another of them.
+    mutating func end(_ ended: [PendingCall], _ refusal: Refusal?) {
+        for call in ended where calls.find(call.number) != nil {
+            guard let refusal else {
                 end(call, .abandoned)
                 continue
             }
@@ -35,7 +52,7 @@ extension Hub {
         calls.noteEnd(of: call, isAnswer: outcome == .answered, at: deadlines.now)
         noteTrace(of: call, outcome)
         if let deadline = call.deadline { deadlines.cancel(deadline) }
-        if let plugin = calls.letGo(call) { weigh(plugin) }
+        if let plugin = calls.held.remove(call.number) { weigh(plugin) }
         calls.remove(call, &sessions)
         Duties.noteEnd(for: call.server, &sessions, &delivery)
     }
@@ -117,7 +134,7 @@ extension Hub {
             matching.outdate()
         }
         guard let plugin = supervision.plugin(named: report.name) else { return }
-        end(CallEnding.unserved(by: plugin, calls))
+        endHeld(for: plugin)
         renewDemand(of: plugin)
     }
 
@@ -127,7 +144,7 @@ extension Hub {
             let plugin = supervision.plugin(named: report.name)
         else { return }
         supervision.remove(plugin)
-        end(CallEnding.unserved(by: plugin, calls))
+        endHeld(for: plugin)
     }
 
     /// A connected client may turn out to belong to the plugin, or to have taken its name. `before` are the

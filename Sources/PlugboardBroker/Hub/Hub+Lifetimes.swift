@@ -14,7 +14,7 @@ extension Hub {
     mutating func expire(now: UInt64) {
         deadlines.begin(at: now)
         var fired = 0
-        while fired < Deadlines.firedPerTurnMax, delivery.hasRoomInLog,
+        while fired < Deadlines.firedPerTurnMax, delivery.log.hasRoom,
             let deadline = deadlines.popDue(at: now)
         {
             fired += 1
@@ -25,16 +25,17 @@ extension Hub {
     private mutating func fire(_ deadline: Deadline, _ now: UInt64) {
         switch deadline {
         case .expiry(let bond, let revision):
-            guard let observable = keyspace.bound(at: bond, revision: revision) else { return }
+            guard let observable = keyspace.lifetimes.find(bond, revision: revision) else { return }
             if durability.hasOwnRoom { return end(observable, .expired) }
-            keyspace.note(deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline), ofBondAt: bond)
+            let ticket = deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline)
+            keyspace.lifetimes.note(ticket, ofBondAt: bond)
         case .ended:
-            keyspace.isEnding = false
+            keyspace.lifetimes.isGoingOn = false
             deleteEnded(goingOnAt: now &+ 1)
         case .window(let subscription): endWindow(of: subscription)
         case .gate(let observable): expireGate(of: observable)
         case .grace(let legacy): endGrace(of: legacy)
-        case .call(let number): end(CallEnding.late(number, calls))
+        case .call(let number): endLate(number)
         case .trace(let subscription): insight.tracing.wake(subscription)
         case .ownState: lookRound()
         case .idle(let plugin): checkIdle(plugin, now: now)
@@ -48,16 +49,16 @@ extension Hub {
     ) {
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
-        if let reason { keyspace.note(reason) }
+        if let reason { keyspace.history.note(reason) }
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
-        if let legacy { keyspace.set(grace: graces.milliseconds(of: session), of: legacy) }
+        if let legacy { keyspace.lifetimes.set(grace: graces.milliseconds(of: session), of: legacy) }
         let bond = keyspace.bind(observable, to: legacy)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
         let end = Deadline.expiry(bond: bond, revision: keyspace[observable].revision)
         let ticket = deadlines.add(after: request.timeToLive, end)
-        keyspace.note(ticket, ofBondAt: bond)
+        keyspace.lifetimes.note(ticket, ofBondAt: bond)
     }
 
     /// Ends a connection at its client's request. Everything of it ends at once, without the will. But the reply
@@ -128,13 +129,13 @@ extension Hub {
     /// The rest is due at `time`, or when there may be room.
     mutating func deleteEnded(goingOnAt time: UInt64) {
         var deleted = 0
-        while let observable = keyspace.nextEnded() {
+        while let observable = keyspace.lifetimes.nextEnded() {
             let hasRoom = durability.hasOwnRoom
-            guard hasRoom, deleted < Deadlines.firedPerTurnMax, delivery.hasRoomInLog
+            guard hasRoom, deleted < Deadlines.firedPerTurnMax, delivery.log.hasRoom
             else {
                 let next = hasRoom ? time : deadlines.now &+ Self.roomPatienceNanoseconds
-                if !keyspace.isEnding { deadlines.add(at: next, .ended) }
-                keyspace.isEnding = true
+                if !keyspace.lifetimes.isGoingOn { deadlines.add(at: next, .ended) }
+                keyspace.lifetimes.isGoingOn = true
                 return
             }
             deleted += 1
@@ -153,7 +154,7 @@ extension Hub {
     /// Removes keys that the history has let go, and that nobody else needs.
     @inline(__always)
     mutating func forgetReleased() {
-        while let observable = keyspace.takeReleased() { matching.forget(observable, &keyspace) }
+        while let observable = keyspace.history.takeReleased() { matching.forget(observable, &keyspace) }
     }
 
     /// Call before a line reads a key, or writes it depending on its value: a value that has expired is over
@@ -175,7 +176,7 @@ extension Hub {
     /// Ends those whose time is over that a search has passed by: what it finds is then all there is.
     mutating func endFound() {
         while let observable = requests.nextExpired() {
-            if keyspace.contains(observable) { _ = endExpired(observable) }
+            if keyspace.observables.contains(observable) { _ = endExpired(observable) }
         }
     }
 
@@ -183,10 +184,10 @@ extension Hub {
     private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {
         keyspace.unbind(observable, &deadlines)
         guard let author = keyspace.writer(of: observable) else { return }
-        keyspace.retain(author)
+        keyspace.authors.retain(author)
         keyspace.advance()
         delete(observable, by: author, cause: .none, reason: reason)
-        keyspace.release(author)
+        keyspace.authors.release(author)
     }
 }
 
@@ -201,7 +202,7 @@ extension Hub {
         _ = graces.withdraw(session)
         let isProgram = milliseconds > 0 && sessions[session].clearance?.isSupervisor != true
         if let legacy = sessions[session].legacy {
-            keyspace.note(.none, grace: isProgram ? milliseconds : 0, of: legacy)
+            keyspace.lifetimes.note(.none, grace: isProgram ? milliseconds : 0, of: legacy)
         }
         guard isProgram else { return false }
         let author = sessions[session].author(&keyspace)
@@ -221,11 +222,11 @@ extension Hub {
         account?.used.kept -= keyspace.willBytes(of: legacy)
         if let own = sessions[session].legacy {
             access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: own)
-            legacy = keyspace.inherit(legacy, by: own)
+            legacy = keyspace.lifetimes.inherit(legacy, by: own)
         }
         sessions[session].legacy = legacy
         access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: legacy)
-        keyspace.note(.none, grace: graces.milliseconds(of: session), of: legacy)
+        keyspace.lifetimes.note(.none, grace: graces.milliseconds(of: session), of: legacy)
     }
 
     /// A client with a grace has ended. What it leaves behind waits for the next one.
@@ -249,11 +250,11 @@ extension Hub {
             deadlines.cancel(deadline)
             before.account?.used.kept -= keyspace.willBytes(of: earlier)
             absence.account?.used.kept -= keyspace.willBytes(of: legacy)
-            legacy = keyspace.inherit(earlier, by: legacy)
+            legacy = keyspace.lifetimes.inherit(earlier, by: legacy)
             absence.account?.used.kept += keyspace.willBytes(of: legacy)
         }
         let deadline = deadlines.add(after: milliseconds, .grace(legacy))
-        keyspace.note(deadline, grace: milliseconds, of: legacy)
+        keyspace.lifetimes.note(deadline, grace: milliseconds, of: legacy)
         graces.wait(legacy, absence, until: deadline)
     }
 

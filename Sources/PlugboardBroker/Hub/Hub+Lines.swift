@@ -59,13 +59,13 @@ extension Hub {
         if requests.group.isEmpty { return true }
         publishWaiting(in: bytes)
         if requests.group.leftOver == nil, sessions[session].isHeld {
-            requests.leave(lineAt: place.lowerBound, number: number)
+            requests.group.leftOver = LeftOver(start: place.lowerBound, number: number)
         }
         return requests.group.leftOver == nil
     }
 
     /// Executes the waiting publishes. Returns false if the turn has done enough before all of them were
-    /// executed. Then `requests.takeLeftOver` says where the rest begins, and no line after that may be
+    /// executed. Then `requests.group.leftOver` says where the rest begins, and no line after that may be
     /// executed.
     @discardableResult
     @inline(__always)
@@ -101,7 +101,9 @@ extension Hub {
     ) {
         for index in publishes.indices {
             if index > 0, hasDoneEnough {
-                return requests.leave(lineAt: publishes[index].line.start, number: publishes[index].number)
+                let (start, number) = (publishes[index].line.start, publishes[index].number)
+                requests.group.leftOver = LeftOver(start: start, number: number)
+                return
             }
             publish(publishes[index], in: bytes, session)
         }
@@ -127,7 +129,7 @@ extension Hub {
     private mutating func executeUnusual(_ line: inout MutableSpan<UInt8>, from session: SessionHandle) {
         var request = Request()
         do throws(Refusal) {
-            try requests.readUnusual(&line, into: &request)
+            try requests.decoder.decodeUnusual(&line, into: &request)
         } catch {
             begin(session)
             refuse(error, id: request.id.bytes(of: line.span), session)
@@ -165,7 +167,7 @@ extension Hub {
     /// Removes owed keys that nobody needs, some at a time.
     private mutating func forgetAbandoned() {
         var count = 0
-        while count < requests.visitsMax, let backlog = requests.nextAbandoned {
+        while count < requests.visitsMax, let backlog = requests.abandoned.last {
             while count < requests.visitsMax, let place = backlog.keys.front {
                 backlog.takeBack(place, &matching, &keyspace)
                 count += 1

@@ -37,7 +37,7 @@ struct Hub: ~Copyable {
     init(time: TimeSource = .system) {
         deadlines = Deadlines(clock: time)
         keyspace = Keyspace(time: time)
-        let author = keyspace.makeAuthor(name: StaticString("$broker").bytes, presence: Presence(client: 0))
+        let author = keyspace.authors.make(name: StaticString("$broker").bytes, presence: Presence(client: 0))
         insight = Insight(time: time, author: author)
     }
 
@@ -102,7 +102,7 @@ struct Hub: ~Copyable {
         guard sessions[session].isOpen, !RequestDecoder.isIgnored(line.span) else { return }
         var request = Request()
         // Only for its id.
-        _ = try? requests.readUnusual(&line, into: &request)
+        _ = try? requests.decoder.decodeUnusual(&line, into: &request)
         let hint = "the last line, too, ends with a line feed"
         begin(session)
         refuse(
@@ -170,14 +170,29 @@ struct Hub: ~Copyable {
         sessions.remove(session, &keyspace)
     }
 
-    /// Sends the turn's traces. Their lines leave in the same turn.
+    /// Sends the turn's traces. Their lines leave in the same turn. After too many bytes, lines are dropped and
+    /// counted.
     mutating func tellTraces() {
-        var telling = TraceTelling()
         var line = delivery.takeLine()
-        while let (subscription, news) = telling.next(&insight, matching, sessions, &line) {
-            switch news {
-            case .gap(let gap): tellOrQueue(gap, to: subscription)
-            case .line(let revision): tellOrQueue(line.bytes, revision: revision, to: subscription)
+        var bytesLeft = Tracing.bytesMax
+        for place in 0..<insight.tracing.count {
+            insight.findTracers(ofNote: place, sessions)
+            for index in insight.tracing.found.indices {
+                let number = insight.tracing.found[index]
+                guard insight.tracing.isTold(place, number) else { continue }
+                guard bytesLeft > 0 else {
+                    insight.tracing.drop(place, ofTracer: number)
+                    continue
+                }
+                let subscription = insight.tracing.subscription(number)
+                if let gap = insight.tracing.takeGap(ofTracer: number) { tellOrQueue(gap, to: subscription) }
+                line.removeAll()
+                line.append(#"{"event":"trace","sub":"#)
+                line.append(matching.sub(of: subscription))
+                insight.tracing.appendLine(place, for: number, to: &line)
+                bytesLeft -= line.count
+                insight.count(steps: line.count / Cost.bytesTracedPerStep)
+                tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: subscription)
             }
         }
         delivery.giveBack(line)

@@ -109,9 +109,10 @@ enum HubInvariants {
         let resting = hub.insight.tracing.tracers.count { $0.isResting }
         try always.agree("one for each tracer that rests", due.traces, resting)
         try always.agree("one for each call", due.calls, hub.calls.count)
-        try always.agree("one for each bond to a time", due.expiries, hub.keyspace.timedCount)
+        try always.agree("one for each bond to a time", due.expiries, hub.keyspace.lifetimes.timedCount)
         try always.agree("one for each client that may come back", due.graces, hub.graces.absences.count)
-        try always.agree("one while keys of the departed are to go", due.ends, hub.keyspace.isEnding ? 1 : 0)
+        let ends = hub.keyspace.lifetimes.isGoingOn ? 1 : 0
+        try always.agree("one while keys of the departed are to go", due.ends, ends)
         try always.agree("one while the broker is watched", due.ownStates, hub.insight.isWatched ? 1 : 0)
     }
 

@@ -16,7 +16,7 @@ struct Insight: ~Copyable {
     /// What happened to the writes of this turn, for tracers.
     var tracing: Tracing
     private var counts = Counts()
-    private var rates: Rates
+    private(set) var rates: Rates
     private var turns: TurnTimes
     /// The work for requests besides events, in steps that take as long as telling one observer.
     private var steps: UInt64 = 0
@@ -59,34 +59,8 @@ struct Insight: ~Copyable {
 
     // MARK: Traces
 
-    /// Whether writes are traced.
-    @inline(__always) var isTracing: Bool { tracing.isOn }
-
-    var isTracingCalls: Bool { tracing.isOnForCalls }
-
     /// Whether writes or calls were noted in this turn, or may be.
     var hasTraces: Bool { tracing.isOnForCalls || !tracing.isEmpty }
-
-    /// Notes a write, if a tracer wants it and there is room. Call `trace` for each of its observers
-    /// afterwards.
-    mutating func beginTrace(
-        of write: TracedWrite, _ key: Span<UInt8>, by author: Span<UInt8>, _ sessions: borrowing SessionTable
-    ) -> Bool {
-        findTracers(of: key, isCall: false, sessions)
-        guard tracing.takes(revision: write.revision) else { return false }
-        tracing.begin(write, key, by: author)
-        return true
-    }
-
-    /// Notes what happened to a call, if a tracer wants it and there is room. `text` is the line from the
-    /// writer on.
-    mutating func trace(
-        callOf key: Span<UInt8>, _ text: Span<UInt8>, revision: UInt64, _ sessions: borrowing SessionTable
-    ) {
-        findTracers(of: key, isCall: true, sessions)
-        guard tracing.takes(revision: revision) else { return }
-        tracing.append(callOf: key, text, revision: revision)
-    }
 
     /// Finds the tracers that want a note of the turn, for `tracing.found`.
     mutating func findTracers(ofNote place: Int, _ sessions: borrowing SessionTable) {
@@ -95,7 +69,7 @@ struct Insight: ~Copyable {
     }
 
     /// Finds the tracers that want a write or a call of a key.
-    private mutating func findTracers(of key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) {
+    mutating func findTracers(of key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) {
         let visits = tracing.find(key, isCall: isCall, sessions)
         steps &+= UInt64(visits * Cost.tracer)
     }
@@ -146,12 +120,6 @@ struct Insight: ~Copyable {
         return isObserved ? max(now, round.start + Round.intervalNanoseconds) : nil
     }
 
-    /// Whether `$broker.stats` is new enough to be returned again.
-    func areStatsFresh(at now: UInt64) -> Bool { rates.areFresh(at: now) }
-
-    /// How long the broker has been running, in nanoseconds.
-    func uptime(at now: UInt64) -> UInt64 { rates.uptime(at: now) }
-
     /// Adds totals and rates to the value of `$broker.stats`. `lines` are those of connected clients.
     mutating func appendRates(_ now: UInt64, _ lines: UInt64, writes: UInt64, to value: inout ByteBuffer) {
         var counts = counts
@@ -163,11 +131,12 @@ struct Insight: ~Copyable {
     /// Adds how long turns took since this was asked last, in microseconds.
     mutating func appendTurns(to value: inout ByteBuffer) {
         value.append(#","latency":{"#)
-        value.append(member: "turns", turns.count, isFirst: true)
-        value.append(member: "mean", turns.count == 0 ? 0 : turns.nanoseconds / turns.count / 1000)
-        value.append(member: "max", turns.longest / 1000)
+        value.append(member: "turns", turns.times.count, isFirst: true)
+        value.append(member: "mean", turns.times.mean)
+        value.append(member: "max", turns.times.max)
         value.append("}")
-        turns.reset()
+        // The present turn goes on.
+        turns.times = Times()
     }
 
     func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
@@ -214,11 +183,26 @@ struct Counts {
     }
 }
 
+/// How often something was timed, and how long it took.
+struct Times: BitwiseCopyable {
+    private(set) var count: UInt64 = 0
+    private var nanoseconds: UInt64 = 0
+    private var longest: UInt64 = 0
+
+    mutating func note(_ passed: UInt64) {
+        count &+= 1
+        nanoseconds &+= passed
+        longest = Swift.max(longest, passed)
+    }
+
+    /// In microseconds.
+    var mean: UInt64 { count == 0 ? 0 : nanoseconds / count / 1000 }
+    var max: UInt64 { longest / 1000 }
+}
+
 /// How long turns took, while a client wants to know.
 struct TurnTimes {
-    private(set) var count: UInt64 = 0
-    private(set) var nanoseconds: UInt64 = 0
-    private(set) var longest: UInt64 = 0
+    var times = Times()
     private var start: UInt64 = 0
     private let time: TimeSource
 
@@ -233,15 +217,7 @@ struct TurnTimes {
 
     mutating func end() {
         if start == 0 { return }
-        let passed = time.nanoseconds() - start
+        times.note(time.nanoseconds() - start)
         start = 0
-        count += 1
-        nanoseconds += passed
-        longest = max(longest, passed)
-    }
-
-    /// Forgets the times of finished turns. The present turn goes on.
-    mutating func reset() {
-        (count, nanoseconds, longest) = (0, 0, 0)
     }
 }

@@ -55,10 +55,10 @@ enum OwnKey {
 
     /// Whether somebody observes such a key by its exact name, whether it exists or not.
     static func hasExactObserver(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach) -> Bool {
-        var next = keyspace.first(from: prefix)
+        var next = keyspace.observables.first(from: prefix)
         while let observable = next, keyspace[observable].key.starts(with: prefix) {
             if reach.isNamed(observable) { return true }
-            next = keyspace.next(after: observable)
+            next = keyspace.observables.next(after: observable)
         }
         return false
     }
@@ -240,7 +240,9 @@ extension Hub {
         guard let observable = keyspace.find(key.bytes), keyspace[observable].hasValue else { return }
         insight.beginWrites()
         takeOwnRevision()
-        deleteOwn(observable)
+        announce(News(.delete, of: observable, revision, to: Span(), by: insight.author, .none))
+        removeValue(of: observable, by: insight.author, .none)
+        matching.forget(observable, &keyspace)
     }
 
     private mutating func look(at key: OwnKey, _ now: UInt64) {
@@ -267,7 +269,10 @@ extension Hub {
         let observable = keyspace.findOrInsert(key.text(sessions).bytes)
         if keyspace.value(of: observable).isEqual(to: value.bytes) { return }
         takeOwnRevision()
-        writeOwn(observable, value.bytes)
+        // The history leaves it out.
+        let author = insight.author
+        announce(News(.publish, of: observable, revision, to: value.bytes, by: author, .none))
+        keyspace.set(observable, value.bytes, cause: .none, writer: author)
     }
 
     /// Appends the present value of an own key, or nothing if it stays as it is.
@@ -275,7 +280,7 @@ extension Hub {
         switch key {
         case .stats:
             let known = keyspace.find(key.text(sessions).bytes)
-            if insight.areStatsFresh(at: now), let known, keyspace[known].hasValue { return }
+            if insight.rates.areFresh(at: now), let known, keyspace[known].hasValue { return }
             appendStats(now, to: &value)
         case .warnings: insight.warnings.append(to: &value)
         case .services: sessions.appendServices(keyspace, to: &value)
@@ -295,7 +300,7 @@ extension Hub {
             if sessions[session].isBehind { slow += 1 }
         }
         value.append("{")
-        value.append(member: "uptime", insight.uptime(at: now) / 1_000_000_000, isFirst: true)
+        value.append(member: "uptime", insight.rates.uptime(at: now) / 1_000_000_000, isFirst: true)
         value.append(member: "pid", UInt64(getpid()))
         value.append(member: "revision", revision)
         value.append(member: "keys", UInt64(keyspace.keyCount))
@@ -317,20 +322,5 @@ extension Hub {
         guard insight.takesRevision() else { return }
         keyspace.advance()
         durability.pass(revision)
-    }
-
-    /// Writes one of the broker's own keys. The history leaves that out.
-    private mutating func writeOwn(_ observable: ObservableHandle, _ value: Span<UInt8>) {
-        let author = insight.author
-        announce(News(.publish, of: observable, revision, to: value, by: author, .none))
-        keyspace.set(observable, value, cause: .none, writer: author)
-    }
-
-    /// Deletes one of the broker's own keys.
-    private mutating func deleteOwn(_ observable: ObservableHandle) {
-        let author = insight.author
-        announce(News(.delete, of: observable, revision, to: Span(), by: author, .none))
-        removeValue(of: observable, by: author, .none)
-        matching.forget(observable, &keyspace)
     }
 }

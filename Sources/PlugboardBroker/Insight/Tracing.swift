@@ -128,9 +128,6 @@ struct Tracing: ~Copyable {
     /// Whether a tracer that wants this note of the turn is told it.
     func isTold(_ place: Int, _ number: Int) -> Bool { limitedCount == 0 || slots[number].isTold(place) }
 
-    /// Whether the note is the last before the tracer's rest.
-    func isLast(_ place: Int, _ number: Int) -> Bool { slots[number].limit?.isLast(place) == true }
-
     /// The numbers of tracers with a limit.
     var limited: [Int] { limitedCount == 0 ? [] : slots.indices.filter { slots[$0].limit != nil } }
 
@@ -197,49 +194,27 @@ struct Tracing: ~Copyable {
         slots[index].limit?.ticket = ticket
     }
 
-    /// Notes a write. Call `append` for each of its observers afterwards.
-    mutating func begin(_ write: TracedWrite, _ key: Span<UInt8>, by author: Span<UInt8>) {
-        let start = text.count
-        text.append(#","key":""#)
-        let keyStart = text.count
-        text.append(key)
-        let keyRange = ByteRange(keyStart, text.count)
-        text.append(#"","revision":"#)
-        text.append(decimal: write.revision)
-        text.append(#","op":""#)
-        text.append(write.operation.name)
-        text.append("\"")
-        text.append(author)
-        EventEncoder.appendReason(write.reason, to: &text)
-        write.cause.append(to: &text)
-        let head = ByteRange(start, text.count)
-        let time = source.nanoseconds()
-        let first = observers.count
-        records.append(
-            Record(revision: write.revision, key: keyRange, head: head, time: time, first: first, last: first)
-        )
-    }
-
-    /// Notes what happened to a call. `rest` is the line from the caller on.
-    mutating func append(callOf key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64) {
+    /// Notes a write or a call. `rest` is its line from the writer on. Call `append` for each observer of a write
+    /// afterwards.
+    mutating func begin(_ operation: Operation, _ key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64) {
         let start = text.count
         text.append(#","key":""#)
         let keyRange = ByteRange(text.count, text.count + key.count)
         text.append(key)
         text.append(#"","revision":"#)
         text.append(decimal: revision)
-        text.append(#","op":"call""#)
+        text.append(#","op":""#)
+        text.append(operation.name)
+        text.append("\"")
         text.append(rest)
-        var record = Record(
-            revision: revision,
-            key: keyRange,
-            head: ByteRange(start, text.count),
-            time: 0,
-            first: observers.count,
-            last: observers.count
+        let (isCall, first) = (operation == .call, observers.count)
+        let head = ByteRange(start, text.count)
+        let time = isCall ? 0 : source.nanoseconds()
+        records.append(
+            Record(
+                revision: revision, key: keyRange, head: head, time: time, first: first, last: first,
+                isCall: isCall)
         )
-        record.isCall = true
-        records.append(record)
     }
 
     /// The last write has more observers than a line names.
@@ -272,11 +247,13 @@ struct Tracing: ~Copyable {
     /// The revision of a write.
     func revision(_ index: Int) -> UInt64 { records[index].revision }
 
-    /// Appends the line about a write, without the members before the key.
-    func appendLine(_ index: Int, isLast: Bool, to buffer: inout ByteBuffer) {
+    /// Appends the line about a write for a tracer, without the members before the key.
+    func appendLine(_ index: Int, for tracer: Int, to buffer: inout ByteBuffer) {
         let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))
         if !record.isCall { appendObservers(of: record, to: &buffer) }
+        // It is the last before the tracer's rest.
+        let isLast = slots[tracer].limit?.isLast(index) == true
         buffer.append(isLast ? #","rests":true}\#n"# : "}\n")
     }
 

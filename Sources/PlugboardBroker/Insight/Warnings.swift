@@ -62,7 +62,7 @@ struct Warnings: ~Copyable {
         let before = keyspace.history[earlier].returns
         // After the highest count, it goes on in steps of a whole warning.
         let returns = before == .max ? .max - Self.returnsMin + 1 : before + 1
-        keyspace.note(returns: returns, of: number)
+        keyspace.history[number].returns = returns
         let now = keyspace.history[number].milliseconds
         guard isDue(returns, at: now) else { return }
         // The last step is the first one again.
@@ -75,45 +75,37 @@ struct Warnings: ~Copyable {
         raise(steps, revision: keyspace.revision, at: now)
     }
 
+    /// Notes a loop. Each of its keys comes back, and each would give a warning of its own. So warnings that
+    /// share a step are one.
     mutating func raise(_ steps: [Step], revision: UInt64, at milliseconds: UInt64) {
         lastMilliseconds = milliseconds
-        changes += 1
-        // Each key of a loop comes back, and each would give a warning of its own. So warnings that share a
-        // step are one.
-        if let known = latest.firstIndex(where: { $0.steps.contains { steps.contains($0) } }) {
-            latest[known].milliseconds = milliseconds
-            latest[known].revision = revision
-            latest[known].times += 1
-            return
-        }
-        lastNumber += 1
-        latest.append(
-            Warning(number: lastNumber, milliseconds: milliseconds, revision: revision, steps: steps)
+        let known = latest.firstIndex { $0.steps.contains { steps.contains($0) } }
+        let number = lastNumber + 1
+        raise(
+            Warning(number: number, milliseconds: milliseconds, revision: revision, steps: steps),
+            again: known
         )
-        if latest.count > Self.keptMax { latest.removeFirst() }
     }
 
     /// Notes a problem. If the message is known, counts it.
     mutating func raise(_ kind: Kind, _ message: String, revision: UInt64, at milliseconds: UInt64) {
+        var warning = Warning(
+            number: lastNumber + 1, milliseconds: milliseconds, revision: revision, steps: [])
+        (warning.kind, warning.message) = (kind, message)
+        raise(warning, again: latest.firstIndex { $0.message == message })
+    }
+
+    private mutating func raise(_ warning: Warning, again known: Int?) {
         changes += 1
-        if let known = latest.firstIndex(where: { $0.message == message }) {
-            latest[known].milliseconds = milliseconds
-            latest[known].revision = revision
-            latest[known].times += 1
+        guard let known else {
+            lastNumber += 1
+            latest.append(warning)
+            if latest.count > Self.keptMax { latest.removeFirst() }
             return
         }
-        lastNumber += 1
-        latest.append(
-            Warning(
-                number: lastNumber,
-                kind: kind,
-                message: message,
-                milliseconds: milliseconds,
-                revision: revision,
-                steps: []
-            )
-        )
-        if latest.count > Self.keptMax { latest.removeFirst() }
+        latest[known].milliseconds = warning.milliseconds
+        latest[known].revision = warning.revision
+        latest[known].times += 1
     }
 
     /// Appends all warnings as a JSON array, the oldest first.

@@ -81,7 +81,7 @@ struct Authors: ~Copyable {
     private var all = Slab<Author>()
     /// Authors with an origin, by client and text, so that many keys share one. An author stays here as long
     /// as anything refers to it.
-    private var elsewhere: [[UInt8]: AuthorHandle] = [:]
+    private(set) var elsewhere: [[UInt8]: AuthorHandle] = [:]
 
     init() {}
 
@@ -138,9 +138,6 @@ struct Authors: ~Copyable {
     /// The author in a slot; nil if there is none.
     @inline(__always)
     func handle(inSlot slot: UInt32) -> AuthorHandle? { all.handle(inSlot: slot) }
-
-    /// How many authors have an origin.
-    var elsewhereCount: Int { elsewhere.count }
 
     /// A value's writer as events name it; empty if there is none.
     @inline(__always)

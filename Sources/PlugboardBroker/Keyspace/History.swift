@@ -2,7 +2,6 @@
 // What they name is kept until the ring has passed the entry. Whole generations keep it, so that a write
 // counts no references. Owned by the keyspace.
 
-import PlugboardJournal
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
@@ -146,20 +145,6 @@ struct History: ~Copyable {
 
     /// Notes that the newest entry is a call.
     mutating func noteCall() { callCount &+= 1 }
-
-    /// Takes in a write of an earlier broker. `setTime` comes before it.
-    mutating func restore(
-        _ operation: Operation,
-        _ observable: ObservableHandle,
-        _ author: AuthorHandle,
-        _ record: RecordLine,
-        _ observables: inout ObservableTable,
-        _ authors: inout Authors
-    ) {
-        append(operation, observable, author, revision: record.revision, cause: record.cause, &authors)
-        if let reason = record.reason { note(reason) }
-        if operation == .delete { keep(observable, &observables) }
-    }
 
     /// Starts after a revision: earlier writes aren't known one by one.
     mutating func begin(after revision: UInt64) {

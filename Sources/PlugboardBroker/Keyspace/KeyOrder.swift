@@ -213,7 +213,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
         probe.removeAll()
         probe.append(key[..<from])
         for _ in 0..<Self.leapsMax {
-            guard let observable = table.first(from: probe.bytes) else { return }
+            guard let observable = table.observables.first(from: probe.bytes) else { return }
             let neighbour = table[observable].key
             guard neighbour.count > token.start,
                 neighbour[..<token.start].isEqual(to: key[..<token.start])
@@ -250,11 +250,11 @@ struct NearestKeys: ~Copyable, ~Escapable {
         probe.removeAll()
         probe.append(key)
         probe.append(byte: Self.dot)
-        var next = table.first(from: probe.bytes)
+        var next = table.observables.first(from: probe.bytes)
         for _ in 0..<Self.leapsMax {
             guard let observable = next, table[observable].key.starts(with: probe.bytes) else { return }
             if table[observable].hasValue { note(table[observable].key, 0) }
-            next = table.next(after: observable)
+            next = table.observables.next(after: observable)
         }
     }
 

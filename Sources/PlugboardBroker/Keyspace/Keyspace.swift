@@ -20,12 +20,12 @@ struct Keyspace: ~Copyable {
     private(set) var keyCount = 0
     /// The bus ends for everybody, so nothing is done any more for clients that leave.
     private(set) var isClosed = false
-    private(set) var history: History
+    var history: History
     /// The last emits, for counting those that somebody missed.
-    private(set) var emits = EmitLog()
-    private(set) var authors = Authors()
-    private(set) var observables = ObservableTable()
-    private(set) var lifetimes = Lifetimes()
+    var emits = EmitLog()
+    var authors = Authors()
+    var observables = ObservableTable()
+    var lifetimes = Lifetimes()
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
 
@@ -49,9 +49,6 @@ struct Keyspace: ~Copyable {
     }
 
     // MARK: Finding keys
-
-    /// How many keys are known, with a value or without.
-    var count: Int { observables.count }
 
     /// Gives memory back, as `ObservableTable` does.
     mutating func shrink(visits: Int) -> Bool {
@@ -93,14 +90,6 @@ struct Keyspace: ~Copyable {
 
     func find(_ key: Span<UInt8>) -> ObservableHandle? { find(key, hash: hash(key)) }
 
-    /// The first observable in order whose key isn't less than `key`.
-    func first(from key: Span<UInt8>) -> ObservableHandle? { observables.first(from: key) }
-
-    func next(after observable: ObservableHandle) -> ObservableHandle? { observables.next(after: observable) }
-
-    /// Whether it is still there.
-    func contains(_ observable: ObservableHandle) -> Bool { observables.contains(observable) }
-
     /// How a walk over keys ended: no keys are left; `body` returned false; or the visits were used up, at
     /// this observable.
     enum Walked { case ended, stopped, paused(ObservableHandle) }
@@ -120,11 +109,11 @@ struct Keyspace: ~Copyable {
         }
         let prefix = Pattern.literalPrefix(pattern)
         let start = !after.isEmpty && KeyOrder.precedes(prefix, after) ? after : prefix
-        var next = first(from: start)
+        var next = observables.first(from: start)
         while let observable = next {
             let key = self[observable].key
             guard key.starts(with: prefix) else { return .ended }
-            next = self.next(after: observable)
+            next = observables.next(after: observable)
             // `after` itself costs no visit, or a walk of one visit at a time would never leave it.
             guard after.isEmpty || KeyOrder.precedes(after, key) else { continue }
             if self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) { return .stopped }
@@ -149,24 +138,12 @@ struct Keyspace: ~Copyable {
 
     // MARK: Extras
 
-    /// The extras of a key, made if there are none.
-    mutating func makeExtras(of key: ObservableHandle) -> ExtrasHandle { observables.makeExtras(of: key) }
-
-    /// Removes the extras of a key if nothing is in them any more.
-    mutating func removeEmptyExtras(of key: ObservableHandle) { observables.removeEmptyExtras(of: key) }
-
     // MARK: Keys and values
-
-    /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
-    /// bytes. 0 means that no value is expected soon.
-    mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
-        observables.insert(key, hash: hash, valueCount: valueCount)
-    }
 
     /// The observable of a well-formed key; makes it if there is none.
     mutating func findOrInsert(_ key: Span<UInt8>, valueCount: Int = 0) -> ObservableHandle {
         let hash = hash(key)
-        return find(key, hash: hash) ?? insert(key, hash: hash, valueCount: valueCount)
+        return find(key, hash: hash) ?? observables.insert(key, hash: hash, valueCount: valueCount)
     }
 
     /// Sets a value with its writer and its revision, which is the current one if none is given.
@@ -255,24 +232,6 @@ struct Keyspace: ~Copyable {
         account.used.kept -= chargedBytes(of: observable)
     }
 
-    /// Makes an author with one reference, which the caller owns. Only restored authors get their origin
-    /// here.
-    mutating func makeAuthor(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Presence)
-        -> AuthorHandle
-    { authors.make(name: name, origin: origin, presence: presence) }
-
-    /// The author of the same client with an origin. The caller owns one reference.
-    mutating func author(_ author: AuthorHandle, from origin: Span<UInt8>) -> AuthorHandle {
-        authors.author(author, from: origin)
-    }
-
-    /// Makes the author of a client that has not given its name: `#7`.
-    mutating func makeAuthor(unnamed presence: Presence) -> AuthorHandle { authors.makeUnnamed(presence) }
-
-    mutating func retain(_ author: AuthorHandle) { authors.retain(author) }
-
-    mutating func release(_ author: AuthorHandle) { authors.release(author) }
-
     // MARK: History
 
     /// Remembers the write that was just made.
@@ -290,21 +249,6 @@ struct Keyspace: ~Copyable {
         history.noteCall()
         if !self[observable].hasValue { keepForHistory(observable) }
     }
-
-    /// Counts an emit, whether or not anybody observes it.
-    mutating func note(emitTo key: Span<UInt8>) { emits.note(key, at: revision) }
-
-    /// Notes why the broker made the newest remembered write.
-    mutating func note(_ reason: EventReason) { history.note(reason) }
-
-    /// Notes how often the chain of causes of a remembered write has come back to it.
-    mutating func note(returns: UInt8, of entry: UInt64) { history[entry].returns = returns }
-
-    /// Call before a write is told.
-    mutating func noteTime() { history.noteTime() }
-
-    /// The time of the writes of this turn is that of an earlier broker's record.
-    mutating func setTime(_ milliseconds: UInt64) { history.setTime(milliseconds) }
 
     /// Keeps a key that has just lost its value, as long as the history names it.
     @inline(__always)
@@ -328,21 +272,12 @@ struct Keyspace: ~Copyable {
         searches = 0
     }
 
-    /// A key that the history has let go, and that has no value.
-    @inline(__always)
-    mutating func takeReleased() -> ObservableHandle? { history.takeReleased() }
-
     // MARK: Lifetimes
 
     /// Binds a value that isn't bound yet, and to a connection's end if one is given. Returns the place of
     /// the bond.
     mutating func bind(_ observable: ObservableHandle, to legacy: LegacyHandle?) -> Int {
         lifetimes.bind(observable, to: legacy, &observables)
-    }
-
-    /// Adds a deadline to a bond.
-    mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
-        lifetimes.note(ticket, ofBondAt: place)
     }
 
     /// Removes what would end a key's value.
@@ -355,47 +290,8 @@ struct Keyspace: ~Copyable {
         lifetimes.bond(of: observables.marks(of: observable))
     }
 
-    /// The key whose bond is at `place`, if that bond is still of this revision.
-    func bound(at place: Int, revision: UInt64) -> ObservableHandle? {
-        lifetimes.find(place, revision: revision)
-    }
-
-    /// There is a deadline for deleting more keys whose connections have ended.
-    var isEnding: Bool {
-        get { lifetimes.isGoingOn }
-        set { lifetimes.isGoingOn = newValue }
-    }
-
-    /// How many keys are bound.
-    var boundCount: Int { lifetimes.count }
-
-    /// How many keys are bound to a time.
-    var timedCount: Int { lifetimes.timedCount }
-
-    /// Makes a place for what a client leaves behind.
-    mutating func makeLegacy() -> LegacyHandle { lifetimes.legacies.insert(Legacy()) }
-
     /// The size of its will; 0 if there is none.
     func willBytes(of legacy: LegacyHandle?) -> Int { legacy.map { lifetimes.legacies[$0].willBytes } ?? 0 }
-
-    /// Sets or replaces a will.
-    mutating func keep(_ will: consuming Will?, in legacy: LegacyHandle) {
-        lifetimes.legacies[legacy].will = will
-    }
-
-    /// What an earlier connection left behind and that of a later one are one from now on. Returns the legacy that has
-    /// all; the other one's handle may be stale.
-    mutating func inherit(_ earlier: LegacyHandle, by later: LegacyHandle) -> LegacyHandle {
-        lifetimes.inherit(earlier, by: later)
-    }
-
-    /// The client of a legacy, which is there, has this grace in milliseconds, or none.
-    mutating func set(grace: UInt64, of legacy: LegacyHandle) { lifetimes.set(grace: grace, of: legacy) }
-
-    /// Notes until when a client may come back, if it is gone, and the grace of its name.
-    mutating func note(_ deadline: DeadlineTicket, grace: UInt64, of legacy: LegacyHandle) {
-        lifetimes.note(deadline, grace: grace, of: legacy)
-    }
 
     /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
     func grace(of observable: ObservableHandle) -> UInt64 {
@@ -408,27 +304,20 @@ struct Keyspace: ~Copyable {
         return lifetimes.legacies[legacy].will.take()
     }
 
-    /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
-    mutating func nextEnded() -> ObservableHandle? { lifetimes.nextEnded() }
-
     // MARK: Restoring
-
-    /// Call before the first record of an earlier broker. The order of keys can't be used until
-    /// `endRestoring`.
-    mutating func beginRestoring() { observables.beginLoading() }
-
-    /// Asks for the memory that a search for a key reads first, without waiting for it.
-    func prefetch(_ key: Span<UInt8>) { observables.prefetch(hash(key)) }
 
     /// Remembers a write of an earlier broker. The journal has the result of a patch, not the patch.
     mutating func restore(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine
     ) {
-        history.restore(operation, observable, author, record, &observables, &authors)
+        let (revision, cause) = (record.revision, record.cause)
+        history.append(operation, observable, author, revision: revision, cause: cause, &authors)
+        if let reason = record.reason { history.note(reason) }
+        if operation == .delete { keepForHistory(observable) }
         guard history.isGenerationFull else { return }
         endTurn()
         // What isn't needed goes when all keys are there.
-        while takeReleased() != nil {}
+        while history.takeReleased() != nil {}
     }
 
     /// Call after the last record. Of writes up to `snapshotRevision`, only the values that were left are
@@ -505,9 +394,9 @@ struct CarriedValues {
         _ deadlines: borrowing Deadlines,
         _ body: (borrowing Commit) throws -> Void
     ) rethrows {
-        var next = keyspace.first(from: Span())
+        var next = keyspace.observables.first(from: Span())
         while let observable = next {
-            next = keyspace.next(after: observable)
+            next = keyspace.observables.next(after: observable)
             let isWanted = keyspace[observable].hasValue && keyspace[observable].revision <= revision
             guard isWanted, !keyspace[observable].isReserved else { continue }
             try body(commit(observable, keyspace, deadlines))

@@ -40,7 +40,7 @@ extension EventLoop {
     mutating func goOn(with part: RunQueue.Part) -> Int {
         let length = queue.count(part)
         var count = 0
-        while count < length, hub.delivery.hasRoomInLog, count == 0 || !hub.hasDoneEnough {
+        while count < length, hub.delivery.log.hasRoom, count == 0 || !hub.hasDoneEnough {
             let token = queue.token(count, of: part)
             count += 1
             if let connection = connections.find(token: token) { goOn(connection) }
@@ -158,7 +158,7 @@ extension EventLoop {
             search = start
         }
         hub.finishLines(in: bytes.span)
-        if let left = hub.requests.takeLeftOver() {
+        if let left = hub.requests.group.leftOver.take() {
             (start, lines.number) = (left.start, left.number - 1)
         }
         (connection.lines, connection.isDiscarding) = (lines.number, isDiscarding)

@@ -65,7 +65,7 @@ extension EventLoop {
             guard let connection = connections.all().first(where: { $0.session == session }) else { continue }
             network.end(connection.descriptor)
         }
-        hub.supervision.forgetOrphans()
+        hub.supervision.orphaned.removeAll()
     }
 
     /// Closes clients that are owed too much, or whose users are. Closing one may add others to the list.

@@ -196,7 +196,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if ready.isGone { try noteHungUp(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let isRead =
-                ready.canRead && isPrompt(connection) && hub.delivery.hasRoomInLog && !hub.hasDoneEnough
+                ready.canRead && isPrompt(connection) && hub.delivery.log.hasRoom && !hub.hasDoneEnough
             if ready.canRead || ready.isGone, !isRead { try queueReading(connection) }
             guard isRead || ready.canWrite else { return false }
             hub.delivery.touch(heard: connection.session, &hub.sessions)
@@ -506,9 +506,9 @@ extension EventLoop {
     /// Gives memory back if it is time: a piece of the tables in each turn, and at last the heap's in another
     /// thread, because that takes long.
     private mutating func tidy() {
-        tidying.note(keys: hub.keyspace.count, time)
+        tidying.note(keys: hub.keyspace.observables.count, time)
         guard let due = tidying.due, time.nanoseconds() >= due else { return }
-        let isDone = !hub.requests.isForgetting && shrink()
+        let isDone = hub.requests.abandoned.isEmpty && shrink()
         tidying.endPiece(goesOn: !isDone)
         guard isDone else { return }
         hub.delivery.buffers.releaseAll()

@@ -224,7 +224,7 @@ struct Matching: ~Copyable {
         guard let oldest = longLists.first else { return }
         longLists.removeFirst()
         let observable = oldest.observable
-        guard keyspace.contains(observable) else { return }
+        guard keyspace.observables.contains(observable) else { return }
         let listed = reach.generation(of: observable)
         if listed == oldest.generation || listed != generation { reach.dropList(of: observable) }
     }

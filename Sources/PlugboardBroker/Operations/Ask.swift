@@ -37,17 +37,8 @@ extension Hub {
     /// Makes a call.
     private mutating func begin(_ asked: AskedRequest, to server: SessionHandle) -> PendingCall {
         let (now, timeout) = (deadlines.now, requests.decoder.options.timeout)
-        let call = PendingCall(
-            number: calls.nextNumber,
-            id: asked.id,
-            key: asked.key,
-            timeout: timeout,
-            cause: asked.request.cause,
-            at: now,
-            from: asked.session,
-            sessions[asked.session].line,
-            to: server
-        )
+        let (number, line) = (calls.nextNumber, sessions[asked.session].line)
+        let call = PendingCall(asked, number: number, line: line, timeout: timeout, at: now, to: server)
         calls.insert(call, &sessions)
         // A plugin that gets a call isn't idle.
         sessions[server].clearance?.plugin?.demand?.quietSince = now
@@ -94,7 +85,7 @@ extension Hub {
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
         let call = begin(asked, to: reporter)
-        calls.hold(call, value(of: asked), for: plugin)
+        calls.held.add(call, Array(value(of: asked)), for: plugin)
         noteTrace(of: call, .held)
         weigh(plugin)
     }
@@ -105,7 +96,7 @@ extension Hub {
             guard let call = calls.find(number), let service = server(of: call.key.span),
                 let value = calls.held.value(of: number)
             else { continue }
-            if let plugin = calls.letGo(call) { weigh(plugin) }
+            if let plugin = calls.held.remove(call.number) { weigh(plugin) }
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
             call.noteHeld(until: deadlines.now)
@@ -122,7 +113,7 @@ extension Hub {
     mutating func answer(_ asked: AskedRequest) throws(Refusal) {
         let (session, name) = (asked.session, requests.decoder.options.call)
         guard let number = PendingCall.number(name.bytes(of: asked.line)),
-            calls.wasAsked(sessions[session].client, number)
+            calls.asked.wasAsked(sessions[session].client, number)
         else { throw .unknownCall(name, asked.line) }
         let call = calls.find(number)
         if let call { end(call, pass(asked, to: call)) }
@@ -205,7 +196,9 @@ extension Hub {
     /// Ends the services of a client, and the calls that it has to answer.
     mutating func endServing(of session: SessionHandle) {
         while let service = sessions[session].duties?.services.last { end(service) }
-        end(CallEnding.unanswered(by: sessions[session]))
+        // Callers are told in the order of their calls.
+        let unanswered = sessions[session].duties?.toAnswer.sorted { $0.number < $1.number }
+        end(unanswered ?? [], .providerGone)
     }
 
     /// Ends services and calls that are not permitted any more.
@@ -214,7 +207,11 @@ extension Hub {
         where !sessions[session].authorize(.serve, service.pattern.span, .all) {
             end(service)
         }
-        end(CallEnding.forbidden(to: sessions[session]))
+        guard let duties = sessions[session].duties else { return }
+        let made = duties.made.filter { !sessions[session].authorize(.call, $0.key.span) }
+        let toAnswer = duties.toAnswer.filter { !sessions[session].authorize(.serve, $0.key.span) }
+        end(made, Refusal(.forbidden, "the policy does not let this client call it any more"))
+        end(toAnswer, Refusal(.providerGone, "its server may not answer it any more"))
     }
 
     /// Ends a service. Calls that it got may still be answered. Tells the one that takes over.

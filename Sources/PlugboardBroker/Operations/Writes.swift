@@ -28,7 +28,8 @@ extension Hub {
         if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
         keyspace.advance()
         let observable =
-            planned.observable ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
+            planned.observable
+            ?? keyspace.observables.insert(key, hash: planned.hash, valueCount: value.count)
         let author = writer.author ?? sessions[session].author(&keyspace)
         set(.publish, observable, value, request, session, author, nil, isUnobserved: planned.isUnobserved)
         if request.isDurable {
@@ -140,7 +141,7 @@ extension Hub {
                 or: requests.group.forecast.probable
             )
         {
-            requests.group.noteFound(in: observable.slot)
+            requests.group.forecast.note(observable.slot)
             if !keyspace[observable].isReserved {
                 let isUnobserved = matching.isUnobserved(observable)
                 return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
@@ -157,7 +158,7 @@ extension Hub {
         let client = sessions[asked.session].author(&keyspace)
         let hasOrigin = asked.request.has(.origin)
         let author =
-            hasOrigin ? keyspace.author(client, from: asked.request.origin(of: asked.line)) : client
+            hasOrigin ? keyspace.authors.author(client, from: asked.request.origin(of: asked.line)) : client
         switch operation {
         case .emit: emit(asked, planned, by: author, reason)
         case .delete:
@@ -168,10 +169,10 @@ extension Hub {
         default:
             let observable =
                 planned.observable
-                ?? keyspace.insert(asked.key, hash: planned.hash, valueCount: value.count)
+                ?? keyspace.observables.insert(asked.key, hash: planned.hash, valueCount: value.count)
             set(operation, observable, value, asked.request, asked.session, author, reason)
         }
-        if hasOrigin { keyspace.release(author) }
+        if hasOrigin { keyspace.authors.release(author) }
     }
 
     /// Its parameters stay single: as one value they would stand in memory, which costs a publish to a key that nobody
@@ -188,7 +189,7 @@ extension Hub {
         isUnobserved: Bool = false
     ) {
         let cause = request.cause
-        if !isUnobserved || insight.isTracing {
+        if !isUnobserved || insight.tracing.isOn {
             let news = News(operation, of: observable, revision, to: value, by: author, cause, reason)
             if request.isBounded { announce(news, endingAs: request) } else { announce(news) }
         }
@@ -219,7 +220,7 @@ extension Hub {
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
         note(.delete, observable, author, cause)
-        if let reason { keyspace.note(reason) }
+        if let reason { keyspace.history.note(reason) }
         if durability.isKept { record(news) }
         keyspace.keepForHistory(observable)
     }
@@ -236,11 +237,9 @@ extension Hub {
         _ asked: AskedRequest, _ planned: PlannedWrite, by author: AuthorHandle, _ reason: EventReason?
     ) {
         let (key, cause) = (asked.key, asked.request.cause)
-        keyspace.note(emitTo: key)
+        keyspace.emits.note(key, at: revision)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
-            let write = TracedWrite(operation: .emit, reason: reason, revision: revision, cause: cause)
-            let by = keyspace.authors[author].by
-            if insight.isTracing { _ = insight.beginTrace(of: write, key, by: by, sessions) }
+            if insight.tracing.isOn { trace(.emit, of: key, traceText(author, cause, reason)) }
             return
         }
         let value = asked.request.value.bytes(of: asked.line)
@@ -248,7 +247,7 @@ extension Hub {
         announce(news)
         if !matching.reach.hasObservers(observable) { return }
         note(.emit, observable, author, cause)
-        if let reason { keyspace.note(reason) }
+        if let reason { keyspace.history.note(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
     }
 
@@ -256,7 +255,7 @@ extension Hub {
     /// emit, and the history remembers it.
     private mutating func observableToEmit(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
         matching.find(key, nil, sessions)
-        return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
+        return matching.found.isEmpty ? nil : keyspace.observables.insert(key, hash: hash)
     }
 
     /// Remembers the write that was just made.
@@ -454,7 +453,7 @@ extension Hub {
                 if combines {
                     try combine(planned, write)
                     // Kept until the whole batch is known to be right.
-                    guard requests.keepMerged() else { throw Self.tooMuchMerged }
+                    guard requests.batch.keep(requests.merged) else { throw Self.tooMuchMerged }
                 }
                 guard isGuarded, combines || write.request.operation == .publish else { continue }
                 let count = combines ? requests.merged.count : write.request.value.count
@@ -561,9 +560,10 @@ extension Hub {
         try account.checkRoom(kept: growth)
         account.used.kept += growth
         if bytes > 0 {
-            keyspace.keep(will, in: sessions[session].makeLegacy(&keyspace))
+            let made = sessions[session].makeLegacy(&keyspace)
+            keyspace.lifetimes.legacies[made].will = will
         } else if let legacy {
-            keyspace.keep(nil, in: legacy)
+            keyspace.lifetimes.legacies[legacy].will = nil
         }
     }
 }

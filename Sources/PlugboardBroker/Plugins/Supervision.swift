@@ -71,7 +71,7 @@ struct Supervision: ~Copyable {
     /// The client that published the last report.
     var reporter: SessionHandle?
     /// Clients whose processes have ended. The end of the turn ends their connections, which others may hold.
-    private(set) var orphaned = List<SessionHandle>()
+    var orphaned = List<SessionHandle>()
 
     /// Whether a peer is the supervisor.
     func isSupervisor(_ peer: PeerIdentity) -> Bool {
@@ -159,8 +159,6 @@ extension Supervision {
         if peer.process == former || sessionOf(peer.process) == nil { orphaned.append(session) }
     }
 
-    mutating func forgetOrphans() { orphaned.removeAll() }
-
     /// Removes a plugin: its name is free, and no call waits for it. Its connected clients keep their limits.
     mutating func remove(_ plugin: SupervisedPlugin) {
         plugin.isExpected = false
@@ -236,15 +234,10 @@ struct PluginReport {
         var member = 1
         for _ in 0..<json.childCount(0) {
             let content = json.bytes(member + 1, of: value)
-            switch String(decoding: JSONText.characters(json.characters(member, of: value)), as: UTF8.self) {
+            switch json.text(member, of: value) {
             case "name" where json.kind(member + 1, of: value) == .string:
-                name = String(
-                    decoding: JSONText.characters(json.characters(member + 1, of: value)), as: UTF8.self
-                )
-            case "state":
-                state = String(
-                    decoding: JSONText.characters(json.characters(member + 1, of: value)), as: UTF8.self
-                )
+                name = json.text(member + 1, of: value)
+            case "state": state = json.text(member + 1, of: value)
             case "start": isOnDemand = content.isEqual(to: #""demand""#)
             case "idle":
                 guard let seconds = UInt32(String(content)),

@@ -51,7 +51,7 @@ struct PublishGroup: ~Copyable {
     /// The rest of the group, if the turn had done enough.
     var leftOver: LeftOver?
     /// Where the next publish's observable probably is.
-    private(set) var forecast = SlotForecast()
+    var forecast = SlotForecast()
     /// The client that sent them.
     private(set) var session: SessionHandle?
 
@@ -129,10 +129,6 @@ struct PublishGroup: ~Copyable {
         let left = forecast.isReliable ? distance : 2 * distance
         for index in max(0, count - left)..<count { fetchText(at: index, observables, reach) }
     }
-
-    /// Notes where the observable of the next publish was found.
-    @inline(__always)
-    mutating func noteFound(in slot: UInt32) { forecast.note(slot) }
 
     @inline(__always)
     private mutating func fetchObservable(at index: Int, _ observables: borrowing ObservableTable) {

@@ -27,7 +27,7 @@ struct Requests: ~Copyable {
     /// The place of the last sum in it.
     private(set) var sum = ByteRange.none
     /// Owed keys that nobody needs any more, still to be removed.
-    private var abandoned: [Backlog] = []
+    private(set) var abandoned: [Backlog] = []
     /// Requests that were put off, in the order of their turns.
     private var walks: [Walk] = []
     /// Keys that a search has passed by because their time is over, to be ended at once.
@@ -46,11 +46,6 @@ struct Requests: ~Copyable {
 
     // MARK: Lines
 
-    /// Reads a line that isn't plain; see `RequestDecoder`.
-    mutating func readUnusual(_ line: inout MutableSpan<UInt8>, into request: inout Request) throws(Refusal) {
-        try decoder.decodeUnusual(&line, into: &request)
-    }
-
     /// The patterns of a request, checked and without repeats.
     func patterns(of asked: AskedRequest) throws(Refusal) -> [ByteRange] {
         if asked.request.has(.key) {
@@ -68,15 +63,6 @@ struct Requests: ~Copyable {
     }
 
     // MARK: Publishes in a row
-
-    /// The line that begins at `start` and those after it are read again later: in the next turn, or when the
-    /// client has got its replies.
-    mutating func leave(lineAt start: Int, number: UInt64) {
-        group.leftOver = LeftOver(start: start, number: number)
-    }
-
-    /// The first line that was left for the next turn, if any.
-    mutating func takeLeftOver() -> LeftOver? { group.leftOver.take() }
 
     // MARK: Patches, sums and batches
 
@@ -106,16 +92,10 @@ struct Requests: ~Copyable {
         return Span()
     }
 
-    /// Keeps `merged` for the batch's last write. Returns false if the batch would become too large.
-    mutating func keepMerged() -> Bool { batch.keep(merged) }
-
     // MARK: Requests that are put off
 
     /// Whether requests were put off, or owed keys are still to be removed.
-    var areWaiting: Bool { !walks.isEmpty || isForgetting }
-
-    /// Tests look at fewer keys in a slice.
-    mutating func limitSlices(visits: Int) { visitsMax = visits }
+    var areWaiting: Bool { !walks.isEmpty || !abandoned.isEmpty }
 
     /// Puts off the present request. It waits after the others.
     mutating func putOff(_ asked: AskedRequest, _ work: WalkWork, _ sessions: inout SessionTable) {
@@ -125,17 +105,20 @@ struct Requests: ~Copyable {
         walks.append(walk)
     }
 
+    /// Tests look at fewer keys in a slice.
+    mutating func limitSlices(visits: Int) { visitsMax = visits }
+
     /// Keys were passed by because their time is over.
     mutating func note(expired keys: [ObservableHandle]) { expired += keys }
 
     /// The next key that a search has passed by because its time is over.
     mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
 
-    /// The next request.
-    mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }
-
     /// A request has had its turn, and waits for the next.
     mutating func wait(_ walk: Walk) { walks.append(walk) }
+
+    /// The next request.
+    mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }
 
     /// A request has found everything, and is executed now.
     mutating func beginExecuting(_ walk: Walk) {
@@ -171,13 +154,7 @@ struct Requests: ~Copyable {
         if !backlog.keys.isEmpty { abandoned.append(backlog) }
     }
 
-    /// Whether owed keys are still to be removed.
-    var isForgetting: Bool { !abandoned.isEmpty }
-
-    /// What is removed next.
-    var nextAbandoned: Backlog? { abandoned.last }
-
-    /// All of it was removed.
+    /// All of the last of them were removed.
     mutating func endAbandoned() { abandoned.removeLast() }
 
     func checkInvariants(

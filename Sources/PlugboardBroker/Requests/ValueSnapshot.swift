@@ -65,7 +65,9 @@ final class ValueSnapshot {
     func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
         var wanted: [ObservableHandle] = []
         for key in ownKeys
-        where keyspace.contains(key) && search.isWanted(key, keyspace) && backlog.keys.find(key) == nil {
+        where keyspace.observables.contains(key) && search.isWanted(key, keyspace)
+            && backlog.keys.find(key) == nil
+        {
             wanted.append(key)
         }
         var runs = KeyRuns()
@@ -91,7 +93,7 @@ final class ValueSnapshot {
             guard entry.isChange else { continue }
             let observable = entry.observable
             if let place = backlog.keys.find(observable) { backlog.takeBack(place, &matching, &keyspace) }
-            if keyspace.contains(observable), search.isWanted(observable, keyspace) {
+            if keyspace.observables.contains(observable), search.isWanted(observable, keyspace) {
                 late.insert(observable)
             }
         }
@@ -117,7 +119,7 @@ final class ValueSnapshot {
     /// Whether a found key may be owed. The broker's own keys are noted for the end.
     fileprivate func mayOwe(_ key: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         let observable = key.observable
-        guard keyspace.contains(observable), keyspace[observable].hasValue else { return false }
+        guard keyspace.observables.contains(observable), keyspace[observable].hasValue else { return false }
         if keyspace[observable].isReserved {
             ownKeys.append(observable)
             return false
@@ -239,7 +241,7 @@ struct KeySearch {
     /// The found keys that still have a value and may still be seen.
     func present(in keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines) -> [ObservableHandle] {
         found.filter {
-            keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace)
+            keyspace.observables.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace)
                 && !deadlines.isOver(keyspace.bond(of: $0))
         }
     }
@@ -297,7 +299,7 @@ struct KeyRuns {
     mutating func append(_ observables: [ObservableHandle], _ keyspace: borrowing Keyspace) {
         var keys: [DatedKey] = []
         keys.reserveCapacity(observables.count)
-        for observable in observables where keyspace.contains(observable) {
+        for observable in observables where keyspace.observables.contains(observable) {
             keys.append(DatedKey(revision: keyspace[observable].revision, observable: observable))
         }
         if keys.isEmpty { return }
@@ -324,7 +326,8 @@ struct KeyRuns {
     /// matter.
     private static func precedes(_ one: DatedKey, _ other: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         if one.revision != other.revision { return one.revision < other.revision }
-        guard keyspace.contains(one.observable), keyspace.contains(other.observable) else { return false }
+        guard keyspace.observables.contains(one.observable), keyspace.observables.contains(other.observable)
+        else { return false }
         return keyspace.precedesByKey(one.observable, other.observable)
     }
 

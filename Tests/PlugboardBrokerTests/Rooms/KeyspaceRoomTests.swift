@@ -17,7 +17,7 @@ struct KeyspaceRoomTests {
         let author: AuthorHandle
 
         init() {
-            author = keyspace.makeAuthor(unnamed: Presence(client: 7))
+            author = keyspace.authors.makeUnnamed(Presence(client: 7))
         }
 
         @discardableResult
@@ -39,7 +39,7 @@ struct KeyspaceRoomTests {
         /// Ends a turn. Nobody needs what the history lets go.
         func endTurn() {
             keyspace.endTurn()
-            while let observable = keyspace.takeReleased() {
+            while let observable = keyspace.history.takeReleased() {
                 if !keyspace[observable].isNeeded { keyspace.remove(observable) }
             }
         }

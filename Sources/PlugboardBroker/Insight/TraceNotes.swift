@@ -1,0 +1,80 @@
+// Notes what happens to a write, for those who trace it, before observers are told.
+
+import PlugboardMemory
+import PlugboardWire
+
+extension Hub {
+    /// Notes a write or a call, if a tracer wants it and there is room. `rest` is its line from the writer on.
+    @discardableResult
+    mutating func trace(_ operation: Operation, of key: Span<UInt8>, _ rest: borrowing ByteBuffer) -> Bool {
+        insight.findTracers(of: key, isCall: operation == .call, sessions)
+        guard insight.tracing.takes(revision: revision) else { return false }
+        insight.tracing.begin(operation, key, rest.bytes, revision: revision)
+        return true
+    }
+
+    /// Who made a write or a call, and why.
+    func traceText(_ author: AuthorHandle, _ cause: WriteCause, _ reason: EventReason? = nil) -> ByteBuffer {
+        var text = ByteBuffer()
+        text.append(keyspace.authors[author].by)
+        EventEncoder.appendReason(reason, to: &text)
+        cause.append(to: &text)
+        return text
+    }
+
+    /// Notes a write of a key, and its outcome for each observer.
+    @inline(never)
+    mutating func noteTrace(of news: borrowing News) {
+        let observable = news.observable
+        let key = Array(keyspace[observable].key)
+        guard trace(news.operation, of: key.span, traceText(news.author, news.cause, news.reason)) else {
+            return
+        }
+        refreshObservers(of: observable)
+        let observers = matching.reach.observers(of: observable).subscriptions
+        let listed = observers.prefix(Limits.listedObserversMax)
+        if listed.count < observers.count { insight.tracing.noteMore() }
+        insight.count(steps: listed.count * Cost.outcome)
+        let open = listed.filter { sessions[matching[$0].session].isOpen }
+        let expected = ExpectedEvent(
+            news.event, of: observable, hash: keyspace.hash(of: observable), to: news.value
+        )
+        let outcomes = outcomes(of: expected, for: open, of: observers)
+        for (subscription, outcome) in zip(open, outcomes) {
+            var text = ByteBuffer()
+            text.append("{")
+            appendSource(of: subscription, to: &text)
+            append(outcome, to: &text)
+            let client = sessions[matching[subscription].session].client
+            insight.tracing.append(text.bytes, client: client, isSent: outcome.isSent)
+        }
+    }
+}
+
+// Notes what happens to a call, for those who trace it: when it is sent to its server, and when it is over.
+
+extension Hub {
+    /// Notes what has happened to a call.
+    mutating func noteTrace(of call: PendingCall, _ outcome: CallOutcome) {
+        guard insight.tracing.isOnForCalls else { return }
+        var text = traceText(sessions[call.caller].author(&keyspace), call.cause)
+        text.append(#","call":""#)
+        text.append(decimal: call.number)
+        text.append("\"")
+        if let server = call.service?.session {
+            text.append(#","server":{"#)
+            sessions[server].appendSource(keyspace, to: &text)
+            text.append("}")
+        }
+        outcome.append(after: deadlines.now - min(deadlines.now, call.start), to: &text)
+        trace(.call, of: call.key.span, text)
+    }
+
+    /// Notes a call of a key that nobody serves.
+    mutating func noteTrace(unserved asked: AskedRequest) {
+        guard insight.tracing.isOnForCalls else { return }
+        var text = traceText(sessions[asked.session].author(&keyspace), asked.request.cause)
+        CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)
+        trace(.call, of: asked.key, text)
+    }
+}
