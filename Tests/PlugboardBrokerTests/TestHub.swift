@@ -75,7 +75,7 @@ final class TestHub {
             _ = hub.sessions[session].outbox.takeKept()
             hub.appendBye(to: session)
         }
-        return dismissed.map { "\(hub.sessions[$0.0].client - 1) \($0.1.reason)" }
+        return dismissed.map { "\(hub.sessions[$0.0].client - 1) \($0.1.rawValue)" }
     }
 
     /// Whether a user may connect.

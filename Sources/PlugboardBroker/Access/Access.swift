@@ -167,8 +167,8 @@ struct Access: ~Copyable {
     }
 
     private func charge(_ waiting: WaitingBytes, to session: borrowing Session, _ sign: Int = 1) {
-        payer(of: .owed, session).used.owed += sign * waiting.owed
-        payer(of: .partial, session).used.partial += sign * waiting.partial
+        payer(of: .owed, session).used.owed += sign * waiting[.owed]
+        payer(of: .partial, session).used.partial += sign * waiting[.partial]
     }
 
     /// Checks that the accounts agree with what was found.
@@ -194,7 +194,7 @@ extension Session {
     }
 
     /// Whether its waiting bytes have to be counted whenever it is served.
-    var isCounted: Bool { isGuarded || isBehind || waiting.owed > 0 }
+    var isCounted: Bool { isGuarded || isBehind || waiting[.owed] > 0 }
 
     /// Whether something that was queued for this client has not been sent yet.
     var hasUnread: Bool {

@@ -99,16 +99,21 @@ final class Account {
     }
 }
 
-/// Bytes of a client that wait in the broker: for the client to read them, and for the rest of a request.
+/// Bytes of a client that wait in the broker: for the client to read them, and for the rest of a request. Counts of 32
+/// bits, because each session has them.
 struct WaitingBytes {
     enum Kind { case owed, partial }
 
-    var owed = 0
-    var partial = 0
+    private var (owed, partial): (UInt32, UInt32) = (0, 0)
+
+    init() {}
 
     subscript(kind: Kind) -> Int {
-        get { kind == .owed ? owed : partial }
-        set { if kind == .owed { owed = newValue } else { partial = newValue } }
+        get { Int(kind == .owed ? owed : partial) }
+        set {
+            let count = UInt32(clamping: newValue)
+            if kind == .owed { owed = count } else { partial = count }
+        }
     }
 }
 
@@ -128,10 +133,11 @@ extension Hub {
 
     /// Closes the client only if its bytes have grown: who reads is not the one who takes too much.
     mutating func recount(_ kind: WaitingBytes.Kind, _ bytes: Int, of session: SessionHandle) {
-        let growth = bytes - sessions[session].waiting[kind]
-        if growth == 0 { return }
-        let account = access.payer(of: kind, sessions[session])
+        let before = sessions[session].waiting[kind]
+        if bytes == before { return }
         sessions[session].waiting[kind] = bytes
+        let growth = sessions[session].waiting[kind] - before
+        let account = access.payer(of: kind, sessions[session])
         account.used[kind] += growth
         let most = account.limits[kind]
         guard growth > 0, account.used[kind] > most else { return }

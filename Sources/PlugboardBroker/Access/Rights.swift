@@ -136,11 +136,11 @@ struct CarriedRights: Sendable {
     /// What the supervisor published about each plugin: the members that a broker applies.
     let plugins: [[UInt8]]
 
-    init(policy: [UInt8]?, since revision: UInt64, supervisorName: String?, plugins: [[UInt8]]) {
-        self.policy = policy
-        policyRevision = policy.map { _ in revision }
-        self.supervisorName = supervisorName
-        self.plugins = plugins
+    /// The rights that a broker hands to its successor.
+    init(_ access: borrowing Access, _ supervision: borrowing Supervision) {
+        policy = access.policyText
+        policyRevision = access.followsPolicy ? access.policyRevision : nil
+        (supervisorName, plugins) = (supervision.supervisorName, supervision.reports)
     }
 
     /// The same rights for a successor with this policy.
@@ -171,47 +171,23 @@ struct CarriedRights: Sendable {
     /// they can't be read.
     init?(_ file: DataFile?, _ policy: Policy?) {
         guard let text = try? file?.contents() else { return nil }
-        var lines = text.split(separator: 0x0A).map { Array($0) }
-        guard let first = lines.first, let head = Head(first) else { return nil }
-        lines.removeFirst()
-        self.policy = policy?.text
-        (policyRevision, supervisorName, plugins) = (head.since, head.name, lines)
-    }
-
-    /// The content of the first line.
-    private struct Head {
-        var since: UInt64?
-        var name: String?
-
-        init?(_ line: [UInt8]) {
-            let line = line.span
-            guard let json = try? JSONOutline(line, at: 0), json.kind(0, of: line) == .object else {
-                return nil
+        let lines = text.split(separator: 0x0A).map { Array($0) }
+        guard let head = lines.first, let json = try? JSONOutline(head.span, at: 0),
+            json.kind(0, of: head.span) == .object
+        else { return nil }
+        var (since, name): (UInt64?, String?)
+        var member = 1
+        for _ in 0..<json.childCount(0) {
+            switch json.text(member, of: head.span) {
+            case "since": since = UInt64(String(json.bytes(member + 1, of: head.span)))
+            case "name" where json.kind(member + 1, of: head.span) == .string:
+                name = json.text(member + 1, of: head.span)
+            default: break
             }
-            var member = 1
-            for _ in 0..<json.childCount(0) {
-                let content = json.bytes(member + 1, of: line)
-                switch String(json.characters(member, of: line)) {
-                case "since": since = UInt64(String(content))
-                case "name" where json.kind(member + 1, of: line) == .string:
-                    name = json.text(member + 1, of: line)
-                default: break
-                }
-                member = json.next(member + 1)
-            }
+            member = json.next(member + 1)
         }
-    }
-}
-
-extension CarriedRights {
-    /// The rights that a broker hands to its successor.
-    init(_ access: borrowing Access, _ supervision: borrowing Supervision) {
-        self.init(
-            policy: access.policyText,
-            since: access.policyRevision,
-            supervisorName: supervision.supervisorName,
-            plugins: supervision.reports
-        )
+        (self.policy, policyRevision) = (policy?.text, since)
+        (supervisorName, plugins) = (name, Array(lines.dropFirst()))
     }
 
     /// Gives them to the successor. Call it when its policy and its supervisor are set, and before the

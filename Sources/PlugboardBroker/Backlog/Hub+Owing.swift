@@ -299,7 +299,7 @@ extension Hub {
             delivery.touch(session, &sessions)
             delivery.openOwn(of: session, &sessions)
             sessions[session].outbox.own.append(line)
-            if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
+            sessions[session].checkUnread()
             return
         }
         let header = LineQueue.Header(
@@ -316,7 +316,7 @@ extension Hub {
         if matching[subscription].isDirect, !sessions[session].isBehind {
             delivery.touch(session, &sessions)
             tellLagged(gap.dropped, gap.first, gap.last, to: subscription)
-            if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
+            sessions[session].checkUnread()
             return
         }
         openBacklog(of: subscription).backlog.lines.drop(gap)

@@ -191,9 +191,14 @@ struct Session: ~Copyable {
         outbox.own.truncate(to: start)
     }
 
-    /// Marks it as behind if too much is unread. Then its events are owed.
+    /// Marks it as behind if too much is unread. Then its events are owed. Call it when its outbox has grown.
+    @inline(__always)
+    mutating func checkUnread() {
+        if outbox.count > Limits.highWaterBytes { noteUnread() }
+    }
+
     @inline(never)
-    mutating func noteUnread() {
+    private mutating func noteUnread() {
         let hasLeftOver = outbox.keptCount > Limits.highWaterBytes
         if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
     }
@@ -277,9 +282,10 @@ struct Writer: BitwiseCopyable {
     let author: AuthorHandle?
 }
 
-/// The close reason: why the broker ends a connection, as its last line says. One byte in each session.
-enum Farewell: UInt8 {
-    case slow, overlong, clients, stopping, goodbye
+/// The close reason: why the broker ends a connection, as `bye` has it. One byte in each session.
+enum Farewell: String {
+    case slow, clients, stopping, goodbye
+    case overlong = "too_long"
     /// Another broker takes the place of this one.
     case restarting
     /// Its user may not connect, or not any more.
@@ -287,28 +293,11 @@ enum Farewell: UInt8 {
     /// It lost the right to see something while lines for it were unread.
     case revoked
     /// Its user is past a quota.
-    case quota
+    case quota = "limit"
     /// Another client ended it.
     case disconnected
     /// The peer has left, so nobody can be told.
     case gone
-
-    /// The reason as `bye` has it.
-    var reason: StaticString {
-        switch self {
-        case .slow: "slow"
-        case .overlong: "too_long"
-        case .clients: "clients"
-        case .stopping: "stopping"
-        case .restarting: "restarting"
-        case .goodbye: "goodbye"
-        case .forbidden: "forbidden"
-        case .revoked: "revoked"
-        case .quota: "limit"
-        case .disconnected: "disconnected"
-        case .gone: "gone"
-        }
-    }
 
     /// The reason in words.
     var message: String {

@@ -231,7 +231,7 @@ struct Delivery: ~Copyable {
     mutating func append(_ line: ByteRange, to session: SessionHandle, _ sessions: inout SessionTable) {
         log.append(line, to: &sessions[session].outbox)
         touch(session, &sessions)
-        if sessions[session].outbox.count > Limits.highWaterBytes { sessions[session].noteUnread() }
+        sessions[session].checkUnread()
     }
 
     /// If the log has grown very large, starts it anew, even in the middle of an event. Returns whether it

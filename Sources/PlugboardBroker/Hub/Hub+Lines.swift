@@ -225,7 +225,7 @@ extension Hub {
         let most = requests.visitsMax
         var rest = SliceAllowance(visits: most, keys: most)
         let isDone = goOn(with: snapshot, &rest)
-        requests.note(expired: snapshot.takeExpired())
+        requests.note(expired: snapshot.search.takeExpired())
         insight.count(steps: (max(0, most - rest.visits) + max(0, most - rest.keys)) * Cost.visit)
         return isDone
     }

@@ -154,7 +154,7 @@ struct Hub: ~Copyable {
         guard let farewell = sessions[session].farewell else { return }
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendBye(
-            reason: farewell.reason,
+            reason: farewell.rawValue,
             message: delivery.takeMessage(to: session) ?? farewell.message,
             to: &sessions[session].outbox.own
         )

@@ -152,7 +152,7 @@ extension Session {
         value.append(#","since":""#)
         value.append(milliseconds: since)
         value.append(#"","state":""#)
-        value.append(state(matching).name)
+        value.append(string: state(matching).rawValue)
         value.append("\"")
         value.append(member: "subscriptions", UInt64(subscriptions.count))
         value.append(member: "lines", line)

@@ -267,7 +267,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// Tells a peer that may not connect the reason, and closes the connection.
     private func turnAway(_ descriptor: consuming Descriptor, _ farewell: Farewell) {
         var line = ByteBuffer()
-        EventEncoder.appendBye(reason: farewell.reason, message: farewell.message, to: &line)
+        EventEncoder.appendBye(reason: farewell.rawValue, message: farewell.message, to: &line)
         _ = network.write(line.bytes, to: descriptor)
     }
 

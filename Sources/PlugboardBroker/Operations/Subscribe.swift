@@ -37,7 +37,7 @@ extension Hub {
         let filter = Filter(requests.decoder, asked.line, revision: revision)
         try access.account(of: sessions[asked.session]).checkRoom(kept: filter?.bytes ?? 0)
         let beginning = resumption(asked, wanted)
-        guard beginning.isWhole, options.initial else {
+        guard beginning.isResumed != true, options.initial else {
             return SubscriptionStart(filter: filter, beginning: beginning, snapshot: nil)
         }
         return prepare(asked, wanted, filter).map {
@@ -222,14 +222,7 @@ enum Beginning {
     /// With all current values, because nobody knows what the observer missed.
     case anew
 
-    /// All current values come first.
-    var isWhole: Bool {
-        switch self {
-        case .fresh, .anew: true
-        case .remembered, .kept: false
-        }
-    }
-
+    /// Whether what was missed comes first, and not all current values; nil if nothing was asked about that.
     var isResumed: Bool? {
         switch self {
         case .fresh: nil

@@ -67,7 +67,7 @@ extension Hub {
     private func appendState(of subscription: SubscriptionHandle, queued: Int?, to buffer: inout ByteBuffer) {
         let session = matching[subscription].session
         buffer.append(#","state":""#)
-        buffer.append(matching[subscription].state(isBehind: sessions[session].isBehind).name)
+        buffer.append(string: matching[subscription].state(isBehind: sessions[session].isBehind).rawValue)
         buffer.append(#"","queued":"#)
         let waiting = sessions[session].catchup?.queuedBytes ?? 0
         buffer.append(decimal: UInt64((queued ?? sessions[session].outbox.count) + waiting))
@@ -126,19 +126,11 @@ extension Hub {
 }
 
 /// The state of an observer.
-enum ObserverState {
+enum ObserverState: String {
     /// It gets events at once.
     case live
     /// It waits until somebody resumes it.
     case paused
     /// It is owed something, or reads too slowly.
     case lagging
-
-    var name: StaticString {
-        switch self {
-        case .live: "live"
-        case .paused: "paused"
-        case .lagging: "lagging"
-        }
-    }
 }

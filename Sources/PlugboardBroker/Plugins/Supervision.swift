@@ -86,11 +86,6 @@ struct Supervision: ~Copyable {
         return plugins.values.first { $0.process == session }
     }
 
-    /// Whether a name belongs to a plugin, or to the supervisor.
-    func isTaken(_ name: String) -> Bool {
-        plugins[name] != nil || name == supervisorName
-    }
-
     /// Whether there is room for a plugin of this name.
     func hasRoom(for name: String) -> Bool {
         plugins[name] != nil || plugins.count < Self.pluginsMax
@@ -178,7 +173,8 @@ extension Supervision {
             let message = "this is the plugin \"\(plugin.name)\", which can't call itself \"\(wanted)\""
             throw Refusal(.forbidden, message, hint: "it has its name: hello isn't needed", at: offset)
         }
-        guard isTaken(wanted), session.clearance?.isSupervisor != true else { return }
+        let isTaken = plugins[wanted] != nil || wanted == supervisorName
+        guard isTaken, session.clearance?.isSupervisor != true else { return }
         let message = "\"\(wanted)\" is the name of a plugin, which this client is not"
         throw Refusal(.forbidden, message, hint: "plugboard plugins lists them", at: offset)
     }

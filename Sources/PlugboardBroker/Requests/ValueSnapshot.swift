@@ -19,9 +19,9 @@ final class ValueSnapshot {
     fileprivate let filter: Filter?
     private let patterns: [[UInt8]]
     private let clearance: Clearance?
-    private var search: KeySearch
+    var search: KeySearch
     /// Keys that were found but aren't owed yet, sorted.
-    fileprivate private(set) var found = KeyRuns()
+    fileprivate var found = KeyRuns()
     /// Keys that were written since the round began.
     fileprivate private(set) var late: Set<ObservableHandle> = []
     /// Such keys of the round before that aren't sorted yet.
@@ -57,9 +57,6 @@ final class ValueSnapshot {
 
     /// Whether it has to begin anew, because more was written since the last step than the history remembers.
     func isLost(_ keyspace: borrowing Keyspace) -> Bool { isOutdated || seen < keyspace.history.oldest }
-
-    /// What it passed by since that was taken last, because its time is over.
-    func takeExpired() -> [ObservableHandle] { search.takeExpired() }
 
     /// The found values among the broker's own, as they are now.
     func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
@@ -113,9 +110,6 @@ final class ValueSnapshot {
         return isDone && rest.isEmpty
     }
 
-    /// Takes the oldest found key out.
-    fileprivate func popFound(_ keyspace: borrowing Keyspace) -> DatedKey? { found.popFirst(keyspace) }
-
     /// Whether a found key may be owed. The broker's own keys are noted for the end.
     fileprivate func mayOwe(_ key: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         let observable = key.observable
@@ -149,7 +143,7 @@ extension Hub {
         let backlog = snapshot.backlog
         backlog.keys.reserve(backlog.keys.count + snapshot.found.count)
         while allowance.keys > 0, !delivery.judge.hasExaminedEnough || snapshot.isLast {
-            guard let key = snapshot.popFound(keyspace) else { return true }
+            guard let key = snapshot.found.popFirst(keyspace) else { return true }
             allowance.keys -= 1
             guard snapshot.mayOwe(key, keyspace) else { continue }
             let value = keyspace.value(of: key.observable)

@@ -145,9 +145,9 @@ public enum EventEncoder {
     }
 
     /// The last line before the broker closes a connection.
-    public static func appendBye(reason: StaticString, message: String, to buffer: inout ByteBuffer) {
+    public static func appendBye(reason: String, message: String, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"bye","reason":""#)
-        buffer.append(reason)
+        buffer.append(string: reason)
         buffer.append(#"","message":"#)
         JSONText.append(message, to: &buffer)
         buffer.append("}\n")
