@@ -31,9 +31,8 @@ extension JournalWriter {
         return StateSnapshot(header, SnapshotFile(file), when: when)
     }
 
-    /// Whether all values have to be added at once, because clients may have to wait for the snapshot: on a small disk,
-    /// and if the journal has used up its room meanwhile.
-    public var needsSnapshotAtOnce: Bool { leeway == 0 || roomLeft(0) <= 0 }
+    /// Whether all values have to be added at once, because clients may have to wait for the snapshot.
+    public var needsSnapshotAtOnce: Bool { leeway == 0 }
 
     /// Writes what was added.
     public func write(_ snapshot: inout StateSnapshot) {

@@ -131,32 +131,6 @@ struct StateCopyTests {
         #expect(isFree)
     }
 
-    @Test("is ended at once when the journal has used up its room")
-    func urgent() throws {
-        for number in 0..<1_000 { test.send("publish k\(number) 1", from: client) }
-        let kept = test.hub.durability.journal
-        let journal = try #require(kept)
-        var random = SeededRandom(seed: 1)
-        while !journal.hasEndedSegment || !journal.isCompactionWorthwhile(test.hub.durability.liveBytes) {
-            try endTurn(&random)
-        }
-        test.hub.beginSnapshot(.system)
-        var turns = 0
-        while !journal.needsSnapshotAtOnce, turns < 1_000 {
-            test.send("publish long \"\(String(repeating: "x", count: 100_000))\"", from: client)
-            try test.hub.keepRecords()
-            test.endTurn()
-            turns += 1
-        }
-        // It had room for some turns, and then the rest is copied in one.
-        #expect((10..<1_000).contains(turns))
-        let isCopying = test.hub.durability.isCopying
-        #expect(isCopying)
-        test.hub.goOnWithSnapshot(effort: 0)
-        let isDone = !test.hub.durability.isCopying
-        #expect(isDone)
-    }
-
     private func endTurn(_ random: inout SeededRandom) throws {
         for _ in 0..<5 { change(&random) }
         try test.hub.keepRecords()
