@@ -34,10 +34,6 @@ public protocol FileStore: AnyObject, Sendable {
     func holds(_ file: any AppendableFile, as name: String) -> Bool
     /// Where the files are, for a person.
     var place: String { get }
-    /// Does the same with several things, of which each waits for the disk. Throws an error of one that failed.
-    func forEach<Element: Sendable>(
-        _ elements: [Element], _ body: @escaping @Sendable (Element) throws -> Void
-    ) throws
 }
 
 extension FileStore {
@@ -46,11 +42,6 @@ extension FileStore {
     public func freeBytes() -> Int? { nil }
     public func holds(_ file: any AppendableFile, as name: String) -> Bool { true }
     public var place: String { "its folder" }
-    public func forEach<Element: Sendable>(
-        _ elements: [Element], _ body: @escaping @Sendable (Element) throws -> Void
-    ) throws {
-        for element in elements { try body(element) }
-    }
 }
 
 /// A file for reading. Only one thread uses it.
@@ -143,13 +134,4 @@ extension DataFolder: FileStore {
         (file as? DataFile).map { holds($0, as: name) } ?? true
     }
     public var place: String { path }
-    /// At the same time, so that many take hardly longer than one.
-    public func forEach<Element: Sendable>(
-        _ elements: [Element], _ body: @escaping @Sendable (Element) throws -> Void
-    ) throws {
-        guard elements.count > 1 else { return try elements.forEach(body) }
-        try Background.forEach(elements.count, threadsMax: JournalLimits.syncsAtOnceMax) {
-            try body(elements[$0])
-        }
-    }
 }

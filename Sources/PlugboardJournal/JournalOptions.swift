@@ -115,8 +115,6 @@ public enum JournalLimits {
     static let reliefPart = 0.0625
     /// A sync that takes so long is told, and again each time when it has taken twice as long.
     static let lagToldNanoseconds: UInt64 = 2_000_000_000
-    /// So many files are synced at the same time.
-    static let syncsAtOnceMax = 16
     /// A snapshot is written in pieces of this many bytes.
     static let snapshotPieceBytes = 65_536
     /// It is synced after each this many bytes.

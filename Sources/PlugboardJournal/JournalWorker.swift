@@ -68,7 +68,7 @@ public enum JournalWork: Sendable {
         do {
             switch self {
             case .sync(let files, let withNames):
-                try store.forEach(files) { try $0.sync(store) }
+                for file in files { try file.sync(store) }
                 if withNames { try store.syncNames() }
                 return .synced
             case .prepare(let bytes): return .prepared(try Self.prepare(bytes, store))

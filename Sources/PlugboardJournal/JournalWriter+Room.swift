@@ -70,16 +70,12 @@ extension JournalWriter {
     }
 
     /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
-    /// made; nil if none is being made. Some room stays for those who write little, so that the loop itself hardly
-    /// ever waits for the snapshot.
+    /// made; nil if none is being made. It falls with the room that is left. Some room stays for those who write
+    /// little, so that the loop itself hardly ever waits for the snapshot.
     var pressureOfSnapshot: Int? {
         guard isCompacting else { return nil }
         let left = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
-        let elapsed = time.nanoseconds() - snapshotBegan
-        // It probably takes as long as the last one. If it takes longer, then probably a quarter longer than by now.
-        let rest = max(snapshotNanoseconds - min(snapshotNanoseconds, elapsed), elapsed / 4)
-        let seconds = Double(max(rest, JournalLimits.snapshotNanoseconds.least)) / 1e9
-        // A history without a limit leaves room without one.
+        let seconds = Double(max(snapshotNanoseconds, JournalLimits.snapshotNanoseconds.least)) / 1e9
         return Int(min(Double(left) / seconds, 1e15))
     }
 

@@ -209,32 +209,6 @@ struct RoomTests {
         #expect(journal.pressure == nil)
     }
 
-    @Test("slows down no client whose writes fit into the room until a snapshot is made")
-    func unhurried() throws {
-        let disk = SimulatedDisk()
-        disk.capacity = 1 << 30
-        let worker = LazyWorker(disk)
-        let time = SimulatedTime()
-        let options = JournalOptions(sync: .never, historyBytes: 0, leewayBytes: 8_000_000...8_000_000)
-        let journal = try TestJournal(disk, options: options, worker: worker, time: TimeSource(time))
-        // 3 MB a second, while each snapshot takes a second.
-        var (least, steps, snapshots) = (Int.max, 0, 0)
-        for number in 1...2_000 {
-            time.advance(nanoseconds: 5_000_000)
-            for key in 1...3 { journal.publish("key.\(key)", Self.value(5_000, number)) }
-            try journal.endTurn()
-            guard let pressure = journal.pressure else { continue }
-            least = min(least, pressure)
-            steps += 1
-            if steps % 200 > 0 { continue }
-            worker.finish()
-            try journal.endTurn()
-            snapshots += 1
-        }
-        #expect(snapshots > 2)
-        #expect(least > 3_000_000)
-    }
-
     @Test("follows the highest rate of writing, until a snapshot was made since")
     func rate() {
         var rate = WritingRate()
