@@ -123,7 +123,6 @@ static inline int plugboard_set_turns(uint64_t nanoseconds, int nice) {
 #ifdef __GLIBC__
 /* mtrace(3): traces allocations, if libc_malloc_debug.so is loaded before libc. */
 extern void mtrace(void);
-extern void muntrace(void);
 #endif
 #endif
 

@@ -8,8 +8,6 @@ import PlugboardPosix
 struct Allocations {
     /// How long a broker may take to write its trace. On a busy machine it takes a while.
     private static let patienceSeconds = 120.0
-    /// The whole trace is read each time, so not too often.
-    private static let pauseSeconds = 0.1
     let bench: Bench
 
     /// What a trace shows.
@@ -25,7 +23,7 @@ struct Allocations {
     }
 
     /// Counts allocations in the steady state. Nil if that isn't possible: on other systems than Linux,
-    /// if glibc's loader doesn't load the broker, or if the broker ends before its trace does.
+    /// if glibc's loader doesn't load the broker, or if the broker doesn't write its trace.
     func count(_ workload: Workload) throws -> Count? {
         let folder = try TemporaryFolder(named: "pba")
         let log = folder.path + "/trace"
@@ -42,11 +40,9 @@ struct Allocations {
         }
         try session.run(batches: batches)
         session.signal(SIGUSR2)
-        // The debugging library now and then ends the program when it is told to stop.
-        _ = try Patience.wait(seconds: Self.patienceSeconds, pause: Self.pauseSeconds) {
-            try session.serverHasEnded || AllocationLog(path: log).isComplete
+        guard Patience.wait(seconds: Self.patienceSeconds, { AllocationTrace.isFlushed(log: log) }) else {
+            return nil
         }
-        guard try AllocationLog(path: log).isComplete else { return nil }
         let (allocations, frames) = try AllocationLog(path: log).counts()
         let messages = session.messagesPublished - before
         return Count(messages: messages, allocations: allocations, frames: frames)
@@ -61,24 +57,17 @@ struct Allocations {
     }
 }
 
-/// A trace that glibc wrote.
+/// A trace that glibc wrote. Its last line may be incomplete.
 struct AllocationLog {
     private static let bytesMax = 1 << 30
     private let bytes: [UInt8]
 
-    /// Reads a trace, which may be incomplete.
     init(path: String) throws {
         self.init(try InputFile.contents(path: path, limit: Self.bytesMax))
     }
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
-    }
-
-    /// Whether the trace has its last line.
-    var isComplete: Bool {
-        let end = "= End\n".utf8
-        return bytes.suffix(end.count).elementsEqual(end)
     }
 
     /// The number of allocations, and how many of them Swift's library made outside of its allocator.

@@ -71,7 +71,7 @@ enum BenchProgram {
             while true {
                 switch signals.wait() {
                 case SIGUSR1: AllocationTrace.start()
-                case SIGUSR2: AllocationTrace.stop()
+                case SIGUSR2: AllocationTrace.flush()
                 default: return broker.stop()
                 }
             }

@@ -100,9 +100,6 @@ final class LoadSession: Probe {
         server.signal(number)
     }
 
-    /// Whether the server's process has ended.
-    var serverHasEnded: Bool { server.end != nil }
-
     /// Whether the server's process has loaded a library.
     func serverHasLoaded(_ library: String) -> Bool {
         Machine.hasLoaded(library, process: "\(server.pid)")

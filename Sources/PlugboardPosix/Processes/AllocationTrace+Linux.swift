@@ -23,19 +23,31 @@
         /// for another would be an allocation. From any thread.
         public static func start() {
             mtrace()
-            if let log = unsafe getenv("MALLOC_TRACE") { unsafe chmod(log, begunMode) }
+            setMode(begunMode)
         }
 
         /// Whether a process writes down each allocation by now.
-        public static func hasBegun(log: String) -> Bool {
-            PathCalls.status(log).map { $0.st_mode & 0o777 == begunMode } ?? false
+        public static func hasBegun(log: String) -> Bool { hasMode(begunMode, log) }
+
+        /// Brings what was traced until now into the file, and says so by its mode. The trace goes on:
+        /// `muntrace` takes its file away from threads that are writing to it. From any thread.
+        public static func flush() {
+            fflush(nil)
+            setMode(flushedMode)
         }
 
-        private static let begunMode: mode_t = 0o400
+        /// Whether everything that came before `flush` is in the file.
+        public static func isFlushed(log: String) -> Bool { hasMode(flushedMode, log) }
 
-        /// Ends the trace; its file is complete then.
-        public static func stop() {
-            muntrace()
+        private static let begunMode: mode_t = 0o400
+        private static let flushedMode: mode_t = 0o440
+
+        private static func setMode(_ mode: mode_t) {
+            if let log = unsafe getenv("MALLOC_TRACE") { unsafe chmod(log, mode) }
+        }
+
+        private static func hasMode(_ mode: mode_t, _ log: String) -> Bool {
+            PathCalls.status(log).map { $0.st_mode & 0o777 == mode } ?? false
         }
     }
 #endif

@@ -7,6 +7,7 @@
         public static func environment(log: String) -> [String] { [] }
         public static func start() {}
         public static func hasBegun(log: String) -> Bool { false }
-        public static func stop() {}
+        public static func flush() {}
+        public static func isFlushed(log: String) -> Bool { false }
     }
 #endif
