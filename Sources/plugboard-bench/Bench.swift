@@ -99,6 +99,13 @@ struct Bench {
         for group in areTogether ? [supporting] : supporting.map({ [$0] }) {
             try measureTogether(group, messagesPerRead: &wanted, into: &row)
         }
+        if workload.isLoad, workload.measure == .rate, workload.keeping == .journal {
+            let speeds = try (0..<options.runs).map { _ in
+                if signals?.next() != nil { throw BenchError.interrupted }
+                return try DiskSpeed.bytesPerSecond(for: options.secondsPerRun)
+            }
+            row.diskBytesPerSecond = Figure(of: speeds)
+        }
         return row
     }
 

@@ -146,6 +146,7 @@ struct RunTests {
                 + peers.filter { $0 != "mosquitto retain" }
         )
         #expect(rows[2].systems.map(\.system) == ["plugboard"])
+        #expect(rows.map { $0.diskMessagesPerSecond ?? 0 > 0 } == [true, false, false])
         #expect(try #require(rows[2].samples(of: "plugboard")?.figure(.startMilliseconds)).median > 0)
         let text = Table.text(of: rows[1]) + Table.text(of: rows[2])
         #expect(text.contains("on disk before it is answered") && text.contains("300 kept keys"))

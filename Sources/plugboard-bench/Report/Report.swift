@@ -51,10 +51,21 @@ struct Row: Sendable {
     let workload: Workload
     var systems: [SystemRow] = []
     private(set) var failures: [Failure] = []
+    /// How many bytes a second the disk itself takes, measured beside the systems; nil if the row doesn't ask for it.
+    var diskBytesPerSecond: Figure?
 
-    init(workload: Workload, systems: [SystemRow] = []) {
+    init(workload: Workload, systems: [SystemRow] = [], diskBytesPerSecond: Figure? = nil) {
         self.workload = workload
         self.systems = systems
+        self.diskBytesPerSecond = diskBytesPerSecond
+    }
+
+    /// How many messages a second the disk would take, each with as many bytes as plugboard writes for one.
+    var diskMessagesPerSecond: Double? {
+        guard let bytes = samples(of: "plugboard")?.figure(.bytesToDiskPerMessage), bytes.median > 0 else {
+            return nil
+        }
+        return diskBytesPerSecond.map { $0.median / bytes.median }
     }
 
     /// Runs `body` for a system. If it fails, notes the reason and returns nil, because the failure of

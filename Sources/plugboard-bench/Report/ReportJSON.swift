@@ -64,6 +64,7 @@ extension Row {
             .adding("publishers", workload.publishers).adding("observers", workload.observers)
             .adding("connectionsAtRest", workload.connectionsAtRest).adding("keys", workload.keys)
             .adding("batch", workload.batch).adding("systems", list: systems.map(json))
+            .adding("diskBytesPerSecond", json: diskBytesPerSecond?.json.bytes)
             .adding(
                 "failures",
                 list: failures.map {

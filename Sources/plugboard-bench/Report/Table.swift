@@ -16,7 +16,7 @@ enum Table {
             "plugboard asked for memory \(Digits.rare($0.median)) times a message"
         }
         return row.failures.map { "\($0.system) failed: \($0.reason)" } + stopped(row) + parts(of: row)
-            + (asked.map { [$0] } ?? []) + marks(row)
+            + disk(row) + (asked.map { [$0] } ?? []) + marks(row)
     }
 
     /// What an observer that didn't read showed; empty if the row has none.
@@ -45,6 +45,14 @@ enum Table {
             let parts = "\(system.system), messages/s in \(rates.count) parts: "
             return ([parts + rates.map(Digits.text).joined(separator: " ")] + disk).joined(separator: "; ")
         }
+    }
+
+    /// What the disk itself takes; empty if that wasn't measured.
+    private static func disk(_ row: Row) -> [String] {
+        guard let bytes = row.diskBytesPerSecond, let messages = row.diskMessagesPerSecond else { return [] }
+        return [
+            "the disk itself takes \(Digits.text(bytes.median)) bytes/s, that is \(Digits.text(messages)) such messages/s"
+        ]
     }
 
     /// Explanations of the marks in the row's columns.
