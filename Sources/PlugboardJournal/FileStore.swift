@@ -90,6 +90,7 @@ extension FileStore {
     }
 
     /// Gives a file its own name when `finish` has returned, which brings to disk what was written under another one.
+    /// Throws `JournalError.failed` if it isn't known whether the names are on disk: that counts for all names.
     func place<Result>(_ name: String, whenOnDisk finish: () throws -> Result) throws -> Result {
         let unfinished = JournalFiles.unfinished(name)
         let result: Result
@@ -101,7 +102,11 @@ extension FileStore {
             throw error
         }
         try rename(unfinished, to: name)
-        try syncNames()
+        do {
+            try syncNames()
+        } catch let error as SystemError {
+            throw JournalError.failed(error)
+        }
         return result
     }
 

@@ -32,7 +32,13 @@ public enum Journal {
         let isNew = recovered.mayLack || recovered.mayBeCopy
         let epoch = isNew ? newEpoch() : recovered.epoch ?? newEpoch()
         var index = try SegmentIndex(store, epoch: epoch, after: recovered)
-        try shrink(store, options, &recovered, &index)
+        do {
+            try shrink(store, options, &recovered, &index)
+        } catch let error as JournalError {
+            // The system tells it only once.
+            _ = try? store.create(JournalFiles.failed)
+            throw error
+        }
         let writer = try JournalWriter(
             store, worker: worker, options: options, after: recovered, index, epoch: epoch, boot: boot,
             time: time
@@ -57,7 +63,7 @@ public enum Journal {
         let isShort = !recovered.hasFailed && index.looseBytes > 0 && isShort(store, recovered)
         guard recovered.hasFailed || isShort || isOverdue(store, options, recovered, index) else { return }
         // Without much room, the history goes: before the snapshot, and with what the snapshot replaces.
-        if isShort { trim(store, &index, keeping: 0) }
+        if isShort { try trim(store, &index, keeping: 0) }
         do {
             if recovered.lastSegment > 0 {
                 recovered.snapshotBytes = try store.compact(upTo: recovered.lastSegment)
@@ -67,13 +73,18 @@ public enum Journal {
             if recovered.hasFailed { try store.remove(JournalFiles.failed) }
         } catch let error as SystemError where recovered.hasFailed {
             throw JournalError.failed(error)
-        } catch  where !recovered.hasFailed {}
-        trim(store, &index, keeping: isShort ? 0 : options.historyBytes)
+        } catch let error where !recovered.hasFailed {
+            if case JournalError.failed = error { throw error }
+        }
+        try trim(store, &index, keeping: isShort ? 0 : options.historyBytes)
     }
 
-    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex, keeping historyBytes: Int) {
+    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex, keeping historyBytes: Int)
+        throws
+    {
         let old = index.old(upTo: index.snapshot, keeping: historyBytes)
-        _ = JournalWork.trim(old, bytes: index.forget(old), isCertain: false).run(store)
+        let done = JournalWork.trim(old, bytes: index.forget(old), isCertain: false).run(store)
+        if case .syncFailed(let error) = done { throw JournalError.failed(error) }
     }
 
     /// Whether ended segments are far beyond the limit for a snapshot.

@@ -1,5 +1,5 @@
 // Saves what is left of a damaged journal. It takes every line whose checksum is valid, from first to
-// last, and makes a journal of them that can be opened. It renames the files that it read and keeps them.
+// last, and makes a journal of them that can be opened. It renames the files of before and keeps them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -32,28 +32,39 @@ public struct JournalRepair: ~Copyable {
         self.boot = boot
     }
 
-    /// Makes a snapshot of all lines that can be read, then renames the files that they came from. If it
-    /// is interrupted, it can be run again. Returns nil and changes nothing if nothing is damaged. Throws
-    /// `JournalError.unknownVersion` for a journal of a later version, because it might lose records that
+    /// Makes a snapshot of all lines that can be read, then renames all files before it. If it is interrupted, the next
+    /// run does the rest. Returns nil and changes nothing if nothing is damaged. Throws `JournalError.unknownVersion` for a journal of a later version, because it might lose records that
     /// it doesn't know.
     public mutating func run(epoch: String) throws -> Repaired? {
-        if try isWhole() { return nil }
-        let sources = try sources()
-        try write(try Survey(store, sources) { note($0.place) }, epoch)
-        for source in sources {
-            try store.rename(source, to: "damaged-" + source)
-            result.kept.append("damaged-" + source)
+        let whole = try whole()
+        if let whole, !whole.isRepaired { return nil }
+        let made = whole?.snapshot ?? files.last + 1
+        let snapshots = files.snapshots.filter { $0 < made }.map(JournalFiles.snapshot)
+        let old = snapshots + files.segments.map(JournalFiles.segment)
+        if let whole {
+            // Otherwise an earlier run was interrupted.
+            if old.isEmpty { return nil }
+            result.revision = whole.revision
+        } else {
+            try write(try Survey(store, try sources()) { note($0.place) }, epoch)
+        }
+        for name in old {
+            try store.rename(name, to: "damaged-" + name)
+            result.kept.append("damaged-" + name)
         }
         try store.syncNames()
         return result
     }
 
-    private func isWhole() throws -> Bool {
+    /// What is found in a journal that isn't damaged.
+    private mutating func whole() throws -> Recovered? {
+        var keys = 0
         do {
-            _ = try Journal.check(store, boot: boot) { _, _ in }
-            return true
+            let found = try Journal.check(store, boot: boot) { _, _ in keys += 1 }
+            result.keys = keys
+            return found
         } catch JournalError.damaged, JournalError.missing {
-            return false
+            return nil
         }
     }
 

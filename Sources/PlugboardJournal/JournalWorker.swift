@@ -96,14 +96,16 @@ public enum JournalWork: Sendable {
     }
 
     private func failed(_ error: any Error) -> WorkDone? {
-        switch self {
-        // The system tells such an error only once.
-        case .sync, .send: .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))
+        if case JournalError.failed(let error) = error { return .syncFailed(error) }
+        return switch self {
+        // The system tells such an error only once, also one of the names.
+        case .sync, .send, .trim:
+            .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))
         case .compact: .compactionFailed("\(error)")
         // The segment's file will be made when it is needed.
         case .prepare: .prepared(nil)
         // What couldn't be freed stays until the next start.
-        case .trim(_, let bytes, _), .release(_, let bytes): .released(bytes: bytes)
+        case .release(_, let bytes): .released(bytes: bytes)
         case .close, .write, .read: nil
         }
     }

@@ -291,7 +291,9 @@ public final class JournalWriter {
         lookAtDisk()
         if isFull {
             try writeTurn(&records)
-            try keepRoom(&records, atLeast: refused)
+            // For a write that was refused, room is only looked for. It is made if the write is tried again.
+            if refused > 0 { try reserve(refused + JournalLimits.roomBytesMin, records.liveBytes) }
+            try keepRoom(&records)
             if records.room >= refused {
                 refused = 0
                 try keepRoom(&records)

@@ -75,6 +75,28 @@ struct JournalRepairTests {
         #expect(try TestJournal(disk).state == state)
     }
 
+    @Test("that was interrupted, wherever, is ended by the next one, which keeps all that was there")
+    func interrupted() throws {
+        let (disk, _) = try Self.segments()
+        disk.flip(segment(3), bit: 8 * 200)
+        let before = disk.files.mapValues(\.bytes).filter { $0.key.hasPrefix("segment-") }
+        var stop = 0
+        while true {
+            let stopped = disk.afterKill()
+            stopped.stopsAt = stop
+            _ = try? Self.repaired(stopped)
+            let left = stopped.afterKill()
+            let result = try Self.repaired(left)
+            #expect((result == nil) == !left.kinds.contains("rename"), "stopped at \(stop)")
+            #expect(result.map { $0.keys == 7 } ?? true)
+            for (name, bytes) in before { #expect(left.files["damaged-" + name]?.bytes == bytes) }
+            #expect(throws: Never.self) { try TestJournal(left) }
+            if !stopped.isStopped { break }
+            stop += 1
+        }
+        #expect(stop > before.count)
+    }
+
     @Test("names what is missing, however much that is")
     func missing() throws {
         let (disk, _) = try Self.segments()

@@ -91,15 +91,29 @@ import Testing
         #expect(try repair.run(epoch: "e2") == nil)
     }
 
-    @Test func `a file that can't be removed now doesn't keep later ones, nor another snapshot`() throws {
-        func play(_ disk: SimulatedDisk) throws -> TestJournal {
-            let journal = try TestJournal(disk)
-            for number in 1...300 {
-                journal.publish("key.\(number % 5)", "\(number)")
-                try journal.endTurn()
-            }
-            return journal
+    /// Writes several segments, of which snapshots are made.
+    private func play(_ disk: SimulatedDisk) throws -> TestJournal {
+        let journal = try TestJournal(disk)
+        for number in 1...300 {
+            journal.publish("key.\(number % 5)", "\(number)")
+            try journal.endTurn()
         }
+        return journal
+    }
+
+    @Test func `names that can't be brought to disk end the journal, whoever wanted it`() throws {
+        _ = try play(disk)
+        let operations = disk.kinds.indices.filter { disk.kinds[$0] == "sync names" }
+        #expect(operations.count > 10)
+        for number in operations {
+            let other = SimulatedDisk()
+            other.refusals[number] = EIO
+            let error = JournalError.failed(SystemError(code: EIO, operation: "sync names"))
+            #expect(throws: error, "operation \(number)") { try play(other) }
+        }
+    }
+
+    @Test func `a file that can't be removed now doesn't keep later ones, nor another snapshot`() throws {
         _ = try play(disk)
         for number in disk.kinds.indices where disk.kinds[number] == "remove" {
             let other = SimulatedDisk()
@@ -261,6 +275,19 @@ import Testing
         guard case .full(true) = journal.news[0], case .full(false) = journal.news[1] else {
             return #expect(Bool(false), "\(journal.news)")
         }
+    }
+
+    @Test func `a write that can never fit has no room made for it again and again`() throws {
+        disk.capacity = 3_000_000
+        let journal = try TestJournal(disk, options: JournalOptions(sync: .never, historyBytes: 0))
+        #expect(try !journal.hasRoom(for: 5_000_000))
+        for number in 1...30 {
+            journal.publish("key", "\"\(number) \(String(repeating: "x", count: 70_000))\"")
+            try journal.endTurn()
+            try journal.tick()
+        }
+        let segments = disk.files.keys.filter { $0.hasPrefix("segment-") }
+        #expect(segments.compactMap { Int($0.filter(\.isNumber)) }.max() ?? 0 < 15)
     }
 
     @Test func `where room can't be reserved, what didn't fit waits and is written later`() throws {

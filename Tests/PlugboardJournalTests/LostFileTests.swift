@@ -121,6 +121,20 @@ struct LostFileTests {
         }
     }
 
+    @Test("may be the signpost of a broker that runs, which makes it anew with its next file")
+    func presentSignpost() throws {
+        let options = JournalOptions(sync: .never, segmentBytes: 300...300)
+        let journal = try TestJournal(disk, options: options)
+        let before = newest
+        for sign in signs { try disk.remove(sign) }
+        for number in 1...18 where newest == before {
+            journal.publish("key", "\(number)")
+            try journal.endTurn()
+        }
+        #expect(newest != before)
+        #expect(signs.count == 1 && signs[0].hasPrefix("newest-\(newest.filter(\.isNumber))-"))
+    }
+
     @Test("is not missed if a copy has brought older signposts, which are removed")
     func copied() throws {
         let journal = try written(isClosed: true)
