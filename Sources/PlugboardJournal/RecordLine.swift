@@ -203,7 +203,7 @@ public struct RecordLine: Sendable {
             NameWord("mark").word, NameWord("reason").word, NameWord("previous").word:
             return takeText(name, place, line)
         default:
-            let number = Self.number(place.bytes(of: line))
+            let number = Self.number(place, line)
             return takeNumber(name, number ?? 0) ? number != nil : true
         }
         return true
@@ -246,15 +246,28 @@ public struct RecordLine: Sendable {
         return true
     }
 
-    /// Nil if it isn't an integer from 0, or too large.
-    private static func number(_ digits: Span<UInt8>) -> UInt64? {
-        var number: UInt64 = 0
-        for index in digits.indices {
-            let digit = digits[index] &- UInt8(ascii: "0")
-            guard digit <= 9, number <= Limits.integerMax else { return nil }
-            number = number * 10 + UInt64(digit)
-        }
-        return digits.isEmpty ? nil : number
+    /// Nil if it isn't an integer from 0, or has more than 16 digits. What is in a line begins after its first 16 bytes.
+    @inline(__always)
+    private static func number(_ place: ByteRange, _ line: Span<UInt8>) -> UInt64? {
+        let count = place.count
+        guard count > 0, count <= 16, place.end >= 16,
+            let low = ending(line.word(at: place.end - 8), digits: min(count, 8))
+        else { return nil }
+        guard count > 8 else { return low }
+        return ending(line.word(at: place.end - 16), digits: count - 8).map { $0 &* 100_000_000 &+ low }
+    }
+
+    /// The number at the end of a word, of 1 to 8 digits, which are read at once; nil if one of them is no digit.
+    @inline(__always)
+    private static func ending(_ word: UInt64, digits count: Int) -> UInt64? {
+        let each: UInt64 = 0x0101_0101_0101_0101
+        var digits = (word ^ each &* 0x30) & .max &<< UInt64(64 &- 8 &* count)
+        guard (digits &+ each &* 0x76 | digits) & (each &* 0x80) == 0 else { return nil }
+        digits = digits &* 10 &+ digits &>> 8
+        let evens: UInt64 = 0x0000_00FF_0000_00FF
+        let thousands = (digits & evens) &* 0x000F_4240_0000_0064
+        let ones = (digits &>> 16 & evens) &* 0x0000_2710_0000_0001
+        return (thousands &+ ones) &>> 32
     }
 }
 

@@ -127,6 +127,29 @@ import Testing
         }
     }
 
+    @Test("is one whose revision isn't a number of 1 to 16 digits")
+    func numbers() throws {
+        func revision(_ text: String) -> UInt64? {
+            let line = #"{"event":"update","key":"k","value":1,"by":"me","revision":\#(text)}"#
+            let bytes = Array(line.utf8)
+            return RecordLine(bytes.span)?.revision
+        }
+        for count in 1...16 {
+            let digits = Array("9182736450918273".prefix(count))
+            #expect(revision(String(digits)) == UInt64(String(digits)))
+            for place in digits.indices {
+                for other in ["-", ".", "e", "/", ":", " ", "\u{7F}", "\u{B9}"] as [Character] {
+                    var wrong = digits
+                    wrong[place] = other
+                    #expect(revision(String(wrong)) == nil, "\(String(wrong))")
+                }
+            }
+        }
+        for text in ["12345678901234567", "1.5", "-1", "1e3", "null", #""1""#, "{}", "[]"] {
+            #expect(revision(text) == nil, "\(text)")
+        }
+    }
+
     @Test(
         "isn't one with names of any length that this program doesn't know",
         arguments: ["a", "abcdefg", "abcdefgh", "abcdefghi", "revisions", "\\u0000", ""]
