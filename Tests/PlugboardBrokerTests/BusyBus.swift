@@ -28,12 +28,10 @@ final class BusyBus {
     let stale: SessionHandle
 
     init() throws {
-        let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
         bare.hub.access = Access(owner: 1_000)
         bare.hub.supervision.supervisor = 7
         bare.hub.supervision.sessionOf = { $0 }
-        let policy = try PolicyReader.policy(in: Array(Self.policy.utf8), nobody)
-        bare.hub.follow(policy)
+        bare.hub.follow(try Policy.read(Self.policy))
         var records = RecordBuffer()
         records.begin(FileHeader(kind: .segment, segment: 1, epoch: "e", revision: 0))
         bare.hub.durability.begin(records)

@@ -36,12 +36,7 @@ struct FilteredSnapshotTests {
             test.hub.goOnWithWalks()
         }
         test.hub.requests.beginPart(until: .max)
-        var lines = test.lines(of: observer)
-        while test.hub.sessions[observer].isBehind {
-            test.hub.settle(observer)
-            lines += test.lines(of: observer)
-        }
-        return (slices, lines)
+        return (slices, test.allLines(of: observer))
     }
 
     @Test(

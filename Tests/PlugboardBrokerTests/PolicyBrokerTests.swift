@@ -28,10 +28,6 @@ struct PolicyBrokerTests {
         }
     }
 
-    private func policy(_ text: String) throws -> Policy {
-        try PolicyReader.policy(in: Array(text.utf8), .system)
-    }
-
     private func mode(_ path: String) -> mode_t {
         SystemCalls.status(path).map { $0.st_mode & 0o777 } ?? 0
     }
@@ -45,12 +41,12 @@ struct PolicyBrokerTests {
     )
     func revoked(poller: PollerKind) throws {
         let reports = Reports()
-        let broker = try TestBroker(poller: poller, policy: policy(all), report: reports.add)
+        let broker = try TestBroker(poller: poller, policy: Policy.read(all), report: reports.add)
         let (observer, writer) = (try broker.client(), try broker.client())
         _ = try observer.ask(#"{"op":"subscribe","key":"**","initial":false}"#)
         for round in 0..<20 {
             for index in 0..<50 { try writer.send(#"{"op":"publish","key":"closed","value":\#(index)}"#) }
-            try broker.follow(policy(little))
+            try broker.follow(Policy.read(little))
             #expect(try reports.next() == "the policy was loaded anew: 1 rule, for this user and root")
             #expect(try writer.ask(#"publish closed "gone""#).contains(#""ok""#))
             #expect(try writer.ask(#"publish open "end \#(round)""#).contains(#""ok""#))
@@ -59,32 +55,32 @@ struct PolicyBrokerTests {
                 line = try observer.line()
                 #expect(!line.contains("gone"))
             } while !line.contains("end \(round)")
-            try broker.follow(policy(all))
+            try broker.follow(Policy.read(all))
             _ = try reports.next()
         }
     }
 
     @Test("who has closed half, and may not serve any more what it served, is done with")
     func nothingToServe() throws {
-        let broker = try TestBroker(policy: policy(all))
+        let broker = try TestBroker(policy: Policy.read(all))
         let server = try broker.client()
         _ = try server.ask("serve a")
         server.halfClose()
-        try broker.follow(policy(little))
+        try broker.follow(Policy.read(little))
         #expect(try server.lineOrEnd() == nil)
     }
 
     @Test("who has not read what it may not see any more is told bye, and what it has not got is dropped")
     func unread() throws {
         let reports = Reports()
-        let broker = try TestBroker(policy: policy(all), report: reports.add)
+        let broker = try TestBroker(policy: Policy.read(all), report: reports.add)
         let (observer, writer) = (try broker.client(), try broker.client())
         _ = try observer.ask(#"{"op":"subscribe","key":"**","initial":false,"delivery":"all"}"#)
         let value = String(repeating: "v", count: 100_000)
         for index in 0..<100 {
             _ = try writer.ask(#"{"op":"publish","id":1,"key":"closed","value":"\#(index)\#(value)"}"#)
         }
-        try broker.follow(policy(little))
+        try broker.follow(Policy.read(little))
         _ = try reports.next()
         var lines: [String] = []
         while let line = try observer.lineOrEnd() { lines.append(line) }
@@ -97,12 +93,12 @@ struct PolicyBrokerTests {
         let plain = try TestBroker()
         #expect(mode(plain.path) == 0o600)
         let reports = Reports()
-        let broker = try TestBroker(policy: policy(all), report: reports.add)
+        let broker = try TestBroker(policy: Policy.read(all), report: reports.add)
         #expect(mode(broker.path) == 0o600)
-        try broker.follow(policy(#"{"rules":[{"user":"*","allow":{}}]}"#))
+        try broker.follow(Policy.read(#"{"rules":[{"user":"*","allow":{}}]}"#))
         #expect(mode(broker.path) == 0o666)
         #expect(try reports.next() == "the policy was loaded anew: 1 rule, for other users as well")
-        try broker.follow(policy(all))
+        try broker.follow(Policy.read(all))
         #expect(mode(broker.path) == 0o600)
     }
 

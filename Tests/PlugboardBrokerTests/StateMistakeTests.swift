@@ -25,9 +25,8 @@ struct StateMistakeTests {
     @Test("each mistake is found in the turn in which it is made", arguments: StateMistake.all)
     func found(mistake: StateMistake) throws {
         let bus = try BusyBus()
-        var broken: BrokenInvariant?
-        try mistake.make(bus) { broken = bus.bare.brokenInvariant() }
-        let found = try #require(broken, "it is not found")
+        try mistake.make(bus)
+        let found = try #require(bus.bare.brokenInvariant(), "it is not found")
         #expect(found.structure == mistake.structure && found.sentence == mistake.sentence, "\(found)")
     }
 

@@ -12,7 +12,7 @@ import Testing
 /// A broker under siege, and a bystander, who asks for something, waits for the reply, and asks again. Only one
 /// thread uses it.
 final class SiegeStage {
-    typealias Link = SiegeNetwork.Link
+    typealias Link = SimulatedLink
 
     /// The budget of a turn, 64 times smaller than the usual one; how many observers it is enough for; and how many
     /// keys a slice looks at.
@@ -20,7 +20,7 @@ final class SiegeStage {
     static let served = Int(effort) / Cost.serve
     static let visits = 64
 
-    private let network = SiegeNetwork()
+    private let network: SiegeNetwork
     private let succession = Succession()
     let time = SimulatedTime()
     private var loop: EventLoop<SiegeNetwork>
@@ -31,10 +31,13 @@ final class SiegeStage {
 
     /// Without slices all that somebody asks for is done in one turn.
     init(hasSlices: Bool, _ common: Quota = .common()) throws {
+        let wakeup = try Wakeup()
+        network = SiegeNetwork(time: time)
+        network.stopDescriptor = wakeup.raw
         loop = try EventLoop(
             poller: network,
             listener: SiegeNetwork.listener,
-            wakeup: try Wakeup(),
+            wakeup: wakeup,
             network: network,
             time: TimeSource(time),
             succession: succession
@@ -70,13 +73,14 @@ final class SiegeStage {
         return links[links.count - 1]
     }
 
-    func send(_ text: String, _ link: Link) { network.send(text.utf8, link) }
+    func send(_ text: String, _ link: Link) { link.toBroker.append(text.utf8) }
 
-    func close(_ link: Link) { network.close(link) }
+    /// Ends a connection without goodbye.
+    func close(_ link: Link) { link.isClosedByClient = true }
 
     /// Sends lines, and waits until the last of them is answered.
     func ask(_ lines: String, _ link: Link) throws {
-        network.send((lines + "\n" + #"{"op":"sync","id":"prepared"}"# + "\n").utf8, link)
+        send(lines + "\n" + #"{"op":"sync","id":"prepared"}"# + "\n", link)
         var text: [UInt8] = []
         while !String(decoding: text.suffix(256), as: UTF8.self).contains("prepared") {
             try turn()
@@ -109,23 +113,12 @@ final class SiegeStage {
     // MARK: Turns
 
     private var done: TurnCost {
-        TurnCost(
-            steps: Int(loop.hub.effort),
-            revisions: Int(loop.hub.revision),
-            readBytes: network.counts.readBytes,
-            sends: network.counts.sends,
-            closings: network.counts.closings,
-            listed: network.counts.listed,
-            keptBytes: keptBytes
-        )
-    }
-
-    private var keptBytes: Int {
-        var sum = 0
+        var done = network.counts
+        (done.steps, done.revisions) = (Int(loop.hub.effort), Int(loop.hub.revision))
         for connection in loop.connections.all() {
-            sum += loop.hub.sessions[connection.session].outbox.own.count
+            done.keptBytes += loop.hub.sessions[connection.session].outbox.own.count
         }
-        return sum
+        return done
     }
 
     var shift: Int { loop.pace.shift }
@@ -147,7 +140,7 @@ final class SiegeStage {
         let beats = Shared(0)
         loop.heartbeat = Heartbeat(nanoseconds: seconds * 1_000_000_000) { beats.set(beats.get() + 1) }
         var left = turns
-        network.atTurn = { [time] in
+        network.atTurn = { [time] _ in
             left -= 1
             if left < 0 { throw Stop() }
             time.advance(nanoseconds: 1_000_000_000)
@@ -156,12 +149,27 @@ final class SiegeStage {
         return beats.get()
     }
 
+    /// Lets so many things fall due after so many nanoseconds, and the broker run by itself until it would wait for
+    /// ever. Returns how many milliseconds each wait takes.
+    func waits(for count: Int, dueAfter nanoseconds: UInt64) -> [Int32] {
+        let due = TimeSource(time).nanoseconds() + nanoseconds
+        for number in 0..<count { loop.hub.deadlines.add(at: due, .idle(plugin: number)) }
+        var waits: [Int32] = []
+        network.atTurn = { [time] milliseconds in
+            waits.append(milliseconds)
+            if milliseconds < 0 { throw Stop() }
+            time.advance(nanoseconds: UInt64(milliseconds) * 1_000_000)
+        }
+        #expect(throws: Stop.self) { try loop.run() }
+        return waits
+    }
+
     /// Stops the broker. Meanwhile a client begins to read.
     func stop(reading link: Link) throws {
         succession.want(false)
         network.isWoken = true
         var turns = 0
-        network.atTurn = {
+        network.atTurn = { _ in
             turns += 1
             if turns == 3 { link.reads = true }
         }

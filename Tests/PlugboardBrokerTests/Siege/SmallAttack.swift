@@ -15,7 +15,7 @@ struct TurnCost: Sendable {
     /// Calls of the system.
     var sends = 0
     var closings = 0
-    /// What the system has shown to be ready.
+    /// What the system has shown to be ready, once for each turn.
     var listed = 0
     /// Bytes of the clients' own that wait for them.
     var keptBytes = 0

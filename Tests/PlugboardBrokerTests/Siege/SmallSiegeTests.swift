@@ -83,16 +83,28 @@ struct SmallSiegeTests {
         #expect(stage.keyCount == crowd + 1)
     }
 
+    private static let keys = 2_000
+
+    /// A broker with many values that end after a second, and two clients.
+    private func stage(hasSlices: Bool, besides: String = "") throws
+        -> (SiegeStage, writer: SiegeStage.Link, other: SiegeStage.Link)
+    {
+        let stage = try SiegeStage(hasSlices: hasSlices)
+        let (writer, other) = (try stage.connect(), try stage.connect())
+        let writes = (0..<Self.keys).map {
+            #"{"op":"publish","key":"k.k\#($0)","value":7,"ttl":1000}"# + "\n"
+        }
+        try stage.ask(writes.joined() + besides, writer)
+        return (stage, writer, other)
+    }
+
     @Test(
         "keys and snapshots never show a key that has expired, however late its turn comes",
         arguments: ["keys k.*", "subscribe k.*"]
     )
     func expiredAmongOthers(request: String) throws {
         // Without slices, all keys are looked at before any of them has had its turn.
-        let stage = try SiegeStage(hasSlices: false)
-        let (writer, reader) = (try stage.connect(), try stage.connect())
-        let writes = (0..<2_000).map { #"{"op":"publish","key":"k.k\#($0)","value":1,"ttl":1000}"# }
-        try stage.ask(writes.joined(separator: "\n") + "\npublish k.z 1", writer)
+        let (stage, _, reader) = try stage(hasSlices: false, besides: "publish k.z 1")
         stage.time.advance(nanoseconds: 1_000_000_000)
         stage.send(request + "\n", reader)
         let text = try stage.news(of: reader) + stage.news(of: reader)
@@ -103,26 +115,22 @@ struct SmallSiegeTests {
 
     @Test("a get never shows a key that has expired, however late its turn comes")
     func expired() throws {
-        let stage = try SiegeStage(hasSlices: true)
-        let (writer, reader) = (try stage.connect(), try stage.connect())
-        let keys = 2_000
-        let writes = (0..<keys).map { #"{"op":"publish","key":"k.k\#($0)","value":1,"ttl":1000}"# }
-        try stage.ask(writes.joined(separator: "\n"), writer)
+        let (stage, writer, reader) = try stage(hasSlices: true)
         try stage.ask("subscribe k.*", writer)
-        let last = "get k.k\(keys - 1)\n"
+        let last = "get k.k\(Self.keys - 1)\n"
         #expect(try stage.reply(to: last, from: reader).contains(#""ok":"get""#))
         stage.time.advance(nanoseconds: 1_000_000_000)
         #expect(try stage.reply(to: last, from: reader).contains(#""error":"not_found""#))
         // Most others are still there, and each is told of once.
-        #expect(stage.keyCount > keys / 2)
+        #expect(stage.keyCount > Self.keys / 2)
         var deletes = 0
-        for _ in 0..<keys / Deadlines.firedPerTurnMax {
+        for _ in 0..<Self.keys / Deadlines.firedPerTurnMax {
             deletes += try stage.reply(to: "sync\n", from: writer).split(separator: "\n").count {
                 $0.contains(#""event":"delete""#) && $0.contains(#""reason":"expired""#)
             }
         }
         #expect(stage.keyCount == 0)
-        #expect(deletes == keys)
+        #expect(deletes == Self.keys)
     }
 
     /// Lines about a key whose value has expired, and a part of their replies: as if there were no value.
@@ -139,16 +147,12 @@ struct SmallSiegeTests {
 
     @Test("no line finds a value that has expired, however late its turn comes", arguments: onExpired)
     func expiredForAll(line: String, reply: String) throws {
-        let stage = try SiegeStage(hasSlices: true)
-        let (writer, other) = (try stage.connect(), try stage.connect())
-        let keys = 2_000
-        let writes = (0..<keys).map { #"{"op":"publish","key":"k.k\#($0)","value":7,"ttl":1000}"# }
-        try stage.ask(writes.joined(separator: "\n"), writer)
-        let asked = line.replacing("K", with: "k.k\(keys - 1)") + "\n"
+        let (stage, _, other) = try stage(hasSlices: true)
+        let asked = line.replacing("K", with: "k.k\(Self.keys - 1)") + "\n"
         stage.time.advance(nanoseconds: 1_000_000_000)
         // What has fallen due is looked at in a turn. Then most others are still there.
         let text = try stage.reply(to: "sync\n", from: other) + stage.reply(to: asked, from: other)
-        #expect(stage.keyCount > keys / 2)
+        #expect(stage.keyCount > Self.keys / 2)
         #expect(text.contains(reply), "\(text)")
     }
 

@@ -131,7 +131,14 @@ extension Told {
             case "skipped": skipped = UInt64(member.value) ?? 0
             case "initial": isInitial = member.value == "true"
             case "resumed": isResumed = member.value == "true"
-            default: takeRare(member)
+            case "fields": parts = LineReading.dictionary(member.value)
+            case "gone":
+                gone = LineReading.objects(in: Array(member.value.utf8.dropFirst().dropLast())).map {
+                    String(decoding: $0, as: UTF8.self).unquoted
+                }
+            case "patch": patch = member.value
+            case "call": call = member.value.unquoted
+            default: break
             }
         }
     }
@@ -141,19 +148,6 @@ extension Told {
         var buffer = ByteBuffer()
         buffer.append(seconds: milliseconds / 1_000)
         return String(buffer.bytes)
-    }
-
-    private mutating func takeRare(_ member: (name: String, value: String)) {
-        switch member.name {
-        case "fields": parts = LineReading.dictionary(member.value)
-        case "gone":
-            gone = LineReading.objects(in: Array(member.value.utf8.dropFirst().dropLast())).map {
-                String(decoding: $0, as: UTF8.self).unquoted
-            }
-        case "patch": patch = member.value
-        case "call": call = member.value.unquoted
-        default: break
-        }
     }
 }
 

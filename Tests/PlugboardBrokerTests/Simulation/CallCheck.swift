@@ -32,18 +32,13 @@ struct CallCheck {
     private var services: [Service] = []
     /// The calls by their values, each of which is used once.
     private var duties: [String: Duty] = [:]
-    private var complaints: [String] = []
+    private(set) var complaints: [String] = []
 
-    private init(_ terms: OrderCheck.Terms) {
+    init(_ conversations: [Conversation], _ terms: OrderCheck.Terms) {
         self.terms = terms
-    }
-
-    static func complaints(_ conversations: [Conversation], _ terms: OrderCheck.Terms) -> [String] {
-        var check = CallCheck(terms)
-        for conversation in conversations { check.collect(conversation) }
-        check.checkServices()
-        for conversation in conversations { check.check(conversation) }
-        return check.complaints
+        for conversation in conversations { collect(conversation) }
+        checkServices()
+        for conversation in conversations { check(conversation) }
     }
 
     // MARK: Who serves

@@ -9,22 +9,15 @@ struct FarewellCheck {
     /// The first line about each revision, and the first about each emit by its value.
     private var firstOfRevision: [UInt64: Told] = [:]
     private var firstOfEmit: [String: Told] = [:]
-    private var complaints: [String] = []
+    private(set) var complaints: [String] = []
 
-    private init(_ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms) {
+    init(_ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms) {
         self.conversations = conversations
         self.log = log
         self.terms = terms
-    }
-
-    static func complaints(
-        _ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms
-    ) -> [String] {
-        var check = FarewellCheck(conversations, log, terms)
-        check.collect()
-        check.checkEnds()
-        for conversation in conversations { check.checkWills(of: conversation) }
-        return check.complaints
+        collect()
+        checkEnds()
+        for conversation in conversations { checkWills(of: conversation) }
     }
 
     private mutating func collect() {

@@ -26,28 +26,21 @@ struct KeyCheck {
     private let log: WriteLog
     private let policies: PolicySequence
     private var placed: [String: [Placed]] = [:]
-    private var complaints: [String] = []
+    private(set) var complaints: [String] = []
     /// The client that asked for each value.
     private var authors: [String: Author] = [:]
 
-    private init(_ log: WriteLog, _ policies: PolicySequence) {
+    init(_ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms) {
         self.log = log
-        self.policies = policies
-    }
-
-    static func complaints(
-        _ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms
-    ) -> [String] {
-        var check = KeyCheck(log, terms.policies)
-        for conversation in conversations { check.collectAuthors(conversation) }
-        check.checkLog(conversations)
-        check.checkEnds(conversations)
+        policies = terms.policies
+        for conversation in conversations { collectAuthors(conversation) }
+        checkLog(conversations)
+        checkEnds(conversations)
         for conversation in conversations {
-            for asked in conversation.asked { check.place(asked, conversation) }
+            for asked in conversation.asked { place(asked, conversation) }
         }
-        for (key, requests) in check.placed { check.checkOrder(of: key, requests) }
-        check.checkCounter(conversations)
-        return check.complaints
+        for (key, requests) in placed { checkOrder(of: key, requests) }
+        checkCounter(conversations)
     }
 
     // MARK: The writes

@@ -14,8 +14,8 @@ struct PlayedWorlds: Sendable {
     /// Worlds in which something is wrong although no mistake was made, with the complaints.
     private(set) var failed: [(seed: UInt64, complaints: [String])] = []
     private(set) var fingerprints: [UInt64: Fingerprint] = [:]
-    /// How often each mistake was made, and the mistakes that were not found.
-    private(set) var made: [Mutation: Int] = [:]
+    /// How often each mistake was made, by its name, and the mistakes that were not found.
+    private(set) var made: [String: Int] = [:]
     private(set) var overlooked: [String] = []
     /// How often each mistake should be made.
     private let wanted: Int
@@ -30,7 +30,7 @@ struct PlayedWorlds: Sendable {
         play(seeds.filter { $0 >= end }, isChecking: true, isMistaken: false)
     }
 
-    private var rare: [Mutation] { Mutation.allCases.filter { made[$0, default: 0] < wanted } }
+    private var rare: [Mutation] { Mutation.all.filter { made[$0.name, default: 0] < wanted } }
 
     private mutating func play(_ seeds: [UInt64], isChecking: Bool, isMistaken: Bool) {
         for start in stride(from: 0, to: seeds.count, by: Self.together) {
@@ -71,11 +71,11 @@ struct PlayedWorlds: Sendable {
     /// Makes a mistake, if the recording has a place for it. The checks must find it.
     private mutating func make(_ mutation: Mutation, in recording: consuming Recording) {
         let seed = recording.seed
-        guard mutation.make(in: &recording, Chance(seed: seed)) else { return }
-        made[mutation, default: 0] += 1
+        guard mutation.make(&recording, Chance(seed: seed)) else { return }
+        made[mutation.name, default: 0] += 1
         let isFound = recording.checks.contains { check in
             check().contains { mutation.complaint.isEmpty || $0.contains(mutation.complaint) }
         }
-        if !isFound { overlooked.append("\(mutation) in seed \(seed) is not found") }
+        if !isFound { overlooked.append("\(mutation.name) in seed \(seed) is not found") }
     }
 }

@@ -10,23 +10,16 @@ import PlugboardWire
 struct PolicyCheck {
     private let policies: PolicySequence
     private let log: WriteLog
-    private var complaints: [String] = []
+    private(set) var complaints: [String] = []
 
-    private init(_ policies: PolicySequence, _ log: WriteLog) {
-        self.policies = policies
+    init(_ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms) {
+        policies = terms.policies
         self.log = log
-    }
-
-    static func complaints(
-        _ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms
-    ) -> [String] {
-        if terms.policies.isEmpty { return conversations.flatMap(forbidden) }
-        var check = PolicyCheck(terms.policies, log)
-        for conversation in conversations {
-            for told in conversation.told { check.checkTold(told, conversation) }
-            for asked in conversation.asked { check.checkDone(asked, conversation) }
+        if policies.isEmpty { complaints = conversations.flatMap(Self.forbidden) }
+        for conversation in conversations where !policies.isEmpty {
+            for told in conversation.told { checkTold(told, conversation) }
+            for asked in conversation.asked { checkDone(asked, conversation) }
         }
-        return check.complaints
     }
 
     /// Checks that nothing is forbidden without a policy.

@@ -50,11 +50,11 @@ struct Recording {
     var checks: [() -> [String]] {
         [
             { complaints },
-            { KeyCheck.complaints(conversations, log, terms) },
+            { KeyCheck(conversations, log, terms).complaints },
             { OrderCheck.complaints(conversations, log, terms) },
-            { CallCheck.complaints(conversations, terms) },
-            { FarewellCheck.complaints(conversations, log, terms) },
-            { PolicyCheck.complaints(conversations, log, terms) },
+            { CallCheck(conversations, terms).complaints },
+            { FarewellCheck(conversations, log, terms).complaints },
+            { PolicyCheck(conversations, log, terms).complaints },
         ]
     }
 

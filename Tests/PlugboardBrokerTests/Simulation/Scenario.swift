@@ -32,9 +32,15 @@ struct Scenario {
             segmentBytes: chance.pick([700...700, 1 << 20...1 << 20])
         )
         wishes = isHeavy ? 30 : 18
-        var all: [Habits] = []
-        for _ in 0..<(2 + chance.below(4)) {
-            var one = Habits()
+        let clients = 2 + chance.below(4)
+        features = Features(seed: seed, users: (1...clients).map { Self.user(of: $0) })
+        // The client that sees everything.
+        var witness = Habits(features: features)
+        witness.room = 1 << 24
+        witness.keys = keys
+        habits = [witness]
+        for _ in 0..<clients {
+            var one = Habits(features: features)
             one.window = 1 + chance.below(6)
             one.room = isHeavy ? chance.pick([8_192, 200_000]) : chance.pick([64, 300, 1_024, 200_000])
             one.mayVanish = chance.isOne(in: 3)
@@ -44,22 +50,8 @@ struct Scenario {
             one.padding = isHeavy ? 60_000 : 0
             one.keys = keys
             one.hasOrigins = seed % 8 == 3
-            all.append(one)
+            habits.append(one)
         }
-        let features = Features(seed: seed, users: all.indices.map { Self.user(of: $0 + 1) })
-        for place in all.indices {
-            all[place].hasFilters = features.hasFilters
-            all[place].hasCalls = features.hasCalls
-            all[place].hasFarewells = features.hasFarewells
-            all[place].hasMixedBatches = features.hasMixedBatches
-            all[place].hasShortPauses = features.hasShortPauses && hasWindows
-        }
-        self.features = features
-        // The client that sees everything.
-        var witness = Habits()
-        witness.room = 1 << 24
-        witness.keys = keys
-        habits = [witness] + all
     }
 
     func wishes(of client: Int) -> Int {

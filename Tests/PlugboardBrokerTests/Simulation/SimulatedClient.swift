@@ -243,6 +243,7 @@ final class SimulatedClient {
 
 /// The habits of a client.
 struct Habits {
+    let features: Features
     /// How many requests it sends before it has read the replies.
     var window = 1
     /// How many bytes fit between the broker and it.
@@ -254,14 +255,9 @@ struct Habits {
     /// How many bytes its values have in addition.
     var padding = 0
     var keys = ["k.0", "k.1", "k.2", "other"]
-    var hasFilters = false
-    var hasCalls = false
-    var hasFarewells = false
-    var hasMixedBatches = false
-    var hasShortPauses = false
     /// Whether some of its writes say who wrote them first.
     var hasOrigins = false
 
     /// Whether it does more than write, read and observe.
-    var isVaried: Bool { hasCalls || hasFarewells }
+    var isVaried: Bool { features.hasCalls || features.hasFarewells }
 }

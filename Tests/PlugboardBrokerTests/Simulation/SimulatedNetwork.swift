@@ -1,6 +1,6 @@
 // Sockets in memory, and waiting for them, as the kernel does it. Bytes arrive in pieces of any size,
-// calls are interrupted, room is short, and peers vanish. Every choice comes from one seed. The broker's
-// calls of `wait` drive everything.
+// calls are interrupted, room is short, and peers vanish. Every choice comes from one seed; without one, nothing is
+// left to chance. The broker's calls of `wait` drive everything.
 
 import PlugboardPosix
 import TestSupport
@@ -8,22 +8,23 @@ import TestSupport
 @testable import PlugboardBroker
 
 /// The system around one simulated broker. Only one thread uses it.
-final class SimulatedNetwork: Sockets, Poller {
+class SimulatedNetwork: Sockets, Poller {
     /// Above all descriptors that a process can have, so that closing one by mistake does nothing.
     private static let firstDescriptor: Int32 = 1 << 24
     static let listener: Int32 = firstDescriptor - 1
-    static var isCheckedEachTurn: Bool { true }
+    class var isCheckedEachTurn: Bool { true }
 
     private struct Watch {
         var token: UInt64
         var interest: Interest
     }
 
-    let chance: Chance
+    let chance: Chance?
     let time: SimulatedTime
-    /// What the broker watches, in the order in which it began to.
-    private var watches: [(fd: Int32, watch: Watch)] = []
-    private var links: [Int32: SimulatedLink] = [:]
+    /// What the broker watches, and the order in which it began to.
+    private var watches: [Int32: Watch] = [:]
+    private var order: [Int32] = []
+    private(set) var links: [Int32: SimulatedLink] = [:]
     private var waiting: [SimulatedLink] = []
     private var lastDescriptor = firstDescriptor
     /// The world, which acts while the broker waits.
@@ -31,7 +32,7 @@ final class SimulatedNetwork: Sockets, Poller {
     /// The descriptor on which the broker is told to stop.
     var stopDescriptor: Int32 = -1
 
-    init(chance: Chance, time: SimulatedTime) {
+    init(chance: Chance?, time: SimulatedTime) {
         self.chance = chance
         self.time = time
     }
@@ -49,7 +50,8 @@ final class SimulatedNetwork: Sockets, Poller {
         for link in waiting + links.sorted(by: { $0.key < $1.key }).map(\.value) { close(link) }
         waiting = []
         links = [:]
-        watches = []
+        watches = [:]
+        order = []
     }
 
     /// Notes that another policy is followed from now on.
@@ -57,7 +59,8 @@ final class SimulatedNetwork: Sockets, Poller {
         for link in waiting + links.values { link.notePolicy(policy) }
     }
 
-    private func close(_ link: SimulatedLink) {
+    /// The broker closes a connection.
+    func close(_ link: SimulatedLink) {
         link.isClosedByBroker = true
         link.closedAt = link.closedAt ?? world?.count()
     }
@@ -66,10 +69,10 @@ final class SimulatedNetwork: Sockets, Poller {
 
     func accept(_ listener: Int32) throws -> Acceptance {
         try Acceptance.of {
-            if chance.isOne(in: 12) { return Self.failing(EINTR) }
-            if chance.isOne(in: 20) { return Self.failing(ECONNABORTED) }
+            if happens(oneIn: 12) { return Self.failing(EINTR) }
+            if happens(oneIn: 20) { return Self.failing(ECONNABORTED) }
             if waiting.isEmpty { return Self.failing(EAGAIN) }
-            if chance.isOne(in: 60) { return Self.failing(EMFILE) }
+            if happens(oneIn: 60) { return Self.failing(EMFILE) }
             lastDescriptor += 1
             links[lastDescriptor] = waiting.removeFirst()
             return lastDescriptor
@@ -87,7 +90,7 @@ final class SimulatedNetwork: Sockets, Poller {
     func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
         return Transfer.ofReading {
-            if chance.isOne(in: 15) { return Self.failing(EINTR) }
+            if happens(oneIn: 15) { return Self.failing(EINTR) }
             if link.toBroker.isEmpty {
                 if link.isReset {
                     link.isReset = false
@@ -95,8 +98,8 @@ final class SimulatedNetwork: Sockets, Poller {
                 }
                 return link.hasEnded ? 0 : Self.failing(EAGAIN)
             }
-            if chance.isOne(in: 25) { return Self.failing(EAGAIN) }
-            let count = chance.part(of: min(buffer.count, link.toBroker.count))
+            if happens(oneIn: 25) { return Self.failing(EAGAIN) }
+            let count = part(of: min(buffer.count, link.toBroker.count))
             link.toBroker.take(count, into: &buffer)
             return count
         }
@@ -104,27 +107,31 @@ final class SimulatedNetwork: Sockets, Poller {
 
     func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
-        return Transfer.ofSending { send(bytes, link) }
+        return Transfer.ofSending { take(bytes, for: link) }
     }
 
     func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
         var all: [UInt8] = []
         for index in 0..<pieces.count { all += Array(pieces[index]) }
-        return Transfer.ofSending { send(all.span, link) }
+        return Transfer.ofSending { take(all.span, for: link) }
     }
 
-    private func send(_ bytes: Span<UInt8>, _ link: SimulatedLink) -> Int {
+    /// Takes bytes of the broker for a client. Returns how many.
+    func take(_ bytes: Span<UInt8>, for link: SimulatedLink) -> Int {
         world?.lookAtReports()
-        if chance.isOne(in: 15) { return Self.failing(EINTR) }
+        if happens(oneIn: 15) { return Self.failing(EINTR) }
         if link.isClosedByClient { return Self.failing(EPIPE) }
         let room = link.room - link.toClient.count
-        if room <= 0 || chance.isOne(in: 25) { return Self.failing(EAGAIN) }
-        let count = chance.part(of: min(room, bytes.count))
+        if room <= 0 || happens(oneIn: 25) { return Self.failing(EAGAIN) }
+        let count = part(of: min(room, bytes.count))
         link.toClient.append(Array(bytes[..<count]))
         link.sent += count
         return count
     }
+
+    private func happens(oneIn count: Int) -> Bool { chance?.isOne(in: count) ?? false }
+    private func part(of count: Int) -> Int { chance?.part(of: count) ?? count }
 
     private static func failing<Result: SignedInteger>(_ code: Int32) -> Result {
         errno = code
@@ -134,42 +141,40 @@ final class SimulatedNetwork: Sockets, Poller {
     // MARK: Waiting
 
     func add(_ fd: Int32, token: UInt64, interest: Interest) throws {
-        watches.append((fd, Watch(token: token, interest: interest)))
+        order.append(fd)
+        watches[fd] = Watch(token: token, interest: interest)
     }
 
     func change(_ fd: Int32, token: UInt64, interest: Interest) throws {
-        for index in watches.indices where watches[index].fd == fd {
-            watches[index].watch = Watch(token: token, interest: interest)
-        }
+        if watches[fd] != nil { watches[fd] = Watch(token: token, interest: interest) }
     }
 
     func remove(_ fd: Int32) {
-        watches.removeAll { $0.fd == fd }
+        if watches.removeValue(forKey: fd) != nil { order.removeAll { $0 == fd } }
         if let link = links.removeValue(forKey: fd) { close(link) }
     }
 
     /// Closes connections that were accepted and aren't watched: they were turned away.
     private func closeTurnedAway() {
-        let watched = Set(watches.map(\.fd))
-        for fd in links.keys.sorted() where !watched.contains(fd) { remove(fd) }
+        for fd in links.keys.sorted() where watches[fd] == nil { remove(fd) }
     }
 
     func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
-        guard let world else { return }
+        guard let world, let chance else { return }
         closeTurnedAway()
         try world.beginTurn()
         time.advance(nanoseconds: UInt64(chance.below(200_000)))
-        if chance.isOne(in: 20) { return }
+        if happens(oneIn: 20) { return }
         while true {
             let acted = try world.act()
-            var ready = readiness(world)
+            var ready = readiness()
             if !ready.isEmpty {
                 ready.shuffle(using: &chance.generator)
                 for one in ready.prefix(1 + chance.below(ready.count)) { body(one) }
                 return
             }
             if milliseconds == 0 { return }
-            let mayPass = !acted || chance.isOne(in: 30)
+            let mayPass = !acted || happens(oneIn: 30)
             if milliseconds > 0, mayPass {
                 return time.advance(nanoseconds: UInt64(milliseconds) * 1_000_000)
             }
@@ -177,12 +182,11 @@ final class SimulatedNetwork: Sockets, Poller {
         }
     }
 
-    private func readiness(_ world: SimulatedWorld) -> [Readiness] {
-        watches.compactMap { fd, watch in
-            if fd == Self.listener { return waiting.isEmpty ? nil : Self.readable(watch) }
-            if fd == stopDescriptor { return world.isStopping ? Self.readable(watch) : nil }
-            if fd == world.policyDescriptor { return world.hasPolicy ? Self.readable(watch) : nil }
-            if fd == world.journalDescriptor { return world.hasJournalNews ? Self.readable(watch) : nil }
+    /// What is ready, in the order in which the broker began to watch it.
+    func readiness() -> [Readiness] {
+        order.compactMap { fd in
+            guard let watch = watches[fd] else { return nil }
+            if let isReady = isReady(own: fd) { return isReady ? Self.readable(watch) : nil }
             guard let link = links[fd], !watch.interest.contains(.known) else { return nil }
             let canRead = watch.interest.contains(.read) && (!link.toBroker.isEmpty || link.hasEnded)
             let hasRoom = link.toClient.count < link.room || link.isClosedByClient
@@ -194,6 +198,17 @@ final class SimulatedNetwork: Sockets, Poller {
         }
     }
 
+    /// Whether something of the broker's own is ready; nil if it is no such thing.
+    func isReady(own fd: Int32) -> Bool? {
+        switch fd {
+        case Self.listener: !waiting.isEmpty
+        case stopDescriptor: world?.isStopping
+        case world?.policyDescriptor: world?.hasPolicy
+        case world?.journalDescriptor: world?.hasJournalNews
+        default: nil
+        }
+    }
+
     private static func readable(_ watch: Watch) -> Readiness {
         Readiness(token: watch.token, canRead: true, canWrite: false, isGone: false)
     }
@@ -202,7 +217,7 @@ final class SimulatedNetwork: Sockets, Poller {
 /// A pair of connected sockets.
 final class SimulatedLink {
     /// How many bytes fit on the way to the client.
-    let room: Int
+    var room: Int
     var toBroker = SimulatedPipe()
     var toClient = SimulatedPipe()
     /// Whether the client has ended its sending half.

@@ -118,7 +118,7 @@ struct PolicySequence {
     func policy(_ stage: Int) -> Policy? {
         let rules = stages[stage].sorted { $0.key < $1.key }.map { $0.value.rule(for: $0.key) }
         let text = #"{"rules":[{"allow":{"everything":["**"]}}\#(rules.map { "," + $0 }.joined())]}"#
-        return try? PolicyReader.policy(in: Array(text.utf8), .system)
+        return try? Policy.read(text)
     }
 
     /// What a user may do under one of the policies; nil if the user may not connect. Without a policy,

@@ -111,32 +111,18 @@ enum Wish {
         case .acknowledge(let sub, let revision): named("ack", #","sub":"\#(sub)","revision":\#(revision)"#)
         case .sync: named("sync", "")
         case .look(let operation, let fields): named(operation, fields)
-        default: named(rareOperation, rareFields)
-        }
-    }
-
-    private var rareOperation: String {
-        switch self {
-        case .call: "call"
-        case .serve: "serve"
-        case .unserve: "unserve"
-        case .answer: "return"
-        case .goodbye: "goodbye"
-        default: "will"
-        }
-    }
-
-    private var rareFields: String {
-        switch self {
         case .call(let key, let value, let timeout):
-            #","key":"\#(key)","value":\#(value)"# + (timeout.map { #","timeout":\#($0)"# } ?? "")
-        case .serve(let pattern), .unserve(let pattern): #","key":"\#(pattern)""#
-        case .answer(let call, let value?, _): #","call":"\#(call)","value":\#(value)"#
+            named(
+                "call", #","key":"\#(key)","value":\#(value)\#(timeout.map { #","timeout":\#($0)"# } ?? "")"#)
+        case .serve(let pattern): named("serve", #","key":"\#(pattern)""#)
+        case .unserve(let pattern): named("unserve", #","key":"\#(pattern)""#)
+        case .answer(let call, let value?, _): named("return", #","call":"\#(call)","value":\#(value)"#)
         case .answer(let call, nil, let code):
-            #","call":"\#(call)","error":{"code":"\#(code)","message":"no"}"#
+            named("return", #","call":"\#(call)","error":{"code":"\#(code)","message":"no"}"#)
         case .will(let key, let value, let isEvent):
-            #","write":{"op":"\#(isEvent ? "emit" : "publish")","key":"\#(key)","value":\#(value)}"#
-        default: ""
+            named("will", #","write":\#(Part(key: key, value: value, isEvent: isEvent).text)"#)
+        case .forgetWill: named("will", "")
+        case .goodbye: named("goodbye", "")
         }
     }
 }

@@ -31,8 +31,10 @@ struct WishMaker {
         let key = chance.pick(habits.keys)
         let plain = "\"\(name)-\(made)-\(String.filler("x", habits.padding))\""
         if habits.isVaried, chance.isOne(in: 4), let wish = rare(plain, key, chance, habits) { return wish }
-        let value = habits.hasFilters ? Self.value(plain, chance) : plain
-        if habits.hasShortPauses, let wish = shortPause(key, value, chance) { return wish }
+        let value = habits.features.hasFilters ? Self.value(plain, chance) : plain
+        if habits.features.hasShortPauses, habits.hasWindows, let wish = shortPause(key, value, chance) {
+            return wish
+        }
         switch chance.below(100) {
         case 0..<18: return .publish(key: key, value: value, condition: nil)
         case 18..<21: return .bind(key: key, value: value, .connection)
@@ -72,8 +74,8 @@ struct WishMaker {
     /// Requests that only some worlds have.
     private mutating func rare(_ value: String, _ key: String, _ chance: Chance, _ habits: Habits) -> Wish? {
         let wished = chance.below(8)
-        if habits.hasCalls, wished < 5 { return call(value, chance) }
-        guard habits.hasFarewells, wished >= 4 else { return nil }
+        if habits.features.hasCalls, wished < 5 { return call(value, chance) }
+        guard habits.features.hasFarewells, wished >= 4 else { return nil }
         switch chance.below(8) {
         case 0: return .goodbye
         case 1: return .forgetWill
@@ -135,7 +137,7 @@ struct WishMaker {
             Wish.Part(key: key, value: value),
             Wish.Part(key: other, value: value.replacing("-", with: "+")),
         ]
-        guard habits.hasMixedBatches else { return .batch(parts) }
+        guard habits.features.hasMixedBatches else { return .batch(parts) }
         for mark in ["=", "~"] where !chance.isOne(in: 3) {
             let emit = Wish.Part(
                 key: chance.pick(habits.keys), value: value.replacing("-", with: mark), isEvent: true
@@ -158,7 +160,7 @@ struct WishMaker {
             plan.phase = chance.below(10)
             plan.acknowledges = chance.isOne(in: 2)
         }
-        if habits.hasFilters, !chance.isOne(in: 4) { plan.narrowing = Self.narrowing(chance) }
+        if habits.features.hasFilters, !chance.isOne(in: 4) { plan.narrowing = Self.narrowing(chance) }
         live.append(Live(plan: plan))
         return .subscribe(plan)
     }
