@@ -1,6 +1,7 @@
 // What clients without a quota may take up together, at the limit and one past it: by themselves, and in a
 // broker, where who exceeds it is closed and the others go on.
 
+import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
@@ -38,6 +39,25 @@ struct CommonsTests {
         #expect(isPast(.partial, 1, 1) && !isPast(.owed, 1, 2))
         bare.forget(clients[0])
         #expect(!isPast(.partial, most - 1, 2))
+    }
+
+    @Test("what waits is counted for the user while it has a limit, and else for all together")
+    func moves() throws {
+        func follow(_ quotas: String) throws {
+            let text = #"{"rules":[{"allow":{"everything":["**"]}}],"quotas":[\#(quotas)]}"#
+            _ = bare.hub.replacePolicy(try Policy.read(text))
+        }
+        bare.hub.access = Access(owner: 1_000)
+        let quota = #"{"user":1000,"owed":100,"partial":100}"#
+        try follow(quota)
+        let client = bare.client(PeerIdentity(process: 1, user: 1_000))
+        bare.hub.recount(.owed, 20, of: client)
+        bare.hub.recount(.partial, 3, of: client)
+        for (quotas, waiting) in [(quota, [0, 0, 20, 3]), ("", [20, 3, 0, 0]), (quota, [0, 0, 20, 3])] {
+            try follow(quotas)
+            let (all, own) = (bare.hub.access.common.used, bare.hub.access.account(of: 1_000).used)
+            #expect([all.owed, all.partial, own.owed, own.partial] == waiting)
+        }
     }
 
     @Test("who sends a byte too much of a request is told why and closed, and the others go on")

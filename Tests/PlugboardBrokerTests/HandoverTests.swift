@@ -219,9 +219,34 @@ struct HandoverTests {
 
     @Test(
         "if the machine was started anew, at least the time up to the journal's last record has passed",
-        arguments: [0, 5_000, 7_200_000]
+        arguments: [0, 5_000, 7_200_000, 31_536_000_000]
     )
     func anotherBoot(setBack: UInt64) throws {
         #expect(try left(setBack: setBack, boot: "second", isCarried: false) == 6_000)
+    }
+
+    @Test("the next program goes on with what this one had in memory, and with its plugins' rights")
+    func nextProgram() async {
+        await #expect(processExitsWith: .success) {
+            HandleTests.endQuietly()
+            let folder = try TemporaryFolder(named: "ph")
+            var configuration = Configuration(socketPath: folder.path + "/bus.sock")
+            configuration.supervisor = getpid()
+            let first = try ServedBroker(configuration)
+            let client = try TestClient(path: configuration.socketPath)
+            _ = try client.ask("hello up")
+            _ = try client.ask("publish a 1")
+            let epoch = client.greeting.firstMatch(of: #/"epoch":"[^"]+"/#)?.output
+            first.broker.makeWay()
+            while !first.hasEnded { Pause.sleep(seconds: 0.001) }
+            Handover.leave(
+                try first.broker.descriptors().mapValues { dup($0) }, variables: first.broker.variables)
+            configuration.inheritance = Handover.take()
+            let second = try ServedBroker(configuration)
+            let next = try TestClient(path: configuration.socketPath)
+            try #require(next.greeting.firstMatch(of: #/"epoch":"[^"]+"/#)?.output == epoch)
+            try #require(try next.ask("get a").contains(#""revision":1,"value":1,"by":"up""#))
+            second.stopAndWait()
+        }
     }
 }

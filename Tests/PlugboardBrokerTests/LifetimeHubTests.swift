@@ -34,23 +34,6 @@ struct LifetimeHubTests {
         }
     }
 
-    @Test("where the clock was set back, what ends by itself lasts no longer than it was to")
-    func clockSetBack() {
-        let test = BareHub()
-        let later = WallClock.millisecondsSince1970() + 365 * 86_400_000
-        let line =
-            #"{"event":"update","key":"k","revision":1,"value":1,"by":"a","expires":\#(later + 4_000),"#
-            + #""when":\#(later)}"#
-        var authors = RestoredAuthors()
-        test.hub.keyspace.observables.beginLoading()
-        let bytes = Array(line.utf8)
-        if let record = RecordLine(bytes.span) { test.hub.restore(record, bytes.span, &authors) }
-        test.hub.endRestoring(authors, lastRecord: later)
-        test.hub.endRestoring(snapshotRevision: 0)
-        let due = test.hub.deadlines.next ?? .max
-        #expect(due <= MonotonicClock.nanoseconds() + 4_100_000_000)
-    }
-
     @Test("a time of any length is handed over and restored as it is")
     func longestRestored() {
         let test = BareHub()
@@ -79,61 +62,26 @@ struct LifetimeHubTests {
         #expect(isEnd(now + left), "\(left)")
     }
 
-    @Test("what ends when is as in a plain model, over many random writes of several clients")
-    func model() {
-        let hub = TestHub()
-        let keys = (0..<40).map { "k.\($0)" }
-        var clients = (0..<5).map { _ in hub.client() }
-        var model: [String: (client: Int?, due: UInt64?)] = [:]
-        var now: UInt64 = 0
-        for _ in 0..<5_000 {
-            let (client, key) = (clients.randomElement() ?? 0, keys.randomElement() ?? "k")
-            switch Int.random(in: 0..<12) {
-            case 0:
-                hub.send(#"{"op":"delete","key":"\#(key)"}"#, from: client)
-                model[key] = nil
-            case 1:
-                hub.leave(client)
-                model = model.filter { $0.value.client != client }
-                clients = clients.map { $0 == client ? hub.client() : $0 }
-            case 2:
-                now += UInt64.random(in: 0..<40) * 3_600_000
-                hub.expireAll(after: now)
-                model = model.filter { $0.value.due.map { $0 > now } ?? true }
-            default:
-                let (isConnected, hasTime) = (Bool.random(), Bool.random())
-                let hours = UInt64.random(in: 1..<100)
-                let time = hasTime ? #","ttl":\#(hours * 3_600_000)"# : ""
-                hub.send(publish(key, (isConnected ? connected : "") + time), from: client)
-                let due = hasTime ? now + hours * 3_600_000 : nil
-                model[key] = (isConnected ? client : nil, due)
-            }
-            #expect(hub.keyCount == model.count)
-            #expect(hub.boundCount == model.values.count { $0.client != nil || $0.due != nil })
-            #expect(hub.deadlineCount == model.values.count { $0.due != nil })
-        }
-        for client in clients { hub.leave(client) }
-        hub.expireAll(after: now + 1_000 * 3_600_000)
-        #expect(hub.boundCount == 0)
-        #expect(hub.deadlineCount == 0)
-    }
-
-    @Test("the keys of a connection beyond a turn's worth go in the turns after, once each")
+    @Test("the keys of connections beyond a turn's worth go in the turns after, in their order, once each")
     func turns() {
         let hub = TestHub()
-        let (writer, observer) = (hub.client(), hub.client())
-        let count = Deadlines.firedPerTurnMax * 2 + 1
-        for index in 0..<count { hub.send(publish("k.\(index)", connected), from: writer) }
+        let observer = hub.client()
         hub.send("subscribe **", from: observer)
+        let (writers, some) = ((0..<3).map { _ in hub.client() }, Deadlines.firedPerTurnMax)
+        for (number, writer) in writers.enumerated() {
+            for index in 0..<some + 9 { hub.send(publish("k\(number).\(index)", connected), from: writer) }
+        }
         _ = hub.read(observer)
-        hub.leave(writer)
-        #expect(hub.keyCount == count - Deadlines.firedPerTurnMax)
-        hub.send(publish("k.\(count - 1)"), from: observer)
+        // The last one leaves while it is the turn of the second one's keys.
+        for writer in writers { hub.leave(writer) }
+        #expect(hub.keyCount == 27)
+        hub.send(publish("k2.\(some + 8)"), from: observer)
         hub.expireAll(after: 0)
-        #expect(hub.keyCount == 1)
-        #expect(hub.deadlineCount == 0)
+        #expect(hub.keyCount == 1 && hub.deadlineCount == 0)
         let told = hub.read(observer).filter { $0.contains(#""reason":"disconnected""#) }
-        #expect(told.count == count - 1)
+        let keys = told.compactMap { $0.firstMatch(of: #/"key":"(k\d\.\d+)"/#).map { String($0.output.1) } }
+        let all = (0..<3).flatMap { number in (0..<some + 9).map { "k\(number).\($0)" } }
+        #expect(keys == all.dropLast())
     }
 
     @Test("marks are one word: a place and a reason, each by itself")
@@ -157,8 +105,8 @@ struct LifetimeHubTests {
 
     @Test("the history has room for every operation beside every reason")
     func historyReasons() {
-        #expect(Operation.allCases.allSatisfy { $0.rawValue < 32 })
-        #expect(EventReason.allCases.allSatisfy { $0.rawValue < 8 })
+        #expect(Operation.allCases.allSatisfy { $0.rawValue < 1 << History.Entry.operationBits })
+        #expect(EventReason.allCases.allSatisfy { $0.rawValue < 1 << (8 - History.Entry.operationBits) })
         let hub = TestHub()
         let reader = hub.client()
         hub.send("subscribe **", from: reader)
