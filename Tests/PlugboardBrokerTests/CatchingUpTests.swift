@@ -157,6 +157,9 @@ struct CatchingUpTests {
             try client.send(#"{"op":"subscribe","id":1,"key":"**","since":2}"#)
             #expect(try client.line().contains(#""resumed":false"#))
             #expect(try linesToSynced(client).count == 4)
+            try client.send(#"{"op":"subscribe","id":2,"key":"**","since":800,"sub":"late"}"#)
+            #expect(try client.line().contains(#""revision":800,"resumed":true"#))
+            #expect(try client.line() == #"{"event":"synced","sub":"late","revision":800}"#)
         }
     }
 

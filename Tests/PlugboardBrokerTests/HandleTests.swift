@@ -10,38 +10,6 @@ import Testing
 
 @Suite("handles", .someAtATime)
 struct HandleTests {
-    @Test("a slab names its elements, and no other, also after it has grown")
-    func elements() {
-        var slab = Slab<Int>()
-        let hasNone = slab.contains(.none)
-        #expect(!hasNone)
-        let handles = (0..<1_000).map { slab.insert($0) }
-        #expect(slab.count == 1_000)
-        #expect(Set(handles.map(\.slot)).count == 1_000 && !handles.contains(.none))
-        for (number, handle) in handles.enumerated() { #expect(slab[handle] == number) }
-        for handle in handles where slab[handle] % 3 == 0 { _ = slab.remove(handle) }
-        #expect(slab.count == 666)
-        var found: [Int] = []
-        slab.forEach { found.append(slab[$0]) }
-        #expect(found == (0..<1_000).filter { $0 % 3 != 0 })
-        var there: [Bool] = []
-        for handle in handles { there.append(slab.contains(handle)) }
-        #expect(there == (0..<1_000).map { $0 % 3 != 0 })
-    }
-
-    @Test("a place is used again, under another handle")
-    func reuse() {
-        var slab = Slab<String>()
-        let first = slab.insert("first")
-        let other = slab.insert("other")
-        let removed = slab.remove(first)
-        #expect(removed == "first")
-        let second = slab.insert("second")
-        #expect(second.slot == first.slot && second != first)
-        let (hasFirst, hasSecond) = (slab.contains(first), slab.contains(second))
-        #expect(!hasFirst && hasSecond && slab[other] == "other")
-    }
-
     @Test(
         "a slab that gives memory back refuses old handles, in the same places, too",
         arguments: [1, 100, 10_000]

@@ -6,57 +6,45 @@ import Testing
 
 @Suite("the history of writes", .computing)
 struct HistoryTests {
-    private func key(_ entry: History.Entry, _ test: BareHub) -> String {
-        test.hub.keyspace.keyText(of: entry.observable)
-    }
+    private let test = BareHub()
 
-    @Test("every operation and reason has room in an entry")
-    func room() {
-        #expect(Operation.allCases.allSatisfy { $0.rawValue < 1 << History.Entry.operationBits })
-        #expect(EventReason.allCases.allSatisfy { $0.rawValue < 1 << (8 - History.Entry.operationBits) })
+    private func key(_ entry: History.Entry) -> String {
+        test.hub.keyspace.keyText(of: entry.observable)
     }
 
     @Test("what was deleted is kept until the ring has passed it, and then let go of")
     func letsGo() {
-        let test = BareHub()
         let (client, visitor) = (test.client(), test.client())
         test.send(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
         test.send(#"{"op":"delete","key":"gone"}"#, from: visitor)
         test.forget(visitor)
-        let kept = test.hub.keyspace.observables.count
-        #expect(kept == 1)
-        writeX(History.writesMax - 2, test, client)
+        #expect(test.hub.keyspace.observables.count == 1)
+        writeX(History.writesMax - 2, client)
         // The delete is the second oldest.
-        let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest], test)
-        #expect(oldest == "gone")
-        let passing = test.hub.keyspace.observables.count
-        #expect(passing == 2)
-        writeX(2 * History.writesMax + 2000, test, client)
-        let left = test.hub.keyspace.observables.count
-        #expect(left == 1)
+        #expect(key(test.hub.keyspace.history[test.hub.keyspace.history.oldest]) == "gone")
+        #expect(test.hub.keyspace.observables.count == 2)
+        writeX(2 * History.writesMax + 2000, client)
+        #expect(test.hub.keyspace.observables.count == 1)
     }
 
     @Test("a key that comes back while the history points to it is one key all along")
     func comesBack() {
-        let test = BareHub()
         let client = test.client()
         for round in 0..<3 {
             test.send(#"{"op":"publish","key":"k","value":\#(round)}"#, from: client)
-            writeX(History.writesMax / 2, test, client)
+            writeX(History.writesMax / 2, client)
             test.send(#"{"op":"delete","key":"k"}"#, from: client)
-            writeX(round * 30_000, test, client)
+            writeX(round * 30_000, client)
         }
         test.send(#"{"op":"publish","key":"k","value":9}"#, from: client)
-        writeX(2 * History.writesMax, test, client)
-        let count = test.hub.keyspace.observables.count
-        #expect(count == 2)
+        writeX(2 * History.writesMax, client)
+        #expect(test.hub.keyspace.observables.count == 2)
         let got = test.send("get k", from: client)
         #expect(got.first?.contains(#""value":9"#) == true)
     }
 
     @Test("churn of keys is bounded by the history, and none dangles")
     func churn() {
-        let test = BareHub()
         let client = test.client()
         for number in 0..<History.writesMax * 3 / 2 {
             test.take(#"{"op":"publish","key":"k.\#(number)","value":1}"#, from: client)
@@ -66,13 +54,12 @@ struct HistoryTests {
         test.endTurn()
         let count = test.hub.keyspace.observables.count
         #expect(count <= 3 * History.writesMax)
-        let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest], test)
+        let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest])
         #expect(oldest.hasPrefix("k."))
     }
 
     @Test("the entries of a revision are found, wherever batches and emits stand between")
     func findsRevisions() {
-        let test = BareHub()
         let client = test.client()
         test.send("subscribe bell", from: client)
         var expected: [UInt64: UInt64] = [:]
@@ -84,7 +71,7 @@ struct HistoryTests {
                     from: client
                 )
             case 3: test.send(#"{"op":"emit","key":"bell","value":1}"#, from: client)
-            default: writeX(1, test, client)
+            default: writeX(1, client)
             }
             expected[test.hub.revision] = test.hub.keyspace.history.count - 1
             test.endTurn()
@@ -92,8 +79,7 @@ struct HistoryTests {
         let (count, oldest) = (test.hub.keyspace.history.count, test.hub.keyspace.history.oldest)
         #expect(oldest == 0)
         for (revision, number) in expected {
-            let found = test.hub.keyspace.history.last(of: revision, before: count)
-            #expect(found == number)
+            #expect(test.hub.keyspace.history.last(of: revision, before: count) == number)
         }
         let (future, none) = (
             test.hub.keyspace.history.last(of: test.hub.revision + 1, before: count),
@@ -101,7 +87,7 @@ struct HistoryTests {
         )
         #expect(future == nil)
         #expect(none == nil)
-        writeX(History.writesMax, test, client)
+        writeX(History.writesMax, client)
         let end = test.hub.keyspace.history.count
         let first = test.hub.keyspace.history[test.hub.keyspace.history.oldest].revision
         let (last, passed) = (
@@ -114,19 +100,17 @@ struct HistoryTests {
 
     @Test("of the writes of one revision, the newest 64 are candidates for a cause")
     func shared() {
-        let test = BareHub()
         let client = test.client()
         for (count, most) in [(100, History.sharedMax), (3, 3)] {
             let writes = (0..<count).map { #"{"op":"publish","key":"k\#($0)","value":1}"# }
             test.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#, from: client)
             let last = test.hub.keyspace.history.count - 1
-            let shared = Array(test.hub.keyspace.history.shared(with: last))
-            #expect(shared == (0..<most).map { last - $0 })
+            #expect(Array(test.hub.keyspace.history.shared(with: last)) == (0..<most).map { last - $0 })
         }
     }
 
     /// Writes `x` so many times. Nobody reads the replies.
-    private func writeX(_ count: Int, _ test: BareHub, _ client: SessionHandle) {
+    private func writeX(_ count: Int, _ client: SessionHandle) {
         for _ in 0..<count {
             test.take(#"{"op":"publish","key":"x","value":1}"#, from: client)
             if test.hub.keyspace.history.count % 16 == 0 { test.endTurn() }

@@ -100,95 +100,15 @@ struct JournalBrokerTests {
                 #"{"op":"batch","id":4,"durable":true,"writes":[{"op":"publish","key":"b","value":1}]}"#
             )
             try client.send(#"{"op":"add","id":"long id","key":"k.1","value":-0.25,"durable":true}"#)
+            try client.send(#"{"op":"batch","id":6,"durable":true,"writes":[]}"#)
             client.halfClose()
             for id in 1...3 {
                 #expect(try client.line() == #"{"ok":"publish","id":\#(id),"revision":\#(id)}"#)
             }
             #expect(try client.line() == #"{"ok":"batch","id":4,"revision":4}"#)
             #expect(try client.line() == #"{"ok":"add","id":"long id","revision":5,"value":0.75}"#)
+            #expect(try client.line() == #"{"ok":"batch","id":6,"revision":5}"#)
             #expect(try client.lineOrEnd() == nil)
-        }
-    }
-
-    private let nothing = #""durable":true,"writes":[]}"#
-    private let emits =
-        #""durable":true,"writes":[{"op":"emit","key":"a","value":1},{"op":"emit","key":"b","value":1}]}"#
-
-    @Test(
-        "a durable request that writes nothing is answered when what came before is on disk",
-        arguments: SyncMode.allCases
-    )
-    func durableNothing(sync: SyncMode) throws {
-        try withBroker(JournalOptions(sync: sync)) { broker in
-            let client = try broker.client()
-            for (id, batch) in [nothing, emits, nothing].enumerated() {
-                let reply = try client.ask(#"{"op":"batch","id":\#(id),\#(batch)"#)
-                #expect(reply == #"{"ok":"batch","id":\#(id),"revision":0}"#)
-            }
-            // None of them is counted when it has been answered, nor if it wants no answer.
-            for _ in 0...Limits.durablesMax { try client.send(#"{"op":"batch",\#(nothing)"#) }
-            try client.send(#"{"op":"publish","id":1,"key":"a","value":1}"#)
-            try client.send(#"{"op":"batch","id":2,\#(emits)"#)
-            try client.send(#"{"op":"publish","id":3,"key":"a","value":2,"durable":true}"#)
-            try client.send(#"{"op":"batch","id":4,\#(nothing)"#)
-            client.halfClose()
-            #expect(try client.line() == #"{"ok":"publish","id":1,"revision":1}"#)
-            #expect(try client.line() == #"{"ok":"batch","id":2,"revision":1}"#)
-            #expect(try client.line() == #"{"ok":"publish","id":3,"revision":2}"#)
-            #expect(try client.line() == #"{"ok":"batch","id":4,"revision":2}"#)
-            #expect(try client.lineOrEnd() == nil)
-        }
-    }
-
-    @Test("goodbye answers durable writes first", arguments: SyncMode.allCases)
-    func durableGoodbye(sync: SyncMode) throws {
-        try withBroker(JournalOptions(sync: sync)) { broker in
-            for turn in 0..<3 {
-                let client = try broker.client()
-                let first = turn * 3
-                try client.send(
-                    #"{"op":"publish","id":1,"key":"a","value":1,"durable":true}"# + "\n"
-                        + #"{"op":"add","id":2,"key":"a","value":1,"durable":true}"# + "\n"
-                        + #"{"op":"publish","key":"b","value":1,"durable":true}"# + "\n"
-                        + #"{"op":"batch","id":3,\#(emits)"# + "\n"
-                        + #"{"op":"goodbye","id":4}"# + "\n" + #"{"op":"publish","id":5,"key":"c","value":1}"#
-                )
-                #expect(try client.line() == #"{"ok":"publish","id":1,"revision":\#(first + 1)}"#)
-                #expect(try client.line() == #"{"ok":"add","id":2,"revision":\#(first + 2),"value":2}"#)
-                #expect(try client.line() == #"{"ok":"batch","id":3,"revision":\#(first + 3)}"#)
-                #expect(try client.line() == #"{"ok":"goodbye","id":4,"revision":\#(first + 3)}"#)
-                #expect(try client.line().hasPrefix(#"{"event":"bye","reason":"goodbye""#))
-                #expect(try client.lineOrEnd() == nil)
-            }
-            let client = try broker.client()
-            #expect(try client.ask("get c").contains("not_found"))
-        }
-    }
-
-    @Test("what a snapshot has taken the place of is not known one by one")
-    func resumeBehindSnapshot() throws {
-        let small = JournalOptions(
-            sync: .never,
-            historyBytes: 0,
-            segmentBytes: 20_000...20_000,
-            leewayBytes: 0...0,
-            slackBytes: 50_000
-        )
-        var first = ""
-        try withBroker(small) { broker in
-            let client = try broker.client()
-            first = try #require(epoch(client.greeting))
-            for number in 1...3_000 { _ = try client.ask("publish k.\(number % 5) \(number)") }
-        }
-        try withBroker(small) { broker in
-            let client = try broker.client()
-            let reply = try client.ask(#"{"op":"subscribe","key":"k.*","since":3000,\#(first)}"#)
-            #expect(reply.hasSuffix(#""resumed":true}"#))
-            #expect(try client.line() == #"{"event":"synced","sub":1,"revision":3000}"#)
-            let other = try client.ask(#"{"op":"subscribe","key":"k.*","since":1,\#(first)}"#)
-            #expect(other.hasSuffix(#""resumed":false}"#))
-            for _ in 1...5 { #expect(try client.line().contains(#""initial":true"#)) }
-            #expect(try client.line().contains("synced"))
         }
     }
 

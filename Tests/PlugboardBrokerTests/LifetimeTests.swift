@@ -34,53 +34,6 @@ struct LifetimeTests {
         }
     }
 
-    @Test("tens of thousands expire at once, each is told, and others are served meanwhile")
-    func many() throws {
-        let broker = try TestBroker()
-        let (writer, other) = (try broker.client(), try broker.client())
-        let reader = try observer(broker)
-        let count = 20_000
-        var lines = (0..<count).map { #"{"op":"publish","key":"k.\#($0)","value":1,"ttl":1}"# }
-        lines.append("sync")
-        try writer.send(lines.joined(separator: "\n"))
-        #expect(try writer.line().hasPrefix(#"{"ok":"sync""#))
-        #expect(try other.ask("hello other").hasPrefix(#"{"ok":"hello""#))
-        var (updates, deletes) = (0, 0)
-        while updates + deletes < count * 2 {
-            let line = try reader.line()
-            // Values that end before a slow reader was told of them come only as a delete.
-            let told = 1 + (number("skipped", in: line) ?? 0)
-            if line.contains(#""reason":"expired""#) {
-                (updates, deletes) = (updates + told - 1, deletes + 1)
-            } else {
-                updates += told
-            }
-        }
-        #expect(deletes == count)
-        #expect(try other.ask("keys").hasPrefix(#"{"ok":"keys","keys":[]"#))
-    }
-
-    @Test("tens of thousands go with one connection, in the order they were written")
-    func manyConnected() throws {
-        let broker = try TestBroker()
-        let reader = try broker.client()
-        let count = 20_000
-        do {
-            let writer = try broker.client()
-            let rest = #","value":1,"while":"connected"}"#
-            let lines = (0..<count).map { #"{"op":"publish","key":"k.\#($0)""# + rest }
-            try writer.send(lines.joined(separator: "\n") + "\nsync")
-            #expect(try writer.line().hasPrefix(#"{"ok":"sync""#))
-            try reader.send(#"{"op":"subscribe","key":"**","initial":false}"#)
-            _ = try reader.line()
-        }
-        for index in 0..<count {
-            let line = try reader.line()
-            #expect(number("revision", in: line) == count + 1 + index)
-            #expect(line.contains(#""key":"k.\#(index)","#))
-        }
-    }
-
     @Test("the broker's own goodbye is an end as well: the will is done, keys go")
     func dismissed() throws {
         let broker = try TestBroker()

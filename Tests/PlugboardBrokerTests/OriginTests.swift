@@ -44,17 +44,4 @@ struct OriginTests {
         test.endTurn()
         #expect(throws: Never.self) { try test.hub.checkInvariants() }
     }
-
-    @Test("a loop of causes is one also if its writes have an origin")
-    func loops() {
-        let test = BareHub()
-        let client = test.client()
-        for _ in 0..<40 {
-            test.send(
-                #"{"op":"publish","key":"a","value":1,"cause":\#(test.hub.revision),"origin":"x"}"#,
-                from: client
-            )
-        }
-        #expect(test.send("get $broker.warnings", from: client)[0].contains("loop"))
-    }
 }

@@ -6,17 +6,19 @@ import Testing
 
 @Suite("what the broker tells of itself", .someAtATime)
 struct OwnStateTests {
+    private let test = BareHub()
+
     /// Lets the broker update its own keys, as it does each second.
-    private func lookRound(_ test: BareHub) {
+    private func lookRound() {
         guard let next = test.hub.deadlines.next else { return }
         test.hub.expire(now: next)
     }
 
-    private func ownKeys(_ test: BareHub) -> [String] {
+    private func ownKeys() -> [String] {
         var keys: [String] = []
         var next = test.hub.keyspace.observables.first(from: Span())
         while let observable = next {
-            let key = String(test.hub.keyspace[observable].key)
+            let key = test.hub.keyspace.keyText(of: observable)
             if key.hasPrefix("$"), test.hub.keyspace[observable].hasValue { keys.append(key) }
             next = test.hub.keyspace.observables.next(after: observable)
         }
@@ -25,11 +27,10 @@ struct OwnStateTests {
 
     @Test("nothing is kept and nothing falls due while nobody asks")
     func free() {
-        let test = BareHub()
         let client = test.client()
         test.send("subscribe **", from: client)
         test.send("publish a 1", from: client)
-        #expect(ownKeys(test) == [])
+        #expect(ownKeys() == [])
         let (isActive, next) = (test.hub.insight.isWatched, test.hub.deadlines.next)
         #expect(!isActive)
         #expect(next == nil)
@@ -37,13 +38,12 @@ struct OwnStateTests {
 
     @Test("what was only asked for is gone a second later, and nothing falls due any more")
     func asked() {
-        let test = BareHub()
         let client = test.client()
         let reply = test.send("get $broker.stats", from: client).first ?? ""
         #expect(reply.hasPrefix(#"{"ok":"get","key":"$broker.stats","revision":1,"value":{"uptime":0,"#))
-        #expect(ownKeys(test) == ["$broker.stats"])
-        lookRound(test)
-        #expect(ownKeys(test) == [])
+        #expect(ownKeys() == ["$broker.stats"])
+        lookRound()
+        #expect(ownKeys() == [])
         let (isActive, next, count) = (
             test.hub.insight.isWatched, test.hub.deadlines.next, test.hub.keyspace.observables.count
         )
@@ -54,7 +54,6 @@ struct OwnStateTests {
 
     @Test("a warning is told at once, and makes no more rounds than there were")
     func warning() {
-        let test = BareHub()
         let client = test.client()
         test.send("subscribe $broker.warnings", from: client)
         test.endTurn()
@@ -69,44 +68,39 @@ struct OwnStateTests {
 
     @Test("what is observed is written once a second where it changed, the rest is left alone")
     func observed() {
-        let test = BareHub()
         let (client, other) = (test.client(), test.client())
         let first = test.send("subscribe $broker.clients.*", from: client)
         #expect(first.count == 4)
-        #expect(ownKeys(test) == ["$broker.clients.1", "$broker.clients.2"])
+        #expect(ownKeys() == ["$broker.clients.1", "$broker.clients.2"])
         test.endTurn()
         test.send("publish a 1", from: other)
         let revision = test.hub.revision
-        lookRound(test)
+        lookRound()
         let told = test.lines(of: client)
         // Only these two have changed: one has subscribed, and the other has written.
         #expect(told.count == 2)
         #expect(told.allSatisfy { $0.contains(#""by":"$broker"}"#) })
-        let after = test.hub.revision
-        #expect(after == revision + 1)
+        #expect(test.hub.revision == revision + 1)
         test.endTurn()
-        lookRound(test)
+        lookRound()
         #expect(test.lines(of: client).count <= 1)
         test.send("unsubscribe 1", from: client)
-        lookRound(test)
-        #expect(ownKeys(test) == [])
-        let next = test.hub.deadlines.next
-        #expect(next == nil)
+        lookRound()
+        #expect(ownKeys() == [])
+        #expect(test.hub.deadlines.next == nil)
     }
 
     @Test("own writes are not remembered, and don't stand in the way of causes")
     func history() {
-        let test = BareHub()
         let client = test.client()
         test.send("subscribe $broker.**", from: client)
         test.send("publish root 1", from: client)
         let cause = test.hub.revision
-        for _ in 0..<5 { lookRound(test) }
+        for _ in 0..<5 { lookRound() }
         test.send(#"{"op":"publish","key":"effect","value":1,"cause":\#(cause)}"#, from: client)
         let reply = test.send("why effect", from: client).first { $0.contains("chain") } ?? ""
         #expect(reply.contains(#"{"key":"root","revision":\#(cause),"#))
-        let count = test.hub.keyspace.history.count
-        #expect(count == 2)
+        #expect(test.hub.keyspace.history.count == 2)
         let own = test.send("why $broker.stats", from: client).first { $0.contains("chain") } ?? ""
         #expect(own.contains(#""chain":[{"key":"$broker.stats","revision":"#))
         #expect(own.hasSuffix(#","by":"$broker"}]}"#))
@@ -114,7 +108,6 @@ struct OwnStateTests {
 
     @Test("a feedback loop between two clients is told to whoever observes the warnings")
     func warnings() {
-        let test = BareHub()
         let (watcher, left, right) = (test.client(), test.client(), test.client())
         test.send("hello left", from: left)
         test.send("hello right", from: right)
@@ -123,7 +116,7 @@ struct OwnStateTests {
             test.send(#"{"op":"publish","key":"a","value":1,"cause":\#(test.hub.revision)}"#, from: left)
             test.send(#"{"op":"publish","key":"b","value":1,"cause":\#(test.hub.revision)}"#, from: right)
         }
-        lookRound(test)
+        lookRound()
         let told = test.lines(of: watcher).last ?? ""
         let loop = #""loop":[{"key":"b","by":"right"},{"key":"a","by":"left"}]}]"#
         let other = #""loop":[{"key":"a","by":"left"},{"key":"b","by":"right"}]}]"#
@@ -133,7 +126,6 @@ struct OwnStateTests {
 
     @Test("counts are of what happened, rates of what happened since")
     func counts() {
-        let test = BareHub()
         let (client, observer) = (test.client(), test.client())
         test.send("subscribe k", from: observer)
         for _ in 0..<10 { test.send("publish k 1", from: client) }
@@ -142,7 +134,7 @@ struct OwnStateTests {
         let stats = test.send("get $broker.stats", from: client).first ?? ""
         #expect(stats.contains(#""keys":1,"clients":2,"subscriptions":1,"slow":0,"#))
         #expect(stats.contains(#""totals":{"lines":14,"writes":12,"events":10,"#))
-        lookRound(test)
+        lookRound()
         test.forget(client)
         let after = test.send("get $broker.stats", from: observer).first ?? ""
         #expect(after.contains(#","writes":0,"events":0,"received":0,"sent":0},"totals":{"lines":15,"#))
@@ -150,7 +142,6 @@ struct OwnStateTests {
 
     @Test("stats that were asked for just now are not counted anew")
     func fresh() {
-        let test = BareHub()
         let client = test.client()
         let first = test.send("get $broker.stats", from: client)
         test.send("publish a 1", from: client)
@@ -159,7 +150,6 @@ struct OwnStateTests {
 
     @Test("very many clients are looked at in pieces")
     func pieces() {
-        let test = BareHub()
         let client = test.client()
         for _ in 0..<Round.clientsPerTurn + 10 { _ = test.client() }
         test.send("subscribe $broker.clients.*", from: client)
@@ -170,10 +160,9 @@ struct OwnStateTests {
         }
         // Each piece is one revision.
         for piece in 1...2 {
-            lookRound(test)
+            lookRound()
             test.endTurn()
-            let after = test.hub.revision
-            #expect(after == revision + UInt64(piece))
+            #expect(test.hub.revision == revision + UInt64(piece))
         }
     }
 

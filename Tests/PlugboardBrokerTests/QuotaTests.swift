@@ -185,10 +185,7 @@ struct QuotaTests {
 
     @Test("others have a quota in any case, this user and root only by name")
     func defaults() throws {
-        let policy = try PolicyReader.policy(
-            in: Array(Self.policy(#""keys":2"#).utf8),
-            AccountNumbers(user: { _ in nil }, group: { _ in nil })
-        )
+        let policy = try Policy.read(Self.policy(#""keys":2"#))
         #expect(policy.quota(of: 8, owner: 1_000) == .others)
         #expect(policy.quota(of: 1_000, owner: 1_000) == .unlimited)
         #expect(policy.quota(of: 0, owner: 1_000) == .unlimited)
@@ -213,9 +210,8 @@ struct QuotaTests {
         ]
     )
     func faults(quotas: String, message: String) {
-        let text = #"{"rules":[],"quotas":\#(quotas)}"#
         do throws(PolicyFault) {
-            _ = try PolicyReader.policy(in: Array(text.utf8), .system)
+            _ = try Policy.read(#"{"rules":[],"quotas":\#(quotas)}"#)
             Issue.record("accepted: \(quotas)")
         } catch {
             #expect(error.message.contains(message), "\(error.message)")
@@ -230,7 +226,7 @@ struct QuotaBrokerTests {
         let text = #"""
             {"rules":[{"allow":{"everything":["**"]}}],"quotas":[{"user":\#(getuid()),\#(quota)}]}
             """#
-        return try TestBroker(state: state, policy: try PolicyReader.policy(in: Array(text.utf8), .system))
+        return try TestBroker(state: state, policy: try Policy.read(text))
     }
 
     @Test("connections: one more than there may be is told why and closed; one that leaves makes room")
@@ -301,23 +297,6 @@ struct QuotaBrokerTests {
         #expect(try writer.ask("sync").hasPrefix(#"{"ok":"sync""#))
     }
 
-    @Test("requests in part: as many bytes as the quota wait, with one more their client is told bye")
-    func partial() throws {
-        let broker = try broker(#""partial":100"#)
-        let (one, other) = (try broker.client(), try broker.client())
-        try one.send(bytes: Array(repeating: UInt8(ascii: "x"), count: 60))
-        try other.send(bytes: Array(repeating: UInt8(ascii: "y"), count: 40))
-        let third = try broker.client()
-        #expect(try third.ask("sync").hasPrefix(#"{"ok":"sync""#))
-        try one.send(bytes: Array("\n".utf8))
-        #expect(try one.line().contains("unknown_op"))
-        try one.send(bytes: Array(repeating: UInt8(ascii: "x"), count: 61))
-        #expect(try #require(try one.lineOrEnd()).hasPrefix(#"{"event":"bye","reason":"limit""#))
-        #expect(try one.lineOrEnd() == nil)
-        try other.send(bytes: Array("\n".utf8))
-        #expect(try other.line().contains("unknown_op"))
-    }
-
     @Test("answers owed: who waits for more of them than its user may is told bye, and the others are served")
     func owedAnswers() throws {
         let broker = try broker(#""owed":2000"#)
@@ -332,26 +311,5 @@ struct QuotaBrokerTests {
         #expect(last.hasPrefix(#"{"event":"bye","reason":"limit""#), "\(last)")
         try other.send("call s")
         #expect(try other.ask("sync").hasPrefix(#"{"ok":"sync""#))
-    }
-
-    @Test("bytes owed: a reader that makes its user come past them is told bye, and nobody else is")
-    func owed() throws {
-        let broker = try broker(#""owed":1500000"#)
-        let (slow, writer, reader) = (try broker.client(), try broker.client(), try broker.client())
-        try slow.send("subscribe big.*")
-        _ = try slow.line()
-        _ = try reader.ask("subscribe big.0")
-        _ = try reader.line()
-        let value = "\"" + String(repeating: "x", count: 100_000) + "\""
-        // This is more than the system's buffers and the quota together. Another client reads all of it.
-        for number in 0..<60 {
-            _ = try writer.ask(#"{"op":"emit","id":1,"key":"big.\#(number)","value":\#(value)}"#)
-        }
-        var last = ""
-        while let line = try slow.lineOrEnd() { last = line }
-        #expect(last.hasPrefix(#"{"event":"bye","reason":"limit""#), "\(last.prefix(200))")
-        #expect(try reader.line().contains(#""key":"big.0""#))
-        #expect(try writer.ask("publish big.0 1").hasPrefix(#"{"ok":"publish""#))
-        #expect(try reader.line().contains(#""value":1"#))
     }
 }

@@ -87,39 +87,4 @@ struct ResumeTests {
             ]
         )
     }
-
-    @Test("know in the end what is there, whenever they went", arguments: 1...40 as ClosedRange<UInt64>)
-    func anyTime(seed: UInt64) {
-        var generator = SeededRandom(seed: seed)
-        var present: [String: String] = [:]
-        var known: [String: String] = [:]
-        var revision = 0
-        let (before, after) = (Int(generator.next() % 40), Int(generator.next() % 40))
-        for step in 0..<before + after {
-            if step == before { known = present }
-            let key = "k\(generator.next() % 6)"
-            if generator.next() % 3 == 0 {
-                guard present.removeValue(forKey: key) != nil else { continue }
-                write("delete \(key)")
-            } else {
-                present[key] = "\(step)"
-                write("publish \(key) \(step)\nemit \(key) 0")
-            }
-            if step < before { revision += 1 }
-        }
-        if after == 0 { known = present }
-        let since = generator.next() % 5 == 0 ? 1_000 : revision
-        var revisions: [Int] = []
-        for line in subscribe(since: since).dropFirst().dropLast() {
-            guard let key = line.firstMatch(of: #/"key":"(k\d)"/#).map({ String($0.output.1) }) else {
-                continue
-            }
-            known[key] = line.firstMatch(of: #/"value":(\d+)/#).map { String($0.output.1) }
-            revisions += [number("revision", in: line) ?? 0]
-        }
-        // If everything is sent anew, keys that don't come are deleted, or never existed.
-        if since == 1_000 { known = known.filter { present[$0.key] != nil } }
-        #expect(known == present)
-        #expect(revisions == revisions.sorted())
-    }
 }

@@ -46,27 +46,6 @@ struct RightsTests {
         #expect(hub.admits(user: 8) && !hub.admits(user: .max))
     }
 
-    @Test("the same of a client that is behind, paused, throttled, in phases or told everything")
-    func otherWays() {
-        for options in [
-            #""every":1000"#, #""delivery":"all""#, #""phase":7"#, #""ack":true,"phase":1"#,
-            #""where":{"":{">":0}}"#, #""old":true"#,
-        ] {
-            hub.send(#"{"op":"subscribe","sub":"s","keys":["**","open.*"],\#(options)}"#, from: guest)
-            _ = hub.read(guest)
-            hub.send(#"{"op":"pause","sub":"s"}"#, from: guest)
-            hub.send("publish hidden 5\npublish open.secret 5\nemit hidden 5", from: owner)
-            hub.send("publish open.a 5\nemit open.a 5", from: owner)
-            hub.send(#"{"op":"resume","sub":"s"}"#, from: guest)
-            hub.expireAll(after: 5_000)
-            let told = hub.read(guest)
-            #expect(told.contains { $0.contains("open.a") }, "\(options)")
-            #expect(!told.contains { $0.contains("hidden") || $0.contains("secret") }, "\(options)")
-            hub.send(#"{"op":"unsubscribe","sub":"s"}"#, from: guest)
-            _ = hub.read(guest)
-        }
-    }
-
     @Test("who was away is told what it missed and may see; from before the policy, all of that anew")
     func resuming() throws {
         hub.send("publish open.a 10\npublish hidden 10\ndelete open.secret\ndelete hidden", from: owner)

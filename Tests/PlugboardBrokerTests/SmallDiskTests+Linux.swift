@@ -23,25 +23,14 @@
             disk = try SmallDisk()
         }
 
-        /// Writes five keys of 5 kB again and again. No write is refused.
-        private func write(_ client: TestClient, _ count: Int) throws {
-            let value = String(repeating: "x", count: 5_000)
-            for number in 1...count {
-                let reply = try client.ask("publish key.\(number % 5) \"\(number) \(value)\"")
-                guard reply.contains("\"ok\"") else {
-                    return #expect(Bool(false), "write \(number): \(reply)")
-                }
-            }
-        }
-
         @Test("five keys are written as often as one likes, before and after a restart and a kill's leavings")
         func five() throws {
             for _ in 1...2 {
                 let broker = try TestBroker(state: state, options)
-                try write(try broker.client(), LongSuite.count(50_000, quick: 4_000))
+                #expect(try broker.client().write(LongSuite.count(50_000, quick: 4_000)) == 0)
                 broker.stop()
             }
-            #expect(disk.bytes(of: "state") < 3_145_728)
+            #expect(bytesOnDisk(of: state) < 3_145_728)
         }
 
         @Test(
@@ -50,30 +39,22 @@
                 (100, 5_000, 10), (20, 20_000, 10), (2, 300_000, 1), (1, 500_000, 1), (1, 700_000, 1),
             ]
         )
-        func twice(keys: Int, bytes: Int, writesPerTurn: Int) throws {
+        func twice(keys: Int, bytes: Int, together: Int) throws {
             let broker = try TestBroker(state: state, options)
             let client = try broker.client()
-            let value = String(repeating: "x", count: bytes)
-            let turns = LongSuite.count(200_000_000, quick: 40_000_000) / bytes / writesPerTurn
-            var refused = 0
-            for turn in 0..<turns {
-                let numbers = (turn * writesPerTurn)..<((turn + 1) * writesPerTurn)
-                let lines = numbers.map { "publish key.\($0 % keys) \"\($0) \(value)\"" }
-                try client.send(lines.joined(separator: "\n"))
-                for _ in numbers where try !client.line().contains("\"ok\"") { refused += 1 }
-            }
-            #expect(refused == 0, "of \(turns * writesPerTurn)")
+            let count = LongSuite.count(200_000_000, quick: 40_000_000) / bytes
+            #expect(try client.write(count, keys: keys, bytes: bytes, together: together) == 0)
             broker.stop()
         }
 
         @Test("a start without any room makes some, and so does deleting all keys")
         func full() throws {
             var broker = try TestBroker(state: state, options)
-            try write(try broker.client(), 300)
+            #expect(try broker.client().write(300) == 0)
             broker.stop()
             disk.fill("ballast")
             broker = try TestBroker(state: state, options)
-            try write(try broker.client(), 100)
+            #expect(try broker.client().write(100) == 0)
             broker.stop()
             disk.remove("ballast")
 
@@ -85,7 +66,7 @@
             #expect(count > 30 && count < 150)
             for number in 1...count { #expect(try client.ask("delete more.\(number)").contains("\"ok\"")) }
             for number in 0..<5 { #expect(try client.ask("delete key.\(number)").contains("\"ok\"")) }
-            try write(client, 500)
+            #expect(try client.write(500) == 0)
             broker.stop()
         }
     }
@@ -112,12 +93,6 @@
         }
 
         func remove(_ name: String) { SystemCalls.remove("\(path)/\(name)") }
-
-        /// The bytes of all files in a folder, with reserved room.
-        func bytes(of folder: String) -> Int {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(folder)")) ?? []
-            return names.reduce(0) { $0 + SystemCalls.bytesOnDisk("\(path)/\(folder)/\($1)") }
-        }
 
         private static func run(_ words: String...) -> Bool {
             let process = Process()

@@ -11,11 +11,9 @@ final class TestBroker: Sendable {
     private let broker: ServedBroker
     private let folder: TemporaryFolder
 
-    /// A broker that isn't started yet lets its clients wait, so that everything they send comes at once.
     /// With a folder, the broker keeps a journal there.
     init(
         poller: PollerKind = .standard,
-        isStarted: Bool = true,
         state: String? = nil,
         _ options: JournalOptions = JournalOptions(),
         policy: Policy? = nil,
@@ -27,14 +25,12 @@ final class TestBroker: Sendable {
         configuration.journal = options
         configuration.policy = policy
         configuration.report = report
-        broker = try ServedBroker(configuration, isStarted: isStarted)
+        broker = try ServedBroker(configuration)
     }
 
     deinit {
         stop()
     }
-
-    func start() throws { try broker.start() }
 
     /// Stops the broker and waits until it has ended.
     func stop() { broker.stopAndWait(seconds: 5) }

@@ -46,6 +46,18 @@ final class TestClient {
 
     /// Ends the sending half. Reading still works.
     func halfClose() { peer.finish() }
+
+    /// Writes values to a few keys again and again, so many of them together. Returns how many were refused.
+    func write(_ count: Int, keys: Int = 5, bytes: Int = 5_000, together: Int = 1) throws -> Int {
+        let value = String(repeating: "x", count: bytes)
+        var refused = 0
+        for first in stride(from: 0, to: count / together * together, by: together) {
+            let numbers = first..<first + together
+            try send(numbers.map { "publish key.\($0 % keys) \"\($0) \(value)\"" }.joined(separator: "\n"))
+            for _ in numbers where try !line().contains("\"ok\"") { refused += 1 }
+        }
+        return refused
+    }
 }
 
 /// The number after `"field":` in a line; nil if there is none.

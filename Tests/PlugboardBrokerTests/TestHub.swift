@@ -67,8 +67,7 @@ final class TestHub {
     /// Follows a policy from now on. Returns the clients that must be sent away, and why.
     @discardableResult
     func follow(_ policy: String) throws -> [String] {
-        let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
-        let dismissed = hub.replacePolicy(try PolicyReader.policy(in: Array(policy.utf8), nobody))
+        let dismissed = hub.replacePolicy(try Policy.read(policy))
         for (session, farewell) in dismissed {
             hub.sessions[session].farewell = farewell
             _ = hub.leave(session, until: .max)
@@ -261,15 +260,7 @@ final class TestHub {
     }
 
     /// The number of keys that the hub remembers, whether or not they are needed.
-    var observableCount: Int {
-        var count = 0
-        var next = hub.keyspace.observables.first(from: Span())
-        while let observable = next {
-            count += 1
-            next = hub.keyspace.observables.next(after: observable)
-        }
-        return count
-    }
+    var observableCount: Int { hub.keyspace.observables.count }
 
     /// Lets time pass: everything that is due `milliseconds` after the test's start happens.
     func expireAll(after milliseconds: UInt64) {

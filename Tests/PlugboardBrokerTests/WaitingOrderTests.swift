@@ -29,19 +29,6 @@ struct WaitingOrderTests {
         }
     }
 
-    @Test("of one batch in the order of its writes, whoever is paused, or reads slowly")
-    func batches() {
-        subscribe()
-        hub.send("pause 1", from: observer)
-        hub.send(Self.batch, from: writer)
-        #expect(values().isEmpty)
-        hub.send("resume 1", from: observer)
-        #expect(values() == Self.order)
-        hub.stopReading(observer)
-        hub.send(Self.batch, from: writer)
-        #expect(values() == Self.order)
-    }
-
     @Test("a key that is written once more comes behind the emits before that")
     func renewed() {
         subscribe()
@@ -49,17 +36,6 @@ struct WaitingOrderTests {
         hub.send(Self.batch, from: writer)
         hub.send("resume 1", from: observer)
         #expect(values() == Self.order)
-    }
-
-    @Test("of one batch in order, whoever waits for an earlier phase")
-    func phases() {
-        let price = hub.client()
-        subscribe(#","phase":1,"ack":true"#, as: price)
-        subscribe()
-        hub.send(Self.batch, from: writer)
-        #expect(values() == [Self.order[0]])
-        hub.send("ack 1 1", from: price)
-        #expect(values() == Array(Self.order[1...]))
     }
 
     /// The events that the observer gets now, each with its revision.
@@ -112,17 +88,6 @@ struct WaitingOrderTests {
         #expect(events() == ["update 1", "synced 3"])
         hub.send("ack 1 4", from: price)
         #expect(events() == ["update 4"])
-    }
-
-    @Test("of one batch in order, whoever is told only so often")
-    func windows() {
-        subscribe(#","every":1000"#)
-        hub.send("publish x.b 0", from: writer)
-        _ = hub.read(observer)
-        hub.send(Self.batch, from: writer)
-        #expect(values() == [Self.order[0]])
-        hub.expireAll(after: 1_001)
-        #expect(values() == Array(Self.order[1...]))
     }
 
     @Test("every: a key first written during a pause is told when that ends")

@@ -67,8 +67,7 @@ struct WalkTests {
         bare.hub.requests.limitSlices(visits: 1)
         for asker in askers { bare.take("keys k.*", from: asker) }
         bare.hub.goOnWithWalks()
-        let areBusy = askers.map { bare.hub.sessions[$0].isBusy }
-        #expect(areBusy == [true, true])
+        #expect(askers.map { bare.hub.sessions[$0].isBusy } == [true, true])
     }
 
     @Test("a subscription begins with what there is at its reply: written, made and deleted meanwhile")

@@ -38,28 +38,42 @@ struct WhoTests {
         #expect(observers(reply).map { field("queued", $0) } == ["\(told)"])
     }
 
-    @Test("a thousand observers are all named, of more those that are not up to date come first")
-    func many() {
-        let test = TestHub()
-        let (observer, slow, asker) = (test.client(), test.client(), test.client())
-        let requests = (0..<Limits.listedObserversMax).map { number in
-            #"{"op":"subscribe","key":"k","sub":\#(number),"initial":false}"#
+    /// Subscriptions of a key, each by its number.
+    private func subscriptions(_ subs: some Sequence<Int>) -> String {
+        subs.map { #"{"op":"subscribe","key":"k","sub":\#($0),"initial":false}"# }.joined(separator: "\n")
+    }
+
+    @Test(
+        "a thousand observers are all named, of more so many",
+        arguments: ["who k", "explain delete k", "trace k"]
+    )
+    func many(request: String) {
+        let hub = TestHub()
+        let (observer, asker, writer) = (hub.client(), hub.client(), hub.client())
+        hub.send("publish k 0", from: writer)
+        for (subs, hasMore) in [(1...Limits.listedObserversMax, false), (0...0, true)] {
+            hub.send(subscriptions(subs), from: observer)
+            _ = hub.read(observer)
+            if !request.hasPrefix("trace") || !hasMore { hub.send(request, from: asker) }
+            hub.send("publish k 1", from: writer)
+            let told = hub.read(asker).last { $0.contains("observers") } ?? ""
+            #expect(told.ranges(of: #""client":1,"name""#).count == Limits.listedObserversMax)
+            #expect(told.contains(#"],"more":true"#) == hasMore)
         }
-        test.send(requests.joined(separator: "\n"), from: observer)
-        _ = test.read(observer)
-        test.send("who k", from: asker)
-        let whole = test.read(asker).last ?? ""
-        #expect(observers(whole).count == Limits.listedObserversMax)
-        #expect(!whole.contains("more"))
-        test.send(#"{"op":"subscribe","key":"*","sub":"late","initial":false}"#, from: slow)
-        _ = test.read(slow)
-        test.stopReading(slow)
-        test.send("publish k 1", from: asker)
-        _ = test.read(observer)
-        test.send("who k", from: asker)
-        let cut = test.read(asker).last ?? ""
-        #expect(observers(cut).count == Limits.listedObserversMax)
-        #expect(observers(cut).first.map { field("sub", $0) } == "\"late\"")
-        #expect(cut.contains(#"],"more":true,"writer":"#))
+    }
+
+    @Test("of more than a thousand observers those that are not up to date come first")
+    func late() {
+        let hub = TestHub()
+        let (observer, slow, asker) = (hub.client(), hub.client(), hub.client())
+        hub.send(subscriptions(1...Limits.listedObserversMax), from: observer)
+        hub.send(#"{"op":"subscribe","key":"*","sub":"late","initial":false}"#, from: slow)
+        _ = hub.read(slow)
+        hub.stopReading(slow)
+        hub.send("publish k 1", from: asker)
+        _ = hub.read(observer)
+        let told = hub.ask("who k", from: asker)
+        #expect(observers(told).first.map { field("sub", $0) } == "\"late\"")
+        #expect(told.contains(#"],"more":true,"writer":"#))
     }
 }

@@ -9,13 +9,8 @@ public final class ServedBroker: Sendable {
     public let broker: Broker
     private let end = EndMark()
 
-    /// A broker that isn't started lets its clients wait until it is.
-    public init(_ configuration: Configuration, isStarted: Bool = true) throws {
+    public init(_ configuration: Configuration) throws {
         broker = try Broker(configuration: configuration)
-        if isStarted { try start() }
-    }
-
-    public func start() throws {
         let (broker, end) = (broker, end)
         try Background.start {
             do { try broker.run() } catch { print("a test's broker: \(error)") }
