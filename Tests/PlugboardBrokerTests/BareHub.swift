@@ -115,6 +115,11 @@ final class BareHub {
         return all
     }
 
+    /// Lets the next deadline come, if there is one.
+    func passTime() {
+        if let next = hub.deadlines.next { hub.expire(now: next) }
+    }
+
     /// Ends a turn. Lines that were not read by then are gone.
     func endTurn() {
         finishTurn { session in

@@ -8,23 +8,16 @@ import Testing
 struct DisconnectTests {
     private let hub = TestHub()
 
-    private func code(_ line: String, from client: Int) -> String {
-        hub.send(line, from: client)
-        let reply = hub.read(client).last ?? ""
-        return reply.hasPrefix(#"{"ok""#)
-            ? "ok" : String(reply.split(separator: "\"").dropFirst(3).first ?? "")
-    }
-
     @Test("a client of another user only by root; a client that isn't there by nobody")
     func users() {
         let (own, root, guest) = (hub.client(), hub.client(user: 0), hub.client(user: 33))
-        #expect(code("disconnect 3", from: own) == "forbidden")
-        #expect(code("disconnect 99", from: own) == "not_found")
-        #expect(code("disconnect 1", from: guest) == "forbidden")
+        #expect(hub.code("disconnect 3", from: own) == "forbidden")
+        #expect(hub.code("disconnect 99", from: own) == "not_found")
+        #expect(hub.code("disconnect 1", from: guest) == "forbidden")
         hub.send("subscribe **", from: own)
-        #expect(code(#"{"op":"pause","sub":1,"client":1}"#, from: guest) == "forbidden")
+        #expect(hub.code(#"{"op":"pause","sub":1,"client":1}"#, from: guest) == "forbidden")
         #expect(hub.isOpen(own) && hub.isOpen(guest))
-        #expect(code("disconnect 3", from: root) == "ok")
+        #expect(hub.code("disconnect 3", from: root) == "ok")
         #expect(!hub.isOpen(guest))
     }
 
@@ -34,16 +27,16 @@ struct DisconnectTests {
             #"{"rules":[{"allow":{"everything":["**"]}},{"user":33,"allow":{"control":["cart.**"]}}]}"#
         )
         let (own, guest) = (hub.client(), hub.client(user: 33))
-        #expect(code("disconnect 1", from: guest) == "forbidden")
-        #expect(code("disconnect 99", from: guest) == "forbidden")
+        #expect(hub.code("disconnect 1", from: guest) == "forbidden")
+        #expect(hub.code("disconnect 99", from: guest) == "forbidden")
         #expect(hub.isOpen(own))
         try hub.follow(
             #"{"rules":[{"allow":{"everything":["**"]},"deny":{"control":["x"]}},"#
                 + #"{"user":33,"allow":{"control":["**"]}}]}"#
         )
-        #expect(code("disconnect 2", from: own) == "forbidden")
-        #expect(code("disconnect 99", from: guest) == "not_found")
-        #expect(code("disconnect 1", from: guest) == "ok")
+        #expect(hub.code("disconnect 2", from: own) == "forbidden")
+        #expect(hub.code("disconnect 99", from: guest) == "not_found")
+        #expect(hub.code("disconnect 1", from: guest) == "ok")
         #expect(!hub.isOpen(own) && hub.isOpen(guest))
     }
 

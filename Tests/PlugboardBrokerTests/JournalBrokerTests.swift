@@ -146,33 +146,4 @@ struct JournalBrokerTests {
             #expect(value.contains(#""value":10"#))
         }
     }
-
-    @Test("segments are put together while the broker serves")
-    func compaction() throws {
-        let small = JournalOptions(
-            sync: .never,
-            historyBytes: 0,
-            segmentBytes: 20_000...20_000,
-            leewayBytes: 0...0,
-            slackBytes: 50_000
-        )
-        var number = 0
-        try withBroker(small) { broker in
-            let client = try broker.client()
-            // What ends while a snapshot is made stays until then, however long a busy machine takes for it.
-            try eventually("a snapshot stands for most of the segments") {
-                for _ in 0..<500 {
-                    number += 1
-                    _ = try client.ask("publish k.\(number % 50) \(number)")
-                }
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder + "/state")
-                return number >= 3_000 && names.count < 15 && names.contains { $0.hasPrefix("snapshot-") }
-            }
-        }
-        try withBroker(small) { broker in
-            let client = try broker.client()
-            #expect(try client.ask("get k.0").contains(#""revision":\#(number),"value":\#(number)"#))
-            #expect(try client.ask("keys").components(separatedBy: #""key":"#).count == 51)
-        }
-    }
 }

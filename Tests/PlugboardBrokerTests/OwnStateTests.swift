@@ -8,12 +8,6 @@ import Testing
 struct OwnStateTests {
     private let test = BareHub()
 
-    /// Lets the broker update its own keys, as it does each second.
-    private func lookRound() {
-        guard let next = test.hub.deadlines.next else { return }
-        test.hub.expire(now: next)
-    }
-
     private func ownKeys() -> [String] {
         var keys: [String] = []
         var next = test.hub.keyspace.observables.first(from: Span())
@@ -42,7 +36,7 @@ struct OwnStateTests {
         let reply = test.send("get $broker.stats", from: client).first ?? ""
         #expect(reply.hasPrefix(#"{"ok":"get","key":"$broker.stats","revision":1,"value":{"uptime":0,"#))
         #expect(ownKeys() == ["$broker.stats"])
-        lookRound()
+        test.passTime()
         #expect(ownKeys() == [])
         let (isActive, next, count) = (
             test.hub.insight.isWatched, test.hub.deadlines.next, test.hub.keyspace.observables.count
@@ -75,17 +69,17 @@ struct OwnStateTests {
         test.endTurn()
         test.send("publish a 1", from: other)
         let revision = test.hub.revision
-        lookRound()
+        test.passTime()
         let told = test.lines(of: client)
         // Only these two have changed: one has subscribed, and the other has written.
         #expect(told.count == 2)
         #expect(told.allSatisfy { $0.contains(#""by":"$broker"}"#) })
         #expect(test.hub.revision == revision + 1)
         test.endTurn()
-        lookRound()
+        test.passTime()
         #expect(test.lines(of: client).count <= 1)
         test.send("unsubscribe 1", from: client)
-        lookRound()
+        test.passTime()
         #expect(ownKeys() == [])
         #expect(test.hub.deadlines.next == nil)
     }
@@ -96,7 +90,7 @@ struct OwnStateTests {
         test.send("subscribe $broker.**", from: client)
         test.send("publish root 1", from: client)
         let cause = test.hub.revision
-        for _ in 0..<5 { lookRound() }
+        for _ in 0..<5 { test.passTime() }
         test.send(#"{"op":"publish","key":"effect","value":1,"cause":\#(cause)}"#, from: client)
         let reply = test.send("why effect", from: client).first { $0.contains("chain") } ?? ""
         #expect(reply.contains(#"{"key":"root","revision":\#(cause),"#))
@@ -116,7 +110,7 @@ struct OwnStateTests {
             test.send(#"{"op":"publish","key":"a","value":1,"cause":\#(test.hub.revision)}"#, from: left)
             test.send(#"{"op":"publish","key":"b","value":1,"cause":\#(test.hub.revision)}"#, from: right)
         }
-        lookRound()
+        test.passTime()
         let told = test.lines(of: watcher).last ?? ""
         let loop = #""loop":[{"key":"b","by":"right"},{"key":"a","by":"left"}]}]"#
         let other = #""loop":[{"key":"a","by":"left"},{"key":"b","by":"right"}]}]"#
@@ -134,7 +128,7 @@ struct OwnStateTests {
         let stats = test.send("get $broker.stats", from: client).first ?? ""
         #expect(stats.contains(#""keys":1,"clients":2,"subscriptions":1,"slow":0,"#))
         #expect(stats.contains(#""totals":{"lines":14,"writes":12,"events":10,"#))
-        lookRound()
+        test.passTime()
         test.forget(client)
         let after = test.send("get $broker.stats", from: observer).first ?? ""
         #expect(after.contains(#","writes":0,"events":0,"received":0,"sent":0},"totals":{"lines":15,"#))
@@ -160,7 +154,7 @@ struct OwnStateTests {
         }
         // Each piece is one revision.
         for piece in 1...2 {
-            lookRound()
+            test.passTime()
             test.endTurn()
             #expect(test.hub.revision == revision + UInt64(piece))
         }

@@ -19,14 +19,8 @@ struct PatternStepsTests {
         }
     }
 
-    /// What a line is answered first.
-    private func answer(_ line: String, from client: Int) -> String {
-        hub.send(line, from: client)
-        return hub.read(client).first ?? ""
-    }
-
     private func isRefused(_ line: String, from client: Int) -> Bool {
-        let answer = answer(line, from: client)
+        let answer = hub.ask(line, from: client)
         return answer.contains(#""error":"limit""#) && answer.contains("\(Limits.patternStepsMax) steps")
     }
 
@@ -40,7 +34,7 @@ struct PatternStepsTests {
         #expect(isRefused("subscribe a.a.**", from: client))
         #expect(isRefused(#"{"op":"subscribe","sub":"x","keys":["b.c","*.*.**"]}"#, from: client))
         #expect(hub.patternSteps == Limits.patternStepsMax)
-        #expect(answer("unsubscribe x", from: client).contains("unknown_sub"))
+        #expect(hub.ask("unsubscribe x", from: client).contains("unknown_sub"))
         // Patterns with tokens of their own cost nothing beside those.
         #expect(!isRefused("subscribe b.*", from: client))
         #expect(!isRefused("subscribe b.c.*.d.**", from: client))
@@ -53,7 +47,7 @@ struct PatternStepsTests {
         #expect(!isRefused("subscribe a.**", from: other))
         #expect(!isRefused("subscribe *.**", from: other))
         #expect(isRefused("subscribe a.a.**", from: other))
-        #expect(answer("unsubscribe 1", from: other).contains(#""ok":"unsubscribe""#))
+        #expect(hub.ask("unsubscribe 1", from: other).contains(#""ok":"unsubscribe""#))
         #expect(!isRefused("subscribe a.a.**", from: other))
         hub.leave(one)
         #expect(hub.patternSteps == 6)
@@ -71,7 +65,7 @@ struct PatternStepsTests {
         #expect(!isRefused("subscribe a.**\nsubscribe *.**", from: one))
         #expect(isRefused("subscribe *.*.**", from: one))
         #expect(!isRefused("subscribe *.**", from: other))
-        #expect(answer("publish a.a.a.a.a.a.a.a.a 1", from: one).contains("revision"))
+        #expect(hub.ask("publish a.a.a.a.a.a.a.a.a 1", from: one).contains("revision"))
         #expect(hub.read(other).count == wildcards(9).count + 1)
     }
 
@@ -86,7 +80,7 @@ struct PatternStepsTests {
         #expect(refused == 0)
         #expect(!isRefused("serve a.**", from: client))
         #expect(isRefused("serve *.**", from: client))
-        #expect(answer("unserve a.**", from: client).contains(#""ok":"unserve""#))
+        #expect(hub.ask("unserve a.**", from: client).contains(#""ok":"unserve""#))
         #expect(!isRefused("serve *.**", from: client))
     }
 }

@@ -82,8 +82,6 @@ final class TestHub {
         hub.access.admits(PeerIdentity(process: 1, user: user), groups)
     }
 
-    func isHeld(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isHeld }
-
     func isOpen(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isOpen }
 
     /// How much filters have cost.
@@ -96,9 +94,6 @@ final class TestHub {
     func hasCatchup(_ client: Int) -> Bool {
         isThere(client) && hub.sessions[sessions[client]].catchup != nil
     }
-
-    /// Whether a client serves something, or a call waits for it or for its answer.
-    func hasDuties(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].duties != nil }
 
     /// Whether a client's connection still exists. Nothing is known about clients that have left.
     private func isThere(_ client: Int) -> Bool { hub.sessions.inSlot(client) == sessions[client] }
@@ -219,17 +214,12 @@ final class TestHub {
     /// Whether anything was done since the last check.
     private var hasChanged = true
 
-    /// Reads what waits for a client, once, without asking for more.
-    func readOnce(_ client: Int) -> [String] {
-        isThere(client) ? bare.keptLines(of: sessions[client]) : []
-    }
-
     /// Reads as long as more comes.
     func read(_ client: Int) -> [String] {
         endTurn()
         var lines: [String] = []
         while true {
-            let more = readOnce(client)
+            let more = isThere(client) ? bare.keptLines(of: sessions[client]) : []
             lines += more
             if more.isEmpty, !isThere(client) || !hub.sessions[sessions[client]].isBehind { return lines }
             hub.settle(sessions[client])

@@ -92,7 +92,7 @@ struct TraceTests {
         #expect(traces(tracer).count == 1)
         test.send("trace a", from: other)
         test.send("publish a 2", from: writer)
-        passTime()
+        test.passTime()
         test.send("publish a 3", from: writer)
         let told = traces(tracer)
         #expect(told.count == 1)
@@ -100,12 +100,6 @@ struct TraceTests {
         #expect(test.hub.deadlines.count == 1)
         test.send("unsubscribe 1", from: tracer)
         #expect(test.hub.deadlines.count == 0)
-    }
-
-    /// Lets the next deadline come.
-    private func passTime() {
-        let next = test.hub.deadlines.next ?? 0
-        test.hub.expire(now: next)
     }
 
     @Test("what a turn has no room for is told as a gap")

@@ -58,21 +58,29 @@ struct KeyspaceRoomTests {
     }
 
     @Test(
-        "what an event tells is borrowed from the room, however long the value before",
-        arguments: [1, 510, 511, 100_000])
-    func borrows(_ count: Int) throws {
+        "a value is the one that was set last, and what an event tells is borrowed, whatever lengths follow each other",
+        arguments: [1, 100, 512, 513, 100_000]
+    )
+    func lengths(first: Int) {
         let room = Room()
-        let value = "\"" + String(repeating: "v", count: count) + "\""
         // The first value is short, so that the next one has no room beside the key. Up to 512 bytes, it gets
         // some. Longer ones are among the extras.
         let observable = room.set("cart.total", "1")
-        room.set("cart.total", value)
         let after = Array("3".utf8)
-        for (operation, old) in [(Operation.publish, value), (.emit, "")] {
-            let news = News(operation, of: observable, 9, to: after.span, by: room.author, .none, nil)
-            let told = told(news, room.keyspace)
-            #expect(told == ["cart.total", old, ##","by":"#7""##, "3"])
+        for length in [first, 1, 24, 25, 100, 510, 511, 512, 513, 5_000, 300, 1, first] {
+            let before = room.keyspace.valueText(of: observable)
+            for (operation, old) in [(Operation.publish, before), (.emit, "")] {
+                let news = News(operation, of: observable, 9, to: after.span, by: room.author, .none, nil)
+                let told = told(news, room.keyspace)
+                #expect(told == ["cart.total", old, ##","by":"#7""##, "3"])
+            }
+            let value = length < 2 ? "7" : "\"" + String(repeating: "v", count: length - 2) + "\""
+            room.set("cart.total", value)
+            #expect(room.keyspace.valueText(of: observable) == value)
         }
+        room.delete(observable)
+        room.set("cart.total", "1")
+        #expect(room.keyspace.valueText(of: observable) == "1")
     }
 
     private func told(_ news: borrowing News, _ keyspace: borrowing Keyspace) -> [String] {

@@ -20,14 +20,19 @@ struct TurnLimitTests {
 
     private let effort = Int(SiegeStage.effort)
 
+    /// Many clients that were heard just now: one alone would have a larger budget.
+    private func crowd(_ count: Int, at stage: SiegeStage) throws -> [SiegeStage.Link] {
+        let links = try (0..<count).map { _ in try stage.connect() }
+        for link in links { stage.send("sync\n", link) }
+        while try told(links, by: stage) > 0 {}
+        return links
+    }
+
     @Test("as many clients as a turn hears are answered in it, and one more in the next", arguments: 0...1)
     func reads(more: Int) throws {
         let stage = try SiegeStage(hasSlices: true)
         let count = room(effort, for: Cost.read)
-        let links = try (0..<count + more).map { _ in try stage.connect() }
-        // One alone would have a larger budget.
-        for link in links { stage.send("sync\n", link) }
-        while try told(links, by: stage) > 0 {}
+        let links = try crowd(count + more, at: stage)
         for link in links { stage.send("sync\n", link) }
         #expect(try told(links, by: stage) == count)
         #expect(try told(links, by: stage) == more)
@@ -61,10 +66,7 @@ struct TurnLimitTests {
         let stage = try SiegeStage(hasSlices: true)
         // Their ends are read first.
         let count = room(effort, for: Cost.read + Cost.close)
-        let links = try (0..<count + more).map { _ in try stage.connect() }
-        // One alone would have a larger budget.
-        for link in links { stage.send("sync\n", link) }
-        while try told(links, by: stage) > 0 {}
+        let links = try crowd(count + more, at: stage)
         for link in links { stage.close(link) }
         try stage.turn()
         #expect(stage.closings == count)

@@ -12,7 +12,7 @@ struct Scenario {
     let hasPhases: Bool
     let isHeavy: Bool
     let journal: JournalOptions
-    let keys = ["k.0", "k.1", "k.2", "other"]
+    static let keys = ["k.0", "k.1", "k.2", "other"]
     private(set) var habits: [Habits] = []
     let features: Features
     private let wishes: Int
@@ -37,7 +37,6 @@ struct Scenario {
         // The client that sees everything.
         var witness = Habits(features: features)
         witness.room = 1 << 24
-        witness.keys = keys
         habits = [witness]
         for _ in 0..<clients {
             var one = Habits(features: features)
@@ -48,7 +47,6 @@ struct Scenario {
             one.hasWindows = hasWindows
             one.hasPhases = hasPhases
             one.padding = isHeavy ? 60_000 : 0
-            one.keys = keys
             one.hasOrigins = seed % 8 == 3
             habits.append(one)
         }

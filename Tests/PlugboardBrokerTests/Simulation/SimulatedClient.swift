@@ -254,7 +254,6 @@ struct Habits {
     var hasPhases = false
     /// How many bytes its values have in addition.
     var padding = 0
-    var keys = ["k.0", "k.1", "k.2", "other"]
     /// Whether some of its writes say who wrote them first.
     var hasOrigins = false
 

@@ -224,7 +224,7 @@ final class SimulatedWorld {
         case .settling:
             phase = .finishing
             restedAt = count()
-            clients.forEach { $0.finish(reading: scenario.keys) }
+            clients.forEach { $0.finish(reading: Scenario.keys) }
         case .finishing:
             clients.flatMap(\.unanswered).forEach(complain)
             isServing = false

@@ -28,7 +28,7 @@ struct WishMaker {
 
     mutating func next(of name: String, _ chance: Chance, _ habits: Habits) -> Wish {
         made += 1
-        let key = chance.pick(habits.keys)
+        let key = chance.pick(Scenario.keys)
         let plain = "\"\(name)-\(made)-\(String.filler("x", habits.padding))\""
         if habits.isVaried, chance.isOne(in: 4), let wish = rare(plain, key, chance, habits) { return wish }
         let value = habits.features.hasFilters ? Self.value(plain, chance) : plain
@@ -132,7 +132,7 @@ struct WishMaker {
     }
 
     private func batch(_ key: String, _ value: String, _ chance: Chance, _ habits: Habits) -> Wish {
-        let other = chance.pick(habits.keys.filter { $0 != key })
+        let other = chance.pick(Scenario.keys.filter { $0 != key })
         var parts = [
             Wish.Part(key: key, value: value),
             Wish.Part(key: other, value: value.replacing("-", with: "+")),
@@ -140,7 +140,7 @@ struct WishMaker {
         guard habits.features.hasMixedBatches else { return .batch(parts) }
         for mark in ["=", "~"] where !chance.isOne(in: 3) {
             let emit = Wish.Part(
-                key: chance.pick(habits.keys), value: value.replacing("-", with: mark), isEvent: true
+                key: chance.pick(Scenario.keys), value: value.replacing("-", with: mark), isEvent: true
             )
             parts.insert(emit, at: chance.below(parts.count + 1))
         }
