@@ -102,10 +102,9 @@ public struct HashIndex: ~Copyable {
     public func prefetch(_ hash: UInt64) { table.entries.prefetch(table.home(of: hash)) }
 
     /// Adds a slot that isn't there. `atOnce` means that a table that is outgrown is moved as a whole: nobody
-    /// waits, and each page of the new table is written before it is read, which takes one page fault instead
-    /// of two.
+    /// waits.
     public mutating func insert(_ hash: UInt64, _ slot: UInt32, atOnce: Bool = false) {
-        if (count + 1) * 4 > table.count * 3 { grow() }
+        if (count + 1) * 4 > table.count * 3 { grow(atOnce: atOnce) }
         if outgrown.entries.hasMemory {
             move(count: atOnce ? outgrown.count : Self.movedPerInsert)
             if atOnce { outgrown.entries.releaseMemory() }
@@ -156,13 +155,13 @@ public struct HashIndex: ~Copyable {
     }
 
     /// Begins a table of twice the size.
-    private mutating func grow() {
+    private mutating func grow(atOnce: Bool) {
         if !outgrown.isEmpty { move(count: outgrown.count) }
-        outgrow(to: table.count * 2)
+        outgrow(to: table.count * 2, isWritten: atOnce)
     }
 
-    private mutating func outgrow(to count: Int) {
-        outgrown = ProbeTable(count: count)
+    private mutating func outgrow(to count: Int, isWritten: Bool = false) {
+        outgrown = ProbeTable(count: count, isWritten: isWritten)
         swap(&outgrown, &table)
     }
 

@@ -17,8 +17,11 @@ public struct ProbeTable<Entry: ProbeEntry>: ~Copyable {
     /// All entries, most of which may be empty.
     public var entries: List<Entry>
 
-    /// A table of so many empty entries.
-    public init(count: Int) { entries = List(zeroed: count) }
+    /// A table of so many empty entries. If it `isWritten`, all its pages are there: one that is read before it is
+    /// written takes two page faults.
+    public init(count: Int, isWritten: Bool = false) {
+        entries = isWritten ? List(repeating: .empty, count: count) : List(zeroed: count)
+    }
 
     @_transparent public var count: Int { entries.count }
     @_transparent public var isEmpty: Bool { entries.isEmpty }
