@@ -227,6 +227,13 @@ final class TestHub {
         }
     }
 
+    /// Gives a client some of what it is owed, and reads that.
+    func readSome(_ client: Int) -> [String] {
+        hub.settle(sessions[client])
+        endTurn()
+        return bare.keptLines(of: sessions[client])
+    }
+
     /// Makes a client stop reading, so that what comes is owed.
     func stopReading(_ client: Int) {
         hub.sessions[sessions[client]].isBehind = true

@@ -8,7 +8,7 @@ import PlugboardWire
 /// What is owed to one subscription.
 final class Backlog {
     /// What is sent next.
-    enum Next { case nothing, synced, replayed, key(OwedKeys.Place), line, gap }
+    enum Next { case nothing, synced, replayed, key(OwedKey), line, gap }
 
     /// A subscription without a backlog gets events at once, or shares what it is owed until its turn comes to be
     /// told (`Lane`). With one, it is in the first of these states that applies. To change its state, call a method
@@ -29,9 +29,11 @@ final class Backlog {
     /// again, unless it has a window.
     enum State { case reply, pause, nothing, journal, phase(ObservableHandle), window, room }
 
-    /// The keys and the lines that are owed.
+    /// The keys that are owed, if they aren't in a lane, and the lines.
     var keys = OwedKeys()
     var lines = LineQueue()
+    /// How often keys in its lane had been written when it was told them, if they were written again since.
+    var known: [OwedKeys.Place: UInt32] = [:]
     /// The window of a subscription with `every`.
     var window: Window?
     /// What is sent first, from the journal.
@@ -50,19 +52,16 @@ final class Backlog {
     private(set) var steps = 0
     /// In `.room`, and listed as ready.
     private(set) var isReady = false
-    /// It is ready, and an update to a key that is owed already only changes that key's revision.
-    private(set) var isRenewed = false
-    /// It is paused, and an update to any key only has to be noted as owed.
-    private(set) var isPausedPlainly = false
 
     init() {
         // A number that differs from backlog to backlog.
         keys.filledMax -= Int(bitPattern: ObjectIdentifier(self)) >> 6 & 63
     }
 
+    /// Nothing is owed but what is in its lane.
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil }
 
-    /// How many keys and lines it is owed, as far as is known.
+    /// How many keys and lines it is owed besides those in its lane, as far as is known.
     var owedCount: Int { keys.count + lines.count + (replay?.readyCount ?? 0) }
 
     /// It must stay, even if nothing is owed.
@@ -77,36 +76,16 @@ final class Backlog {
 
     /// Of the first owed key and the first line, the one with the earlier event is next. Revisions can't
     /// decide this, because a batch has several of both in one revision.
-    var next: Next {
+    func next(_ first: OwedKey?) -> Next {
         if replay != nil { return .replayed }
         if owesSynced, keys.awaitedCount == 0, !awaitsGap { return .synced }
-        if let owed = keys.front, keys[owed].event <= lines.frontEvent ?? .max { return .key(owed) }
+        if let first, first.event <= lines.frontEvent ?? .max { return .key(first) }
         if lines.isEmpty { return .nothing }
         return lines.frontHeader == nil ? .gap : .line
     }
 
-    /// The present state of a subscription with this phase and this client.
-    func state(
-        from phase: UInt8,
-        of session: borrowing Session,
-        _ phases: borrowing Phases,
-        _ keyspace: borrowing Keyspace
-    ) -> State {
-        if awaitsReply { return .reply }
-        if isPaused, steps == 0 { return .pause }
-        let next = next
-        if case .nothing = next { return .nothing }
-        if case .replayed = next, replay?.readyCount == 0 { return .journal }
-        if !phases.isEmpty, let observable = gated(next, session, keyspace),
-            phases.holds(observable, from: phase)
-        {
-            return .phase(observable)
-        }
-        return isHeld(next, keyspace) ? .window : .room
-    }
-
     /// The key whose phases hold back what comes next; nil if it can't be held back.
-    private func gated(
+    func gated(
         _ next: Next, _ session: borrowing Session, _ keyspace: borrowing Keyspace
     ) -> ObservableHandle? {
         switch next {
@@ -115,56 +94,55 @@ final class Backlog {
             // An event that this client may not see is skipped, so it doesn't wait for a phase. Nobody would
             // tell it when that phase ends.
             replay?.withFrontKey { session.authorize(.subscribe, $0) ? keyspace.find($0) : nil } ?? nil
-        case .key(let owed): keys[owed].isGated ? keys[owed].observable : nil
+        case .key(let owed): owed.isGated ? owed.observable : nil
         case .line: lines.frontHeader?.observable
         }
     }
 
     /// Whether the window holds back what comes next.
-    private func isHeld(_ next: Next, _ keyspace: borrowing Keyspace) -> Bool {
+    func isHeld(_ next: Next, _ keyspace: borrowing Keyspace) -> Bool {
         guard let window else { return false }
         switch next {
         case .nothing, .synced, .gap, .replayed: return false
         case .key(let owed):
-            return window.holds(keyspace.hash(of: keys[owed].observable), event: keys[owed].event)
+            return window.holds(keyspace.hash(of: owed.observable), event: owed.event)
         case .line: return lines.frontHeader.map { window.holds($0.keyHash, event: $0.event) } ?? false
         }
     }
 
     /// The revision of what comes next.
-    var nextRevision: UInt64? {
-        switch next {
+    func nextRevision(_ first: OwedKey?) -> UInt64? {
+        switch next(first) {
         case .nothing: nil
         case .synced: lastRevision
         case .replayed: replay?.frontRevision
-        case .key(let owed): keys[owed].revision
+        case .key(let owed): owed.revision
         case .line, .gap: lines.frontRevision
         }
     }
 
     // MARK: Changes of state
 
-    /// From now on, events are owed. `isPlain` means that only the newest value of each key is sent,
-    /// unchanged. Steps that something else holds back still pass.
-    func pause(isPlain: Bool) { (isPaused, isPausedPlainly) = (true, isPlain && steps == 0) }
+    /// From now on, events are owed. Steps that something else holds back still pass.
+    func pause() { isPaused = true }
 
-    func resume() { (isPaused, isPausedPlainly, steps) = (false, false, 0) }
+    func resume() { (isPaused, steps) = (false, 0) }
 
-    /// Lets up to `count` owed lines pass, but no later ones.
-    func step(_ count: Int) { (isPausedPlainly, steps) = (false, min(count, owedCount)) }
+    /// Lets so many owed lines pass, but no later ones.
+    func step(_ count: Int) { steps = count }
 
     func awaitReply() { awaitsReply = true }
 
     func answered() { awaitsReply = false }
 
-    /// Nothing stands in its way. `isPlain` means that only the newest value of each key is sent, unchanged.
-    func beginReady(isPlain: Bool) { (isReady, isRenewed) = (true, isPlain) }
+    /// Nothing stands in its way.
+    func beginReady() { isReady = true }
 
     /// Nothing is left, or something stands in its way. Steps end with what was owed, even if no line came of
     /// it.
-    func endReady() {
-        (isReady, isRenewed) = (false, false)
-        if isEmpty { steps = 0 }
+    func endReady(owesNothing: Bool) {
+        isReady = false
+        if owesNothing { steps = 0 }
     }
 
     /// Starts a subscription. `synced` is sent after everything up to this revision.
@@ -190,29 +168,10 @@ final class Backlog {
         matching.forget(observable, &keyspace)
     }
 
-    /// The place of a key if it is owed.
-    @inline(__always)
-    func place(of observable: ObservableHandle, _ matching: inout Matching) -> OwedKeys.Place? {
-        let hint = matching.reach.owedPlace(of: observable)
-        guard let place = keys.find(observable, hint: hint) else { return nil }
-        if place != hint { matching.reach.note(owedPlace: place, of: observable) }
-        return place
-    }
-
-    /// Renews a key that is owed at this place already, if only its revision changes. Otherwise returns false.
-    func renew(_ observable: ObservableHandle, at place: OwedKeys.Place, revision: UInt64, event: UInt64)
-        -> Bool
-    {
-        guard isRenewed || isPausedPlainly else { return false }
-        return keys.foldPlainly(observable, at: place, revision: revision, event: event)
-    }
-
     /// Some observers didn't acknowledge a key that waited at its gate. Its lines will name them.
-    func note(_ naming: inout LateNaming, of observable: ObservableHandle, _ matching: inout Matching) {
+    func note(_ naming: inout LateNaming, of observable: ObservableHandle) {
         lines.note(&naming, of: observable)
-        guard let owed = place(of: observable, &matching), keys[owed].isGated else { return }
-        let before = keys.notes(at: owed).unacknowledged
-        keys.note(unacknowledged: naming.names(at: keys[owed].revision, after: before), at: owed)
+        keys.note(&naming, of: observable)
     }
 
     /// Notes that a throttled subscription was told about a key. There is one deadline for each subscription
@@ -255,10 +214,7 @@ extension Backlog {
         try keys.checkInvariants(living, keyspace, isSorted: replay?.gathers != true, &owedBy)
         try lines.checkInvariants()
         try Self.always.hold("a gap that is awaited is there", !awaitsGap || lines.hasGap)
-        try Self.always.hold("only what is ready is renewed in passing", !isRenewed || isReady)
         try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)
-        let isHeld = !isPausedPlainly || isPaused && steps == 0
-        try Self.always.hold("nothing passes where all is just owed", isHeld)
     }
 
     /// The bytes of the lines that it keeps.

@@ -5,21 +5,18 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Tells an observer an event, or owes it the event. For all that may not keep up.
-    @inline(never)
-    mutating func tellStalled(_ news: borrowing News, to subscription: SubscriptionHandle) {
-        if news.event != .update || matching[subscription].isSharing || !renewOwed(news, to: subscription) {
-            tellOrOwe(news, to: subscription)
-        }
-    }
-
     /// Tells an observer an event, or owes it the event. For observers with a filter, a backlog, or a client
-    /// that is behind.
+    /// that is behind, and for events that wait at the gate of their key.
     @inline(never)
-    mutating func tellOrOwe(_ news: borrowing News, to subscription: SubscriptionHandle) {
-        if matching[subscription].isSharing, news.event != .emit { return noteShared(news, to: subscription) }
+    mutating func tellOrOwe(
+        _ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool = false
+    ) {
+        if matching[subscription].isSharing, news.event != .emit {
+            return noteShared(news, to: subscription, isGated: isGated)
+        }
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
+        if isGated { return owe(news, to: subscription, isGated: true) }
         let isBehind = sessions[session].isBehind
         let way = matching[subscription]
             .way(of: news.event, keyspace.hash(of: news.observable), isBehind: isBehind)
@@ -31,38 +28,6 @@ extension Hub {
         guard matching[subscription].hasBacklog else { return }
         let hash = keyspace.hash(of: news.observable)
         matching[subscription].backlog?.noteWindow(hash, subscription, delivery.eventNumber, &deadlines)
-    }
-
-    /// A short cut for nearly every update to a reader that has stopped: the key is owed already, and only
-    /// its revision changes; or nothing passes, and the key only has to be owed. Returns false if there is
-    /// more to do.
-    @inline(__always)
-    private mutating func renewOwed(_ news: borrowing News, to subscription: SubscriptionHandle) -> Bool {
-        guard matching[subscription].hasBacklog else { return false }
-        // Mostly it is owed at the place where it was owed to the last one.
-        let place = matching.reach.owedPlace(of: news.observable)
-        if renew(news, at: place, to: subscription) { return true }
-        guard let backlog = matching[subscription].backlog, backlog.isRenewed || backlog.isPausedPlainly
-        else { return false }
-        guard let owed = backlog.place(of: news.observable, &matching) else {
-            guard backlog.isPausedPlainly, sessions[matching[subscription].session].isOpen
-            else { return false }
-            insight.count(steps: Cost.owed)
-            let owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
-            append(owed, to: subscription, backlog)
-            return true
-        }
-        return owed != place && renew(news, at: owed, to: subscription)
-    }
-
-    @inline(__always)
-    private mutating func renew(
-        _ news: borrowing News, at place: OwedKeys.Place, to subscription: SubscriptionHandle
-    ) -> Bool {
-        let isRenewed = matching[subscription]
-            .renew(news.observable, at: place, revision: news.revision, event: delivery.eventNumber)
-        if isRenewed { insight.count(steps: Cost.renewed) }
-        return isRenewed
     }
 
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.
@@ -101,7 +66,7 @@ extension Hub {
         if isJudgedLater(news.event, for: subscription) { return true }
         if matching[subscription].owedWay(of: news.event) == .key,
             let backlog = matching[subscription].backlog,
-            backlog.place(of: news.observable, &matching) != nil || backlog.replay?.gathers == true
+            backlog.keys.find(news.observable) != nil || backlog.replay?.gathers == true
         {
             return true
         }
@@ -122,8 +87,8 @@ extension Hub {
     @inline(never)
     private mutating func oweKey(_ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool) {
         let backlog = openBacklog(of: subscription).backlog
-        insight.count(steps: Cost.owed)
-        guard let place = backlog.place(of: news.observable, &matching) else {
+        guard let place = backlog.keys.find(news.observable) else {
+            insight.count(steps: Cost.owed)
             var owed = OwedKey(news.observable, revision: news.revision, event: delivery.eventNumber)
             owed.isGated = isGated
             owed.wasSent =
@@ -134,6 +99,7 @@ extension Hub {
             let held = needsOld ? delivery.hold(news.old(in: keyspace)) : nil
             return append(owed, holding: held, to: subscription, backlog)
         }
+        insight.count(steps: Cost.renewed)
         // A key of the snapshot that is deleted before it was sent has never existed for this observer.
         if backlog.keys[place].isInitial, news.event == .delete {
             return forget(place, of: subscription)
@@ -150,7 +116,7 @@ extension Hub {
         before news: borrowing News, of subscription: SubscriptionHandle
     ) -> Bool {
         guard let backlog = matching[subscription].backlog,
-            let owed = backlog.place(of: news.observable, &matching), !backlog.keys[owed].isWritten
+            let owed = backlog.keys.find(news.observable), !backlog.keys[owed].isWritten
         else { return true }
         let catchup = openBacklog(of: subscription).catchup
         var line = ByteBuffer()
@@ -212,7 +178,7 @@ extension Hub {
         missed observable: ObservableHandle, revision: UInt64, to subscription: SubscriptionHandle
     ) {
         let backlog = openBacklog(of: subscription).backlog
-        guard let owed = backlog.place(of: observable, &matching) else {
+        guard let owed = backlog.keys.find(observable) else {
             return append(OwedKey(observable, revision: revision, .unsure), to: subscription, backlog)
         }
         backlog.keys.noteMissed(owed)
@@ -328,24 +294,28 @@ extension Hub {
 // no backlog before its turn comes to be told.
 
 extension Hub {
-    /// A reader was paused. If it only needs the newest value of each key and isn't owed any, it shares what it will be
-    /// owed with others. A client that may not see all keys doesn't, because others may be owed more.
+    /// A reader was paused. If it can share what it will be owed with others, and isn't owed any keys, it does.
     mutating func beginSharing(_ subscription: SubscriptionHandle) {
-        let session = matching[subscription].session
-        guard let backlog = matching[subscription].backlog, backlog.isPausedPlainly, backlog.keys.isEmpty,
-            backlog.replay == nil, !matching[subscription].isSharing,
-            matching[subscription].role == .observes, sessions[session].clearance == nil
+        guard let backlog = matching[subscription].backlog, backlog.keys.isEmpty, backlog.replay == nil,
+            !matching[subscription].isSharing, maySharePlainly(subscription)
         else { return }
         matching.joinLane(subscription, at: delivery.eventNumber)
+    }
+
+    /// Whether a reader only needs the newest value of each key. A client that may not see all keys doesn't share,
+    /// because others may be owed more.
+    @inline(__always)
+    private func maySharePlainly(_ subscription: SubscriptionHandle) -> Bool {
+        matching[subscription].delivery == .latest && matching[subscription].filter == nil
+            && !matching[subscription].kind.hasOld && matching[subscription].role == .observes
+            && sessions[matching[subscription].session].clearance == nil
     }
 
     /// Whether a reader that wasn't owed anything can share what it is owed from now on.
     @inline(__always)
     private func fallsBehindPlainly(_ subscription: SubscriptionHandle) -> Bool {
-        let session = matching[subscription].session
-        return matching[subscription].isDirect && !matching[subscription].kind.hasOld
-            && matching[subscription].role == .observes && sessions[session].isBehind
-            && sessions[session].clearance == nil
+        matching[subscription].isDirect && sessions[matching[subscription].session].isBehind
+            && maySharePlainly(subscription)
     }
 
     /// A slow reader is owed a first key. It isn't told before others that came earlier.
@@ -354,46 +324,73 @@ extension Hub {
         let session = matching[subscription].session
         sessions[session].makeCatchup().ready.append(subscription)
         noteBehind(session)
-        noteShared(news, to: subscription)
+        noteShared(news, to: subscription, isGated: false)
     }
 
     /// Notes an event for a reader that shares what it is owed.
-    private mutating func noteShared(_ news: borrowing News, to subscription: SubscriptionHandle) {
+    private mutating func noteShared(
+        _ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool
+    ) {
         let (lag, session) = (matching[subscription].lag, matching[subscription].session)
-        let noted = matching.lanes
-            .note(news.observable, revision: news.revision, event: delivery.firstNumber, in: lag.lane)
+        var owed = OwedKey(news.observable, revision: news.revision, event: delivery.firstNumber)
+        owed.isGated = isGated
+        let noted = matching.lanes.note(owed, in: lag.lane)
         if noted.isFirst { insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed) }
         if noted.isFirst, noted.before == 0 { matching.reach.retain(news.observable) }
         if noted.isFirst, matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
-        guard noted.before <= lag.fell else { return }
+        guard noted.before <= lag.told else {
+            if matching[subscription].isHeldBack() { noteFree(subscription) }
+            return
+        }
+        if noted.before > lag.fell {
+            // It was told this key, which was written again.
+            insight.count(steps: Cost.renewed)
+            matching[subscription].backlog?.known[noted.place] = noted.writes
+        }
         matching[subscription].lag.owedCount += 1
         // A client that has left is owed nothing more, but its subscriptions end one after the other.
         guard sessions[session].isOpen else { return sessions[session].makeCatchup().owedCount += 1 }
         countOwedKey(to: session)
-        if matching.lanes[lag.lane].isTooLong(lag.owedCount + 1) { endSharing(subscription) }
     }
 
-    /// What a reader has shared becomes its own. It is told of it some at a time, while the others wait.
-    mutating func endSharing(_ subscription: SubscriptionHandle) {
+    /// A reader was told the first key that it shares with others. It moves on at `endTelling`.
+    mutating func noteTold(
+        _ place: OwedKeys.Place, in lag: Lag, to subscription: SubscriptionHandle, _ backlog: Backlog
+    ) {
+        backlog.known[place] = nil
+        sessions[matching[subscription].session].catchup?.owedCount -= 1
+        matching[subscription].lag.owedCount -= 1
+        matching[subscription].lag.told = matching.lanes[lag.lane].keys[place].event
+        matching[subscription].lag.next = matching.lanes[lag.lane].keys.place(after: place) ?? -1
+    }
+
+    /// A reader that was told some of what it shares moves on; it stood at `told`.
+    mutating func endTelling(_ subscription: SubscriptionHandle, from told: UInt64) {
         let lag = matching[subscription].lag
-        guard lag.lane != .none else { return }
-        matching[subscription].lag = Lag()
-        let isSlow = !matching[subscription].hasBacklog
+        if lag.told == told { return }
+        matching[subscription].lag.next = Lag.standing
+        insight.count(steps: matching.lanes[lag.lane].stepsToMove(lag))
+        matching.lanes.move(lag, from: told)
+        if matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
+    }
+
+    /// What a reader has shared becomes its own, because its rights are asked for from now on.
+    mutating func endSharing(_ subscription: SubscriptionHandle) {
+        guard matching[subscription].isSharing else { return }
         let backlog = openBacklog(of: subscription).backlog
-        if isSlow { backlog.beginReady(isPlain: true) }
-        if matching.lanes[lag.lane].isOwn(of: lag) {
-            if let keys = matching.lanes.leave(lag) { backlog.keys = keys }
-            return
-        }
+        let lag = matching[subscription].lag
+        matching[subscription].lag = Lag()
         var visits = 0
-        backlog.keys.reserve(Int(lag.owedCount))
         var next = matching.lanes[lag.lane].firstPlace(for: lag)
         while let place = next {
-            let owed = matching.lanes[lag.lane].owed(place, to: lag, &visits)
-            backlog.keys.append(owed)
+            let known = backlog.known[place]
+            let owed = matching.lanes[lag.lane].owed(place, to: lag, knowing: known, &visits)
+            let late = matching.lanes[lag.lane].keys.notes(at: place).unacknowledged
+            backlog.keys.note(unacknowledged: late, at: backlog.keys.append(owed))
             matching.reach.retain(owed.observable)
             next = matching.lanes[lag.lane].keys.place(after: place)
         }
+        backlog.known = [:]
         insight.count(steps: Int(lag.owedCount) * Cost.renewed + visits)
         leaveLane(lag)
     }
@@ -403,6 +400,7 @@ extension Hub {
         let lag = matching[subscription].lag
         guard lag.lane != .none else { return }
         matching[subscription].lag = Lag()
+        matching[subscription].backlog?.known = [:]
         let catchup = sessions[matching[subscription].session].makeCatchup()
         catchup.owedCount -= Int(lag.owedCount)
         if !matching[subscription].hasBacklog { catchup.ready.remove(subscription) }
@@ -412,7 +410,7 @@ extension Hub {
     /// A reader has left its lane. What nobody is owed any more is forgotten later, because this may be in the middle of
     /// a write.
     private mutating func leaveLane(_ lag: Lag) {
-        insight.count(steps: matching.lanes[lag.lane].stepsToLeave(lag))
+        insight.count(steps: matching.lanes[lag.lane].stepsToMove(lag))
         guard let keys = matching.lanes.leave(lag) else { return forgetUnowed(in: lag.lane) }
         let rest = Backlog()
         rest.keys = keys
@@ -466,7 +464,7 @@ extension Hub {
         if !backlog.lines.isEmpty { withholdLines(from: subscription, backlog, clearance) }
         guard backlog.isReady else { return }
         if case .room = state(of: subscription, backlog) { return }
-        backlog.endReady()
+        backlog.endReady(owesNothing: matching[subscription].owesNothing)
         openBacklog(of: subscription).catchup.ready.remove(subscription)
     }
 

@@ -9,8 +9,17 @@ import PlugboardWire
 extension Hub {
     /// What a subscription with a backlog waits for.
     func state(of subscription: SubscriptionHandle, _ backlog: Backlog) -> Backlog.State {
-        let session = matching[subscription].session
-        return backlog.state(from: matching[subscription].phase, of: sessions[session], phases, keyspace)
+        if backlog.awaitsReply { return .reply }
+        if backlog.isPaused, backlog.steps == 0 { return .pause }
+        let next = backlog.next(matching.firstKey(of: subscription))
+        if case .nothing = next { return .nothing }
+        if case .replayed = next, backlog.replay?.readyCount == 0 { return .journal }
+        if !phases.isEmpty, let key = backlog.gated(next, sessions[matching[subscription].session], keyspace),
+            phases.holds(key, from: matching[subscription].phase)
+        {
+            return .phase(key)
+        }
+        return backlog.isHeld(next, keyspace) ? .window : .room
     }
 
     /// Call after anything that may have changed a subscription's state. Gives up a backlog that isn't needed
@@ -34,8 +43,7 @@ extension Hub {
             case .room = state(of: subscription, backlog),
             sessions[matching[subscription].session].isOpen
         else { return }
-        let isPlain = matching[subscription].delivery == .latest && matching[subscription].filter == nil
-        backlog.beginReady(isPlain: isPlain)
+        backlog.beginReady()
         openBacklog(of: subscription).catchup.ready.append(subscription)
         noteBehind(matching[subscription].session)
     }
@@ -43,14 +51,18 @@ extension Hub {
     /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
     @discardableResult
     mutating func openBacklog(of subscription: SubscriptionHandle) -> (backlog: Backlog, catchup: Catchup) {
-        if matching[subscription].isSharing, !matching[subscription].hasBacklog { endSharing(subscription) }
-        return sessions.openBacklog(of: subscription, &matching)
+        let isSlow = matching[subscription].isSharing && !matching[subscription].hasBacklog
+        let opened = sessions.openBacklog(of: subscription, &matching)
+        if isSlow { opened.backlog.beginReady() }
+        return opened
     }
 
     /// Gives up the backlog if nothing is owed and nothing has to wait.
     private mutating func dropEmptyBacklog(of subscription: SubscriptionHandle) {
-        guard let backlog = matching[subscription].backlog, !backlog.isNeeded else { return }
-        releaseBacklog(of: subscription)
+        guard let backlog = matching[subscription].backlog, matching[subscription].lag.owedCount == 0
+        else { return }
+        if !backlog.isPaused { stopSharing(subscription) }
+        if !backlog.isNeeded { releaseBacklog(of: subscription) }
     }
 
     private mutating func releaseBacklog(of subscription: SubscriptionHandle) {
@@ -123,7 +135,7 @@ extension Hub {
                 catchup.turn += 1
             } else {
                 catchup.ready.removeSwapping(at: catchup.turn)
-                matching[subscription].backlog?.endReady()
+                matching[subscription].backlog?.endReady(owesNothing: matching[subscription].owesNothing)
                 dropEmptyBacklog(of: subscription)
             }
         }
@@ -138,28 +150,30 @@ extension Hub {
 
     /// Gives one subscription its share. Returns whether it now waits only for more room.
     private mutating func settle(_ subscription: SubscriptionHandle) -> Bool {
-        if !matching[subscription].hasBacklog { endSharing(subscription) }
+        if matching[subscription].isSharing { openBacklog(of: subscription) }
         guard let backlog = matching[subscription].backlog else { return false }
-        let session = matching[subscription].session
+        let (session, told) = (matching[subscription].session, matching[subscription].lag.told)
         let end = sessions[session].outbox.count + Limits.lowWaterBytes / 4
-        while case .room = state(of: subscription, backlog) {
-            if sessions[session].outbox.count >= end || delivery.judge.hasExaminedEnough { return true }
-            if tellNext(subscription, backlog) { backlog.noteStep() }
+        var isReady = false
+        while !isReady, case .room = state(of: subscription, backlog) {
+            isReady = sessions[session].outbox.count >= end || delivery.judge.hasExaminedEnough
+            if !isReady, tellNext(subscription, backlog) { backlog.noteStep() }
         }
-        return false
+        endTelling(subscription, from: told)
+        return isReady
     }
 
     /// Sends what comes next. Returns whether that is a step for a paused subscription. `synced` is no step,
     /// and neither is a key about which there is nothing to send any more.
     private mutating func tellNext(_ subscription: SubscriptionHandle, _ backlog: Backlog) -> Bool {
-        switch backlog.next {
+        switch backlog.next(matching.firstKey(of: subscription)) {
         case .nothing: return false
         case .synced:
             tellSynced(subscription, backlog)
             return false
         case .replayed: tellReplayed(subscription, backlog)
-        case .key(let owed):
-            let isTold = tellKey(owed, subscription, backlog)
+        case .key:
+            let isTold = tellKey(subscription, backlog)
             if !isTold, matching[subscription].filter == nil { delivery.judge.notePassedOver() }
             return isTold
         case .line: tellLine(subscription, backlog)
@@ -169,10 +183,9 @@ extension Hub {
     }
 
     /// Sends an owed key as it is now. Returns false if there is nothing to send about it.
-    private mutating func tellKey(
-        _ place: OwedKeys.Place, _ subscription: SubscriptionHandle, _ backlog: Backlog
-    ) -> Bool {
-        let (owed, notes) = (backlog.keys[place], backlog.keys.notes(at: place))
+    private mutating func tellKey(_ subscription: SubscriptionHandle, _ backlog: Backlog) -> Bool {
+        let lag = matching[subscription].lag
+        guard let (place, owed, notes) = firstOwed(lag, backlog) else { return false }
         let session = matching[subscription].session
         let before = sessions[session].outbox.own.count
         if owed.isWritten {
@@ -187,9 +200,25 @@ extension Hub {
             backlog.noteTold(owed.revision)
             noteWindow(of: subscription, keyspace.hash(of: owed.observable), backlog)
         }
-        forget(place, of: subscription)
-        matching.forget(owed.observable, &keyspace)
+        if lag.lane == .none {
+            forget(place, of: subscription)
+            matching.forget(owed.observable, &keyspace)
+        } else {
+            noteTold(place, in: lag, to: subscription, backlog)
+        }
         return isTold
+    }
+
+    /// The first key that a subscription is owed, its own or in its lane.
+    private mutating func firstOwed(_ lag: Lag, _ backlog: Backlog) -> (OwedKeys.Place, OwedKey, OwedNotes)? {
+        if lag.lane == .none {
+            return backlog.keys.front.map { ($0, backlog.keys[$0], backlog.keys.notes(at: $0)) }
+        }
+        guard let place = matching.lanes[lag.lane].firstPlace(for: lag) else { return nil }
+        var visits = 0
+        let owed = matching.lanes[lag.lane].owed(place, to: lag, knowing: backlog.known[place], &visits)
+        insight.count(steps: visits)
+        return (place, owed, matching.lanes[lag.lane].keys.notes(at: place))
     }
 
     /// Appends the line of an owed key as it is now. Appends nothing if there is nothing to say about it.
@@ -267,7 +296,9 @@ extension Hub {
 
     /// The snapshot is complete. What is still owed is newer. In the middle of a write, so are its events.
     private mutating func tellSynced(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
-        let isAll = backlog.keys.isEmpty && backlog.lines.isEmpty && delivery.freed.isEmpty
+        let isAll =
+            backlog.keys.isEmpty && backlog.lines.isEmpty && matching[subscription].lag.owedCount == 0
+            && delivery.freed.isEmpty
         EventEncoder.appendSynced(
             sub: matching.sub(of: subscription),
             revision: isAll ? revision : backlog.lastRevision,

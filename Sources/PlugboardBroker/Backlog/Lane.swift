@@ -1,7 +1,9 @@
-// What paused and slow readers are owed together. Those who observe the same keys and began to wait one after the other are
-// owed the ends of one list, because the list is in the order of the newest events: each is owed what was written
-// since its own beginning. So a write is noted once for all of them, and takes memory once, however many they are.
-// Only how often a key was written since a reader began needs more: a mark for each version that a reader knew.
+// What paused and slow readers are owed together. Those who observe the same keys are owed the ends of one list, because
+// the list is in the order of the newest events: each is owed what was written after the last that it was told. So a
+// write is noted once for all of them, and takes memory once, however many they are. A reader that is told something
+// only moves on. A key that is written again moves to the end, and is owed again to all who were told it.
+// Only how often a key was written since a reader knew it needs more: a mark for each version that a reader knew when it
+// began to wait, and a number of the reader's own for a key that it was told while it waited, and that was written again.
 
 import PlugboardMemory
 
@@ -11,10 +13,16 @@ typealias LaneHandle = Handle<Lane>
 struct Lag: BitwiseCopyable {
     /// `.none` for nearly all.
     var lane = LaneHandle.none
-    /// It knows everything up to this event.
+    /// It knew everything up to this event when it began to wait.
     var fell: UInt64 = 0
+    /// It was told what was written up to this event, and not written again.
+    var told: UInt64 = 0
     /// How many keys it is owed.
     var owedCount: UInt32 = 0
+    /// While it is told some: the next one; −1 if there is none.
+    var next = standing
+    /// Its stand says what is next.
+    static let standing: OwedKeys.Place = -2
 }
 
 /// The keys and patterns that a subscription observes. Equal ones match the same keys, and are held back by the same
@@ -41,76 +49,67 @@ struct ObservedKeys: Hashable {
     }
 }
 
-/// The lane of all paused readers of one interest.
+/// The lane of all readers of one interest that wait.
 struct Lane: ~Copyable {
     fileprivate let interest: ObservedKeys
-    /// It has all that was written after this event.
-    private let start: UInt64
     /// Keys by their newest events. `skipped` counts from when the key came here.
-    private(set) var keys = OwedKeys()
+    fileprivate(set) var keys = OwedKeys()
+    /// Up to where its readers were told.
     private var stands = Stands()
+    /// When its readers began to wait.
+    private var falls = Stands()
     private var marks = Marks()
-    /// The event that was noted last, and the event of its key before that.
-    private var noted: (event: UInt64, before: UInt64) = (0, 0)
-    fileprivate private(set) var readerCount: Int32 = 0
+    /// The event that was noted last, and what the lane had of its key.
+    private var noted = (event: UInt64(0), key: Noted(place: 0))
 
-    fileprivate init(_ interest: ObservedKeys, at event: UInt64, number: UInt32) {
-        (self.interest, start) = (interest, event)
+    fileprivate init(_ interest: ObservedKeys, number: UInt32) {
+        self.interest = interest
         // It differs from lane to lane, so that not all grow with the same event.
         keys.filledMax -= Int(number & 63)
     }
 
     fileprivate var isLeft: Bool { stands.all.isEmpty }
 
-    /// If no more readers than this are owed so many keys, each has them as its own. To copy more takes long.
-    private static let fewReadersMax: Int32 = 16
-    private static let keysOfFewMax = 8_192
-
-    /// Whether a reader that is owed so many keys had better have them as its own.
-    func isTooLong(_ owedCount: UInt32) -> Bool {
-        owedCount == Self.keysOfFewMax && readerCount <= Self.fewReadersMax
-    }
-
     /// Whether its first key is owed to nobody any more.
     var hasUnowed: Bool {
         guard let oldest = stands.all.first, let front = keys.front else { return false }
-        return keys[front].event <= oldest.fell
+        return keys[front].event <= oldest.event
     }
 
-    /// How many steps it takes to leave it: those who began to wait later move up.
-    func stepsToLeave(_ lag: Lag) -> Int {
-        (stands.all.count - stands.first(from: lag.fell)) / Self.standsPerStep
+    /// How many steps it takes to leave it or to move on: those who are further on are moved in a list.
+    func stepsToMove(_ lag: Lag) -> Int {
+        (stands.all.count - stands.first(from: lag.told)) / Self.standsPerStep
     }
 
     private static let standsPerStep = 16
 
-    /// Whether a reader is its only one and always was, so that all of it is owed to that reader as it is.
-    func isOwn(of lag: Lag) -> Bool {
-        stands.all.count == 1 && stands.all[0].readers == 1 && lag.fell == start
-    }
-
-    // MARK: Coming and going
+    // MARK: Coming, moving on and going
 
     fileprivate mutating func join(at event: UInt64) {
-        readerCount += 1
-        let isNew = stands.add(event)
-        guard isNew, noted.event > event, let newest = keys.back else { return }
+        falls.add(event)
+        stands.add(event)
+        guard noted.event > event, let newest = keys.back else { return }
         // The present event was noted for others before: it is owed this key, and may know it as it was.
         stands.beginOwing(newest)
-        if noted.before > 0 {
-            marks.addMissing(Mark(event: noted.before, writes: keys[newest].writes - 1), at: newest, stands)
+        if noted.key.before > 0 {
+            marks.addMissing(Mark(event: noted.key.before, writes: noted.key.writes), at: newest, falls)
         }
     }
 
+    /// A reader was told what comes before the next one.
+    fileprivate mutating func move(_ lag: Lag, from told: UInt64) {
+        stands.remove(told)
+        stands.add(lag.told, first: lag.next)
+    }
+
     fileprivate mutating func leave(_ lag: Lag) {
-        readerCount -= 1
-        stands.remove(lag.fell)
+        falls.remove(lag.fell)
+        stands.remove(lag.told)
     }
 
     /// Takes out some of the keys that no reader is owed any more.
     fileprivate mutating func takeUnowed(into taken: inout OwedKeys) {
-        guard let oldest = stands.all.first else { return }
-        while taken.count < Self.takenAtOnceMax, let front = keys.front, keys[front].event <= oldest.fell {
+        while taken.count < Self.takenAtOnceMax, hasUnowed, let front = keys.front {
             marks.removeAll(at: front)
             taken.append(keys.remove(front))
         }
@@ -125,31 +124,41 @@ struct Lane: ~Copyable {
 
     /// What the lane had of the key of an event.
     struct Noted: BitwiseCopyable {
-        /// The event of the key before; 0 if there was none. A reader that knows it is owed one more key.
-        let before: UInt64
+        let place: OwedKeys.Place
+        /// The event of the key before, and how often it had been written by then; 0 if there was none. A reader that
+        /// knows that event is owed one more key.
+        var before: UInt64 = 0
+        var writes: UInt32 = 0
         /// It wasn't asked by another reader.
-        var isFirst = false
+        var isFirst = true
     }
 
     /// Notes an event, once for all readers.
-    fileprivate mutating func note(_ observable: ObservableHandle, revision: UInt64, event: UInt64) -> Noted {
-        if noted.event == event { return Noted(before: noted.before) }
-        guard let known = keys.find(observable) else {
-            noted = (event, 0)
-            let added = keys.append(OwedKey(observable, revision: revision, event: event))
+    fileprivate mutating func note(_ owed: OwedKey) -> Noted {
+        if noted.event == owed.event { return noted.key }
+        let key = noteFirst(owed)
+        noted = (owed.event, key)
+        noted.key.isFirst = false
+        return key
+    }
+
+    private mutating func noteFirst(_ owed: OwedKey) -> Noted {
+        guard let known = keys.find(owed.observable) else {
+            let added = keys.append(owed)
             stands.beginOwing(added)
-            return Noted(before: 0, isFirst: true)
+            return Noted(place: added)
         }
-        noted = (event, keys[known].event)
-        let knowing = stands.first(from: noted.before)
-        if knowing < stands.all.count {
-            // A reader knows the key as it is.
-            marks.add(Mark(event: noted.before, writes: keys[known].writes), at: known, stands)
+        let key = Noted(place: known, before: keys[known].event, writes: keys[known].writes)
+        if falls.has(from: key.before) {
+            // A reader knew the key as it is when it began to wait.
+            marks.add(Mark(event: key.before, writes: key.writes), at: known, falls)
         }
-        stands.passOn(known, to: keys.place(after: known) ?? known, before: knowing)
-        keys.fold(known, revision: revision, event: event)
+        stands.passOn(known, to: keys.place(after: known) ?? known, before: key.before)
+        keys[known].isGated = owed.isGated
+        keys.note(unacknowledged: nil, at: known)
+        keys.fold(known, revision: owed.revision, event: owed.event)
         stands.beginOwing(known)
-        return Noted(before: noted.before, isFirst: true)
+        return key
     }
 
     // MARK: Reading
@@ -158,55 +167,58 @@ struct Lane: ~Copyable {
     func first(for lag: Lag) -> OwedKey? { firstPlace(for: lag).map { keys[$0] } }
 
     func firstPlace(for lag: Lag) -> OwedKeys.Place? {
-        let first = stands.all[stands.first(from: lag.fell)].first
+        let isStanding = lag.next == Lag.standing
+        let first = isStanding ? stands.all[stands.first(from: lag.told)].first : lag.next
         return first >= 0 ? first : nil
     }
 
-    /// A key as one reader is owed it. Adds to `visits` how many marks were looked at.
-    func owed(_ place: OwedKeys.Place, to lag: Lag, _ visits: inout Int) -> OwedKey {
+    /// A key as one reader is owed it, which knows so many of its writes if that isn't nil. Adds to `visits` how many
+    /// marks were looked at.
+    func owed(_ place: OwedKeys.Place, to lag: Lag, knowing writes: UInt32?, _ visits: inout Int) -> OwedKey {
         var owed = keys[place]
-        owed.forget(writes: marks.writes(at: place, upTo: lag.fell, &visits))
+        owed.forget(writes: writes ?? marks.writes(at: place, upTo: lag.fell, &visits))
         return owed
     }
 }
 
-/// Since when the readers of a lane wait.
+/// The readers of a lane in the order of an event that each has.
 private struct Stands: ~Copyable {
-    /// The readers that began to wait after the same event.
+    /// The readers that have the same event.
     struct Stand: BitwiseCopyable {
-        let fell: UInt64
+        let event: UInt64
         var readers: Int32 = 1
         /// The first key that they are owed; −1 if there is none.
         var first: OwedKeys.Place = -1
     }
 
-    /// In the order of `fell`.
     private(set) var all = List<Stand>()
 
-    /// The first of those who began to wait with this event or later.
+    /// The first of those who have this event or a later one.
     func first(from event: UInt64) -> Int {
         var (low, high) = (0, all.count)
         while low < high {
             let middle = (low + high) / 2
-            if all[middle].fell < event { low = middle + 1 } else { high = middle }
+            if all[middle].event < event { low = middle + 1 } else { high = middle }
         }
         return low
     }
 
-    /// Whether somebody began to wait with the event `from` or later, and before another one.
-    func has(from event: UInt64, before end: UInt64) -> Bool {
+    /// Whether somebody has the event `from` or a later one, and one before `end`.
+    func has(from event: UInt64, before end: UInt64 = .max) -> Bool {
         let stand = first(from: event)
-        return stand < all.count && all[stand].fell < end
+        return stand < all.count && all[stand].event < end
     }
 
-    /// Returns whether nobody had begun to wait then.
-    mutating func add(_ event: UInt64) -> Bool {
-        if let last = all.last, last.fell == event {
-            all[all.count - 1].readers += 1
-            return false
+    mutating func add(_ event: UInt64, first: OwedKeys.Place = -1) {
+        let stand = self.first(from: event)
+        if stand < all.count, all[stand].event == event {
+            all[stand].readers += 1
+            return
         }
-        all.append(Stand(fell: event))
-        return true
+        let added = Stand(event: event, first: first)
+        all.append(added)
+        for place in (stand..<all.count - 1).reversed() { all[place + 1] = all[place] }
+        all[stand] = added
     }
 
     mutating func remove(_ event: UInt64) {
@@ -226,9 +238,9 @@ private struct Stands: ~Copyable {
         }
     }
 
-    /// A key moves to the end. For whom it was the first, the next one is. They stand before `end`.
-    mutating func passOn(_ key: OwedKeys.Place, to next: OwedKeys.Place, before end: Int) {
-        var stand = end
+    /// A key moves to the end. For whom it was the first, the next one is. They stand before the key's event.
+    mutating func passOn(_ key: OwedKeys.Place, to next: OwedKeys.Place, before event: UInt64) {
+        var stand = first(from: event)
         while stand > 0, all[stand - 1].first == key {
             stand -= 1
             all[stand].first = next
@@ -258,21 +270,21 @@ private struct Marks: ~Copyable {
     private var newest = List<Int32>()
 
     /// Adds a mark that is newer than the others of its key. Marks that nobody needs any more don't pile up.
-    mutating func add(_ mark: Mark, at key: OwedKeys.Place, _ stands: borrowing Stands) {
+    mutating func add(_ mark: Mark, at key: OwedKeys.Place, _ falls: borrowing Stands) {
         while newest.count <= Int(key) { newest.append(-1) }
-        while let last = last(at: key), !stands.has(from: all[last].event, before: mark.event) {
+        while let last = last(at: key), !falls.has(from: all[last].event, before: mark.event) {
             removeNewest(at: key)
         }
         if let last = last(at: key), all[last].count >= all[last].countMax {
-            thinOut(at: key, before: mark.event, stands)
+            thinOut(at: key, before: mark.event, falls)
         }
         push(mark, at: key)
     }
 
     /// The same, if it isn't there.
-    mutating func addMissing(_ mark: Mark, at key: OwedKeys.Place, _ stands: borrowing Stands) {
+    mutating func addMissing(_ mark: Mark, at key: OwedKeys.Place, _ falls: borrowing Stands) {
         if let last = last(at: key), all[last].event == mark.event { return }
-        add(mark, at: key, stands)
+        add(mark, at: key, falls)
     }
 
     /// How often a key had been written up to an event.
@@ -320,12 +332,12 @@ private struct Marks: ~Copyable {
 
     /// Removes the marks of a key that nobody needs any more. Next time there may be twice as many.
     private mutating func thinOut(
-        at key: OwedKeys.Place, before event: UInt64, _ stands: borrowing Stands
+        at key: OwedKeys.Place, before event: UInt64, _ falls: borrowing Stands
     ) {
         var (kept, until): ([Mark], UInt64) = ([], event)
         while let last = last(at: key) {
             let mark = all[last]
-            if stands.has(from: mark.event, before: until) {
+            if falls.has(from: mark.event, before: until) {
                 kept.append(Mark(event: mark.event, writes: mark.writes))
             }
             until = mark.event
@@ -353,12 +365,15 @@ struct Lanes: ~Copyable {
     mutating func join(_ subscription: borrowing SubscriptionRecord, at event: UInt64) -> Lag {
         if !all.contains(latest) || !all[latest].interest.isPlainly(that: subscription) {
             let interest = ObservedKeys(subscription)
-            latest = found[interest] ?? all.insert(Lane(interest, at: event, number: UInt32(found.count)))
+            latest = found[interest] ?? all.insert(Lane(interest, number: UInt32(found.count)))
             found[interest] = latest
         }
         all[latest].join(at: event)
-        return Lag(lane: latest, fell: event)
+        return Lag(lane: latest, fell: event, told: event)
     }
+
+    /// A reader was told some of what it was owed, and stood at `told` before.
+    mutating func move(_ lag: Lag, from told: UInt64) { all[lag.lane].move(lag, from: told) }
 
     /// A reader waits no more. Returns the keys of the lane if that was its last one.
     mutating func leave(_ lag: Lag) -> OwedKeys? {
@@ -369,10 +384,11 @@ struct Lanes: ~Copyable {
     }
 
     @inline(__always)
-    mutating func note(
-        _ observable: ObservableHandle, revision: UInt64, event: UInt64, in lane: LaneHandle
-    ) -> Lane.Noted {
-        all[lane].note(observable, revision: revision, event: event)
+    mutating func note(_ owed: OwedKey, in lane: LaneHandle) -> Lane.Noted { all[lane].note(owed) }
+
+    /// Some observers didn't acknowledge a key that waited at its gate.
+    mutating func note(_ naming: inout LateNaming, of observable: ObservableHandle, in lane: LaneHandle) {
+        all[lane].keys.note(&naming, of: observable)
     }
 
     /// Gives back memory of lanes that are gone. Returns whether there is nothing more to do.
@@ -387,8 +403,8 @@ struct Lanes: ~Copyable {
 extension Lanes {
     private static var always: Invariants { Invariants(of: "Lane") }
 
-    /// Each paused reader stands in the lane of its interest, and is owed the keys that were written since. Adds to
-    /// `owedBy` how often each key is owed.
+    /// Each reader stands in the lane of its interest, and is owed the keys that were written since it was told some. Adds
+    /// to `owedBy` how often each key is owed.
     func checkInvariants(
         _ living: borrowing Living, _ matching: borrowing Matching, _ keyspace: borrowing Keyspace,
         _ owedBy: inout [ObservableHandle: Int]
@@ -402,38 +418,45 @@ extension Lanes {
             let isSame = all[lag.lane].interest == ObservedKeys(matching[subscription])
             try Self.always.hold("a reader's lane is that of its interest", isSame)
             let backlog = matching[subscription].backlog
-            let isLate = backlog?.isPausedPlainly ?? true
-            try Self.always.hold("who is in a lane is paused, or has no backlog", isLate)
-            try Self.always.hold("it is owed nothing else", backlog?.keys.isEmpty ?? true)
-            try all[lag.lane].checkInvariants(lag)
+            let waits = lag.owedCount > 0 || backlog?.isPaused == true || backlog?.isEmpty == false
+            try Self.always.hold("who is in a lane is paused, or is owed something", waits)
+            try Self.always.hold("it is owed no keys of its own", backlog?.keys.isEmpty ?? true)
+            try all[lag.lane].checkInvariants(lag, backlog?.known ?? [:])
         }
         try Self.always.agree("each interest has one lane", all.count, found.count)
         try Self.always.agree("a lane has readers", all.count, readers.count)
         for lane in found.values {
             try all[lane].keys.checkInvariants(living, keyspace, isSorted: true, &owedBy)
             try Self.always.agree("it counts its readers", all[lane].standingCount, readers[lane] ?? 0)
-            try Self.always.agree("it knows its readers", Int(all[lane].readerCount), readers[lane] ?? 0)
+            try Self.always.agree("it knows when they began", all[lane].fallenCount, readers[lane] ?? 0)
         }
     }
 }
 
 extension Lane {
     fileprivate var standingCount: Int { stands.all.indices.reduce(0) { $0 + Int(stands.all[$1].readers) } }
+    fileprivate var fallenCount: Int { falls.all.indices.reduce(0) { $0 + Int(falls.all[$1].readers) } }
 
-    /// A reader is owed the end of the list, from where it says.
-    fileprivate func checkInvariants(_ lag: Lag) throws(BrokenInvariant) {
+    /// A reader is owed the end of the list, from where it says, and `known` are some of these keys.
+    fileprivate func checkInvariants(_ lag: Lag, _ known: [OwedKeys.Place: UInt32]) throws(BrokenInvariant) {
         let always = Invariants(of: "Lane")
-        let stand = stands.first(from: lag.fell)
-        let isThere = stand < stands.all.count && stands.all[stand].fell == lag.fell
-        try always.hold("a reader has a stand", isThere)
-        var (next, first, count): (OwedKeys.Place?, OwedKeys.Place?, Int) = (keys.front, nil, 0)
+        let (stand, fall) = (stands.first(from: lag.told), falls.first(from: lag.fell))
+        let isThere =
+            stand < stands.all.count && stands.all[stand].event == lag.told
+            && fall < falls.all.count && falls.all[fall].event == lag.fell
+        try always.hold("a reader has a stand", isThere && lag.next == Lag.standing)
+        var (next, first, count, rewritten): (OwedKeys.Place?, OwedKeys.Place?, Int, Int) = (
+            keys.front, nil, 0, 0
+        )
         while let place = next {
             next = keys.place(after: place)
-            if keys[place].event <= lag.fell { continue }
+            if keys[place].event <= lag.told { continue }
             if first == nil { first = place }
             count += 1
+            if let writes = known[place], writes < keys[place].writes { rewritten += 1 }
         }
         try always.agree("a reader's keys are counted", Int(lag.owedCount), count)
         try always.hold("a stand knows its first key", firstPlace(for: lag) == first)
+        try always.agree("a key that a reader was told is owed again", known.count, rewritten)
     }
 }

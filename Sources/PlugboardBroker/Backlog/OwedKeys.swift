@@ -80,6 +80,13 @@ struct OwedKeys: ~Copyable {
         withNotes(at: place) { $0.unacknowledged = names }
     }
 
+    /// Some observers didn't acknowledge a key that waited at its gate. Its line will name them.
+    mutating func note(_ naming: inout LateNaming, of observable: ObservableHandle) {
+        guard let owed = find(observable), self[owed].isGated else { return }
+        let before = notes(at: owed).unacknowledged
+        note(unacknowledged: naming.names(at: self[owed].revision, after: before), at: owed)
+    }
+
     /// How many bytes the line of a key counts among the lines, if it was made.
     func writtenCost(of place: Place) -> Int {
         guard self[place].isWritten, let line = notes(at: place).held else { return 0 }
@@ -98,13 +105,7 @@ struct OwedKeys: ~Copyable {
         return next >= 0 ? next : nil
     }
 
-    /// The place of a key if it is owed. Looks at `hint` first.
-    @inline(__always)
-    func find(_ observable: ObservableHandle, hint: Place) -> Place? {
-        if has(observable, at: hint) { return hint }
-        return find(observable)
-    }
-
+    /// The place of a key if it is owed.
     @inline(never)
     func find(_ observable: ObservableHandle) -> Place? {
         slot(of: observable).map { index[$0].place }
@@ -158,16 +159,6 @@ struct OwedKeys: ~Copyable {
         renew(place, revision: revision, event: event)
     }
 
-    /// The same, if the key is owed at this place and needs nothing more. Otherwise returns false.
-    @inline(__always)
-    mutating func foldPlainly(
-        _ observable: ObservableHandle, at place: Place, revision: UInt64, event: UInt64
-    ) -> Bool {
-        guard has(observable, at: place), self[place].isPlain else { return false }
-        fold(place, revision: revision, event: event)
-        return true
-    }
-
     /// The observer missed a write of a key before the one that it is owed.
     mutating func noteMissed(_ place: Place) {
         self[place].countSkipped()
@@ -208,13 +199,6 @@ struct OwedKeys: ~Copyable {
     mutating func abandon() {
         isAbandoned = true
         index = ProbeTable(count: 0)
-    }
-
-    /// Whether a key is owed at this place. Any number may be asked for.
-    @inline(__always)
-    func has(_ observable: ObservableHandle, at place: Place) -> Bool {
-        entries.indices.contains(Int(place)) && entries[Int(place)].key.observable == observable
-            && entries[Int(place)].previous != Self.freePlace
     }
 
     private mutating func moveToEnd(_ place: Place) {
@@ -404,8 +388,6 @@ struct OwedKey: BitwiseCopyable {
         self.knowledge = knowledge
     }
 
-    /// The observer knows the key, and it waits for no phase.
-    @inline(__always) var isPlain: Bool { !isInitial && !isGated }
     @inline(__always) var isInitial: Bool { knowledge == .nothing }
     var isMissed: Bool { knowledge == .unsure }
     /// It is sent before `synced`.

@@ -75,7 +75,7 @@ extension Hub {
             }
             delivery.append(latest.line, to: observer.session, &sessions)
         } else {
-            tellStalled(news, to: observer.subscription)
+            tellOrOwe(news, to: observer.subscription)
         }
         if delivery.hasCopiedOut(&sessions) { latest = LatestLine() }
     }
@@ -101,14 +101,10 @@ extension Hub {
         let barrier = barrier(for: expected, among: observers)
         insight.count(events: observers.count)
         var isHeld = false
-        for subscription in observers where sessions[matching[subscription].session].isOpen {
-            if let barrier, barrier.holds(matching[subscription]) {
-                isHeld = true
-                endSharing(subscription)
-                owe(news, to: subscription, isGated: true)
-            } else {
-                tellOrOwe(news, to: subscription)
-            }
+        for subscription in observers {
+            let isGated = barrier?.holds(matching[subscription]) == true
+            tellOrOwe(news, to: subscription, isGated: isGated)
+            if isGated, sessions[matching[subscription].session].isOpen { isHeld = true }
             _ = delivery.hasCopiedOut(&sessions)
         }
         if let barrier, isHeld { close(news.observable, revision: news.revision, barrier) }

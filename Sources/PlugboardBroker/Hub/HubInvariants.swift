@@ -169,7 +169,8 @@ enum HubInvariants {
         _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
         let session = hub.matching[subscription].session
-        guard hub.sessions[session].isOpen, !backlog.isEmpty, !backlog.isReady else { return }
+        let isOwed = !hub.matching[subscription].owesNothing
+        guard hub.sessions[session].isOpen, isOwed, !backlog.isReady else { return }
         let always = Invariants(of: "Backlog")
         let name = "client \(hub.sessions[session].client)"
         guard case .room = hub.state(of: subscription, backlog) else { return }

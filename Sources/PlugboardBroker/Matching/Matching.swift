@@ -46,6 +46,14 @@ struct Matching: ~Copyable {
         subscriptions[subscription].lag = lanes.join(subscriptions[subscription], at: event)
     }
 
+    /// The first key that a subscription is owed.
+    func firstKey(of subscription: SubscriptionHandle) -> OwedKey? {
+        let lag = subscriptions[subscription].lag
+        if lag.lane != .none { return lanes[lag.lane].first(for: lag) }
+        guard let backlog = subscriptions[subscription].backlog else { return nil }
+        return backlog.keys.front.map { backlog.keys[$0] }
+    }
+
     /// The subscription in a slot, if there is one.
     func subscription(inSlot slot: UInt32) -> SubscriptionHandle? { subscriptions.handle(inSlot: slot) }
 

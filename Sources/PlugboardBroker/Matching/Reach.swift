@@ -85,14 +85,6 @@ struct Reach: ~Copyable {
     /// Whether a key has to stay, even without a value.
     func needs(_ key: ObservableHandle) -> Bool { owedBy(key) > 0 || isNamed(key) }
 
-    /// Probably a key's place among the `OwedKeys` of the subscription that looked last. Subscriptions that are owed
-    /// the same keys mostly have them at the same places.
-    @inline(__always)
-    func owedPlace(of key: ObservableHandle) -> OwedKeys.Place {
-        let observers = handle(of: key)
-        return observers == .none ? 0 : all[observers].owedPlace
-    }
-
     /// Asks for the memory of an entry without waiting for it. `slot` may be any number.
     @inline(__always)
     func prefetch(slot: UInt32) {
@@ -111,11 +103,6 @@ struct Reach: ~Copyable {
     /// A key has to stay once less, or `count` times.
     @inline(__always)
     mutating func release(_ key: ObservableHandle, _ count: Int = 1) { retain(key, -count) }
-
-    mutating func note(owedPlace place: OwedKeys.Place, of key: ObservableHandle) {
-        let observers = handle(of: key)
-        if observers != .none { all[observers].owedPlace = place }
-    }
 
     // MARK: Who observes
 
@@ -266,8 +253,6 @@ private struct KeyObservers: ~Copyable {
     var list = List<Recipient>()
     /// The subscriptions that name the key exactly.
     var naming = List<SubscriptionHandle>()
-    /// See `owedPlace`.
-    var owedPlace: OwedKeys.Place = 0
     /// One in the list acknowledges.
     var acknowledge = false
 }

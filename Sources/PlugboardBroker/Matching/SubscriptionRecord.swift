@@ -85,8 +85,18 @@ struct SubscriptionRecord: ~Copyable {
     /// Observers are told by phase, and within a phase by age.
     var rank: (UInt8, UInt64) { (phase, serial) }
 
-    /// It shares what it is owed with other paused readers.
+    /// It shares what it is owed with other readers.
     @inline(__always) var isSharing: Bool { lag.lane != .none }
+
+    /// Nothing is owed to it.
+    var owesNothing: Bool { lag.owedCount == 0 && backlog?.isEmpty != false }
+
+    /// Whether a write may let it go on, because a key that is written again moves behind others. Not inlined: so the
+    /// backlog isn't retained.
+    @inline(never)
+    borrowing func isHeldBack() -> Bool {
+        backlog.map { !$0.isReady && (!$0.isPaused || $0.steps > 0) } ?? false
+    }
 
     /// The backlog; makes it if there is none.
     mutating func makeBacklog() -> Backlog {
@@ -96,21 +106,12 @@ struct SubscriptionRecord: ~Copyable {
         return made
     }
 
-    /// Renews a key that is owed at this place already, if only its revision changes. Otherwise returns false.
-    /// Not inlined: so the backlog isn't retained.
-    @inline(never)
-    borrowing func renew(
-        _ observable: ObservableHandle, at place: OwedKeys.Place, revision: UInt64, event: UInt64
-    ) -> Bool {
-        backlog?.renew(observable, at: place, revision: revision, event: event) ?? false
-    }
-
     /// Frees the backlog, whose keys the hub has removed before.
     mutating func releaseBacklog() { backlog = nil }
 
     /// Whether an event of this key may be sent at once.
     func isFree(_ keyHash: @autoclosure () -> UInt64) -> Bool {
-        backlog?.isFree(keyHash()) ?? true
+        lag.owedCount == 0 && backlog?.isFree(keyHash()) != false
     }
 
     /// How an event reaches it now. Writes follow this, and `explain` and `trace` ask it.
@@ -124,7 +125,7 @@ struct SubscriptionRecord: ~Copyable {
     /// Its state as replies show it. `isBehind` says whether its client is behind.
     func state(isBehind: Bool) -> ObserverState {
         if backlog?.isPaused == true { return .paused }
-        return backlog?.isEmpty == false || isBehind ? .lagging : .live
+        return owesNothing && !isBehind ? .live : .lagging
     }
 
     /// Appends its first pattern that matches a key.

@@ -12,21 +12,15 @@ extension Hub {
         let subscription = try target(of: asked, options.client)
         switch asked.request.operation {
         case .pause:
-            let isPlain =
-                matching[subscription].delivery == .latest && matching[subscription].filter == nil
-                && !matching[subscription].kind.hasOld
-            openBacklog(of: subscription).backlog.pause(isPlain: isPlain)
+            openBacklog(of: subscription).backlog.pause()
             beginSharing(subscription)
-        case .resume:
-            endSharing(subscription)
-            matching[subscription].backlog?.resume()
+        case .resume: matching[subscription].backlog?.resume()
         default:
             // Only owed lines pass, not later ones.
             guard let backlog = matching[subscription].backlog, backlog.isPaused else {
                 throw Self.notPaused(String(matching.sub(of: subscription)), asked.request)
             }
-            endSharing(subscription)
-            backlog.step(options.count)
+            backlog.step(min(options.count, owedCount(of: subscription)))
         }
         // The reply counts what is owed before anything passes.
         delivery.openReply(to: asked.session, &sessions)

@@ -81,13 +81,9 @@ extension Hub {
 
     /// The revision of what comes next for an observer; nil if nothing does.
     func nextRevision(of subscription: SubscriptionHandle) -> UInt64? {
-        let (backlog, lag) = (matching[subscription].backlog, matching[subscription].lag)
-        guard lag.owedCount > 0, let first = matching.lanes[lag.lane].first(for: lag) else {
-            return backlog?.nextRevision
-        }
-        guard let backlog else { return first.revision }
-        if case .synced = backlog.next { return backlog.nextRevision }
-        return first.event <= backlog.lines.frontEvent ?? .max ? first.revision : backlog.nextRevision
+        let first = matching.firstKey(of: subscription)
+        guard let backlog = matching[subscription].backlog else { return first?.revision }
+        return backlog.nextRevision(first)
     }
 
     private func appendWriter(of observable: ObservableHandle, to buffer: inout ByteBuffer) {

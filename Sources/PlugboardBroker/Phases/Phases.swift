@@ -248,7 +248,7 @@ extension Hub {
     private func isToBeTold(of observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
         if matching[subscription].filter == nil { return true }
         guard let backlog = matching[subscription].backlog else { return false }
-        return backlog.keys.find(observable, hint: matching.reach.owedPlace(of: observable)) != nil
+        return backlog.keys.find(observable) != nil
             || matching[subscription].delivery == .all
                 && backlog.lines.contains(keyHash: keyspace.hash(of: observable))
     }
@@ -291,8 +291,9 @@ extension Hub {
         if !late.isEmpty {
             var naming = LateNaming(late)
             for subscription in behind {
-                let backlog = matching[subscription].backlog
-                backlog?.note(&naming, of: observable, &matching)
+                let lane = matching[subscription].lag.lane
+                if lane != .none { matching.lanes.note(&naming, of: observable, in: lane) }
+                matching[subscription].backlog?.note(&naming, of: observable)
             }
         }
         if let next, free.count < behind.count {
