@@ -11,9 +11,7 @@ struct DiskLag {
     private var syncing = 0
     /// What the disk has of the bytes after `synced`; and of those before `syncing`.
     private var sent = (all: 0, beforeSyncing: 0)
-    /// What the disk took in the present second, in the last one, and in the one before.
-    private var taken = (present: 0, last: 0, before: 0)
-    private var second: UInt64 = 0
+    private var rate = DiskRate()
     /// So much may always wait.
     private let least: Int
     private var isBehind = false
@@ -25,10 +23,8 @@ struct DiskLag {
     /// What the disk has yet to take.
     var waiting: Int { written - synced - sent.all }
 
-    /// As much may wait as the disk took in its last two seconds.
-    var waitingMax: Int {
-        max(least, taken.last + max(taken.before, taken.present))
-    }
+    /// As much may wait as the disk takes in two seconds.
+    var waitingMax: Int { max(least, 2 * rate.bytesPerSecond) }
 
     /// Whether it doesn't wait for the next sync.
     var isSentAtOnce: Bool { waiting > waitingMax / 4 * 3 }
@@ -49,32 +45,62 @@ struct DiskLag {
         sent.beforeSyncing = sent.all
     }
 
-    mutating func noteSynced(at nanoseconds: UInt64) {
-        pass(to: nanoseconds)
-        taken.present += syncing - synced - sent.beforeSyncing
+    mutating func noteSynced() {
         synced = syncing
         sent = (sent.all - sent.beforeSyncing, 0)
     }
 
+    mutating func noteSendBegan(at nanoseconds: UInt64) { rate.begin(at: nanoseconds) }
+
     /// Notes that the disk has these bytes, which end at `end` of everything that was written.
     mutating func noteSent(_ bytes: Int, upTo end: Int, at nanoseconds: UInt64) {
-        pass(to: nanoseconds)
+        rate.end(bytes, at: nanoseconds)
         guard end > synced else { return }
-        taken.present += bytes
         sent.all += bytes
         if end <= syncing { sent.beforeSyncing += bytes }
     }
 
-    /// Lets the seconds pass that have passed.
+    mutating func pass(to nanoseconds: UInt64) { rate.pass(to: nanoseconds) }
+}
+
+/// How much the disk takes in a second, measured only while something is on its way there: what it takes otherwise
+/// says how much was sent, not how much it could take.
+struct DiskRate {
+    /// How many pieces are on their way.
+    private var pieces = 0
+    /// What the disk took in the present span, of which so much is over at `last`.
+    private var taken = 0
+    private var passed: UInt64 = 0
+    private var last: UInt64 = 0
+    /// The mean of the spans before, where the last ones count most; nil before the first has ended.
+    private var before: Int?
+
+    private static let span: UInt64 = 1_000_000_000
+    /// The first span counts from here on.
+    private static let spanMin: UInt64 = 250_000_000
+
+    var bytesPerSecond: Int {
+        before ?? Int(Double(taken) / Double(max(passed, Self.spanMin)) * 1e9)
+    }
+
+    mutating func begin(at nanoseconds: UInt64) {
+        pass(to: nanoseconds)
+        pieces += 1
+    }
+
+    mutating func end(_ bytes: Int, at nanoseconds: UInt64) {
+        taken += bytes
+        pass(to: nanoseconds)
+        pieces -= 1
+    }
+
     mutating func pass(to nanoseconds: UInt64) {
-        let now = nanoseconds / 1_000_000_000
-        switch now - min(now, second) {
-        case 0: return
-        case 1: taken = (0, taken.present, taken.last)
-        case 2: taken = (0, 0, taken.present)
-        default: taken = (0, 0, 0)
-        }
-        second = now
+        if pieces > 0 { passed += nanoseconds - min(last, nanoseconds) }
+        last = nanoseconds
+        guard passed >= Self.span else { return }
+        let rate = Int(Double(taken) / Double(passed) * 1e9)
+        before = before.map { ($0 + rate) / 2 } ?? rate
+        (taken, passed) = (0, 0)
     }
 }
 
@@ -85,6 +111,7 @@ extension JournalWriter {
     /// Sends to the disk what was written since the last sync began or since the last time.
     func sendToDisk() {
         worker.add(.send((ended + [present]).filter { $0.unsentBytes > 0 }, upTo: lag.written))
+        lag.noteSendBegan(at: time.nanoseconds())
         for place in ended.indices { ended[place].sentBytes = ended[place].bytes }
         sentBytes = bytes
     }
@@ -93,7 +120,7 @@ extension JournalWriter {
     func notePressure() {
         let (disk, snapshot) = (lag.pressure(), pressureOfSnapshot)
         pressure = disk == nil && snapshot == nil ? nil : min(disk ?? .max, snapshot ?? .max)
-        if pressure != nil { wasSlowed = true }
+        if let pressure { leastPressure = min(leastPressure ?? .max, pressure) }
     }
 
     /// Looks again while nobody writes.

@@ -54,9 +54,13 @@ public struct JournalOptions: Sendable {
         return leeway > JournalLimits.promisedBytes ? leeway : 0
     }
 
-    /// A snapshot is due when the files have more bytes than this besides the present values, which have `live`.
-    func deadBytesMax(live: Int, leeway: Int) -> Int {
-        JournalLimits.share(of: live) + slackBytes + leeway / 2
+    /// A snapshot is due when the files have more bytes than this besides the present values, which have `live`. It
+    /// leaves half of the leeway to clients that write meanwhile, or more if they will probably write as much as
+    /// `meanwhile`.
+    func deadBytesMax(live: Int, leeway: Int, meanwhile: Int = 0) -> Int {
+        let left = leeway - leeway / JournalLimits.leewayForFew - meanwhile
+        let used = max(leeway / JournalLimits.leewayUsedMin, min(left, leeway / 2))
+        return JournalLimits.share(of: live) + slackBytes + used
     }
 }
 
@@ -102,14 +106,17 @@ public enum JournalLimits {
     /// The part of `promisedBytes` for ended segments and the last snapshot. The rest is for a segment,
     /// the next segment and the room of both.
     public static let slackBytes = 1_638_400
-    /// While a snapshot is made, clients may write as fast as would fill the room that is left in the time that the
-    /// last snapshot took. It is taken to be at least this, and the second before the first snapshot.
+    /// While a snapshot is made, clients may write as fast as would fill the room that is left in the time that it
+    /// will probably still take: as long as the last one in all, but never less than half as long from now on. That
+    /// time is taken to be at least this, and the second before the first snapshot.
     static let snapshotNanoseconds: (least: UInt64, first: UInt64) = (10_000_000, 1_000_000_000)
     /// This part of the leeway isn't for them, but for clients that write little.
     static let leewayForFew = 16
+    /// At least this part of it is used before a snapshot is begun, and at most half of it.
+    static let leewayUsedMin = 8
     /// Where much waits, it is sent to the disk in pieces of at least this many bytes.
     static let sentBytesMin = 8_388_608
-    /// If more waits for the disk, and more than it took in its last two seconds, clients are slowed down. They
+    /// If more waits for the disk, and more than it takes in two seconds, clients are slowed down. They
     /// are until it is less again by `reliefPart`.
     public static let waitingBytesMin = 67_108_864
     static let reliefPart = 0.0625

@@ -15,7 +15,9 @@ extension JournalWriter {
     /// Whether there are so many that a snapshot is worthwhile. The limit leaves some of the promised bytes for writes
     /// during the snapshot.
     func holdsTooMuch(_ live: Int) -> Bool {
-        !isCompacting && segment >= retryAt && dead(live) > options.deadBytesMax(live: live, leeway: leeway)
+        guard !isCompacting, segment >= retryAt else { return false }
+        let meanwhile = min(Double(rate.bytesPerSecond) * Double(snapshotNanoseconds) / 1e9, Double(leeway))
+        return dead(live) > options.deadBytesMax(live: live, leeway: leeway, meanwhile: Int(meanwhile))
     }
 
     func isCompactionWorthwhile(_ live: Int) -> Bool {
@@ -70,13 +72,14 @@ extension JournalWriter {
     }
 
     /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
-    /// made; nil if none is being made. It falls with the room that is left. Some room stays for those who write
-    /// little, so that the loop itself hardly ever waits for the snapshot.
+    /// made; nil if none is being made. If it takes longer than the last one, it falls with the room that is left. Some
+    /// room stays for those who write little, so that the loop itself hardly ever waits for the snapshot.
     var pressureOfSnapshot: Int? {
         guard isCompacting else { return nil }
-        let left = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
-        let seconds = Double(max(snapshotNanoseconds, JournalLimits.snapshotNanoseconds.least)) / 1e9
-        return Int(min(Double(left) / seconds, 1e15))
+        let room = max(0, roomLeft(0) - leeway / JournalLimits.leewayForFew)
+        let expected = max(snapshotNanoseconds, JournalLimits.snapshotNanoseconds.least)
+        let passed = min(time.nanoseconds() - snapshotBegan, expected)
+        return Int(min(Double(room) / Double(max(expected - passed, expected / 2)) * 1e9, 1e15))
     }
 
     // MARK: Freeing room
@@ -214,16 +217,21 @@ struct WritingRate {
     private var last: UInt64 = 0
 
     /// A rate is of at least this long.
-    private static let nanosecondsMin: UInt64 = 250_000_000
+    private static let nanosecondsMin: UInt64 = 100_000_000
+    /// Whoever writes about as much as a pressure allows would write more without it.
+    private static let slowedFrom = 0.75
 
     var bytesPerSecond: Int { max(highest.present, highest.before) }
 
-    /// Notes the bytes of a segment that has ended. `isSlowed`: clients were slowed down meanwhile.
-    mutating func note(_ bytes: Int, at nanoseconds: UInt64, isSlowed: Bool) {
-        let began = last
+    /// Notes the bytes of a segment that has ended. Clients were asked meanwhile to write at most `pressure` bytes a
+    /// second.
+    mutating func note(_ bytes: Int, at nanoseconds: UInt64, pressure: Int?) {
+        let passed = nanoseconds - min(last, nanoseconds)
+        let isFirst = last == 0
         last = nanoseconds
-        if began == 0 || isSlowed { return }
-        measured.nanoseconds += nanoseconds - began
+        let isSlowed = pressure.map { Double(bytes) * 1e9 >= Self.slowedFrom * Double($0) * Double(passed) }
+        if isFirst || isSlowed ?? false { return }
+        measured.nanoseconds += passed
         measured.bytes += bytes
         guard measured.nanoseconds >= Self.nanosecondsMin else { return }
         let rate = Double(measured.bytes) / Double(measured.nanoseconds) * 1e9

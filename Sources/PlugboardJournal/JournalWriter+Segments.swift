@@ -63,8 +63,8 @@ extension JournalWriter {
         let now = time.nanoseconds()
         let taken = max(1, now - segmentBegan)
         segmentBegan = now
-        rate.note(bytes, at: now, isSlowed: wasSlowed)
-        wasSlowed = pressure != nil
+        rate.note(bytes, at: now, pressure: leastPressure)
+        leastPressure = pressure
         if taken <= JournalLimits.segmentFastNanoseconds { segmentLength *= 2 }
         if taken > JournalLimits.segmentSlowNanoseconds { segmentLength /= 2 }
         let bounds = options.segmentBytes

@@ -49,8 +49,8 @@ public final class JournalWriter {
     /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
     /// the disk isn't behind and no snapshot is being made.
     public internal(set) var pressure: Int?
-    /// Whether there was a pressure since the segment began.
-    var wasSlowed = false
+    /// The least that it was since the segment began; nil if it never was.
+    var leastPressure: Int?
     /// Bytes that were written to the segment.
     var bytes = 0
     /// The segment ends after this many bytes.
@@ -278,7 +278,7 @@ public final class JournalWriter {
     /// A sync is done. After one slow sync the worker does the next ones.
     private func noteSyncTime() {
         let now = time.nanoseconds()
-        lag.noteSynced(at: now)
+        lag.noteSynced()
         lagTold = JournalLimits.lagToldNanoseconds
         let isQuick = now - syncBegan <= JournalLimits.quickSyncNanoseconds
         quickSyncs = isQuick ? min(quickSyncs + 1, JournalLimits.quickSyncsMin) : 0

@@ -13,7 +13,7 @@ struct DiskLagTests {
         lag.noteSyncBegan()
         lag.noteWritten(30)
         #expect(lag.waiting == 80)
-        lag.noteSynced(at: second)
+        lag.noteSynced()
         #expect(lag.waiting == 30)
         lag.noteSent(20, upTo: 70, at: second)
         #expect(lag.waiting == 10)
@@ -21,27 +21,34 @@ struct DiskLagTests {
         lag.noteWritten(5)
         // What was on its way before a sync began belongs to it.
         lag.noteSent(10, upTo: 80, at: second)
-        lag.noteSynced(at: second)
+        lag.noteSynced()
         #expect(lag.waiting == 5)
         // What comes late counts no more.
         lag.noteSent(3, upTo: 80, at: second)
         #expect(lag.waiting == 5)
     }
 
-    @Test("may be as much as the disk took in its last two seconds, and a least amount")
+    @Test("may be as much as the disk takes in two seconds, and a least amount")
     mutating func most() {
         #expect(lag.waitingMax == 100)
-        for (at, bytes) in [(1, 300), (2, 400), (3, 50)] as [(UInt64, Int)] {
-            lag.noteWritten(bytes)
-            lag.noteSyncBegan()
-            lag.noteSynced(at: at * second)
-        }
-        #expect(lag.waitingMax == 700)
-        lag.pass(to: 4 * second)
-        #expect(lag.waitingMax == 450)
-        lag.pass(to: 5 * second)
-        #expect(lag.waitingMax == 100)
-        #expect(lag.waiting == 0)
+        lag.noteWritten(10_000)
+        // 300 in half a second, and in the other half of this span as much.
+        lag.noteSendBegan(at: 7 * second)
+        lag.noteSent(300, upTo: 300, at: 7 * second + second / 2)
+        #expect(lag.waitingMax == 1_200)
+        // What nobody sends says nothing about the disk.
+        lag.noteSendBegan(at: 20 * second)
+        lag.noteSendBegan(at: 20 * second)
+        lag.noteSent(300, upTo: 600, at: 20 * second + second / 2)
+        lag.pass(to: 20 * second + second / 2)
+        #expect(lag.waitingMax == 1_200)
+        // It takes nothing.
+        lag.pass(to: 21 * second + second / 2)
+        #expect(lag.waitingMax == 600)
+        lag.pass(to: 22 * second + second / 2)
+        #expect(lag.waitingMax == 300)
+        lag.pass(to: 26 * second)
+        #expect(lag.waitingMax == 150)
     }
 
     @Test("is sent before the next sync if it is three quarters of that")

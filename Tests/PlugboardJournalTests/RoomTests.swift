@@ -212,15 +212,15 @@ struct RoomTests {
     @Test("follows the highest rate of writing, until a snapshot was made since")
     func rate() {
         var rate = WritingRate()
-        func note(_ bytes: Int, at milliseconds: UInt64, isSlowed: Bool = false) {
-            rate.note(bytes, at: milliseconds * 1_000_000, isSlowed: isSlowed)
+        func note(_ bytes: Int, at milliseconds: UInt64, pressure: Int? = nil) {
+            rate.note(bytes, at: milliseconds * 1_000_000, pressure: pressure)
         }
         note(0, at: 1_000)
         note(500, at: 2_000)
         note(100, at: 3_000)
         #expect(rate.bytesPerSecond == 500)
-        // Less than a quarter of a second says nothing yet.
-        note(1_100, at: 3_200)
+        // Less than a tenth of a second says nothing yet.
+        note(1_100, at: 3_090)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
         note(0, at: 5_200)
@@ -235,10 +235,10 @@ struct RoomTests {
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 10)
         // While they were slowed down, clients showed less than they would write.
-        note(800, at: 6_300)
-        note(1, at: 7_000, isSlowed: true)
-        note(700, at: 7_150)
-        #expect(rate.bytesPerSecond == 6_000)
+        note(80, at: 6_250)
+        note(300, at: 7_250, pressure: 400)
+        note(70, at: 7_300, pressure: 2_000)
+        #expect(rate.bytesPerSecond == 1_500)
     }
 
     @Test("includes at least the history, even between snapshots")

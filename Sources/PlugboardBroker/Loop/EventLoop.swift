@@ -394,10 +394,10 @@ struct Throttle: ~Copyable {
     /// When they are looked at next.
     var next: UInt64 { waiting.isEmpty ? .max : due }
 
-    /// What each may write in a period, if all together may write `pressure` bytes a second.
-    func share(of pressure: Int?) -> Int {
+    /// What each of so many clients may write in a period, if all together may write `pressure` bytes a second.
+    static func share(of pressure: Int?, among count: Int) -> Int {
         guard let pressure else { return .max }
-        return max(Self.bytesMin, pressure / Int(1_000_000_000 / Self.nanoseconds) / (waiting.count + 1))
+        return max(bytesMin, pressure / Int(1_000_000_000 / nanoseconds) / max(1, count))
     }
 
     static func period(of nanoseconds: UInt64) -> UInt32 {
@@ -425,7 +425,7 @@ extension EventLoop {
     mutating func throttle(_ connection: Connection, _ bytes: Int, _ pressure: Int) {
         guard bytes > 0, !connection.isThrottled else { return }
         let now = time.nanoseconds()
-        let share = throttle.share(of: pressure)
+        let share = Throttle.share(of: pressure, among: throttle.waiting.count + 1)
         guard connection.owes(bytes, share: share, period: Throttle.period(of: now)) else { return }
         connection.isThrottled = true
         throttle.append(connection.token, at: now)
@@ -436,8 +436,8 @@ extension EventLoop {
         let now = time.nanoseconds()
         guard throttle.isDue(at: now) else { return }
         hub.durability.journal?.lookAtDisk()
-        let share = throttle.share(of: hub.durability.journal?.pressure)
         let count = throttle.waiting.count
+        let share = Throttle.share(of: hub.durability.journal?.pressure, among: count)
         for place in 0..<count {
             let token = throttle.waiting[place]
             guard let connection = connections.find(token: token), connection.isThrottled else { continue }
