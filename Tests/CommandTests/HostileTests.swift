@@ -25,14 +25,14 @@
             broker = try startBroker(in: folder, "--state", folder.path + "/journal")
             eve = try BrokerConnection(path: folder.socket)
             try eve.expectGreeting()
-            _ = try eve.accepted(ObjectText(op: "hello").adding("name", string: Self.name))
+            _ = try eve.accepted(ObjectWriter(op: "hello").adding("name", string: Self.name))
             for (key, operation) in [(Self.key, "publish"), ("odd", "publish")] {
-                let request = ObjectText(op: operation).adding("key", string: key)
+                let request = ObjectWriter(op: operation).adding("key", string: key)
                 _ = try eve.accepted(request.adding("value", json: Array(Self.value.utf8)[...]))
             }
-            let subscription = ObjectText(op: "subscribe").adding("keys", strings: ["hall.**", Self.key])
+            let subscription = ObjectWriter(op: "subscribe").adding("keys", strings: ["hall.**", Self.key])
             _ = try eve.accepted(subscription.adding("sub", string: "s\u{202E}\u{85}"))
-            _ = try eve.accepted(ObjectText(op: "serve").adding("key", string: "ask.\u{202E}"))
+            _ = try eve.accepted(ObjectWriter(op: "serve").adding("key", string: "ask.\u{202E}"))
         }
 
         /// What a command shows on a terminal, including errors.
@@ -73,7 +73,7 @@
         @Test("keys that differ only in invisible characters look different")
         func lookalikes() throws {
             let requests = ["door", "door\u{200B}", "door\u{E0020}"].map { key in
-                ObjectText(op: "publish").adding("key", string: key).adding("value", 1)
+                ObjectWriter(op: "publish").adding("key", string: key).adding("value", 1)
             }
             for request in requests { _ = try eve.accepted(request) }
             for words in [["get", "*"], ["keys", "*"], ["top", "--once"]] {
@@ -103,7 +103,7 @@
         func live() throws {
             let traced = try shown(["trace", "**", "--count", "1"]) {
                 _ = try eve.accepted(
-                    ObjectText(op: "emit").adding("key", string: Self.key).adding("value", 1)
+                    ObjectWriter(op: "emit").adding("key", string: Self.key).adding("value", 1)
                 )
             }
             expectHarmless(traced, "trace")
@@ -112,7 +112,7 @@
                     let call = line["call"]?.string
                 else { return }
                 let error = #"{"code":"hostile","message":"\#u{9B}31m\#u{7F}\#u{202E}"}"#
-                let answer = ObjectText(op: "return").adding("call", string: call)
+                let answer = ObjectWriter(op: "return").adding("call", string: call)
                 try eve.send(answer.adding("error", json: Array(error.utf8)[...]).line)
             }
             expectHarmless(called, "call")

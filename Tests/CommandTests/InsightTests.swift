@@ -61,7 +61,7 @@ final class InsightTests: BrokerSuite {
         let price = try BrokerConnection(path: folder.socket)
         let client = try #require(try price.expectGreeting()["client"]?.text)
         _ = try price.accepted(
-            ObjectText(op: "subscribe").adding("key", string: "cart.total").adding("phase", 1)
+            ObjectWriter(op: "subscribe").adding("key", string: "cart.total").adding("phase", 1)
                 .adding("ack", true, unless: false)
         )
         let waiting = try run("explain", "publish", "cart.total", "1").lines.last ?? ""
@@ -135,7 +135,7 @@ final class InsightTests: BrokerSuite {
         let client = try #require(try person.expectGreeting()["client"]?.integer)
         for sub in [#""prices""#, #""7""#, "-3"] {
             _ = try person.accepted(
-                ObjectText(op: "subscribe").adding("key", string: "k").adding(
+                ObjectWriter(op: "subscribe").adding("key", string: "k").adding(
                     "sub", json: Array(sub.utf8)[...]
                 )
             )

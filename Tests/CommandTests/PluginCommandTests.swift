@@ -158,19 +158,19 @@ final class PluginCommandTests: ShopSuite {
         let caller = try BrokerConnection(path: shop.folder.socket)
         try caller.expectGreeting()
         let line = Array("call plugins.stop \"rock\"\n".utf8)
-        for _ in 0...PluginDesk.waitingMax { try caller.send(line) }
+        for _ in 0...SupervisorClient.waitingMax { try caller.send(line) }
         #expect(try caller.nextLine().kind == .error("limit"))
-        for _ in 0..<PluginDesk.waitingMax { #expect(try caller.nextLine().kind == .ok("call")) }
+        for _ in 0..<SupervisorClient.waitingMax { #expect(try caller.nextLine().kind == .ok("call")) }
         try end(up)
     }
 
     @Test("the states leave the bus together with up")
     func states() throws {
         let broker = try startBroker(in: shop.folder, "--memory", "--supervised")
-        let terms = ChildTerms(start: ChildStart(program: "/no/such", output: .piped))
+        let terms = ProcessSpec(start: ChildStart(program: "/no/such", output: .piped))
         let child = SupervisedProcess(name: "it", terms: terms)
         let path = shop.folder.socket
-        var desk: PluginDesk? = try PluginDesk { try BusLink(path: path) }
+        var desk: SupervisorClient? = try SupervisorClient { try BusLink(path: path) }
         desk?.tell(child)
         try eventually("it is there") { try state("it").contains(#""state":"ended""#) }
         desk = nil

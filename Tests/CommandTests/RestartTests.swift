@@ -91,7 +91,7 @@ struct SupervisedProcessTests {
     private func process(_ script: String, _ rule: RestartRule = .onFailure) -> SupervisedProcess {
         SupervisedProcess(
             name: "it",
-            terms: ChildTerms(
+            terms: ProcessSpec(
                 start: ChildStart(program: "/bin/sh", arguments: ["-c", script], output: .piped), rule: rule
             ),
             clock: time.clock
@@ -135,7 +135,7 @@ struct SupervisedProcessTests {
     @Test("a program that can't be started counts as a crash")
     func missing() {
         let start = ChildStart(program: "/no/such", output: .piped)
-        let child = SupervisedProcess(name: "it", terms: ChildTerms(start: start), clock: time.clock)
+        let child = SupervisedProcess(name: "it", terms: ProcessSpec(start: start), clock: time.clock)
         guard case .crashed(let reason, let delay) = child.begin() else {
             Issue.record("it began")
             return

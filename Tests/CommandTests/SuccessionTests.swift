@@ -107,7 +107,7 @@ struct SuccessionTests {
             #expect(try plugboard("publish", "n", "\(round * 10 + 1)", in: folder).end == .exited(0))
             let writer = try BrokerConnection(path: path)
             for number in 2...10 {
-                let write = ObjectText(op: "publish").adding("key", string: "n")
+                let write = ObjectWriter(op: "publish").adding("key", string: "n")
                 _ = try writer.request(write.adding("value", round * 10 + number))
             }
             if round % 4 == 0 {
@@ -139,9 +139,9 @@ struct SuccessionTests {
         // An emit isn't kept and takes no revision.
         #expect(try plugboard("emit", "soon", "1", in: folder).end == .exited(0))
         let bridge = try BrokerConnection(path: folder.socket)
-        _ = try bridge.request(ObjectText(op: "hello").adding("name", string: "bridge"))
+        _ = try bridge.request(ObjectWriter(op: "hello").adding("name", string: "bridge"))
         _ = try bridge.request(
-            ObjectText(op: "publish").adding("key", string: "from").adding("value", 1)
+            ObjectWriter(op: "publish").adding("key", string: "from").adding("value", 1)
                 .adding("origin", string: "cart@b")
         )
         let before = try #require(try BrokerConnection(path: folder.socket).nextLine()["epoch"]?.string)
@@ -151,10 +151,10 @@ struct SuccessionTests {
         let after = try BrokerConnection(path: folder.socket).nextLine()
         #expect(after["epoch"]?.string == before && (after["revision"]?.integer ?? 0) >= 4)
         let late = try BrokerConnection(path: folder.socket)
-        let request = ObjectText(op: "subscribe").adding("key", string: "*").adding("since", 4)
+        let request = ObjectWriter(op: "subscribe").adding("key", string: "*").adding("since", 4)
         #expect(try late.request(request)["resumed"]?.bool == true)
         let missed = try BrokerConnection(path: folder.socket)
-        let all = ObjectText(op: "subscribe").adding("key", string: "*").adding("since", 1)
+        let all = ObjectWriter(op: "subscribe").adding("key", string: "*").adding("since", 1)
         #expect(try missed.request(all)["resumed"]?.bool == true)
         let deleted = String(decoding: try missed.nextLine().bytes, as: UTF8.self)
         #expect(deleted.contains(#""delete","sub":1,"key":"gone","revision":3,"#))
@@ -269,7 +269,7 @@ struct SuccessionTests {
         let broker = try startBroker(in: folder, "--policy", "p.json")
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
         func resumes() throws -> Bool? {
-            let request = ObjectText(op: "subscribe").adding("key", string: "*").adding("since", 1)
+            let request = ObjectWriter(op: "subscribe").adding("key", string: "*").adding("since", 1)
             return try BrokerConnection(path: folder.socket).request(request)["resumed"]?.bool
         }
         for _ in 0..<2 {

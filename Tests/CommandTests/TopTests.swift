@@ -178,10 +178,10 @@
             let banner = try BrokerConnection(path: folder.socket)
             for (connection, name) in [(stuck, "stuck"), (banner, "banner")] {
                 try connection.expectGreeting()
-                _ = try connection.accepted(ObjectText(op: "hello").adding("name", string: name))
-                _ = try connection.accepted(ObjectText(op: "subscribe").adding("key", string: "**"))
+                _ = try connection.accepted(ObjectWriter(op: "hello").adding("name", string: name))
+                _ = try connection.accepted(ObjectWriter(op: "subscribe").adding("key", string: "**"))
             }
-            _ = try banner.accepted(ObjectText(op: "pause").adding("sub", 1))
+            _ = try banner.accepted(ObjectWriter(op: "pause").adding("sub", 1))
             let value = "\"\(String(repeating: "x", count: 100_000))\""
             _ = try run(
                 "publish",
@@ -191,7 +191,7 @@
             )
             var cause: UInt64?
             for number in 0..<40 {
-                let write = ObjectText(op: "publish").adding("key", string: "loop.\(number % 2)")
+                let write = ObjectWriter(op: "publish").adding("key", string: "loop.\(number % 2)")
                     .adding("value", json: Array("1".utf8)[...]).adding("cause", cause)
                 cause = try banner.accepted(write)["revision"]?.integer
             }

@@ -40,15 +40,15 @@ struct UpDemandTests {
         #expect(try state() == "idle")
         let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
-        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "lamp.*"))
+        _ = try person.accepted(ObjectWriter(op: "subscribe").adding("key", string: "lamp.*"))
         while try person.nextLine()["value"]?.string != "on" {}
         #expect(try state() == "running")
         try eventually("it is told") { up.messages.contains("lamp   | started: it is wanted") }
-        _ = try person.accepted(ObjectText(op: "unsubscribe").adding("sub", 1))
+        _ = try person.accepted(ObjectWriter(op: "unsubscribe").adding("sub", 1))
         try eventually("it is stopped") { try state() == "idle" }
         try eventually("it is told") { up.messages.contains("lamp   | nobody wants it: stopping it") }
         #expect(shop.text("lamp", "runs") == "x\n")
-        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "lamp.hall"))
+        _ = try person.accepted(ObjectWriter(op: "subscribe").adding("key", string: "lamp.hall"))
         try eventually("it is there again") { try state() == "running" }
         try eventually("it has begun") { shop.text("lamp", "runs") == "x\nx\n" }
     }
@@ -81,7 +81,7 @@ struct UpDemandTests {
         let up = try shop.up()
         let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
-        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "quick"))
+        _ = try person.accepted(ObjectWriter(op: "subscribe").adding("key", string: "quick"))
         try eventually("it is broken") { up.messages.contains("quick  | is done; broken after 5 starts") }
         #expect(shop.text("quick", "runs").count == 10)
     }
@@ -98,14 +98,14 @@ struct UpRestartTests {
         let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
         _ = try person.accepted(
-            ObjectText(op: "publish").adding("key", string: "catalog.brick")
+            ObjectWriter(op: "publish").adding("key", string: "catalog.brick")
                 .adding("value", json: Array(#"{"title":"Brick","price":1}"#.utf8)[...])
         )
         let order = Array(#"{"sku":"brick"}"#.utf8)[...]
         for round in 1...50 {
-            let restart = ObjectText(op: "call").adding("key", string: "plugins.restart")
+            let restart = ObjectWriter(op: "call").adding("key", string: "plugins.restart")
             _ = try person.accepted(restart.adding("value", json: JSONText.encoded("cart")[...]))
-            let call = ObjectText(op: "call").adding("key", string: "cart.add").adding("value", json: order)
+            let call = ObjectWriter(op: "call").adding("key", string: "cart.add").adding("value", json: order)
             let line = try person.accepted(call)["value"]?.object
             #expect(line?["quantity"]?.integer == UInt64(round))
         }

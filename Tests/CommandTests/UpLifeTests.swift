@@ -214,8 +214,8 @@ final class UpLifeTests: ShopSuite {
 
     @Test("a signal counts as a second one after half a second, not sooner")
     func wishes() {
-        var wish = StopWish()
-        let half = UInt64(StopWish.repeatedSeconds * 1e9)
+        var wish = StopRequest()
+        let half = UInt64(StopRequest.repeatedSeconds * 1e9)
         #expect(!wish.isThere)
         let others = [1_000, 1_000, 1_000 + half - 1, 1_000 + half].map { wish.take(at: $0) }
         #expect(wish.isThere)

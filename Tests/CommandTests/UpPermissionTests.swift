@@ -11,7 +11,7 @@ final class UpPermissionTests: ShopSuite {
     private func clients(_ name: String) throws -> [BrokerLine] {
         let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
-        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "$broker.clients.*"))
+        _ = try person.accepted(ObjectWriter(op: "subscribe").adding("key", string: "$broker.clients.*"))
         var found: [BrokerLine] = []
         while true {
             let line = try person.nextLine()
@@ -213,12 +213,12 @@ final class UpPermissionTests: ShopSuite {
         let path = shop.folder.socket
         let child = SupervisedProcess(
             name: "it",
-            terms: ChildTerms(
+            terms: ProcessSpec(
                 start: ChildStart(program: "/no/such", output: .piped),
                 permission: Array(#"{"publish":[]}"#.utf8)
             )
         )
-        let desk = try PluginDesk { try BusLink(path: path) }
+        let desk = try SupervisorClient { try BusLink(path: path) }
         desk.tell(child)
         func isKnown() throws -> Bool {
             _ = desk.turn()

@@ -8,7 +8,7 @@ struct AskedClientsTests {
     func limit() {
         var asked = AskedClients(capacity: 4)
         for call in 1...9 as ClosedRange<UInt64> {
-            asked.note(100 + call, for: call)
+            asked.set(100 + call, for: call)
             #expect(asked.wasAsked(100 + call, call))
             for earlier in 1...call {
                 #expect(asked.wasAsked(100 + earlier, earlier) == (call - earlier < 4))
@@ -22,9 +22,9 @@ struct AskedClientsTests {
     @Test("is who got the call in the end")
     func moved() {
         var asked = AskedClients()
-        asked.note(1, for: 1)
-        asked.note(1, for: 2)
-        asked.note(7, for: 1)
+        asked.set(1, for: 1)
+        asked.set(1, for: 2)
+        asked.set(7, for: 1)
         #expect(asked.wasAsked(7, 1) && !asked.wasAsked(1, 1) && asked.wasAsked(1, 2))
     }
 }

@@ -150,7 +150,7 @@ extension Outbox {
         while heldCount > 0 {
             let part = heldPart
             bytes += part
-            _ = noteHeldSent(part.count)
+            _ = removeHeld(part.count)
         }
         bytes += Array(own.bytes)
         dropHeld()
@@ -198,13 +198,13 @@ extension Hub {
 
     mutating func openAccount(of session: SessionHandle) { access.openAccount(of: sessions[session]) }
 
-    mutating func setAside(_ session: SessionHandle, _ farewell: Farewell) {
-        delivery.setAside(session, farewell, &sessions)
+    mutating func setAside(_ session: SessionHandle, _ closeReason: CloseReason) {
+        delivery.setAside(session, closeReason, &sessions)
     }
 
     /// A key that waits is made to wait anew, at a gate beside the one that it has: a mistake.
     mutating func closeAgain(_ observable: ObservableHandle, _ gate: Gate) {
-        let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
+        let barrier = PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
         let ticket = deadlines.add(at: gate.end, .gate(observable))
         let again = Gate(barrier, revision: gate.revision, until: gate.end, ticket)
         phases.close(observable, again, told: [], &matching)

@@ -18,8 +18,8 @@ struct CommonsTests {
     /// Whether a client for which so many bytes wait is closed for that. It is open again afterwards.
     private func isPast(_ kind: WaitingBytes.Kind, _ bytes: Int, _ client: Int) -> Bool {
         bare.hub.recount(kind, bytes, of: clients[client])
-        defer { bare.hub.sessions[clients[client]].farewell = nil }
-        return bare.hub.sessions[clients[client]].farewell == .quota
+        defer { bare.hub.sessions[clients[client]].closeReason = nil }
+        return bare.hub.sessions[clients[client]].closeReason == .quota
     }
 
     @Test("bytes that are owed: as many as the limit, and one more")

@@ -161,7 +161,7 @@ struct OwedKeysTests {
     func order() {
         var generator = SeededRandom(seed: 7)
         var table = ObservableTable()
-        var keys = OwedKeys()
+        var keys = ConflatedKeys()
         var model: [(Int, UInt64)] = []
         let observables = (0..<300).map { index in
             let name = Array("k\(index)".utf8)

@@ -44,8 +44,8 @@ struct DisconnectTests {
     func once() {
         let bare = BareHub()
         let client = bare.client()
-        for reason in [Farewell.slow, .quota] { bare.hub.setAside(client, reason) }
-        let (count, farewell) = (bare.hub.delivery.dismissed.count, bare.hub.sessions[client].farewell)
-        #expect(count == 1 && farewell == .slow)
+        for reason in [CloseReason.slow, .quota] { bare.hub.setAside(client, reason) }
+        let (count, closeReason) = (bare.hub.delivery.dismissed.count, bare.hub.sessions[client].closeReason)
+        #expect(count == 1 && closeReason == .slow)
     }
 }

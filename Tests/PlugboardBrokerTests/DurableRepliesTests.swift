@@ -29,7 +29,7 @@ struct DurableRepliesTests {
         var sum = ByteBuffer()
         var count = 0
         while replies.next(upTo: mark, id: &id, sum: &sum) != nil { count += 1 }
-        replies.noteAnswered(count)
+        replies.expectWrites(count)
     }
 
     @Test("the first writes wait for nobody")
@@ -44,7 +44,7 @@ struct DurableRepliesTests {
     func together() {
         var replies = DurableReplies()
         Self.add(2, to: &replies, mark: 1)
-        replies.noteAsked()
+        replies.countAsked()
         Self.add(1, to: &replies, mark: 2)
         Self.answer(&replies, upTo: 1)
         var answers = [replies.hasGathered(at: 1_000)]
@@ -59,7 +59,7 @@ struct DurableRepliesTests {
     func quiet() {
         var replies = DurableReplies()
         Self.add(8, to: &replies, mark: 1)
-        replies.noteAsked()
+        replies.countAsked()
         Self.answer(&replies, upTo: 1)
         Self.add(1, to: &replies, mark: 2)
         var answers: [Bool] = []
@@ -71,7 +71,7 @@ struct DurableRepliesTests {
     func trickling() {
         var replies = DurableReplies()
         Self.add(1_000, to: &replies, mark: 1)
-        replies.noteAsked()
+        replies.countAsked()
         Self.answer(&replies, upTo: 1)
         var waits = 0
         var now: UInt64 = 1_000

@@ -15,7 +15,7 @@ struct EmitLogTests {
     private func completeSince(_ log: borrowing EmitLog) -> UInt64 { log.completeSince }
 
     private func note(_ log: inout EmitLog, _ key: String, at revision: UInt64) {
-        key.withBytes { log.note($0, at: revision) }
+        key.withBytes { log.append($0, at: revision) }
     }
 
     @Test("as many entries are known as two generations hold, and at one more the older one goes")

@@ -47,7 +47,7 @@ struct FilteredSnapshotTests {
         subscribe(options)
         #expect(test.lines(of: observer).isEmpty)
         let (slices, lines) = settle()
-        #expect(slices >= Self.keys * Filter.stepsMin * 3 / Judge.examinedStepsMax - 1)
+        #expect(slices >= Self.keys * Filter.stepsMin * 3 / FilterEvaluator.examinedStepsMax - 1)
         #expect(lines.count == 4)
         #expect(try #require(lines.first).contains(#""ok":"subscribe""#))
         #expect(lines.compactMap { number("value", in: $0) } == [Self.keys - 2, Self.keys - 1])

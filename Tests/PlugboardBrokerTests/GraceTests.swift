@@ -50,7 +50,7 @@ struct GraceTests {
             bind("a", to: client)
             hub.leave(client)
         }
-        #expect(hub.legacies <= 4)
+        #expect(hub.leases <= 4)
         hub.expireAll(after: 10_000)
         #expect(Set(news) == ["delete a"])
     }
@@ -72,7 +72,7 @@ struct GraceTests {
         #expect(hub.boundCount == 3_000)
         hub.leave(newest)
         for millisecond in 0..<100 { hub.expireAll(after: 1_000 + UInt64(millisecond)) }
-        #expect(hub.boundCount == 0 && hub.legacies == 0)
+        #expect(hub.boundCount == 0 && hub.leases == 0)
     }
 
     @Test("for so many programs is waited and for no more, and then one that comes back makes room")

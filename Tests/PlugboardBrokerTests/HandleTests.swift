@@ -152,7 +152,7 @@ struct HandleTests {
 
     /// What has handles. A stale one is refused, also if another element is in its slot by then.
     enum Kind: String, CaseIterable, Codable {
-        case session, subscription, observable, author, text, legacy
+        case session, subscription, observable, author, text, lease
     }
 
     @Test("a stale handle stops the program", arguments: Kind.allCases)
@@ -187,9 +187,9 @@ struct HandleTests {
             _ = table[stale].revision
         case .author:
             var authors = Authors()
-            let stale = authors.makeUnnamed(Presence(client: 1))
+            let stale = authors.makeUnnamed(Liveness(client: 1))
             authors.release(stale)
-            _ = authors.makeUnnamed(Presence(client: 2))
+            _ = authors.makeUnnamed(Liveness(client: 2))
             _ = authors[stale].client
         case .text:
             var texts = SubscriptionTexts()
@@ -197,12 +197,12 @@ struct HandleTests {
             texts.remove(stale)
             _ = texts.add(StaticString("1").bytes)
             _ = texts[stale].encodedEvent
-        case .legacy:
-            var legacies = Slab<Legacy>()
-            let stale = legacies.insert(Legacy())
-            _ = legacies.remove(stale)
-            _ = legacies.insert(Legacy())
-            _ = legacies[stale].last
+        case .lease:
+            var leases = Slab<SessionLease>()
+            let stale = leases.insert(SessionLease())
+            _ = leases.remove(stale)
+            _ = leases.insert(SessionLease())
+            _ = leases[stale].last
         }
     }
 

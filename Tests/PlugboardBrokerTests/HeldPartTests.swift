@@ -70,26 +70,26 @@ struct HeldPartTests {
         bare.take("publish long \"\(Self.long)\"", from: writer)
         bare.hub.openOwn(of: observer)
         let count = Int(bare.hub.sessions[observer].outbox.heldCount)
-        let ends = [10, count - 10].map { bare.hub.sessions[observer].outbox.noteHeldSent($0) }
+        let ends = [10, count - 10].map { bare.hub.sessions[observer].outbox.removeHeld($0) }
         #expect(count > Self.long.count && ends == [false, true])
     }
 
     @Test("a queue has them in their order among short ones, and counts the bytes of all")
     func queue() throws {
-        var queue = LineQueue()
+        var queue = PendingLines()
         let texts = ["a", "long one", "b", "long two", "c"]
         for (number, text) in texts.enumerated() {
             let bytes = Array(text.utf8)
-            let header = LineQueue.Header(
+            let header = PendingLines.Header(
                 UInt64(number), event: UInt64(number), keyHash: 0, observable: nil, count: bytes.count
             )
             if bytes.count > 1 {
-                queue.append(HeldBytes(bytes.span), header)
+                queue.append(SharedBytes(bytes.span), header)
             } else {
                 queue.append(bytes.span, header)
             }
         }
-        var left = texts.map { LineQueue.cost(ofLine: $0.utf8.count) }.reduce(0, +)
+        var left = texts.map { PendingLines.cost(ofLine: $0.utf8.count) }.reduce(0, +)
         for text in texts {
             let count = queue.byteCount
             var line = ByteBuffer()

@@ -11,13 +11,13 @@ import Testing
 struct LastSyncTests {
     /// Its first sync stops the broker. In the turn after that, the sync fails.
     private final class FailingWorker: JournalWorker {
-        private let succession: Succession
+        private let succession: Handoff
         private let own: Wakeup
         let journal: Wakeup
         private var isAsked = false
         private var looks = 0
 
-        init(_ succession: Succession, _ own: Wakeup) throws {
+        init(_ succession: Handoff, _ own: Wakeup) throws {
             (self.succession, self.own) = (succession, own)
             journal = try Wakeup()
         }
@@ -46,7 +46,7 @@ struct LastSyncTests {
         let folder = try TemporaryFolder(named: "pb")
         let path = folder.path + "/bus.sock"
         let listener = try UnixSocket.listen(path: path)
-        let (own, succession, disk) = (try Wakeup(), Succession(), SimulatedDisk())
+        let (own, succession, disk) = (try Wakeup(), Handoff(), SimulatedDisk())
         let worker = try FailingWorker(succession, own)
         var loop = try EventLoop(
             poller: PollPoller(), listener: listener.raw, wakeup: own, network: KernelSockets(),

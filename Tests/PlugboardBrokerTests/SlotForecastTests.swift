@@ -7,7 +7,7 @@ import Testing
 struct SlotForecastTests {
     private func forecast(after slots: [UInt32]) -> SlotForecast {
         var forecast = SlotForecast()
-        for slot in slots { forecast.note(slot) }
+        for slot in slots { forecast.learn(slot) }
         return forecast
     }
 

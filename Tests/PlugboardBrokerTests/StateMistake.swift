@@ -27,7 +27,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             bus.hub.keyspace[try bus.observable("a.plain")].removeValue()
         },
         StateMistake("Hub", "it counts the bytes of their records") { bus in
-            bus.hub.durability.noteGrowth(1)
+            bus.hub.durability.addLiveBytes(1)
         },
         StateMistake("Keyspace", "no value is newer than the bus") { bus in
             bus.hub.keyspace.resume(bus.hub.keyspace.epoch, at: 3)
@@ -60,7 +60,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         },
         StateMistake("Observable", "its observers are those who match") { bus in
             // As while they are told.
-            var observers = List<Recipient>()
+            var observers = List<ObserverEntry>()
             bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
         },
         StateMistake("Subscription", "keys have no observers that are gone") { bus in
@@ -114,7 +114,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         },
         StateMistake("Delivery", "who is to be dismissed is there, and has been told why") { bus in
             bus.hub.setAside(bus.writer, .slow)
-            bus.hub.sessions[bus.writer].farewell = nil
+            bus.hub.sessions[bus.writer].closeReason = nil
         },
         StateMistake("Requests", "no publish waits to be made") { bus in
             bus.hub.requests.group.leftOver = LeftOver(start: 0, number: 1)
@@ -141,11 +141,11 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
     ]
 
     private static let ofReaders: [StateMistake] = [
-        StateMistake("Catchup", "it counts the keys that are owed") { bus in
-            try bus.there(bus.hub.sessions[bus.slow].catchup).owedCount += 1
+        StateMistake("SessionBacklog", "it counts the keys that are owed") { bus in
+            try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).owedCount += 1
         },
-        StateMistake("Catchup", "it counts the bytes that are queued") { bus in
-            try bus.there(bus.hub.sessions[bus.slow].catchup).queuedBytes += 1
+        StateMistake("SessionBacklog", "it counts the bytes that are queued") { bus in
+            try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).queuedBytes += 1
         },
         StateMistake("Backlog", "a gap that is awaited is there") { bus in
             try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).awaitGap()
@@ -153,8 +153,8 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("Backlog", "only what is paused is stepped") { bus in
             try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).step(1)
         },
-        StateMistake("Catchup", "it lists what is ready, each once") { bus in
-            _ = try bus.there(bus.hub.sessions[bus.slow].catchup).ready.popLast()
+        StateMistake("SessionBacklog", "it lists what is ready, each once") { bus in
+            _ = try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).ready.popLast()
         },
         StateMistake("Session", "it is held while a reply waits") { bus in
             bus.hub.sessions[bus.slow].isHeld = false
@@ -186,7 +186,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             bus.hub.supervision.reporter = SessionHandle.none
         },
         StateMistake("Account", "it counts what is taken up") { bus in
-            try bus.there(bus.hub.sessions[bus.guest].clearance?.account).used.keys += 1
+            try bus.there(bus.hub.sessions[bus.guest].grant?.account).used.keys += 1
         },
         StateMistake("Account", "it counts what is taken up") { bus in
             bus.hub.access.common.used.owed += 1

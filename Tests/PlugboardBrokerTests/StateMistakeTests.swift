@@ -15,7 +15,7 @@ struct StateMistakeTests {
     func whole() throws {
         let bus = try BusyBus()
         #expect(bus.bare.brokenInvariant() == nil)
-        let owed = bus.bare.hub.sessions[bus.slow].catchup?.owedCount ?? 0
+        let owed = bus.bare.hub.sessions[bus.slow].sessionBacklog?.owedCount ?? 0
         let (isHeld, bound) = (bus.bare.hub.sessions[bus.slow].isHeld, bus.bare.hub.keyspace.lifetimes.count)
         #expect(owed > 1 && isHeld && bound == 3)
         let waiting = (bus.bare.hub.phases.isEmpty, bus.bare.hub.durability.replies.count == 0)

@@ -24,7 +24,7 @@ final class TestHub {
     private static let start: UInt64 = .max / 2
 
     /// How many connections, with those that are gone, have something that ends with them.
-    var legacies: Int { hub.keyspace.lifetimes.legacies.count }
+    var leases: Int { hub.keyspace.lifetimes.leases.count }
 
     /// The user that the hub takes for its own. Clients have this user by default.
     static let owner: UInt32 = 1_000
@@ -68,8 +68,8 @@ final class TestHub {
     @discardableResult
     func follow(_ policy: String) throws -> [String] {
         let dismissed = hub.replacePolicy(try Policy.read(policy))
-        for (session, farewell) in dismissed {
-            hub.sessions[session].farewell = farewell
+        for (session, closeReason) in dismissed {
+            hub.sessions[session].closeReason = closeReason
             _ = hub.leave(session, until: .max)
             _ = hub.sessions[session].outbox.takeKept()
             hub.appendBye(to: session)
@@ -92,7 +92,7 @@ final class TestHub {
 
     /// Whether a client is still catching up from the journal.
     func hasCatchup(_ client: Int) -> Bool {
-        isThere(client) && hub.sessions[sessions[client]].catchup != nil
+        isThere(client) && hub.sessions[sessions[client]].sessionBacklog != nil
     }
 
     /// Whether a client's connection still exists. Nothing is known about clients that have left.
@@ -104,7 +104,7 @@ final class TestHub {
     /// Pretends that `count` keys are owed.
     func setOwedCount(_ count: Int, of client: Int) {
         (isPretending, hasChanged) = (true, true)
-        hub.sessions[sessions[client]].catchup?.owedCount = count
+        hub.sessions[sessions[client]].sessionBacklog?.owedCount = count
     }
 
     /// Handles lines from a client.
@@ -242,7 +242,7 @@ final class TestHub {
     /// The memory of the outbox and of lines that wait besides it, without owed keys.
     func waitingBytes(_ client: Int) -> Int {
         let session = sessions[client]
-        return hub.sessions[session].outbox.count + (hub.sessions[session].catchup?.queuedBytes ?? 0)
+        return hub.sessions[session].outbox.count + (hub.sessions[session].sessionBacklog?.queuedBytes ?? 0)
     }
 
     /// The number of keys that are needed by more than the history.

@@ -13,7 +13,7 @@ struct TurnPaceTests {
     /// The pace after turns that take so long each.
     private func pace(_ nanoseconds: [UInt64], isFull: Bool = true) -> Int {
         var pace = TurnPace()
-        pace.noteHeard(2)
+        pace.countHeard(2)
         for taken in nanoseconds {
             pace.begin(isFull: isFull, TimeSource(time))
             time.advance(nanoseconds: taken)

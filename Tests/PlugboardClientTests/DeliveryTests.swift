@@ -58,7 +58,7 @@ struct DeliveryTests {
         let bus = try await broker.connect()
         let options = SubscribeOptions(initial: false, every: .microseconds(299_500))
         let subscription = try await bus.subscribe("n", options: options)
-        let body = ObjectText.subscribe(["n"], sub: 1, options)
+        let body = ObjectWriter.subscribe(["n"], sub: 1, options)
         #expect(String(decoding: body.bytes, as: UTF8.self).hasSuffix(#","every":300}"#))
         var last = 0
         for number in 1...20 { last = try await bus.publish("n", number) }

@@ -58,7 +58,7 @@ struct HandlerOrderTests {
             for number in 0..<50 {
                 // Begun here, so that the calls are sent in this order.
                 let id = bus.link.state.withLock { $0.takeID() }
-                let request = ObjectText(op: "call").adding("key", string: number % 2 == 0 ? "a" : "b.c")
+                let request = ObjectWriter(op: "call").adding("key", string: number % 2 == 0 ? "a" : "b.c")
                     .adding("value", json: JSON.integer(number).bytes)
                 let answered = AsyncStream.makeStream(of: Void.self)
                 let failure = bus.link.start(request, timeout: .max, id: id) { _ in

@@ -90,7 +90,7 @@ struct JSONTests {
             "{\"a\":1,}", "{,}",
             "{\"a\"1}", "{1:1}", "{\"a\":1 \"b\":2}", "{\"ok\":1,\"id\":x}", "\u{0}",
         ]
-        for line in lines where LinePlaces(Array(line.utf8).span) != nil { Issue.record("\(line)") }
+        for line in lines where ParsedLine(Array(line.utf8).span) != nil { Issue.record("\(line)") }
     }
 
     @Test("fields of the wrong type count as absent")
@@ -99,7 +99,7 @@ struct JSONTests {
         let text8 = Array(text.utf8)
         do {
             let bytes = text8.span
-            guard let line = LinePlaces(bytes) else { throw NeverHappened(description: "no line") }
+            guard let line = ParsedLine(bytes) else { throw NeverHappened(description: "no line") }
             #expect(Event(line, bytes) == nil)
             #expect(bytes.text(line.key) == nil)
             #expect(bytes.text(line.by) == nil)

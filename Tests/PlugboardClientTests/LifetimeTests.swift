@@ -48,12 +48,12 @@ struct LifetimeTests {
         try await bus.publish("hint", "paper is low", ttl: .microseconds(20_001))
         try await eventually("it expires") { heard.count == 2 }
         #expect(heard.all == [#"update hint "paper is low""#, "delete hint expired"])
-        let body = ObjectText(try .publish("k", 1, while: .connected, ttl: .microseconds(20_001)))
+        let body = ObjectWriter(try .publish("k", 1, while: .connected, ttl: .microseconds(20_001)))
         let text = String(decoding: body.bytes, as: UTF8.self)
         #expect(text == #"{"op":"publish","key":"k","value":1,"while":"connected","ttl":21}"#)
         let longest = Duration.milliseconds(9_007_199_254_740_991)
         for (time, milliseconds) in [(longest, 9_007_199_254_740_991), (.seconds(Int64.max), Int.max)] {
-            let text = String(decoding: ObjectText(try .publish("k", 1, ttl: time)).bytes, as: UTF8.self)
+            let text = String(decoding: ObjectWriter(try .publish("k", 1, ttl: time)).bytes, as: UTF8.self)
             #expect(text.hasSuffix(#""ttl":\#(milliseconds)}"#), "\(text)")
         }
         try await bus.publish("k", 1, ttl: longest)

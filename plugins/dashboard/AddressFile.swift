@@ -22,7 +22,7 @@ final class AddressFile: Sendable {
     init(socket: String, address: String) {
         path = socket + Self.suffix
         self.address = address
-        let object = ObjectText().adding("address", string: address).adding("pid", getpid())
+        let object = ObjectWriter().adding("address", string: address).adding("pid", getpid())
         text = String(decoding: object.bytes, as: UTF8.self) + "\n"
     }
 

@@ -53,7 +53,7 @@ struct Access: ~Copyable {
     }
 
     /// Notes that the present policy was in force earlier already, under the broker before.
-    mutating func note(policySince revision: UInt64) {
+    mutating func restore(policySince revision: UInt64) {
         policyRevision = min(revision, policyRevision)
     }
 
@@ -92,7 +92,7 @@ struct Access: ~Copyable {
         try Key.check(request.key, line)
         let key = request.key.bytes(of: line)
         if session.authorize(.subscribe, key) { return }
-        let who = session.clearance?.objection(.subscribe, key).who ?? "the policy"
+        let who = session.grant?.objection(.subscribe, key).who ?? "the policy"
         throw .noValue(request, line, hint: "none that \(who) lets this client see")
     }
 
@@ -121,7 +121,7 @@ struct Access: ~Copyable {
     ) -> Refusal {
         let word = action == .subscribe ? "see" : action.rawValue
         let objection =
-            session.clearance?.objection(action, range.bytes(of: line)) ?? Clearance.policyObjection
+            session.grant?.objection(action, range.bytes(of: line)) ?? Grant.policyObjection
         let message = "\(objection.who) does not let this client \(word) \"\(range.excerpt(of: line))\""
         return Refusal(.forbidden, message, hint: objection.hint, at: range.start)
     }
@@ -129,7 +129,7 @@ struct Access: ~Copyable {
     // MARK: Accounts
 
     /// A client's account.
-    func account(of session: borrowing Session) -> Account { session.clearance?.account ?? common }
+    func account(of session: borrowing Session) -> Account { session.grant?.account ?? common }
 
     /// The account of a user's clients. Before the policy is loaded, users whose values an earlier broker kept
     /// have one already.
@@ -144,7 +144,7 @@ struct Access: ~Copyable {
 
     /// Who pays for what waits for a client: its user if that has a limit of it, and else all without one.
     func payer(of kind: WaitingBytes.Kind, _ session: borrowing Session) -> Account {
-        if let account = session.clearance?.account, account.limits[kind] < .max { return account }
+        if let account = session.grant?.account, account.limits[kind] < .max { return account }
         return common
     }
 
@@ -156,7 +156,7 @@ struct Access: ~Copyable {
 
     /// Gives a client that has connected its account.
     mutating func openAccount(of session: borrowing Session) {
-        if policy != nil { session.clearance?.account = account(of: session.peer.user) }
+        if policy != nil { session.grant?.account = account(of: session.peer.user) }
         account(of: session).used.connections += 1
     }
 
@@ -185,12 +185,12 @@ extension Session {
     /// Whether this client may do something with a key, or with the keys that a pattern matches.
     @inline(__always)
     func authorize(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
-        clearance == nil || isPermitted(action, keys, scope)
+        grant == nil || isPermitted(action, keys, scope)
     }
 
     @inline(never)
     private func isPermitted(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope) -> Bool {
-        clearance?.permit(action, keys, scope) ?? true
+        grant?.permit(action, keys, scope) ?? true
     }
 
     /// Whether its waiting bytes have to be counted whenever it is served.
@@ -198,7 +198,7 @@ extension Session {
 
     /// Whether something that was queued for this client has not been sent yet.
     var hasUnread: Bool {
-        if let catchup, !catchup.isEmpty { return true }
+        if let sessionBacklog, !sessionBacklog.isEmpty { return true }
         return outbox.count > 0 || isBehind || isHeld
     }
 }
@@ -216,11 +216,11 @@ extension Session {
     private var waitingBytes: Int {
         guard isOpen else { return 0 }
         var calls = (duties?.made.count ?? 0) * Self.callBytes
-        if let clearance {
-            for backlog in clearance.withheld.values { calls += backlog.keys.count * OwedKey.countedBytes }
+        if let grant {
+            for backlog in grant.withheld.values { calls += backlog.keys.count * OwedKey.countedBytes }
         }
-        guard let catchup else { return calls }
-        return calls + catchup.queuedBytes + catchup.deferred.count
-            + catchup.owedCount * OwedKey.countedBytes
+        guard let sessionBacklog else { return calls }
+        return calls + sessionBacklog.queuedBytes + sessionBacklog.deferred.count
+            + sessionBacklog.owedCount * OwedKey.countedBytes
     }
 }

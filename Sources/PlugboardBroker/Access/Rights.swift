@@ -1,5 +1,5 @@
 // What one client may do, from the rules that apply to it. Rights are made when a client connects, when it
-// takes a name, and when a policy is loaded. Clients to whom the same rules apply share them. A clearance
+// takes a name, and when a policy is loaded. Clients to whom the same rules apply share them. A grant
 // belongs to one client. Only the loop's thread uses both.
 
 import PlugboardMemory
@@ -64,7 +64,7 @@ enum RightsScope {
 }
 
 /// The rights of one client. It may do what both the policy and the supervisor allow.
-final class Clearance {
+final class Grant {
     /// The groups of its process when it connected.
     let groups: [UInt32]
     /// The client's name; nil if it has none.
@@ -193,7 +193,7 @@ struct CarriedRights: Sendable {
     /// Gives them to the successor. Call it when its policy and its supervisor are set, and before the
     /// first client connects.
     func give(to access: inout Access, _ supervision: inout Supervision) {
-        if let policyRevision { access.note(policySince: policyRevision) }
+        if let policyRevision { access.restore(policySince: policyRevision) }
         guard supervision.supervisor != nil else { return }
         supervision.supervisorName = supervisorName
         for text in plugins {

@@ -24,16 +24,16 @@ final class Backlog {
     /// | `.window`  | what comes next is of a key sent within `every`         | the window's deadline     |
     /// | `.room`    | none of these: its client's outbox is or was full       | all of it was sent        |
     ///
-    /// In `.room`, and in no other state, it is in the list of ready subscriptions in its client's `Catchup`,
+    /// In `.room`, and in no other state, it is in the list of ready subscriptions in its client's `SessionBacklog`,
     /// and the end of a turn sends what comes next. In `.nothing`, it gives up its backlog and is direct
     /// again, unless it has a window.
     enum State { case reply, pause, nothing, journal, phase(ObservableHandle), window, room }
 
     /// The keys that are owed, if they aren't in a lane, and the lines.
-    var keys = OwedKeys()
-    var lines = LineQueue()
+    var keys = ConflatedKeys()
+    var lines = PendingLines()
     /// How often keys in its lane had been written when it was told them, if they were written again since.
-    var known: [OwedKeys.Place: UInt32] = [:]
+    var known: [ConflatedKeys.Place: UInt32] = [:]
     /// The window of a subscription with `every`.
     var window: Window?
     /// What is sent first, from the journal.
@@ -151,37 +151,37 @@ final class Backlog {
     }
 
     /// A line was sent.
-    func noteTold(_ revision: UInt64) { lastRevision = max(lastRevision, revision) }
+    func advance(_ revision: UInt64) { lastRevision = max(lastRevision, revision) }
 
     /// A line was sent. If the subscription is paused, that was a step.
-    func noteStep() { if isPaused, steps > 0 { steps -= 1 } }
+    func takeStep() { if isPaused, steps > 0 { steps -= 1 } }
 
-    func noteSynced() { owesSynced = false }
+    func endSync() { owesSynced = false }
 
     /// A value that comes before `synced` will be read from the journal, in place of the gap.
     func awaitGap() { awaitsGap = true }
 
     /// Stops owing a key, and removes its observable if nothing else needs it.
-    func takeBack(_ place: OwedKeys.Place, _ matching: inout Matching, _ keyspace: inout Keyspace) {
+    func takeBack(_ place: ConflatedKeys.Place, _ matching: inout Matching, _ keyspace: inout Keyspace) {
         let observable = keys.remove(place).observable
         matching.reach.release(observable)
         matching.forget(observable, &keyspace)
     }
 
     /// Some observers didn't acknowledge a key that waited at its gate. Its lines will name them.
-    func note(_ naming: inout LateNaming, of observable: ObservableHandle) {
-        lines.note(&naming, of: observable)
-        keys.note(&naming, of: observable)
+    func addLateNames(_ naming: inout LateNaming, of observable: ObservableHandle) {
+        lines.addLateNames(&naming, of: observable)
+        keys.addLateNames(&naming, of: observable)
     }
 
     /// Notes that a throttled subscription was told about a key. There is one deadline for each subscription
     /// that was told something lately.
-    func noteWindow(
+    func beginWindow(
         _ keyHash: UInt64, _ subscription: SubscriptionHandle, _ event: UInt64, _ deadlines: inout Deadlines
     ) {
         guard let span = window?.span else { return }
         let now = deadlines.now
-        window?.note(keyHash, at: now)
+        window?.add(keyHash, at: now)
         guard window?.isTicking == false else { return }
         window?.open(event: event)
         window?.ticket = deadlines.add(at: now + span, .window(subscription))
@@ -198,7 +198,7 @@ final class Backlog {
     func takeOver(_ other: Backlog) { swap(&keys, &other.keys) }
 
     /// Takes the gap out, to be sent or read again.
-    func takeGap() -> Gap? {
+    func takeGap() -> LostRange? {
         awaitsGap = false
         return lines.takeGap()
     }
@@ -227,7 +227,7 @@ extension Backlog {
 // them. Exists only while there is something.
 
 /// What waits for one session.
-final class Catchup {
+final class SessionBacklog {
     /// Subscriptions that are owed something and wait only for room.
     var ready = List<SubscriptionHandle>()
     /// Whose turn it is in `ready`.
@@ -275,8 +275,8 @@ final class Catchup {
     }
 }
 
-extension Catchup {
-    private static var always: Invariants { Invariants(of: "Catchup") }
+extension SessionBacklog {
+    private static var always: Invariants { Invariants(of: "SessionBacklog") }
 
     /// Its counts and lists agree with the subscriptions of its session.
     func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
@@ -359,7 +359,7 @@ struct Window {
         isTicking && event > openEvent && (told.contains(keyHash) || toldBefore.contains(keyHash))
     }
 
-    mutating func note(_ keyHash: UInt64, at now: UInt64) {
+    mutating func add(_ keyHash: UInt64, at now: UInt64) {
         told.insert(keyHash)
         lastTold = now
     }

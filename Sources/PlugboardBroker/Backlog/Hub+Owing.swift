@@ -9,10 +9,10 @@ extension Hub {
     /// that is behind, and for events that wait at the gate of their key.
     @inline(never)
     mutating func tellOrOwe(
-        _ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool = false
+        _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
     ) {
         if matching[subscription].isSharing, news.event != .emit {
-            return noteShared(news, to: subscription, isGated: isGated)
+            return oweShared(news, to: subscription, isGated: isGated)
         }
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
@@ -27,17 +27,19 @@ extension Hub {
         delivery.append(line, to: session, &sessions)
         guard matching[subscription].hasBacklog else { return }
         let hash = keyspace.hash(of: news.observable)
-        matching[subscription].backlog?.noteWindow(hash, subscription, delivery.eventNumber, &deadlines)
+        matching[subscription].backlog?.beginWindow(hash, subscription, delivery.eventNumber, &deadlines)
     }
 
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.
-    mutating func owe(_ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool = false) {
+    mutating func owe(
+        _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
+    ) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         if news.event != .emit, matching[subscription].delivery == .all,
             !writeAwaited(before: news, of: subscription)
         {
-            return noteFree(subscription)
+            return sendIfFree(subscription)
         }
         guard isOwed(news, to: subscription) else { return }
         if matching[subscription].owedWay(of: news.event) == .key {
@@ -46,22 +48,22 @@ extension Hub {
         } else {
             queueLine(news, to: subscription, isGated: isGated)
         }
-        noteFree(subscription)
+        sendIfFree(subscription)
     }
 
     /// The event may have let the subscription go on, because a key that is written again moves behind
     /// others. If the turn has done enough, this waits for its end.
-    private mutating func noteFree(_ subscription: SubscriptionHandle) {
+    private mutating func sendIfFree(_ subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         let wasBehind = sessions[session].isBehind
-        noteReady(subscription)
-        if !wasBehind, sessions[session].isBehind, !hasDoneEnough { delivery.noteFreed(session) }
+        listIfReady(subscription)
+        if !wasBehind, sessions[session].isBehind, !hasDoneEnough { delivery.addFreed(session) }
     }
 
     /// Whether an event that has to wait is owed. Without a filter it is. With one, it is owed without asking
     /// the filter if its key is owed already, if a replay is still gathering keys, or if filters have cost
     /// this turn too much. Otherwise the filter decides.
-    private mutating func isOwed(_ news: borrowing News, to subscription: SubscriptionHandle) -> Bool {
+    private mutating func isOwed(_ news: borrowing WriteEvent, to subscription: SubscriptionHandle) -> Bool {
         guard matching[subscription].filter != nil else { return true }
         if isJudgedLater(news.event, for: subscription) { return true }
         if matching[subscription].owedWay(of: news.event) == .key,
@@ -77,7 +79,7 @@ extension Hub {
     /// Whether an event is compared with an observer's filter later, when the observer is sent what it is
     /// owed. This is so if the turn has done enough. An observer that acknowledges is told at once, because
     /// others wait for it.
-    private func isJudgedLater(_ event: KeyEvent, for subscription: SubscriptionHandle) -> Bool {
+    private func isJudgedLater(_ event: EventKind, for subscription: SubscriptionHandle) -> Bool {
         hasDoneEnough && matching[subscription].filter != nil
             && matching[subscription].owedWay(of: event) == .key && !matching[subscription].acknowledges
     }
@@ -85,7 +87,9 @@ extension Hub {
     // MARK: Keys
 
     @inline(never)
-    private mutating func oweKey(_ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool) {
+    private mutating func oweKey(
+        _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool
+    ) {
         let backlog = openBacklog(of: subscription).backlog
         guard let place = backlog.keys.find(news.observable) else {
             insight.count(steps: Cost.owed)
@@ -105,7 +109,7 @@ extension Hub {
             return forget(place, of: subscription)
         }
         backlog.keys[place].isGated = isGated
-        backlog.keys.note(unacknowledged: nil, at: place)
+        backlog.keys.set(unacknowledged: nil, at: place)
         backlog.keys.fold(place, revision: news.revision, event: delivery.eventNumber)
     }
 
@@ -113,31 +117,31 @@ extension Hub {
     /// change. So its line is made now. Returns false if there is no room for it; then the event becomes a
     /// gap.
     private mutating func writeAwaited(
-        before news: borrowing News, of subscription: SubscriptionHandle
+        before news: borrowing WriteEvent, of subscription: SubscriptionHandle
     ) -> Bool {
         guard let backlog = matching[subscription].backlog,
             let owed = backlog.keys.find(news.observable), !backlog.keys[owed].isWritten
         else { return true }
-        let catchup = openBacklog(of: subscription).catchup
+        let sessionBacklog = openBacklog(of: subscription).sessionBacklog
         var line = ByteBuffer()
         let notes = backlog.keys.notes(at: owed)
         appendLine(of: backlog.keys[owed], notes, subscription, to: &line)
-        let cost = LineQueue.cost(ofLine: line.count)
-        guard catchup.queuedBytes + cost <= Limits.queueBytesMax else {
+        let cost = PendingLines.cost(ofLine: line.count)
+        guard sessionBacklog.queuedBytes + cost <= Limits.queueBytesMax else {
             dropAwaited(owed, before: news, of: subscription, backlog)
             return false
         }
-        backlog.keys.hold(HeldBytes(line.bytes), at: owed)
+        backlog.keys.hold(SharedBytes(line.bytes), at: owed)
         backlog.keys[owed].isWritten = true
-        catchup.queuedBytes += cost
+        sessionBacklog.queuedBytes += cost
         return true
     }
 
     /// There is no room for a line with an owed value. The value is read again from the journal, or the
     /// newest one is sent in its place.
     private mutating func dropAwaited(
-        _ owed: OwedKeys.Place,
-        before news: borrowing News,
+        _ owed: ConflatedKeys.Place,
+        before news: borrowing WriteEvent,
         of subscription: SubscriptionHandle,
         _ backlog: Backlog
     ) {
@@ -155,7 +159,7 @@ extension Hub {
     /// Owes one more key. A session that is owed too many keys is dismissed.
     private mutating func append(
         _ owed: OwedKey,
-        holding held: HeldBytes? = nil,
+        holding held: SharedBytes? = nil,
         to subscription: SubscriptionHandle,
         _ backlog: Backlog
     ) {
@@ -181,7 +185,7 @@ extension Hub {
         guard let owed = backlog.keys.find(observable) else {
             return append(OwedKey(observable, revision: revision, .unsure), to: subscription, backlog)
         }
-        backlog.keys.noteMissed(owed)
+        backlog.keys.markUnsure(owed)
         if backlog.keys[owed].revision < revision {
             backlog.keys.renew(owed, revision: revision, event: 0)
         }
@@ -189,7 +193,7 @@ extension Hub {
 
     /// Counts what a session is owed, and dismisses it if that is too much.
     mutating func checkOwed(to session: SessionHandle) {
-        if sessions[session].catchup?.owedCount ?? 0 > Limits.owedKeysMax {
+        if sessions[session].sessionBacklog?.owedCount ?? 0 > Limits.owedKeysMax {
             delivery.setAside(session, .slow, &sessions)
         } else {
             countOwed(to: session)
@@ -197,15 +201,15 @@ extension Hub {
     }
 
     /// Removes an owed key. Its observable may not be needed any more.
-    mutating func forget(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
-        let (backlog, catchup) = openBacklog(of: subscription)
-        catchup.owedCount -= 1
-        catchup.queuedBytes -= backlog.keys.writtenCost(of: place)
+    mutating func forget(_ place: ConflatedKeys.Place, of subscription: SubscriptionHandle) {
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
+        sessionBacklog.owedCount -= 1
+        sessionBacklog.queuedBytes -= backlog.keys.writtenCost(of: place)
         matching.reach.release(backlog.keys.remove(place).observable)
     }
 
     /// A client is owed something. Until that is sent, its later events are owed, too.
-    mutating func noteBehind(_ session: SessionHandle) {
+    mutating func markBehind(_ session: SessionHandle) {
         sessions[session].isBehind = true
         delivery.touch(session, &sessions)
     }
@@ -213,10 +217,10 @@ extension Hub {
     // MARK: Lines
 
     private mutating func queueLine(
-        _ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool
+        _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool
     ) {
         guard let place = line(of: news, for: subscription) else { return }
-        let header = LineQueue.Header(
+        let header = PendingLines.Header(
             news.revision,
             event: delivery.eventNumber,
             keyHash: keyspace.hash(of: news.observable),
@@ -237,13 +241,13 @@ extension Hub {
 
     /// Makes room for a line. Returns where to keep it, or adds it to the gap and returns nil.
     private mutating func openQueue(
-        for header: LineQueue.Header, of subscription: SubscriptionHandle, before: Int? = nil
+        for header: PendingLines.Header, of subscription: SubscriptionHandle, before: Int? = nil
     ) -> Backlog? {
-        let (backlog, catchup) = openBacklog(of: subscription)
-        let cost = LineQueue.cost(ofLine: header.count)
-        let hasRoom = catchup.queuedBytes + cost <= Limits.queueBytesMax && !backlog.lines.hasGap
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
+        let cost = PendingLines.cost(ofLine: header.count)
+        let hasRoom = sessionBacklog.queuedBytes + cost <= Limits.queueBytesMax && !backlog.lines.hasGap
         if hasRoom {
-            catchup.queuedBytes += cost
+            sessionBacklog.queuedBytes += cost
         } else {
             backlog.lines.drop(revision: header.revision, event: header.event, before: before)
         }
@@ -252,7 +256,7 @@ extension Hub {
     }
 
     /// How many events of this revision come before this one in the journal; nil if it isn't there.
-    private func journalPlace(of news: borrowing News) -> Int? {
+    private func journalPlace(of news: borrowing WriteEvent) -> Int? {
         let isReserved = keyspace[news.observable].isReserved
         return durability.isReadBack(news.event, isReserved: isReserved) ? durability.eventsOfBatch : nil
     }
@@ -268,15 +272,15 @@ extension Hub {
             sessions[session].checkUnread()
             return
         }
-        let header = LineQueue.Header(
+        let header = PendingLines.Header(
             revision, event: delivery.eventNumber, keyHash: 0, observable: nil, count: line.count
         )
         openQueue(for: header, of: subscription)?.lines.append(line, header)
-        noteReady(subscription)
+        listIfReady(subscription)
     }
 
     /// Sends or queues a gap: lines that a tracer missed before they were made.
-    mutating func tellOrQueue(_ gap: Gap, to subscription: SubscriptionHandle) {
+    mutating func tellOrQueue(_ gap: LostRange, to subscription: SubscriptionHandle) {
         let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         if matching[subscription].isDirect, !sessions[session].isBehind {
@@ -286,7 +290,7 @@ extension Hub {
             return
         }
         openBacklog(of: subscription).backlog.lines.drop(gap)
-        noteReady(subscription)
+        listIfReady(subscription)
     }
 }
 
@@ -308,7 +312,7 @@ extension Hub {
     private func maySharePlainly(_ subscription: SubscriptionHandle) -> Bool {
         matching[subscription].delivery == .latest && matching[subscription].filter == nil
             && !matching[subscription].kind.hasOld && matching[subscription].role == .observes
-            && sessions[matching[subscription].session].clearance == nil
+            && sessions[matching[subscription].session].grant == nil
     }
 
     /// Whether a reader that wasn't owed anything can share what it is owed from now on.
@@ -319,27 +323,27 @@ extension Hub {
     }
 
     /// A slow reader is owed a first key. It isn't told before others that came earlier.
-    private mutating func fallBehind(_ news: borrowing News, _ subscription: SubscriptionHandle) {
+    private mutating func fallBehind(_ news: borrowing WriteEvent, _ subscription: SubscriptionHandle) {
         matching.joinLane(subscription, at: delivery.firstNumber - 1)
         let session = matching[subscription].session
-        sessions[session].makeCatchup().ready.append(subscription)
-        noteBehind(session)
-        noteShared(news, to: subscription, isGated: false)
+        sessions[session].makeSessionBacklog().ready.append(subscription)
+        markBehind(session)
+        oweShared(news, to: subscription, isGated: false)
     }
 
     /// Notes an event for a reader that shares what it is owed.
-    private mutating func noteShared(
-        _ news: borrowing News, to subscription: SubscriptionHandle, isGated: Bool
+    private mutating func oweShared(
+        _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool
     ) {
         let (lag, session) = (matching[subscription].lag, matching[subscription].session)
         var owed = OwedKey(news.observable, revision: news.revision, event: delivery.firstNumber)
         owed.isGated = isGated
-        let noted = matching.lanes.note(owed, in: lag.lane)
+        let noted = matching.lanes.add(owed, in: lag.lane)
         if noted.isFirst { insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed) }
         if noted.isFirst, noted.before == 0 { matching.reach.retain(news.observable) }
         if noted.isFirst, matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
         guard noted.before <= lag.told else {
-            if matching[subscription].isHeldBack() { noteFree(subscription) }
+            if matching[subscription].isHeldBack() { sendIfFree(subscription) }
             return
         }
         if noted.before > lag.fell {
@@ -349,16 +353,16 @@ extension Hub {
         }
         matching[subscription].lag.owedCount += 1
         // A client that has left is owed nothing more, but its subscriptions end one after the other.
-        guard sessions[session].isOpen else { return sessions[session].makeCatchup().owedCount += 1 }
+        guard sessions[session].isOpen else { return sessions[session].makeSessionBacklog().owedCount += 1 }
         countOwedKey(to: session)
     }
 
     /// A reader was told the first key that it shares with others. It moves on at `endTelling`.
-    mutating func noteTold(
-        _ place: OwedKeys.Place, in lag: Lag, to subscription: SubscriptionHandle, _ backlog: Backlog
+    mutating func advance(
+        _ place: ConflatedKeys.Place, in lag: Lag, to subscription: SubscriptionHandle, _ backlog: Backlog
     ) {
         backlog.known[place] = nil
-        sessions[matching[subscription].session].catchup?.owedCount -= 1
+        sessions[matching[subscription].session].sessionBacklog?.owedCount -= 1
         matching[subscription].lag.owedCount -= 1
         matching[subscription].lag.told = matching.lanes[lag.lane].keys[place].event
         matching[subscription].lag.next = matching.lanes[lag.lane].keys.place(after: place) ?? -1
@@ -386,7 +390,7 @@ extension Hub {
             let known = backlog.known[place]
             let owed = matching.lanes[lag.lane].owed(place, to: lag, knowing: known, &visits)
             let late = matching.lanes[lag.lane].keys.notes(at: place).unacknowledged
-            backlog.keys.note(unacknowledged: late, at: backlog.keys.append(owed))
+            backlog.keys.set(unacknowledged: late, at: backlog.keys.append(owed))
             matching.reach.retain(owed.observable)
             next = matching.lanes[lag.lane].keys.place(after: place)
         }
@@ -401,9 +405,9 @@ extension Hub {
         guard lag.lane != .none else { return }
         matching[subscription].lag = Lag()
         matching[subscription].backlog?.known = [:]
-        let catchup = sessions[matching[subscription].session].makeCatchup()
-        catchup.owedCount -= Int(lag.owedCount)
-        if !matching[subscription].hasBacklog { catchup.ready.remove(subscription) }
+        let sessionBacklog = sessions[matching[subscription].session].makeSessionBacklog()
+        sessionBacklog.owedCount -= Int(lag.owedCount)
+        if !matching[subscription].hasBacklog { sessionBacklog.ready.remove(subscription) }
         leaveLane(lag)
     }
 
@@ -432,16 +436,16 @@ extension Hub {
 extension Hub {
     /// Call when the rights of a client have changed, and not in the middle of an event.
     mutating func adjustOwed(to session: SessionHandle) {
-        guard sessions[session].isOpen, let clearance = sessions[session].clearance else { return }
+        guard sessions[session].isOpen, let grant = sessions[session].grant else { return }
         var affected: [SubscriptionHandle] = []
         for subscription in sessions[session].subscriptions.list.all { endSharing(subscription) }
         for subscription in sessions[session].subscriptions.list.all
-        where matching[subscription].backlog != nil || clearance.withheld[subscription] != nil {
+        where matching[subscription].backlog != nil || grant.withheld[subscription] != nil {
             affected.append(subscription)
         }
         for subscription in affected {
-            withhold(from: subscription, clearance)
-            release(to: subscription, clearance)
+            withhold(from: subscription, grant)
+            release(to: subscription, grant)
         }
         // To review one may send what is owed to the others.
         for subscription in affected { review(subscription) }
@@ -449,52 +453,52 @@ extension Hub {
         if sessions[session].isBehind { delivery.touch(session, &sessions) }
     }
 
-    private mutating func withhold(from subscription: SubscriptionHandle, _ clearance: Clearance) {
+    private mutating func withhold(from subscription: SubscriptionHandle, _ grant: Grant) {
         guard let backlog = matching[subscription].backlog else { return }
         var next = backlog.keys.front
         while let place = next {
             next = backlog.keys.place(after: place)
             let owed = backlog.keys[place]
             insight.count(steps: Cost.withheld)
-            if clearance.permit(.subscribe, keyspace[owed.observable].key) { continue }
+            if grant.permit(.subscribe, keyspace[owed.observable].key) { continue }
             matching.reach.retain(owed.observable)
             forget(place, of: subscription)
-            clearance.withhold(owed, from: subscription)
+            grant.withhold(owed, from: subscription)
         }
-        if !backlog.lines.isEmpty { withholdLines(from: subscription, backlog, clearance) }
+        if !backlog.lines.isEmpty { withholdLines(from: subscription, backlog, grant) }
         guard backlog.isReady else { return }
         if case .room = state(of: subscription, backlog) { return }
         backlog.endReady(owesNothing: matching[subscription].owesNothing)
-        openBacklog(of: subscription).catchup.ready.remove(subscription)
+        openBacklog(of: subscription).sessionBacklog.ready.remove(subscription)
     }
 
     /// Of the updates and deletes among the lines, the newest state of their keys is withheld. Emits and traces
     /// are gone, because nobody could make them again.
     private mutating func withholdLines(
-        from subscription: SubscriptionHandle, _ backlog: Backlog, _ clearance: Clearance
+        from subscription: SubscriptionHandle, _ backlog: Backlog, _ grant: Grant
     ) {
         let bytes = backlog.lines.byteCount
-        let told = backlog.lines.removeLines { !clearance.permit(.subscribe, $0) }
+        let told = backlog.lines.removeLines { !grant.permit(.subscribe, $0) }
         insight.count(steps: bytes / Cost.bytesOwedPerStep)
-        openBacklog(of: subscription).catchup.queuedBytes -= bytes - backlog.lines.byteCount
+        openBacklog(of: subscription).sessionBacklog.queuedBytes -= bytes - backlog.lines.byteCount
         for line in told {
             let observable = keyspace.findOrInsert(line.key.span)
-            guard clearance.withheld[subscription]?.keys.find(observable) == nil else { continue }
+            guard grant.withheld[subscription]?.keys.find(observable) == nil else { continue }
             matching.reach.retain(observable)
-            clearance.withhold(OwedKey(observable, revision: line.revision, .unsure), from: subscription)
+            grant.withhold(OwedKey(observable, revision: line.revision, .unsure), from: subscription)
         }
     }
 
     /// Owes what was withheld and may be seen again.
-    private mutating func release(to subscription: SubscriptionHandle, _ clearance: Clearance) {
-        guard let withheld = clearance.withheld[subscription] else { return }
+    private mutating func release(to subscription: SubscriptionHandle, _ grant: Grant) {
+        guard let withheld = grant.withheld[subscription] else { return }
         var owed: [OwedKey] = []
         var next = withheld.keys.front
         while let place = next {
             next = withheld.keys.place(after: place)
             insight.count(steps: Cost.withheld)
             let observable = withheld.keys[place].observable
-            guard clearance.permit(.subscribe, keyspace[observable].key) else { continue }
+            guard grant.permit(.subscribe, keyspace[observable].key) else { continue }
             var key = withheld.keys.remove(place)
             guard isKnown(key) else {
                 matching.reach.release(observable)
@@ -502,16 +506,16 @@ extension Hub {
                 continue
             }
             let isGated = phases.holds(observable, from: matching[subscription].phase)
-            key.noteReleased(at: keyspace[observable].revision, isGated: isGated)
+            key.renewReleased(at: keyspace[observable].revision, isGated: isGated)
             owed.append(key)
         }
-        if withheld.keys.isEmpty { clearance.withheld[subscription] = nil }
+        if withheld.keys.isEmpty { grant.withheld[subscription] = nil }
         if owed.isEmpty { return }
         owed.sort { $0.revision < $1.revision }
-        let (backlog, catchup) = openBacklog(of: subscription)
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
         backlog.insert(owed, &matching)
         for key in owed { matching.reach.release(key.observable) }
-        catchup.owedCount += owed.count
+        sessionBacklog.owedCount += owed.count
         checkOwed(to: matching[subscription].session)
     }
 

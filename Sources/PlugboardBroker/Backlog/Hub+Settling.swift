@@ -30,27 +30,29 @@ extension Hub {
         guard let backlog = matching[subscription].backlog else { return }
         let session = matching[subscription].session
         if !backlog.isPaused, backlog.replay?.isReading == true {
-            noteBehind(session)
+            markBehind(session)
         }
         let isFirst = !sessions[session].isBehind
-        noteReady(subscription)
+        listIfReady(subscription)
         if isFirst, sessions[session].isBehind { settle(session) }
     }
 
     /// Lists a subscription for `settle` if it waits only for room.
-    mutating func noteReady(_ subscription: SubscriptionHandle) {
+    mutating func listIfReady(_ subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, !backlog.isReady,
             case .room = state(of: subscription, backlog),
             sessions[matching[subscription].session].isOpen
         else { return }
         backlog.beginReady()
-        openBacklog(of: subscription).catchup.ready.append(subscription)
-        noteBehind(matching[subscription].session)
+        openBacklog(of: subscription).sessionBacklog.ready.append(subscription)
+        markBehind(matching[subscription].session)
     }
 
     /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
     @discardableResult
-    mutating func openBacklog(of subscription: SubscriptionHandle) -> (backlog: Backlog, catchup: Catchup) {
+    mutating func openBacklog(of subscription: SubscriptionHandle) -> (
+        backlog: Backlog, sessionBacklog: SessionBacklog
+    ) {
         let isSlow = matching[subscription].isSharing && !matching[subscription].hasBacklog
         let opened = sessions.openBacklog(of: subscription, &matching)
         if isSlow { opened.backlog.beginReady() }
@@ -83,12 +85,12 @@ extension Hub {
         stopSharing(subscription)
         if matching[subscription].delivery == .latest, backlog.keys.count > Self.forgottenAtOnceMax {
             // Many keys are forgotten some at a time. None of them has a line that was made.
-            openBacklog(of: subscription).catchup.owedCount -= backlog.keys.count
+            openBacklog(of: subscription).sessionBacklog.owedCount -= backlog.keys.count
             requests.abandon(backlog)
         } else {
             writeOffKeys(of: subscription)
         }
-        openBacklog(of: subscription).catchup.forget(subscription, backlog)
+        openBacklog(of: subscription).sessionBacklog.forget(subscription, backlog)
         releaseBacklog(of: subscription)
     }
 }
@@ -112,37 +114,37 @@ extension Hub {
     }
 }
 
-// MARK: Telling
+// MARK: FilterResult
 
 extension Hub {
     /// Adds what a session is owed to its outbox, until that is full or nothing is left.
     mutating func settle(_ session: SessionHandle) {
-        guard let catchup = sessions[session].catchup else {
+        guard let sessionBacklog = sessions[session].sessionBacklog else {
             sessions[session].isBehind = false
             return
         }
         delivery.judge.beginExamining()
         let before = sessions[session].outbox.count
         var turns = 0
-        while !catchup.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
+        while !sessionBacklog.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
             !delivery.judge.hasExaminedEnough
         {
-            if catchup.turn >= catchup.ready.count { catchup.turn = 0 }
+            if sessionBacklog.turn >= sessionBacklog.ready.count { sessionBacklog.turn = 0 }
             turns += 1
-            let subscription = catchup.ready[catchup.turn]
+            let subscription = sessionBacklog.ready[sessionBacklog.turn]
             delivery.openOwn(of: session, &sessions)
             if settle(subscription) {
-                catchup.turn += 1
+                sessionBacklog.turn += 1
             } else {
-                catchup.ready.removeSwapping(at: catchup.turn)
+                sessionBacklog.ready.removeSwapping(at: sessionBacklog.turn)
                 matching[subscription].backlog?.endReady(owesNothing: matching[subscription].owesNothing)
                 dropEmptyBacklog(of: subscription)
             }
         }
         let bytes = max(0, sessions[session].outbox.count - before)
         insight.count(steps: bytes / Cost.bytesOwedPerStep + turns * Cost.share)
-        if sessions[session].isHeld { releaseDeferred(session, catchup) }
-        if catchup.ready.isEmpty, !sessions[session].isHeld, !catchup.isReading(matching) {
+        if sessions[session].isHeld { releaseDeferred(session, sessionBacklog) }
+        if sessionBacklog.ready.isEmpty, !sessions[session].isHeld, !sessionBacklog.isReading(matching) {
             sessions[session].isBehind = false
         }
         sessions[session].dropEmptyCatchup()
@@ -157,7 +159,7 @@ extension Hub {
         var isReady = false
         while !isReady, case .room = state(of: subscription, backlog) {
             isReady = sessions[session].outbox.count >= end || delivery.judge.hasExaminedEnough
-            if !isReady, tellNext(subscription, backlog) { backlog.noteStep() }
+            if !isReady, tellNext(subscription, backlog) { backlog.takeStep() }
         }
         endTelling(subscription, from: told)
         return isReady
@@ -174,7 +176,7 @@ extension Hub {
         case .replayed: tellReplayed(subscription, backlog)
         case .key:
             let isTold = tellKey(subscription, backlog)
-            if !isTold, matching[subscription].filter == nil { delivery.judge.notePassedOver() }
+            if !isTold, matching[subscription].filter == nil { delivery.judge.countSkipped() }
             return isTold
         case .line: tellLine(subscription, backlog)
         case .gap: if let gap = backlog.takeGap() { tell(gap, subscription, backlog) }
@@ -197,20 +199,22 @@ extension Hub {
         }
         let isTold = sessions[session].outbox.own.count > before
         if isTold {
-            backlog.noteTold(owed.revision)
-            noteWindow(of: subscription, keyspace.hash(of: owed.observable), backlog)
+            backlog.advance(owed.revision)
+            beginWindow(of: subscription, keyspace.hash(of: owed.observable), backlog)
         }
         if lag.lane == .none {
             forget(place, of: subscription)
             matching.forget(owed.observable, &keyspace)
         } else {
-            noteTold(place, in: lag, to: subscription, backlog)
+            advance(place, in: lag, to: subscription, backlog)
         }
         return isTold
     }
 
     /// The first key that a subscription is owed, its own or in its lane.
-    private mutating func firstOwed(_ lag: Lag, _ backlog: Backlog) -> (OwedKeys.Place, OwedKey, OwedNotes)? {
+    private mutating func firstOwed(_ lag: Lag, _ backlog: Backlog) -> (
+        ConflatedKeys.Place, OwedKey, OwedNotes
+    )? {
         if lag.lane == .none {
             return backlog.keys.front.map { ($0, backlog.keys[$0], backlog.keys.notes(at: $0)) }
         }
@@ -234,10 +238,10 @@ extension Hub {
         deadlines.appendEnd(of: keyspace.bond(of: owed.observable), to: &ending)
         notes.unacknowledged?.append(to: &ending)
         tail.ending = ending.bytes
-        let event: KeyEvent = keyspace[owed.observable].hasValue ? .update : .delete
+        let event: EventKind = keyspace[owed.observable].hasValue ? .update : .delete
         // A key of the snapshot that is gone by now has never existed for this observer.
         if event == .delete, owed.isInitial { return }
-        var telling = Telling.event
+        var telling = FilterResult.event
         let filter = matching[subscription].filter
         if owed.isMissed {
             telling = delivery.judge.tellingMissed(event, tail.value, filter)
@@ -248,7 +252,7 @@ extension Hub {
         }
         if case .nothing = telling { return }
         let text = matching[subscription].text
-        let form = OwnForm(event, telling, Recipient.words(text, matching[subscription].kind))
+        let form = OwnForm(event, telling, ObserverEntry.words(text, matching[subscription].kind))
         form.append(tail, delivery.judge.change, for: matching[text], to: &buffer)
     }
 
@@ -258,24 +262,24 @@ extension Hub {
         goOn(with: replay, of: subscription)
         guard let told else { return }
         insight.count(events: 1)
-        noteWindow(of: subscription, told, backlog)
+        beginWindow(of: subscription, told, backlog)
     }
 
     private mutating func tellLine(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         guard let header = backlog.lines.frontHeader else { return }
         let session = matching[subscription].session
         backlog.lines.appendFront(to: &sessions[session].outbox.own)
-        backlog.noteTold(header.revision)
-        noteWindow(of: subscription, header.keyHash, backlog)
-        sessions[session].catchup?.queuedBytes -= backlog.lines.removeFront()
+        backlog.advance(header.revision)
+        beginWindow(of: subscription, header.keyHash, backlog)
+        sessions[session].sessionBacklog?.queuedBytes -= backlog.lines.removeFront()
     }
 
     /// Reads dropped events again from the journal. Those that it doesn't have are reported as missing.
-    private mutating func tell(_ gap: Gap, _ subscription: SubscriptionHandle, _ backlog: Backlog) {
+    private mutating func tell(_ gap: LostRange, _ subscription: SubscriptionHandle, _ backlog: Backlog) {
         let place = gap.isKept ? durability.journal?.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
         if dropped > 0 { tellLagged(dropped, gap.first, gap.last, to: subscription) }
-        guard let place else { return backlog.noteTold(gap.last) }
+        guard let place else { return backlog.advance(gap.last) }
         replay(to: subscription, from: place, after: gap.keptFirst - 1, skipping: gap.keptBefore)
     }
 
@@ -304,22 +308,22 @@ extension Hub {
             revision: isAll ? revision : backlog.lastRevision,
             to: &sessions[matching[subscription].session].outbox.own
         )
-        backlog.noteSynced()
+        backlog.endSync()
     }
 
     /// Queues the reply that waited, once everything up to its revision was sent.
-    private mutating func releaseDeferred(_ session: SessionHandle, _ catchup: Catchup) {
-        let until = catchup.deferredUntil
-        if catchup.isReading(upTo: until, matching) { return }
-        for subscription in catchup.ready.all {
+    private mutating func releaseDeferred(_ session: SessionHandle, _ sessionBacklog: SessionBacklog) {
+        let until = sessionBacklog.deferredUntil
+        if sessionBacklog.isReading(upTo: until, matching) { return }
+        for subscription in sessionBacklog.ready.all {
             if let next = nextRevision(of: subscription), next <= until { return }
         }
         delivery.openOwn(of: session, &sessions)
-        sessions[session].outbox.own.append(catchup.deferred.bytes)
-        catchup.deferred.releaseMemory()
+        sessions[session].outbox.own.append(sessionBacklog.deferred.bytes)
+        sessionBacklog.deferred.releaseMemory()
         sessions[session].isHeld = false
         // The new subscriptions whose replies were just queued may get events now.
-        while let subscription = catchup.unanswered.popLast() {
+        while let subscription = sessionBacklog.unanswered.popLast() {
             matching[subscription].backlog?.answered()
             review(subscription)
         }
@@ -329,10 +333,10 @@ extension Hub {
 // MARK: Rhythm
 
 extension Hub {
-    private mutating func noteWindow(
+    private mutating func beginWindow(
         of subscription: SubscriptionHandle, _ keyHash: UInt64, _ backlog: Backlog
     ) {
-        backlog.noteWindow(keyHash, subscription, delivery.eventNumber, &deadlines)
+        backlog.beginWindow(keyHash, subscription, delivery.eventNumber, &deadlines)
     }
 
     /// Ends a window: owed events pass. If something was sent meanwhile, another window follows, until a

@@ -22,7 +22,7 @@ struct Lag: BitwiseCopyable {
     /// While it is told some: the next one; −1 if there is none.
     var next = standing
     /// Its stand says what is next.
-    static let standing: OwedKeys.Place = -2
+    static let standing: ConflatedKeys.Place = -2
 }
 
 /// The keys and patterns that a subscription observes. Equal ones match the same keys, and are held back by the same
@@ -53,7 +53,7 @@ struct ObservedKeys: Hashable {
 struct Lane: ~Copyable {
     fileprivate let interest: ObservedKeys
     /// Keys by their newest events. `skipped` counts from when the key came here.
-    fileprivate(set) var keys = OwedKeys()
+    fileprivate(set) var keys = ConflatedKeys()
     /// Up to where its readers were told.
     private var stands = Stands()
     /// When its readers began to wait.
@@ -108,7 +108,7 @@ struct Lane: ~Copyable {
     }
 
     /// Takes out some of the keys that no reader is owed any more.
-    fileprivate mutating func takeUnowed(into taken: inout OwedKeys) {
+    fileprivate mutating func takeUnowed(into taken: inout ConflatedKeys) {
         while taken.count < Self.takenAtOnceMax, hasUnowed, let front = keys.front {
             marks.removeAll(at: front)
             taken.append(keys.remove(front))
@@ -118,13 +118,13 @@ struct Lane: ~Copyable {
     private static let takenAtOnceMax = 64
 
     /// Takes all keys out. Nobody is in the lane any more.
-    fileprivate consuming func takeKeys() -> OwedKeys { keys }
+    fileprivate consuming func takeKeys() -> ConflatedKeys { keys }
 
     // MARK: Writing
 
     /// What the lane had of the key of an event.
     struct Noted: BitwiseCopyable {
-        let place: OwedKeys.Place
+        let place: ConflatedKeys.Place
         /// The event of the key before, and how often it had been written by then; 0 if there was none. A reader that
         /// knows that event is owed one more key.
         var before: UInt64 = 0
@@ -134,15 +134,15 @@ struct Lane: ~Copyable {
     }
 
     /// Notes an event, once for all readers.
-    fileprivate mutating func note(_ owed: OwedKey) -> Noted {
+    fileprivate mutating func add(_ owed: OwedKey) -> Noted {
         if noted.event == owed.event { return noted.key }
-        let key = noteFirst(owed)
+        let key = addFirst(owed)
         noted = (owed.event, key)
         noted.key.isFirst = false
         return key
     }
 
-    private mutating func noteFirst(_ owed: OwedKey) -> Noted {
+    private mutating func addFirst(_ owed: OwedKey) -> Noted {
         guard let known = keys.find(owed.observable) else {
             let added = keys.append(owed)
             stands.beginOwing(added)
@@ -155,7 +155,7 @@ struct Lane: ~Copyable {
         }
         stands.passOn(known, to: keys.place(after: known) ?? known, before: key.before)
         keys[known].isGated = owed.isGated
-        keys.note(unacknowledged: nil, at: known)
+        keys.set(unacknowledged: nil, at: known)
         keys.fold(known, revision: owed.revision, event: owed.event)
         stands.beginOwing(known)
         return key
@@ -166,7 +166,7 @@ struct Lane: ~Copyable {
     /// The first key that a reader is owed.
     func first(for lag: Lag) -> OwedKey? { firstPlace(for: lag).map { keys[$0] } }
 
-    func firstPlace(for lag: Lag) -> OwedKeys.Place? {
+    func firstPlace(for lag: Lag) -> ConflatedKeys.Place? {
         let isStanding = lag.next == Lag.standing
         let first = isStanding ? stands.all[stands.first(from: lag.told)].first : lag.next
         return first >= 0 ? first : nil
@@ -174,7 +174,9 @@ struct Lane: ~Copyable {
 
     /// A key as one reader is owed it, which knows so many of its writes if that isn't nil. Adds to `visits` how many
     /// marks were looked at.
-    func owed(_ place: OwedKeys.Place, to lag: Lag, knowing writes: UInt32?, _ visits: inout Int) -> OwedKey {
+    func owed(_ place: ConflatedKeys.Place, to lag: Lag, knowing writes: UInt32?, _ visits: inout Int)
+        -> OwedKey
+    {
         var owed = keys[place]
         owed.forget(writes: writes ?? marks.writes(at: place, upTo: lag.fell, &visits))
         return owed
@@ -188,7 +190,7 @@ private struct Stands: ~Copyable {
         let event: UInt64
         var readers: Int32 = 1
         /// The first key that they are owed; −1 if there is none.
-        var first: OwedKeys.Place = -1
+        var first: ConflatedKeys.Place = -1
     }
 
     private(set) var all = List<Stand>()
@@ -209,7 +211,7 @@ private struct Stands: ~Copyable {
         return stand < all.count && all[stand].event < end
     }
 
-    mutating func add(_ event: UInt64, first: OwedKeys.Place = -1) {
+    mutating func add(_ event: UInt64, first: ConflatedKeys.Place = -1) {
         let stand = self.first(from: event)
         if stand < all.count, all[stand].event == event {
             all[stand].readers += 1
@@ -230,7 +232,7 @@ private struct Stands: ~Copyable {
     }
 
     /// Those who were owed nothing are owed this key.
-    mutating func beginOwing(_ key: OwedKeys.Place) {
+    mutating func beginOwing(_ key: ConflatedKeys.Place) {
         var stand = all.count
         while stand > 0, all[stand - 1].first < 0 {
             stand -= 1
@@ -239,7 +241,7 @@ private struct Stands: ~Copyable {
     }
 
     /// A key moves to the end. For whom it was the first, the next one is. They stand before the key's event.
-    mutating func passOn(_ key: OwedKeys.Place, to next: OwedKeys.Place, before event: UInt64) {
+    mutating func passOn(_ key: ConflatedKeys.Place, to next: ConflatedKeys.Place, before event: UInt64) {
         var stand = first(from: event)
         while stand > 0, all[stand - 1].first == key {
             stand -= 1
@@ -270,7 +272,7 @@ private struct Marks: ~Copyable {
     private var newest = List<Int32>()
 
     /// Adds a mark that is newer than the others of its key. Marks that nobody needs any more don't pile up.
-    mutating func add(_ mark: Mark, at key: OwedKeys.Place, _ falls: borrowing Stands) {
+    mutating func add(_ mark: Mark, at key: ConflatedKeys.Place, _ falls: borrowing Stands) {
         while newest.count <= Int(key) { newest.append(-1) }
         while let last = last(at: key), !falls.has(from: all[last].event, before: mark.event) {
             removeNewest(at: key)
@@ -282,13 +284,13 @@ private struct Marks: ~Copyable {
     }
 
     /// The same, if it isn't there.
-    mutating func addMissing(_ mark: Mark, at key: OwedKeys.Place, _ falls: borrowing Stands) {
+    mutating func addMissing(_ mark: Mark, at key: ConflatedKeys.Place, _ falls: borrowing Stands) {
         if let last = last(at: key), all[last].event == mark.event { return }
         add(mark, at: key, falls)
     }
 
     /// How often a key had been written up to an event.
-    func writes(at key: OwedKeys.Place, upTo event: UInt64, _ visits: inout Int) -> UInt32 {
+    func writes(at key: ConflatedKeys.Place, upTo event: UInt64, _ visits: inout Int) -> UInt32 {
         var place = last(at: key) ?? -1
         while place >= 0 {
             visits += 1
@@ -298,16 +300,16 @@ private struct Marks: ~Copyable {
         return 0
     }
 
-    mutating func removeAll(at key: OwedKeys.Place) {
+    mutating func removeAll(at key: ConflatedKeys.Place) {
         while last(at: key) != nil { removeNewest(at: key) }
     }
 
-    private func last(at key: OwedKeys.Place) -> Int? {
+    private func last(at key: ConflatedKeys.Place) -> Int? {
         guard newest.indices.contains(Int(key)), newest[Int(key)] >= 0 else { return nil }
         return Int(newest[Int(key)])
     }
 
-    private mutating func push(_ mark: Mark, at key: OwedKeys.Place) {
+    private mutating func push(_ mark: Mark, at key: ConflatedKeys.Place) {
         var mark = mark
         mark.older = newest[Int(key)]
         if let last = last(at: key) {
@@ -323,7 +325,7 @@ private struct Marks: ~Copyable {
         }
     }
 
-    private mutating func removeNewest(at key: OwedKeys.Place) {
+    private mutating func removeNewest(at key: ConflatedKeys.Place) {
         let place = newest[Int(key)]
         newest[Int(key)] = all[Int(place)].older
         all[Int(place)].older = free
@@ -332,7 +334,7 @@ private struct Marks: ~Copyable {
 
     /// Removes the marks of a key that nobody needs any more. Next time there may be twice as many.
     private mutating func thinOut(
-        at key: OwedKeys.Place, before event: UInt64, _ falls: borrowing Stands
+        at key: ConflatedKeys.Place, before event: UInt64, _ falls: borrowing Stands
     ) {
         var (kept, until): ([Mark], UInt64) = ([], event)
         while let last = last(at: key) {
@@ -376,7 +378,7 @@ struct Lanes: ~Copyable {
     mutating func move(_ lag: Lag, from told: UInt64) { all[lag.lane].move(lag, from: told) }
 
     /// A reader waits no more. Returns the keys of the lane if that was its last one.
-    mutating func leave(_ lag: Lag) -> OwedKeys? {
+    mutating func leave(_ lag: Lag) -> ConflatedKeys? {
         all[lag.lane].leave(lag)
         guard all[lag.lane].isLeft else { return nil }
         found[all[lag.lane].interest] = nil
@@ -384,18 +386,20 @@ struct Lanes: ~Copyable {
     }
 
     @inline(__always)
-    mutating func note(_ owed: OwedKey, in lane: LaneHandle) -> Lane.Noted { all[lane].note(owed) }
+    mutating func add(_ owed: OwedKey, in lane: LaneHandle) -> Lane.Noted { all[lane].add(owed) }
 
     /// Some observers didn't acknowledge a key that waited at its gate.
-    mutating func note(_ naming: inout LateNaming, of observable: ObservableHandle, in lane: LaneHandle) {
-        all[lane].keys.note(&naming, of: observable)
+    mutating func addLateNames(
+        _ naming: inout LateNaming, of observable: ObservableHandle, in lane: LaneHandle
+    ) {
+        all[lane].keys.addLateNames(&naming, of: observable)
     }
 
     /// Gives back memory of lanes that are gone. Returns whether there is nothing more to do.
     mutating func shrink(visits: Int) -> Bool { all.shrink(visits: visits) }
 
     /// Takes out some of the keys of a lane that nobody is owed any more.
-    mutating func takeUnowed(in lane: LaneHandle, into taken: inout OwedKeys) {
+    mutating func takeUnowed(in lane: LaneHandle, into taken: inout ConflatedKeys) {
         all[lane].takeUnowed(into: &taken)
     }
 }
@@ -438,14 +442,16 @@ extension Lane {
     fileprivate var fallenCount: Int { falls.all.indices.reduce(0) { $0 + Int(falls.all[$1].readers) } }
 
     /// A reader is owed the end of the list, from where it says, and `known` are some of these keys.
-    fileprivate func checkInvariants(_ lag: Lag, _ known: [OwedKeys.Place: UInt32]) throws(BrokenInvariant) {
+    fileprivate func checkInvariants(_ lag: Lag, _ known: [ConflatedKeys.Place: UInt32])
+        throws(BrokenInvariant)
+    {
         let always = Invariants(of: "Lane")
         let (stand, fall) = (stands.first(from: lag.told), falls.first(from: lag.fell))
         let isThere =
             stand < stands.all.count && stands.all[stand].event == lag.told
             && fall < falls.all.count && falls.all[fall].event == lag.fell
         try always.hold("a reader has a stand", isThere && lag.next == Lag.standing)
-        var (next, first, count, rewritten): (OwedKeys.Place?, OwedKeys.Place?, Int, Int) = (
+        var (next, first, count, rewritten): (ConflatedKeys.Place?, ConflatedKeys.Place?, Int, Int) = (
             keys.front, nil, 0, 0
         )
         while let place = next {

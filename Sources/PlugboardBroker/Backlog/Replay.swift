@@ -90,7 +90,7 @@ final class Replay {
 
     /// Whether an event is news for the observer: if it knows that the key has left or is gone, it isn't told
     /// again that the key has left.
-    func isNews(_ telling: Telling, _ kind: KeyEvent, of keyHash: UInt64, _ filter: Filter?) -> Bool {
+    func isNews(_ telling: FilterResult, _ kind: EventKind, of keyHash: UInt64, _ filter: Filter?) -> Bool {
         guard filter?.conditions != nil else { return true }
         if kind != .delete, telling != .leaving {
             left.remove(keyHash)
@@ -173,7 +173,7 @@ extension Hub {
     mutating func replay(
         to subscription: SubscriptionHandle, from place: ReadPlace, after revision: UInt64, skipping: Int = 0
     ) {
-        let (backlog, catchup) = openBacklog(of: subscription)
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
         backlog.replay = Replay(
             durability.beginReplay(of: subscription),
             from: place,
@@ -183,8 +183,8 @@ extension Hub {
             upTo: keyspace.revision,
             gathers: matching[subscription].delivery == .latest
         )
-        catchup.replaying.append(subscription)
-        noteBehind(matching[subscription].session)
+        sessionBacklog.replaying.append(subscription)
+        markBehind(matching[subscription].session)
     }
 
     /// Sends the next event of a replay, if a piece is there. Returns the hash of its key; nil if the event
@@ -193,7 +193,7 @@ extension Hub {
         of replay: Replay, to subscription: SubscriptionHandle, _ backlog: Backlog
     ) -> UInt64? {
         guard let (entry, bytes) = replay.popNext() else { return nil }
-        defer { backlog.noteTold(entry.record.revision) }
+        defer { backlog.advance(entry.record.revision) }
         return tell(entry.record, entry.place.bytes(of: bytes.span), replay, to: subscription)
     }
 
@@ -202,7 +202,7 @@ extension Hub {
         if replay.readyCount > 0 || asksForNext(replay) { return }
         if replay.hasFailed { tellUnreadable(replay, to: subscription) }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }
-        matching[subscription].backlog?.noteTold(replay.upTo)
+        matching[subscription].backlog?.advance(replay.upTo)
         endReplay(of: subscription)
     }
 
@@ -222,7 +222,7 @@ extension Hub {
         durability.journal?.endReading(at: replay.place)
         durability.endReplay(replay.number)
         backlog.replay = nil
-        openBacklog(of: subscription).catchup.replaying.remove(subscription)
+        openBacklog(of: subscription).sessionBacklog.replaying.remove(subscription)
     }
 
     // MARK: One event
@@ -233,7 +233,7 @@ extension Hub {
         let session = matching[subscription].session
         let key = record.key.bytes(of: event)
         guard sessions[session].authorize(.subscribe, key) else { return nil }
-        let kind: KeyEvent = record.kind == .delete ? .delete : .update
+        let kind: EventKind = record.kind == .delete ? .delete : .update
         // Work space, taken out meanwhile so that no event allocates memory.
         var by = ByteBuffer()
         replay.swapAuthor(&by)
@@ -257,7 +257,7 @@ extension Hub {
         guard replay.isNews(telling, kind, of: hash, filter) else { return nil }
         delivery.openOwn(of: session, &sessions)
         let text = matching[subscription].text
-        let form = OwnForm(kind, telling, Recipient.words(text, matching[subscription].kind))
+        let form = OwnForm(kind, telling, ObserverEntry.words(text, matching[subscription].kind))
         form.append(tail, delivery.judge.change, for: matching[text], to: &sessions[session].outbox.own)
         return hash
     }
@@ -305,8 +305,8 @@ extension Hub {
         let dropped = replay.upTo - min(replay.upTo, first) + 1
         tellLagged(dropped, first, max(first, replay.upTo), to: subscription)
         guard replay.gathers else { return }
-        let clearance = sessions[matching[subscription].session].clearance
-        for observable in KeySearch.all(replay.patterns, for: clearance, in: keyspace, deadlines)
+        let grant = sessions[matching[subscription].session].grant
+        for observable in KeySearch.all(replay.patterns, for: grant, in: keyspace, deadlines)
         where keyspace[observable].revision > replay.after
             && keyspace[observable].revision <= replay.upTo
         {

@@ -83,23 +83,23 @@ struct Calls: ~Copyable {
     mutating func insert(_ call: PendingCall, _ sessions: inout SessionTable) {
         lastNumber = call.number
         calls[call.number] = call
-        counts.noteAsked()
-        asked.note(sessions[call.server].client, for: call.number)
+        counts.countAsked()
+        asked.set(sessions[call.server].client, for: call.number)
         sessions[call.caller].makeDuties().addMade(call)
         sessions[call.server].makeDuties().addToAnswer(call)
     }
 
     /// A call is sent to the client of a service.
-    mutating func noteSent(_ call: PendingCall, by service: Service) {
+    mutating func countSent(_ call: PendingCall, by service: Service) {
         call.service = service
-        service.counts.noteAsked()
+        service.counts.countAsked()
     }
 
     /// A call has ended with an answer or an error.
-    mutating func noteEnd(of call: PendingCall, isAnswer: Bool, at now: UInt64) {
+    mutating func countEnd(of call: PendingCall, isAnswer: Bool, at now: UInt64) {
         let span = now - min(now, call.start)
-        counts.noteEnd(isAnswer: isAnswer, after: span)
-        call.service?.counts.noteEnd(isAnswer: isAnswer, after: span)
+        counts.countEnd(isAnswer: isAnswer, after: span)
+        call.service?.counts.countEnd(isAnswer: isAnswer, after: span)
     }
 
     /// Returns the counts, and restarts the measurement of times.
@@ -110,7 +110,7 @@ struct Calls: ~Copyable {
 
     /// Moves a call to another server.
     mutating func move(_ call: PendingCall, to server: SessionHandle, _ sessions: inout SessionTable) {
-        asked.note(sessions[server].client, for: call.number)
+        asked.set(sessions[server].client, for: call.number)
         let before = call.server
         sessions[before].duties?.removeToAnswer(call)
         sessions[before].dropEmptyDuties()
@@ -232,7 +232,7 @@ final class Service {
 // A session's services and calls. Exists only while there are any; most clients never have one.
 
 /// A session's side of services and calls. `Calls` knows them, too.
-final class Duties {
+final class SessionCalls {
     /// Its services.
     private(set) var services: [Service] = []
     /// Calls that it made, without an answer yet.
@@ -270,10 +270,10 @@ final class Duties {
     }
 }
 
-extension Duties {
+extension SessionCalls {
     /// Makes the loop look at a client. Perhaps its connection stayed open only for a call or a service that
     /// has just ended.
-    static func noteEnd(
+    static func touchIfIdle(
         for session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
     ) {
         if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
@@ -316,7 +316,7 @@ struct AskedClients {
     }
 
     /// Notes the client of a call: of the next call, or of an earlier one. Numbers begin at 1.
-    mutating func note(_ client: UInt64, for call: UInt64) {
+    mutating func set(_ client: UInt64, for call: UInt64) {
         let place = place(of: call)
         if place == clients.count { clients.append(client) } else { clients[place] = client }
         last = max(last, call)
@@ -344,13 +344,13 @@ struct CallCounts: BitwiseCopyable {
     /// How long answers took.
     private(set) var times = Times()
 
-    mutating func noteAsked() { asked &+= 1 }
+    mutating func countAsked() { asked &+= 1 }
 
     /// A call has ended after `span` nanoseconds. `isAnswer` is false if its server answered with an error.
-    mutating func noteEnd(isAnswer: Bool, after span: UInt64) {
+    mutating func countEnd(isAnswer: Bool, after span: UInt64) {
         guard isAnswer else { return failed &+= 1 }
         answered &+= 1
-        times.note(span)
+        times.add(span)
     }
 
     mutating func resetTimes() { times = Times() }

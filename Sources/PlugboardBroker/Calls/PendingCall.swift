@@ -53,7 +53,7 @@ final class PendingCall {
     var key: ArraySlice<UInt8> { text[idCount...] }
 
     /// It has waited for its server until now.
-    func noteHeld(until now: UInt64) {
+    func shortenTimeLeft(until now: UInt64) {
         let passed = (now - min(now, start)) / 1_000_000
         timeLeft = UInt64(timeout) - min(UInt64(timeout) - 1, passed)
     }
@@ -190,7 +190,7 @@ extension HeldCalls {
             counts[ObjectIdentifier(call.plugin), default: (call.plugin, 0)].count += 1
             let server = calls.find(number)?.server
             try Self.always.hold("a held call is under way", server != nil, of: "call \(number)")
-            let waits = server.map { sessions[$0].clearance?.isSupervisor == true } ?? false
+            let waits = server.map { sessions[$0].grant?.isSupervisor == true } ?? false
             try Self.always.hold("a held call waits with the supervisor", waits, of: "call \(number)")
         }
         try Self.always.agree("its bytes are those of its calls", bytes, size)

@@ -27,20 +27,20 @@ struct Session: ~Copyable {
     /// more.
     private var signedAs = AuthorHandle.none
     /// The client's rights and its user's account. If nil, it may do everything, and nothing is counted.
-    var clearance: Clearance? {
-        didSet { isGuarded = clearance != nil }
+    var grant: Grant? {
+        didSet { isGuarded = grant != nil }
     }
     /// The number of the line being handled, from 1.
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
-    /// It has a clearance, so its rights have to be checked.
+    /// It has a grant, so its rights have to be checked.
     private(set) var isGuarded = false
     /// It is among those of the list that are served first.
     var isServedFirst = false
     /// It has read too little, or owed events wait for room in its outbox. New events are then owed, too, so
     /// that the order holds.
     var isBehind = false {
-        didSet { noteStalled() }
+        didSet { updateStalled() }
     }
     /// A reply waits for owed events, and the next request waits for the reply.
     var isHeld = false
@@ -50,12 +50,12 @@ struct Session: ~Copyable {
     var isMute = false
     /// Why it is being closed; nil while it is open. Nothing more is queued for a client that is being
     /// closed.
-    var farewell: Farewell? {
-        didSet { noteStalled() }
+    var closeReason: CloseReason? {
+        didSet { updateStalled() }
     }
     /// How many of its subscriptions have a filter or a backlog.
     var indirectCount: Int32 = 0 {
-        didSet { noteStalled() }
+        didSet { updateStalled() }
     }
     /// How many of the bytes that wait for it are charged.
     var waiting = WaitingBytes()
@@ -64,11 +64,11 @@ struct Session: ~Copyable {
     /// How many bytes it has been sent.
     var sent: UInt64 = 0
     /// What waits for it besides its outbox; nil if nothing does.
-    private(set) var catchup: Catchup?
+    private(set) var sessionBacklog: SessionBacklog?
     /// What it serves, its calls, and the calls that it was sent; nil if there are none.
-    private(set) var duties: Duties?
+    private(set) var duties: SessionCalls?
     /// `.none` if there is none.
-    private var bequeathed = LegacyHandle.none
+    private var bequeathed = LeaseHandle.none
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
         self.client = client
@@ -84,13 +84,13 @@ struct Session: ~Copyable {
     @inline(__always) var signature: AuthorHandle? { signedAs == .none ? nil : signedAs }
 
     /// What is done when its connection ends; nil if nothing is.
-    var legacy: LegacyHandle? {
+    var lease: LeaseHandle? {
         get { bequeathed == .none ? nil : bequeathed }
         set { bequeathed = newValue ?? .none }
     }
 
-    private mutating func noteStalled() {
-        isStalled = isBehind || farewell != nil || indirectCount > 0
+    private mutating func updateStalled() {
+        isStalled = isBehind || closeReason != nil || indirectCount > 0
     }
 
     /// It is open and reads its replies, so more of its lines may be executed.
@@ -98,7 +98,7 @@ struct Session: ~Copyable {
     func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && !isBusy && outbox.count <= unreadMax }
 
     /// How many bytes may still be queued for it.
-    var room: Int { Limits.outboxBytesMax - outbox.count - (catchup?.deferred.count ?? 0) }
+    var room: Int { Limits.outboxBytesMax - outbox.count - (sessionBacklog?.deferred.count ?? 0) }
 
     /// Appends the client's name as JSON.
     func appendName(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
@@ -124,10 +124,10 @@ struct Session: ~Copyable {
         buffer.append(decimal: UInt64(peer.process))
     }
 
-    @inline(__always) var isOpen: Bool { farewell == nil }
+    @inline(__always) var isOpen: Bool { closeReason == nil }
 
     /// It has said goodbye, and is sent the answers to what it asked before.
-    var isParting: Bool { farewell == .goodbye && catchup?.goodbye != nil }
+    var isParting: Bool { closeReason == .goodbye && sessionBacklog?.goodbye != nil }
 
     /// Answers are still sent to it.
     var takesAnswers: Bool { isOpen || isParting }
@@ -160,33 +160,33 @@ struct Session: ~Copyable {
 
     /// The catch-up of this client; makes it if there is none.
     @discardableResult
-    mutating func makeCatchup() -> Catchup {
-        if let catchup { return catchup }
-        let made = Catchup()
-        catchup = made
+    mutating func makeSessionBacklog() -> SessionBacklog {
+        if let sessionBacklog { return sessionBacklog }
+        let made = SessionBacklog()
+        sessionBacklog = made
         return made
     }
 
     /// It is owed one more key. Returns how many it is owed by now.
     mutating func countOwedKey() -> Int {
-        let catchup = makeCatchup()
-        catchup.owedCount += 1
-        return catchup.owedCount
+        let sessionBacklog = makeSessionBacklog()
+        sessionBacklog.owedCount += 1
+        return sessionBacklog.owedCount
     }
 
     /// Holds a reply back until all that is owed up to a revision was sent.
     mutating func putOff(_ reply: Span<UInt8>, until revision: UInt64) {
-        let catchup = makeCatchup()
-        catchup.deferred.append(reply)
-        catchup.deferredUntil = revision
+        let sessionBacklog = makeSessionBacklog()
+        sessionBacklog.deferred.append(reply)
+        sessionBacklog.deferredUntil = revision
         isHeld = true
     }
 
     /// The same for a reply that is already in its own bytes, from `start` on.
     mutating func putOffOwn(from start: Int, until revision: UInt64) {
-        let catchup = makeCatchup()
-        catchup.deferred.append(outbox.own.bytes[start...])
-        catchup.deferredUntil = revision
+        let sessionBacklog = makeSessionBacklog()
+        sessionBacklog.deferred.append(outbox.own.bytes[start...])
+        sessionBacklog.deferredUntil = revision
         isHeld = true
         outbox.own.truncate(to: start)
     }
@@ -194,24 +194,24 @@ struct Session: ~Copyable {
     /// Marks it as behind if too much is unread. Then its events are owed. Call it when its outbox has grown.
     @inline(__always)
     mutating func checkUnread() {
-        if outbox.count > Limits.highWaterBytes { noteUnread() }
+        if outbox.count > Limits.highWaterBytes { markBehindIfUnread() }
     }
 
     @inline(never)
-    private mutating func noteUnread() {
+    private mutating func markBehindIfUnread() {
         let hasLeftOver = outbox.keptCount > Limits.highWaterBytes
         if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
     }
 
     /// Removes the catch-up if nothing is owed.
     mutating func dropEmptyCatchup() {
-        if catchup?.isEmpty == true { catchup = nil }
+        if sessionBacklog?.isEmpty == true { sessionBacklog = nil }
     }
 
     /// Its duties; makes them if there are none.
-    mutating func makeDuties() -> Duties {
+    mutating func makeDuties() -> SessionCalls {
         if let duties { return duties }
-        let made = Duties()
+        let made = SessionCalls()
         duties = made
         return made
     }
@@ -222,10 +222,10 @@ struct Session: ~Copyable {
     }
 
     /// The place for what is done when its connection ends; makes it if there is none.
-    mutating func makeLegacy(_ keyspace: inout Keyspace) -> LegacyHandle {
-        if let legacy { return legacy }
-        let made = keyspace.lifetimes.legacies.insert(Legacy())
-        legacy = made
+    mutating func makeLegacy(_ keyspace: inout Keyspace) -> LeaseHandle {
+        if let lease { return lease }
+        let made = keyspace.lifetimes.leases.insert(SessionLease())
+        lease = made
         return made
     }
 
@@ -263,9 +263,9 @@ struct Session: ~Copyable {
     }
 
     /// The client's presence, which all its names share.
-    private func presence(_ keyspace: borrowing Keyspace) -> Presence {
+    private func presence(_ keyspace: borrowing Keyspace) -> Liveness {
         if let signature { return keyspace.authors[signature].presence }
-        return Presence(client: client, account: clearance?.account)
+        return Liveness(client: client, account: grant?.account)
     }
 
     private mutating func sign(as author: AuthorHandle, _ keyspace: inout Keyspace) {
@@ -283,7 +283,7 @@ struct Writer: BitwiseCopyable {
 }
 
 /// The close reason: why the broker ends a connection, as `bye` has it. One byte in each session.
-enum Farewell: String {
+enum CloseReason: String {
     case slow, clients, stopping, goodbye
     case overlong = "too_long"
     /// Another broker takes the place of this one.
@@ -386,11 +386,11 @@ struct SessionTable: ~Copyable {
     /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
     @discardableResult
     mutating func openBacklog(of subscription: SubscriptionHandle, _ matching: inout Matching)
-        -> (backlog: Backlog, catchup: Catchup)
+        -> (backlog: Backlog, sessionBacklog: SessionBacklog)
     {
         let session = matching[subscription].session
         if matching[subscription].isDirect { all[session].indirectCount += 1 }
-        return (matching[subscription].makeBacklog(), all[session].makeCatchup())
+        return (matching[subscription].makeBacklog(), all[session].makeSessionBacklog())
     }
 
     /// A session's own bytes that it hasn't been sent.

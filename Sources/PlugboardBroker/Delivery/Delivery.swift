@@ -14,9 +14,9 @@ struct Delivery: ~Copyable {
     /// If several clients have to wait for a line of at least so many bytes, only one copy is kept.
     static let sharedBytesMin = 4_096
 
-    var log = TurnLog()
+    var log = FanoutBuffer()
     /// Decides what an observer with a filter is told.
-    var judge = Judge()
+    var judge = FilterEvaluator()
     /// Memory for outboxes and inboxes.
     var buffers = BufferPool()
     /// Sessions that were heard in this turn, or for whose lines somebody waits. They are served before those
@@ -38,7 +38,7 @@ struct Delivery: ~Copyable {
     /// The first and the last number of an event in whose middle the log was started anew.
     private var renumbered: (first: UInt64, last: UInt64) = (0, 0)
     /// The copy made last for clients that have to wait.
-    private var latest = LatestHeld()
+    private var latest = LatestShared()
 
     init() {}
 
@@ -90,17 +90,17 @@ struct Delivery: ~Copyable {
     /// Dismisses a client that is owed too much. The end of the turn closes it. Its last line has the message, if
     /// there is one.
     mutating func setAside(
-        _ session: SessionHandle, _ farewell: Farewell, saying message: String? = nil,
+        _ session: SessionHandle, _ closeReason: CloseReason, saying message: String? = nil,
         _ sessions: inout SessionTable
     ) {
         guard sessions[session].takesAnswers else { return }
-        sessions[session].farewell = farewell
+        sessions[session].closeReason = closeReason
         messages[session] = message
         dismissed.append(session)
     }
 
     /// Keeps a message for a client's last line.
-    mutating func note(_ message: String, to session: SessionHandle) { messages[session] = message }
+    mutating func setMessage(_ message: String, to session: SessionHandle) { messages[session] = message }
 
     /// The message for a session's last line, if it differs from that of the close reason.
     mutating func takeMessage(to session: SessionHandle) -> String? {
@@ -109,7 +109,7 @@ struct Delivery: ~Copyable {
 
     /// A session may get owed events again, in the middle of an event. Nothing can be sent now, and later
     /// events must not be folded into the owed ones. So the owed events are sent before the next event.
-    mutating func noteFreed(_ session: SessionHandle) { freed.append(session) }
+    mutating func addFreed(_ session: SessionHandle) { freed.append(session) }
 
     /// All freed sessions were sent what they are owed.
     mutating func forgetFreed() { freed.removeAll() }
@@ -218,7 +218,7 @@ struct Delivery: ~Copyable {
     /// The number with which the present event began.
     var firstNumber: UInt64 { renumbered.last == eventNumber ? renumbered.first : eventNumber }
 
-    /// The place of the line that tells a change or `leave`; see `TurnLog`.
+    /// The place of the line that tells a change or `leave`; see `FanoutBuffer`.
     mutating func ownLine(
         _ form: OwnForm, _ tail: borrowing EventTail, for text: borrowing SubscriptionText
     ) -> ByteRange {
@@ -238,7 +238,7 @@ struct Delivery: ~Copyable {
     /// did.
     @inline(__always)
     mutating func hasCopiedOut(_ sessions: inout SessionTable) -> Bool {
-        if log.count <= TurnLog.bytesMax { return false }
+        if log.count <= FanoutBuffer.bytesMax { return false }
         copyOut(&sessions)
         return true
     }
@@ -267,10 +267,10 @@ struct Delivery: ~Copyable {
     }
 
     /// A part of the log, kept once for all that have to wait for it.
-    mutating func hold(_ part: ByteRange) -> HeldBytes { latest.hold(part, of: log) }
+    mutating func hold(_ part: ByteRange) -> SharedBytes { latest.hold(part, of: log) }
 
     /// The value before this event, kept once for all that are told of it later.
-    mutating func hold(_ old: Span<UInt8>) -> HeldBytes? { latest.hold(old, before: eventNumber) }
+    mutating func hold(_ old: Span<UInt8>) -> SharedBytes? { latest.hold(old, before: eventNumber) }
 
     /// Ends the turn. Its events are no longer needed, unless somebody is still to be served.
     mutating func endTurn() {

@@ -123,7 +123,7 @@ final class Filter {
     var hasPointers: Bool { hasConditions || hasParts }
 
     /// From now on, its observer may see other keys than up to this revision.
-    func noteHidden(upTo revision: UInt64) {
+    func hide(upTo revision: UInt64) {
         hiddenRevision = revision
         unsentRevision = max(unsentRevision, revision)
     }
@@ -167,7 +167,7 @@ extension Filter {
 
 extension Hub {
     /// Its place in the log; nil if the filter leaves the event out. Call it before the value changes.
-    mutating func line(of news: borrowing News, for subscription: SubscriptionHandle) -> ByteRange? {
+    mutating func line(of news: borrowing WriteEvent, for subscription: SubscriptionHandle) -> ByteRange? {
         let (text, kind) = (matching[subscription].text, matching[subscription].kind)
         let event = news.event
         let tail = EventTail(news, keyspace)
@@ -175,7 +175,7 @@ extension Hub {
         case .nothing: return nil
         case .event: return delivery.log.line(event, tail, kind, for: &matching[text])
         case let piece:
-            let form = OwnForm(event, piece, Recipient.words(text, kind))
+            let form = OwnForm(event, piece, ObserverEntry.words(text, kind))
             return delivery.ownLine(form, tail, for: matching[text])
         }
     }
@@ -186,11 +186,11 @@ extension SubscriptionRecord {
     /// each observer counts a reference to its filter, which takes 10 ns.
     @inline(never)
     fileprivate borrowing func telling(
-        _ news: borrowing News,
+        _ news: borrowing WriteEvent,
         _ tail: borrowing EventTail,
         _ keyspace: borrowing Keyspace,
         _ delivery: inout Delivery
-    ) -> Telling {
+    ) -> FilterResult {
         guard let filter else { return .event }
         let observable = news.observable
         let update = JudgedUpdate(
@@ -221,10 +221,10 @@ extension SubscriptionRecord {
     }
 }
 
-// What an observer is told of an event, and the last result of that. Owned by `Judge`.
+// What an observer is told of an event, and the last result of that. Owned by `FilterEvaluator`.
 
 /// What an observer is told of an event.
-enum Telling {
+enum FilterResult {
     /// Nothing, because of its filter.
     case nothing
     /// The event as it is.
@@ -242,12 +242,12 @@ enum Telling {
 
 /// A change of a value, as an observer with a filter is to be told of it.
 struct JudgedChange {
-    let event: KeyEvent
+    let event: EventKind
     /// The event's number in the turn's log; for an owed value with the value before, its revision. Nil for another owed
     /// value, whose result isn't kept.
     var number: UInt64?
     /// For an owed value, the value before. It also identifies the key.
-    var held: HeldBytes?
+    var held: SharedBytes?
     /// Which update it is; nil if its value isn't worth remembering.
     var update: JudgedUpdate?
     /// The observer knows the value before.
@@ -256,27 +256,27 @@ struct JudgedChange {
 
 /// The result for the event or owed value that was judged last. The next observer with the same filter is
 /// told the same.
-struct Judgement {
+struct LatestFilterResult {
     private var number: UInt64 = 0
-    private var held: HeldBytes?
+    private var held: SharedBytes?
     private var filter: Filter?
     private var hash: UInt64 = 0
     private var wasSent = false
-    private var telling = Telling.nothing
+    private var telling = FilterResult.nothing
 
     init() {}
 
     /// The known result for a filter; nil if there is none.
     @inline(__always)
-    func telling(_ change: borrowing JudgedChange, _ filter: Filter) -> Telling? {
+    func telling(_ change: borrowing JudgedChange, _ filter: Filter) -> FilterResult? {
         guard number == change.number, hash == filter.hash, held === change.held, wasSent == change.wasSent,
             let judged = self.filter, filter.asksTheSame(as: judged)
         else { return nil }
         return telling
     }
 
-    /// Keeps a result. The piece of a `change` stays in `Judge`.
-    mutating func keep(_ telling: Telling, of change: borrowing JudgedChange, _ filter: Filter) {
+    /// Keeps a result. The piece of a `change` stays in `FilterEvaluator`.
+    mutating func keep(_ telling: FilterResult, of change: borrowing JudgedChange, _ filter: Filter) {
         (number, wasSent, self.telling) = (change.number ?? 0, change.wasSent, telling)
         (held, self.filter, hash) = (change.held, filter, filter.hash)
     }

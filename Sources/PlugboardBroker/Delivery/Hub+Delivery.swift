@@ -21,17 +21,17 @@ extension Hub {
     /// Tells what is about to happen to those who trace it, and to the observers of the key. Call it before the value
     /// changes. A function of its own, so that the way of a write that nobody observes stays short.
     @inline(never)
-    mutating func announce(_ news: borrowing News) {
-        if insight.tracing.isOn { noteTrace(of: news) }
+    mutating func announce(_ news: borrowing WriteEvent) {
+        if insight.tracing.isOn { traceEvent(of: news) }
         if isObserved(news.observable) {
-            keyspace.history.noteTime()
+            keyspace.history.readTime()
             tellObservers(news)
         }
     }
 
     /// The same for a value that will end by itself as the request says.
     @inline(never)
-    mutating func announce(_ news: borrowing News, endingAs request: Request) {
+    mutating func announce(_ news: borrowing WriteEvent, endingAs request: Request) {
         var ending = ByteBuffer()
         EventEncoder.appendEnd(
             isWhileConnected: request.has(.whileConnected), milliseconds: request.timeToLive, to: &ending
@@ -41,15 +41,15 @@ extension Hub {
         announce(news)
     }
 
-    /// Tells each observer at once, or owes it the event. Telling changes nothing of the keyspace, and borrows from it
+    /// Tells each observer at once, or owes it the event. FilterResult changes nothing of the keyspace, and borrows from it
     /// what is told.
     @inline(__always)
-    private mutating func tellObservers(_ news: borrowing News) {
+    private mutating func tellObservers(_ news: borrowing WriteEvent) {
         if !delivery.freed.isEmpty { tellFreed(besides: news.observable) }
         delivery.log.beginEvent()
         if news.event != .emit, matching.reach.hasAcknowledgers(news.observable) { return tellInPhases(news) }
         // Taken out meanwhile: nobody else needs the observers of a key while they are told.
-        var observers = List<Recipient>()
+        var observers = List<ObserverEntry>()
         matching.reach.exchange(&observers, of: news.observable)
         insight.count(events: observers.count)
         var latest = LatestLine()
@@ -64,7 +64,7 @@ extension Hub {
     /// Tells an observer to whose outbox the last line can't simply be added, or owes it the event.
     @inline(never)
     private mutating func tellObserver(
-        _ news: borrowing News, _ observer: Recipient, _ latest: inout LatestLine
+        _ news: borrowing WriteEvent, _ observer: ObserverEntry, _ latest: inout LatestLine
     ) {
         if sessions[observer.session].keepsUp {
             if !latest.isOf(observer) {
@@ -93,7 +93,7 @@ extension Hub {
 
     /// Tells the phases up to the first one that acknowledges, and owes the event to the others.
     @inline(never)
-    private mutating func tellInPhases(_ news: borrowing News) {
+    private mutating func tellInPhases(_ news: borrowing WriteEvent) {
         let observers = matching.reach.observers(of: news.observable).subscriptions
         let (event, observable) = (news.event, news.observable)
         let expected = ExpectedEvent(
@@ -119,20 +119,20 @@ private struct LatestLine {
     init() {}
 
     @inline(__always)
-    init(_ observer: Recipient, _ line: ByteRange) {
+    init(_ observer: ObserverEntry, _ line: ByteRange) {
         words = observer.words
         self.line = line
     }
 
     @inline(__always)
-    func isOf(_ observer: Recipient) -> Bool { observer.words == words }
+    func isOf(_ observer: ObserverEntry) -> Bool { observer.words == words }
 }
 
 // An event of a key on its way to observers. The key, the value before and the author's text are added where it
 // is told: the keyspace has them, and doesn't change meanwhile; see `EventTail`.
 
 /// What is told of a write.
-struct News: ~Escapable {
+struct WriteEvent: ~Escapable {
     let operation: Operation
     let observable: ObservableHandle
     let revision: UInt64
@@ -164,7 +164,7 @@ struct News: ~Escapable {
         ending = Span()
     }
 
-    @inline(__always) var event: KeyEvent { KeyEvent(operation) }
+    @inline(__always) var event: EventKind { EventKind(operation) }
 
     /// The value before it; empty for an emit.
     @inline(__always)

@@ -19,7 +19,7 @@ struct Outbox: ~Copyable {
     /// The client's own bytes.
     var own = ByteBuffer()
     /// Long parts of earlier logs, the oldest first, and how many bytes of the oldest were sent.
-    private var held: [HeldBytes] = []
+    private var held: [SharedBytes] = []
     private var heldSent: Int32 = 0
     /// The earlier runs: a chain in the log from first to last, −1 if there is none.
     private(set) var firstExtent: Int32 = -1
@@ -56,7 +56,7 @@ struct Outbox: ~Copyable {
     }
 
     /// The end of the chain of earlier runs is now at `index`.
-    mutating func noteChained(at index: Int32) {
+    mutating func setChainEnd(at index: Int32) {
         if lastExtent < 0 { firstExtent = index }
         lastExtent = index
     }
@@ -79,7 +79,7 @@ struct Outbox: ~Copyable {
     }
 
     /// Keeps its share of the log, which is all of `part`, without the bytes already sent.
-    private mutating func hold(_ part: HeldBytes, from sent: Int) {
+    private mutating func hold(_ part: SharedBytes, from sent: Int) {
         // If part of it was sent, nothing else was waiting before it.
         if held.isEmpty { heldSent = Int32(sent) }
         held.append(part)
@@ -106,7 +106,7 @@ struct Outbox: ~Copyable {
     }
 
     /// Notes that so many bytes of the held parts were sent. Returns whether they end with a line.
-    mutating func noteHeldSent(_ count: Int) -> Bool {
+    mutating func removeHeld(_ count: Int) -> Bool {
         heldCount -= Int32(count)
         heldSent += Int32(count)
         while let first = held.first, heldSent >= Int32(first.count) {
@@ -124,7 +124,7 @@ struct Outbox: ~Copyable {
 
     /// Turns its share of the log into its own, because more is to follow or because the turn ends. A long
     /// run is held, anything else copied. Leaves out the first `skipping` bytes.
-    mutating func takeOver(_ log: borrowing TurnLog, skipping: Int = 0, _ latest: inout LatestHeld) {
+    mutating func takeOver(_ log: borrowing FanoutBuffer, skipping: Int = 0, _ latest: inout LatestShared) {
         if sharedBytes == 0 { return }
         if hasRunToHold {
             let run = ByteRange(Int(newestStart), Int(newestEnd))
@@ -132,8 +132,8 @@ struct Outbox: ~Copyable {
         }
         var toSkip = skipping
         own.reserve(sharedBytes - skipping)
-        var next = TurnLog.firstRun(of: self)
-        while next != TurnLog.noRun {
+        var next = FanoutBuffer.firstRun(of: self)
+        while next != FanoutBuffer.noRun {
             let run = log.run(&next, of: self)
             let skipped = min(toSkip, run.count)
             toSkip -= skipped
@@ -159,7 +159,7 @@ extension Outbox {
 // last, until each was told the next one, or a part of the log.
 
 /// A shared copy of some bytes.
-final class HeldBytes {
+final class SharedBytes {
     private let copy: [UInt8]
 
     init(_ bytes: Span<UInt8>) {
@@ -171,27 +171,27 @@ final class HeldBytes {
 }
 
 /// The copies made last. Others that have to wait for the same bytes share them.
-struct LatestHeld {
+struct LatestShared {
     /// The value before an event, and the number of that event.
-    private var old: (event: UInt64, value: HeldBytes)?
+    private var old: (event: UInt64, value: SharedBytes)?
     /// A part of the log.
-    private var part: (place: ByteRange, bytes: HeldBytes)?
+    private var part: (place: ByteRange, bytes: SharedBytes)?
 
     init() {}
 
     var hasOld: Bool { old != nil }
 
-    mutating func hold(_ value: Span<UInt8>, before event: UInt64) -> HeldBytes? {
+    mutating func hold(_ value: Span<UInt8>, before event: UInt64) -> SharedBytes? {
         if value.isEmpty { return nil }
         if let old, old.event == event { return old.value }
-        let held = HeldBytes(value)
+        let held = SharedBytes(value)
         old = (event, held)
         return held
     }
 
-    mutating func hold(_ place: ByteRange, of log: borrowing TurnLog) -> HeldBytes {
+    mutating func hold(_ place: ByteRange, of log: borrowing FanoutBuffer) -> SharedBytes {
         if let part, part.place == place { return part.bytes }
-        let held = HeldBytes(log.bytes(of: place))
+        let held = SharedBytes(log.bytes(of: place))
         part = (place, held)
         return held
     }

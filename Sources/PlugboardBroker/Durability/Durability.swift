@@ -68,7 +68,7 @@ struct Durability: ~Copyable {
 
     /// Notes that the records of all values have grown by so many bytes, or shrunk if `bytes` is negative.
     @inline(__always)
-    mutating func noteGrowth(_ bytes: Int) {
+    mutating func addLiveBytes(_ bytes: Int) {
         records.liveBytes += bytes
     }
 
@@ -165,8 +165,8 @@ struct Durability: ~Copyable {
     }
 
     /// Notes that so many replies were sent. Their clients will probably write again.
-    mutating func noteAnswered(_ count: Int) {
-        replies.noteAnswered(count)
+    mutating func expectWrites(_ count: Int) {
+        replies.expectWrites(count)
     }
 
     // MARK: The journal
@@ -221,7 +221,7 @@ struct Durability: ~Copyable {
     mutating func copyEarly(
         _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
-        copy?.noteChange(of: observable, keyspace, deadlines)
+        copy?.copyBefore(of: observable, keyspace, deadlines)
     }
 
     private mutating func takeSnapshot() -> StateSnapshot? {
@@ -236,9 +236,9 @@ struct Durability: ~Copyable {
     /// Asks for a sync if durable writes wait for one, if the last sync is done, and if enough writes have
     /// gathered.
     mutating func askForSync(at now: () -> UInt64) throws {
-        if replies.isEmpty { return replies.noteAsked() }
+        if replies.isEmpty { return replies.countAsked() }
         guard isGathering, replies.hasGathered(at: now()) else { return }
-        replies.noteAsked()
+        replies.countAsked()
         try journal?.wantSync(for: replies.count)
     }
 
@@ -264,7 +264,7 @@ struct Durability: ~Copyable {
     }
 
     /// Whether an event that finds no room is read again from the journal. Reserved keys are not in it.
-    func isReadBack(_ event: KeyEvent, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
+    func isReadBack(_ event: EventKind, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
 
     /// Begins to send a subscription older events from the journal. Returns the number of the replay.
     mutating func beginReplay(of subscription: SubscriptionHandle) -> UInt64 { replays.begin(subscription) }

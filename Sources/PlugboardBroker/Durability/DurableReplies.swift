@@ -56,7 +56,7 @@ struct DurableReplies: ~Copyable {
     }
 
     /// Notes that so many replies were sent. Their clients will probably write again.
-    mutating func noteAnswered(_ answered: Int) {
+    mutating func expectWrites(_ answered: Int) {
         expected = answered + count
     }
 
@@ -68,7 +68,7 @@ struct DurableReplies: ~Copyable {
     }
 
     /// Notes that a sync was asked for. It covers all waiting replies.
-    mutating func noteAsked() {
+    mutating func countAsked() {
         wantsSync = false
         gathering = (0, 0, 0)
     }

@@ -11,7 +11,7 @@ struct RestoredAuthors: ~Copyable {
     /// What ends values, by the places of their bonds.
     fileprivate var ends: [Int: RestoredEnd] = [:]
     /// Bound values of programs that may come back, and their graces.
-    fileprivate var absences: [ProgramName: (legacy: LegacyHandle, milliseconds: UInt64)] = [:]
+    fileprivate var absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)] = [:]
     /// The author of the last record. Most records have the same author as the one before.
     private var last: AuthorHandle?
 
@@ -45,7 +45,7 @@ struct RestoredAuthors: ~Copyable {
     private static func make(
         _ name: Span<UInt8>, _ origin: Span<UInt8>, _ account: Account?, _ keyspace: inout Keyspace
     ) -> AuthorHandle {
-        let presence = Presence(client: 0, account: account)
+        let presence = Liveness(client: 0, account: account)
         presence.end()
         let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
         return keyspace.authors.make(name: characters.span, origin: origin, presence: presence)
@@ -82,7 +82,7 @@ extension Hub {
             return forget(known ?? keyspace.observables.insert(key, hash: hash), record, author)
         }
         let observable = known ?? keyspace.observables.insert(key, hash: hash, valueCount: record.value.count)
-        durability.noteGrowth(keyspace[observable].growth(to: record.value.count))
+        durability.addLiveBytes(keyspace[observable].growth(to: record.value.count))
         if access.countsKeys { keyspace.charge(observable, count: record.value.count, to: author) }
         let value = record.value.bytes(of: line)
         keyspace.set(observable, value, revision: record.revision, cause: record.cause, writer: author)
@@ -99,7 +99,7 @@ extension Hub {
     ) {
         if keyspace[observable].hasValue {
             keyspace.unbind(observable, &deadlines)
-            durability.noteGrowth(-keyspace[observable].recordBytes)
+            durability.addLiveBytes(-keyspace[observable].recordBytes)
             if access.countsKeys { keyspace.discharge(observable) }
         }
         keyspace.removeValue(of: observable, cause: record.cause, writer: nil)
@@ -132,13 +132,13 @@ extension Hub {
             let name = ProgramName(
                 user: record.user ?? access.owner, name: Array(record.by.bytes(of: line))
             )
-            let legacy = authors.absences[name]?.legacy ?? keyspace.lifetimes.legacies.insert(Legacy())
-            authors.absences[name] = (legacy, record.grace)
-            _ = keyspace.bind(observable, to: legacy)
+            let lease = authors.absences[name]?.lease ?? keyspace.lifetimes.leases.insert(SessionLease())
+            authors.absences[name] = (lease, record.grace)
+            _ = keyspace.bind(observable, to: lease)
         } else {
-            let legacy = keyspace.lifetimes.legacies.insert(Legacy())
-            _ = keyspace.bind(observable, to: legacy)
-            _ = keyspace.end(legacy)
+            let lease = keyspace.lifetimes.leases.insert(SessionLease())
+            _ = keyspace.bind(observable, to: lease)
+            _ = keyspace.end(lease)
         }
     }
 
@@ -148,7 +148,7 @@ extension Hub {
         for (bond, end) in authors.ends where keyspace.lifetimes.find(bond, revision: end.revision) != nil {
             let left = end.left(lastRecord: when, deadlines)
             let ticket = deadlines.add(after: left, .expiry(bond: bond, revision: end.revision))
-            keyspace.lifetimes.note(ticket, ofBondAt: bond)
+            keyspace.lifetimes.setDeadline(ticket, ofBondAt: bond)
         }
         waitForReturns(authors.absences)
         authors.release(&keyspace)

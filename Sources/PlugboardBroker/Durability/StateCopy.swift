@@ -20,12 +20,12 @@ struct StateCopy: ~Copyable {
     }
 
     /// A key's value is about to change.
-    mutating func noteChange(
+    mutating func copyBefore(
         of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
         if keyspace[observable].isReserved || isEarly(observable) { return }
         if !last.isEmpty, !KeyOrder.precedes(last.bytes, keyspace[observable].key) { return }
-        noteEarly(observable)
+        markEarly(observable)
         if keyspace[observable].hasValue { add(observable, keyspace, deadlines) }
     }
 
@@ -73,7 +73,7 @@ struct StateCopy: ~Copyable {
         return word < early.count && early[word] >> UInt64(observable.slot & 63) & 1 == 1
     }
 
-    private mutating func noteEarly(_ observable: ObservableHandle) {
+    private mutating func markEarly(_ observable: ObservableHandle) {
         let word = Int(observable.slot) >> 6
         while early.count <= word { early.append(0) }
         early[word] |= 1 << UInt64(observable.slot & 63)

@@ -49,12 +49,12 @@ extension Hub {
 
     /// A call has ended, and its caller was told.
     mutating func end(_ call: PendingCall, _ outcome: CallOutcome) {
-        calls.noteEnd(of: call, isAnswer: outcome == .answered, at: deadlines.now)
-        noteTrace(of: call, outcome)
+        calls.countEnd(of: call, isAnswer: outcome == .answered, at: deadlines.now)
+        traceEvent(of: call, outcome)
         if let deadline = call.deadline { deadlines.cancel(deadline) }
         if let plugin = calls.held.remove(call.number) { weigh(plugin) }
         calls.remove(call, &sessions)
-        Duties.noteEnd(for: call.server, &sessions, &delivery)
+        SessionCalls.touchIfIdle(for: call.server, &sessions, &delivery)
     }
 }
 
@@ -72,16 +72,16 @@ extension Hub {
 
     /// Follows another policy from now on. Returns the clients to dismiss: those that may not connect any
     /// more, and those with unread lines about keys that they may not see any more.
-    mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, Farewell)] {
+    mutating func replacePolicy(_ policy: Policy) -> [(SessionHandle, CloseReason)] {
         follow(policy)
-        var dismissed: [(SessionHandle, Farewell)] = []
+        var dismissed: [(SessionHandle, CloseReason)] = []
         for session in sessions.handles {
-            guard let clearance = sessions[session].clearance else { continue }
+            guard let grant = sessions[session].grant else { continue }
             let hasUnread = sessions[session].hasUnread
             let seesLess = renewRights(of: session)
             // A client that is being closed may still have lines to read, but gets no others.
             guard sessions[session].takesAnswers || hasUnread else { continue }
-            if !access.admits(sessions[session].peer, clearance.groups) {
+            if !access.admits(sessions[session].peer, grant.groups) {
                 dismissed.append((session, .forbidden))
             } else if seesLess, hasUnread {
                 dismissed.append((session, .revoked))
@@ -91,9 +91,9 @@ extension Hub {
     }
 
     /// A client has taken a name, and rules may be about that name.
-    mutating func noteName(_ name: Span<UInt8>, of session: SessionHandle) {
-        guard let clearance = sessions[session].clearance else { return }
-        clearance.name = String(name)
+    mutating func applyRules(_ name: Span<UInt8>, of session: SessionHandle) {
+        guard let grant = sessions[session].grant else { return }
+        grant.name = String(name)
         renewRights(of: session)
     }
 
@@ -101,14 +101,14 @@ extension Hub {
     /// see less than before.
     @discardableResult
     private mutating func renewRights(of session: SessionHandle) -> Bool {
-        guard let clearance = sessions[session].clearance, !clearance.isSupervisor,
-            let rights = access.rights(of: sessions[session].peer, clearance.groups, name: clearance.name),
-            rights !== clearance.rights
+        guard let grant = sessions[session].grant, !grant.isSupervisor,
+            let rights = access.rights(of: sessions[session].peer, grant.groups, name: grant.name),
+            rights !== grant.rights
         else { return false }
-        let before = clearance.rights
-        clearance.rights = rights
+        let before = grant.rights
+        grant.rights = rights
         matching.outdate()
-        noteNewSight(of: session)
+        hideEarlier(of: session)
         endForbidden(of: session)
         adjustOwed(to: session)
         return before?.mayShowMore(than: rights) ?? true
@@ -116,10 +116,10 @@ extension Hub {
 
     /// A client may see other keys now. What it knows of them may be outdated, so a piece of a value would
     /// tell too little.
-    private func noteNewSight(of session: SessionHandle) {
+    private func hideEarlier(of session: SessionHandle) {
         if sessions[session].isBusy { requests.outdate(session) }
         for subscription in sessions[session].subscriptions.list.all {
-            matching[subscription].filter?.noteHidden(upTo: revision)
+            matching[subscription].filter?.hide(upTo: revision)
         }
     }
 
@@ -150,10 +150,10 @@ extension Hub {
     /// A connected client may turn out to belong to the plugin, or to have taken its name. `before` are the
     /// rights of the plugin's clients up to now.
     private mutating func apply(_ plugin: SupervisedPlugin, _ before: Rights?, to session: SessionHandle) {
-        let own = sessions[session].clearance?.plugin
+        let own = sessions[session].grant?.plugin
         if let own, own === plugin {
             limit(session, before)
-            supervision.noteOrphan(session, of: plugin, sessions[session].peer)
+            supervision.addOrphan(session, of: plugin, sessions[session].peer)
         } else if own == nil, supervision.plugin(of: sessions[session].peer) === plugin {
             bind(session, to: plugin, [])
             renewRights(of: session)
@@ -162,15 +162,15 @@ extension Hub {
         } else if sessions[session].isNamed(plugin.name, keyspace) {
             sessions[session].loseName(&keyspace)
             _ = graces.withdraw(session)
-            sessions[session].clearance?.name = nil
+            sessions[session].grant?.name = nil
             renewRights(of: session)
         }
     }
 
     /// A plugin's client had the rights `before`, and may have others now. Nil means that it could do everything.
     private mutating func limit(_ session: SessionHandle, _ before: Rights?) {
-        guard let rights = sessions[session].clearance?.plugin?.rights, rights !== before else { return }
-        noteNewSight(of: session)
+        guard let rights = sessions[session].grant?.plugin?.rights, rights !== before else { return }
+        hideEarlier(of: session)
         endForbidden(of: session)
         // A client that observes nothing was only sent what it asked for.
         let isObserver = sessions[session].subscriptions.count > 0
@@ -185,7 +185,7 @@ extension Hub {
 
 extension Hub {
     /// An observer has acknowledged a revision. When its subscription ends, it has acknowledged everything.
-    mutating func noteAcknowledged(_ subscription: SubscriptionHandle, upTo revision: UInt64) {
+    mutating func acknowledge(_ subscription: SubscriptionHandle, upTo revision: UInt64) {
         for entry in phases.takeAwaited(by: subscription, upTo: revision) {
             if let gate = phases.release(entry, by: subscription) {
                 advance(entry.observable, gate, late: [])
@@ -221,7 +221,7 @@ extension Hub {
 extension Hub {
     /// A subscription has begun, or is about to end. Counts what the broker remembers for it, and weighs
     /// plugins that start on demand. `sign` is -1 when it ends.
-    mutating func noteWeight(of subscription: SubscriptionHandle, _ sign: Int) {
+    mutating func updateDemand(of subscription: SubscriptionHandle, _ sign: Int) {
         let session = matching[subscription].session
         let traced = matching[subscription].isTracer ? insight.tracing.patterns(of: subscription).count : 0
         let observed = matching[subscription].keys.count + matching[subscription].patterns.count
@@ -236,17 +236,17 @@ extension Hub {
 
     /// Ends a subscription and frees it.
     mutating func end(_ subscription: SubscriptionHandle) {
-        noteWeight(of: subscription, -1)
+        updateDemand(of: subscription, -1)
         if matching[subscription].isTracer, let ticket = insight.tracing.remove(subscription) {
             deadlines.cancel(ticket)
         }
         writeOff(subscription)
         let session = matching[subscription].session
-        if let withheld = sessions[session].clearance?.withheld.removeValue(forKey: subscription) {
+        if let withheld = sessions[session].grant?.withheld.removeValue(forKey: subscription) {
             requests.abandon(withheld)
         }
         detach(subscription)
-        if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
+        if matching[subscription].acknowledges { acknowledge(subscription, upTo: .max) }
         sessions[session].subscriptions.remove(subscription, &matching)
         if !matching[subscription].isDirect { sessions[session].indirectCount -= 1 }
         matching.remove(subscription)
@@ -269,7 +269,7 @@ extension Hub {
         var id = ByteBuffer()
         var sum = ByteBuffer()
         let before = durability.replies.count
-        defer { durability.noteAnswered(before - durability.replies.count) }
+        defer { durability.expectWrites(before - durability.replies.count) }
         while let reply = durability.nextReply(upTo: mark, id: &id, sum: &sum) {
             guard let session = sessions.find(slot: reply.slot, client: reply.client) else { continue }
             sessions[session].awaitedWrites -= 1

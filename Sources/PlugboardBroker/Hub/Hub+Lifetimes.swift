@@ -28,13 +28,13 @@ extension Hub {
             guard let observable = keyspace.lifetimes.find(bond, revision: revision) else { return }
             if durability.hasOwnRoom { return end(observable, .expired) }
             let ticket = deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline)
-            keyspace.lifetimes.note(ticket, ofBondAt: bond)
+            keyspace.lifetimes.setDeadline(ticket, ofBondAt: bond)
         case .ended:
             keyspace.lifetimes.isGoingOn = false
             deleteEnded(goingOnAt: now &+ 1)
         case .window(let subscription): endWindow(of: subscription)
         case .gate(let observable): expireGate(of: observable)
-        case .grace(let legacy): endGrace(of: legacy)
+        case .grace(let lease): endGrace(of: lease)
         case .call(let number): endLate(number)
         case .trace(let subscription): insight.tracing.wake(subscription)
         case .ownState: lookRound()
@@ -49,16 +49,16 @@ extension Hub {
     ) {
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
-        if let reason { keyspace.history.note(reason) }
+        if let reason { keyspace.history.setReason(reason) }
         guard request.isBounded else { return }
-        let legacy = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
-        if let legacy { keyspace.lifetimes.set(grace: graces.milliseconds(of: session), of: legacy) }
-        let bond = keyspace.bind(observable, to: legacy)
+        let lease = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
+        if let lease { keyspace.lifetimes.set(grace: graces.milliseconds(of: session), of: lease) }
+        let bond = keyspace.bind(observable, to: lease)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
         let end = Deadline.expiry(bond: bond, revision: keyspace[observable].revision)
         let ticket = deadlines.add(after: request.timeToLive, end)
-        keyspace.lifetimes.note(ticket, ofBondAt: bond)
+        keyspace.lifetimes.setDeadline(ticket, ofBondAt: bond)
     }
 
     /// Ends a connection at its client's request. Everything of it ends at once, without the will. But the reply
@@ -66,8 +66,8 @@ extension Hub {
     mutating func part(_ asked: AskedRequest) {
         let session = asked.session
         try? replaceWill(of: session, by: nil)
-        sessions[session].farewell = .goodbye
-        sessions[session].makeCatchup().goodbye = Array(asked.id)
+        sessions[session].closeReason = .goodbye
+        sessions[session].makeSessionBacklog().goodbye = Array(asked.id)
         if supervision.reporter == session { supervision.reporter = nil }
         endServing(of: session)
         leaveKeys(of: session)
@@ -76,8 +76,8 @@ extension Hub {
 
     /// Answers a goodbye, unless other answers come first or this was done.
     mutating func answerGoodbye(of session: SessionHandle) {
-        guard sessions[session].isAnswered, let catchup = sessions[session].catchup,
-            let id = catchup.goodbye.take()
+        guard sessions[session].isAnswered, let sessionBacklog = sessions[session].sessionBacklog,
+            let id = sessionBacklog.goodbye.take()
         else { return }
         sessions[session].dropEmptyCatchup()
         replyDone(.goodbye, id: id.span, to: session)
@@ -90,7 +90,7 @@ extension Hub {
         sessions[session].isMute = true
         endServing(of: session)
         for subscription in phases.awaited(from: session, matching) {
-            noteAcknowledged(subscription, upTo: .max)
+            acknowledge(subscription, upTo: .max)
         }
     }
 
@@ -98,16 +98,16 @@ extension Hub {
     /// for everybody.
     mutating func executeLegacy(of session: SessionHandle) {
         let program = graces.withdraw(session)
-        guard let legacy = sessions[session].legacy.take() else {
+        guard let lease = sessions[session].lease.take() else {
             return sessions[session].endPresence(keyspace)
         }
-        if let program, sessions[session].farewell != .goodbye, !keyspace.isClosed,
+        if let program, sessions[session].closeReason != .goodbye, !keyspace.isClosed,
             graces.hasRoom(for: program.name)
         {
-            return postpone(legacy, of: session, program.name, program.milliseconds)
+            return postpone(lease, of: session, program.name, program.milliseconds)
         }
-        access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: legacy)
-        let will = keyspace.end(legacy)
+        access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: lease)
+        let will = keyspace.end(lease)
         if keyspace.isClosed { return }
         // A client that has written nothing yet has no author until now.
         if will != nil { _ = sessions[session].author(&keyspace) }
@@ -198,87 +198,87 @@ extension Hub {
 extension Hub {
     /// A client has taken a name. Returns whether it has what an earlier client of that name left behind. The
     /// supervisor has no grace: its keys say which plugins there are.
-    mutating func noteGrace(_ milliseconds: UInt64, of session: SessionHandle) -> Bool {
+    mutating func setGrace(_ milliseconds: UInt64, of session: SessionHandle) -> Bool {
         _ = graces.withdraw(session)
-        let isProgram = milliseconds > 0 && sessions[session].clearance?.isSupervisor != true
-        if let legacy = sessions[session].legacy {
-            keyspace.lifetimes.note(.none, grace: isProgram ? milliseconds : 0, of: legacy)
+        let isProgram = milliseconds > 0 && sessions[session].grant?.isSupervisor != true
+        if let lease = sessions[session].lease {
+            keyspace.lifetimes.setDeadline(.none, grace: isProgram ? milliseconds : 0, of: lease)
         }
         guard isProgram else { return false }
         let author = sessions[session].author(&keyspace)
         let name = ProgramName(user: sessions[session].peer.user, name: Array(keyspace.authors[author].name))
         graces.enter(session, name, milliseconds)
-        guard let (legacy, absence, deadline) = graces.take(name) else { return false }
+        guard let (lease, absence, deadline) = graces.take(name) else { return false }
         deadlines.cancel(deadline)
-        handOver(legacy, absence.account, to: session)
+        handOver(lease, absence.account, to: session)
         return true
     }
 
     /// What a client left behind belongs to another one.
     private mutating func handOver(
-        _ left: LegacyHandle, _ account: Account?, to session: SessionHandle
+        _ left: LeaseHandle, _ account: Account?, to session: SessionHandle
     ) {
-        var legacy = left
-        account?.used.kept -= keyspace.willBytes(of: legacy)
-        if let own = sessions[session].legacy {
+        var lease = left
+        account?.used.kept -= keyspace.willBytes(of: lease)
+        if let own = sessions[session].lease {
             access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: own)
-            legacy = keyspace.lifetimes.inherit(legacy, by: own)
+            lease = keyspace.lifetimes.inherit(lease, by: own)
         }
-        sessions[session].legacy = legacy
-        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: legacy)
-        keyspace.lifetimes.note(.none, grace: graces.milliseconds(of: session), of: legacy)
+        sessions[session].lease = lease
+        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: lease)
+        keyspace.lifetimes.setDeadline(.none, grace: graces.milliseconds(of: session), of: lease)
     }
 
     /// A client with a grace has ended. What it leaves behind waits for the next one.
     private mutating func postpone(
-        _ legacy: LegacyHandle, of session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64
+        _ lease: LeaseHandle, of session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64
     ) {
         sessions[session].endPresence(keyspace)
         let account = access.account(of: sessions[session])
         if let other = graces.client(named: name), sessions[other].isOpen {
-            return handOver(legacy, account, to: other)
+            return handOver(lease, account, to: other)
         }
-        let groups = sessions[session].clearance?.groups ?? []
+        let groups = sessions[session].grant?.groups ?? []
         let absence = Absence(name: name, client: sessions[session].client, groups: groups, account: account)
-        waitForReturn(legacy, absence, milliseconds)
+        waitForReturn(lease, absence, milliseconds)
     }
 
     /// Waits for a client of this name, with all that earlier ones left behind.
-    private mutating func waitForReturn(_ left: LegacyHandle, _ absence: Absence, _ milliseconds: UInt64) {
-        var legacy = left
+    private mutating func waitForReturn(_ left: LeaseHandle, _ absence: Absence, _ milliseconds: UInt64) {
+        var lease = left
         if let (earlier, before, deadline) = graces.take(absence.name) {
             deadlines.cancel(deadline)
             before.account?.used.kept -= keyspace.willBytes(of: earlier)
-            absence.account?.used.kept -= keyspace.willBytes(of: legacy)
-            legacy = keyspace.lifetimes.inherit(earlier, by: legacy)
-            absence.account?.used.kept += keyspace.willBytes(of: legacy)
+            absence.account?.used.kept -= keyspace.willBytes(of: lease)
+            lease = keyspace.lifetimes.inherit(earlier, by: lease)
+            absence.account?.used.kept += keyspace.willBytes(of: lease)
         }
-        let deadline = deadlines.add(after: milliseconds, .grace(legacy))
-        keyspace.lifetimes.note(deadline, grace: milliseconds, of: legacy)
-        graces.wait(legacy, absence, until: deadline)
+        let deadline = deadlines.add(after: milliseconds, .grace(lease))
+        keyspace.lifetimes.setDeadline(deadline, grace: milliseconds, of: lease)
+        graces.wait(lease, absence, until: deadline)
     }
 
     /// What an earlier broker's clients had bound waits for them. Their time begins anew, in the order in which they
     /// bound it.
-    mutating func waitForReturns(_ absences: [ProgramName: (legacy: LegacyHandle, milliseconds: UInt64)]) {
-        for (name, (legacy, milliseconds)) in absences.sorted(by: {
-            $0.value.legacy.slot < $1.value.legacy.slot
+    mutating func waitForReturns(_ absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)]) {
+        for (name, (lease, milliseconds)) in absences.sorted(by: {
+            $0.value.lease.slot < $1.value.lease.slot
         }) {
             if graces.hasRoom(for: name) {
-                waitForReturn(legacy, Absence(name: name), milliseconds)
+                waitForReturn(lease, Absence(name: name), milliseconds)
             } else {
-                _ = keyspace.end(legacy)
+                _ = keyspace.end(lease)
             }
         }
     }
 
     /// A client hasn't come back in time. For its will, it is here once more for a moment.
-    private mutating func endGrace(of legacy: LegacyHandle) {
-        guard let absence = graces.takeLate(legacy) else { return }
+    private mutating func endGrace(of lease: LeaseHandle) {
+        guard let absence = graces.takeLate(lease) else { return }
         let peer = PeerIdentity(process: 0, user: absence.name.user)
-        absence.account?.used.kept -= keyspace.willBytes(of: legacy)
-        if keyspace.willBytes(of: legacy) == 0 || !access.admits(peer, absence.groups) {
-            _ = keyspace.end(legacy)
+        absence.account?.used.kept -= keyspace.willBytes(of: lease)
+        if keyspace.willBytes(of: lease) == 0 || !access.admits(peer, absence.groups) {
+            _ = keyspace.end(lease)
             return deleteEnded(goingOnAt: 0)
         }
         let isLastFree = sessions.slotCount > 0 && sessions.inSlot(sessions.slotCount - 1) == nil
@@ -287,9 +287,9 @@ extension Hub {
         place(session, absence.groups)
         let name = JSONText.characters(absence.name.name.span.extracting(1..<(absence.name.name.count - 1)))
         sessions[session].rename(name.span, &keyspace)
-        noteName(name.span, of: session)
-        sessions[session].legacy = legacy
-        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: legacy)
+        applyRules(name.span, of: session)
+        sessions[session].lease = lease
+        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: lease)
         forget(session)
     }
 }

@@ -154,7 +154,7 @@ extension Hub {
     /// Goes on with each of them for a slice, while the turn has time.
     mutating func goOnWithWalks() {
         forgetAbandoned()
-        var first: Walk?
+        var first: DeferredRequest?
         while let walk = requests.next() {
             let isDone = goOn(with: walk)
             endFound()
@@ -192,14 +192,14 @@ extension Hub {
     mutating func prepare(_ asked: AskedRequest, _ wanted: [ByteRange], _ filter: Filter?) -> ValueSnapshot? {
         if case .snapshot(let snapshot)? = requests.finished?.work { return snapshot }
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
-        let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].clearance, filter, keyspace)
+        let snapshot = ValueSnapshot(of: patterns, for: sessions[asked.session].grant, filter, keyspace)
         if goOn(with: snapshot) { return snapshot }
         requests.putOff(asked, .snapshot(snapshot), &sessions)
         return nil
     }
 
     /// Goes on with a request for a slice. Returns whether it can be executed now.
-    private mutating func goOn(with walk: Walk) -> Bool {
+    private mutating func goOn(with walk: DeferredRequest) -> Bool {
         switch walk.work {
         case .keys(var search):
             let isDone = goOn(with: &search)
@@ -216,7 +216,7 @@ extension Hub {
     private mutating func goOn(with search: inout KeySearch) -> Bool {
         var visits = requests.visitsMax
         let isDone = search.goOn(keyspace, deadlines, &visits)
-        requests.note(expired: search.takeExpired())
+        requests.add(expired: search.takeExpired())
         insight.count(steps: (requests.visitsMax - visits) * Cost.visit)
         return isDone
     }
@@ -225,13 +225,13 @@ extension Hub {
         let most = requests.visitsMax
         var rest = SliceAllowance(visits: most, keys: most)
         let isDone = goOn(with: snapshot, &rest)
-        requests.note(expired: snapshot.search.takeExpired())
+        requests.add(expired: snapshot.search.takeExpired())
         insight.count(steps: (max(0, most - rest.visits) + max(0, most - rest.keys)) * Cost.visit)
         return isDone
     }
 
     /// Executes a request that was put off, with what was found.
-    private mutating func finish(_ walk: Walk) {
+    private mutating func finish(_ walk: DeferredRequest) {
         let session = walk.session
         sessions[session].isBusy = false
         sessions[session].line = walk.number

@@ -37,7 +37,7 @@ struct Hub: ~Copyable {
     init(time: TimeSource = .system) {
         deadlines = Deadlines(clock: time)
         keyspace = Keyspace(time: time)
-        let author = keyspace.authors.make(name: StaticString("$broker").bytes, presence: Presence(client: 0))
+        let author = keyspace.authors.make(name: StaticString("$broker").bytes, presence: Liveness(client: 0))
         insight = Insight(time: time, author: author)
     }
 
@@ -50,9 +50,9 @@ struct Hub: ~Copyable {
         let peer = sessions[session].peer
         let plugin = supervision.plugin(of: peer)
         if supervision.isSupervisor(peer) {
-            sessions[session].clearance = Clearance(groups: groups, rights: nil, isSupervisor: true)
+            sessions[session].grant = Grant(groups: groups, rights: nil, isSupervisor: true)
         } else if let rights = access.rights(of: peer, groups, name: plugin?.name) {
-            sessions[session].clearance = Clearance(groups: groups, rights: rights)
+            sessions[session].grant = Grant(groups: groups, rights: rights)
         }
         if let plugin, !supervision.isSupervisor(peer) { bind(session, to: plugin, groups) }
         access.openAccount(of: sessions[session])
@@ -61,10 +61,10 @@ struct Hub: ~Copyable {
     /// Makes a client part of a plugin, for good. Then it has the plugin's name, can't take another one, and may only
     /// do what the plugin's declaration lists.
     mutating func bind(_ session: SessionHandle, to plugin: SupervisedPlugin, _ groups: [UInt32]) {
-        let clearance = sessions[session].clearance ?? Clearance(groups: groups, rights: nil)
-        sessions[session].clearance = clearance
-        clearance.plugin = plugin
-        clearance.name = plugin.name
+        let grant = sessions[session].grant ?? Grant(groups: groups, rights: nil)
+        sessions[session].grant = grant
+        grant.plugin = plugin
+        grant.name = plugin.name
         sessions[session].rename(Array(plugin.name.utf8).span, &keyspace)
     }
 
@@ -75,10 +75,10 @@ struct Hub: ~Copyable {
             epoch: keyspace.epoch,
             revision: revision,
             client: sessions[session].client,
-            name: sessions[session].clearance?.plugin?.name,
+            name: sessions[session].grant?.plugin?.name,
             to: &sessions[session].outbox.own
         )
-        noteOwn(session)
+        writeClientKey(session)
     }
 
     /// Call before a request is executed. Its replies go to this client.
@@ -119,8 +119,8 @@ struct Hub: ~Copyable {
     @discardableResult
     mutating func leave(_ session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         // Events that its end sets free for others must not go to the client itself.
-        if sessions[session].isOpen { sessions[session].farewell = .gone }
-        sessions[session].catchup?.goodbye = nil
+        if sessions[session].isOpen { sessions[session].closeReason = .gone }
+        sessions[session].sessionBacklog?.goodbye = nil
         if sessions[session].duties != nil { leaveCalls(of: session) }
         return leaveKeys(of: session, until: effortEnd)
     }
@@ -131,8 +131,8 @@ struct Hub: ~Copyable {
     mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         if sessions[session].isBusy { requests.cancel(of: session) }
         sessions[session].isBusy = false
-        sessions[session].catchup?.ready.removeAll()
-        sessions[session].catchup?.unanswered.removeAll()
+        sessions[session].sessionBacklog?.ready.removeAll()
+        sessions[session].sessionBacklog?.unanswered.removeAll()
         sessions[session].isBehind = false
         sessions[session].isHeld = false
         // This comes before its phases end, so that later observers get both, the write and what ends with
@@ -151,11 +151,11 @@ struct Hub: ~Copyable {
 
     /// Queues the last line of a client that is being closed.
     mutating func appendBye(to session: SessionHandle) {
-        guard let farewell = sessions[session].farewell else { return }
+        guard let closeReason = sessions[session].closeReason else { return }
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendBye(
-            reason: farewell.rawValue,
-            message: delivery.takeMessage(to: session) ?? farewell.message,
+            reason: closeReason.rawValue,
+            message: delivery.takeMessage(to: session) ?? closeReason.message,
             to: &sessions[session].outbox.own
         )
     }
@@ -165,7 +165,7 @@ struct Hub: ~Copyable {
         leave(session)
         access.closeAccount(of: sessions[session])
         if supervision.reporter == session { supervision.reporter = nil }
-        noteOwnDeparture(of: session)
+        removeClientKey(of: session)
         delivery.strike(session, &sessions)
         sessions.remove(session, &keyspace)
     }
@@ -267,8 +267,8 @@ struct Hub: ~Copyable {
         let name = requests.decoder.options.name.bytes(of: asked.line)
         try supervision.checkName(name, at: requests.decoder.options.name.start, sessions[session])
         sessions[session].rename(name, &keyspace)
-        if sessions[session].clearance?.isSupervisor == true { supervision.supervisorName = String(name) }
-        let isBack = noteGrace(requests.decoder.options.grace, of: session)
+        if sessions[session].grant?.isSupervisor == true { supervision.supervisorName = String(name) }
+        let isBack = setGrace(requests.decoder.options.grace, of: session)
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.hello, id: asked.id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","client":"#)
@@ -277,9 +277,9 @@ struct Hub: ~Copyable {
         JSONText.append(name, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(isBack ? #","resumed":true}"# : "}")
         sessions[session].outbox.own.append("\n")
-        noteOwn(session)
+        writeClientKey(session)
         // What it may see again comes after the reply.
-        noteName(name, of: session)
+        applyRules(name, of: session)
     }
 }
 

@@ -11,7 +11,7 @@ enum HubInvariants {
     static func check(_ hub: borrowing Hub) throws(BrokenInvariant) {
         var living = Living()
         try hub.sessions.checkInvariants(&living)
-        try KeyspaceInvariants.check(hub.keyspace, &living, hub.deadlines, legacies(living, hub))
+        try KeyspaceInvariants.check(hub.keyspace, &living, hub.deadlines, leases(living, hub))
         try hub.deadlines.checkInvariants()
         try checkSubscriptions(living, hub)
         try checkKeys(living, hub)
@@ -85,8 +85,8 @@ enum HubInvariants {
     // MARK: Deadlines
 
     /// What open clients would leave behind, and what waits for those that may come back.
-    private static func legacies(_ living: borrowing Living, _ hub: borrowing Hub) -> [LegacyHandle] {
-        living.sessions.compactMap { hub.sessions[$0].legacy } + hub.graces.absences.keys
+    private static func leases(_ living: borrowing Living, _ hub: borrowing Hub) -> [LeaseHandle] {
+        living.sessions.compactMap { hub.sessions[$0].lease } + hub.graces.absences.keys
     }
 
     /// The references to authors besides values and the history: those of clients and of the broker itself.
@@ -100,7 +100,7 @@ enum HubInvariants {
     {
         let always = Invariants(of: "Deadlines")
         var due = DueCounts()
-        for deadline in hub.deadlines.all { due.note(deadline) }
+        for deadline in hub.deadlines.all { due.add(deadline) }
         var ticking = 0
         for subscription in living.subscriptions
         where hub.matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
@@ -130,9 +130,9 @@ enum HubInvariants {
             try whatIsOwedMayBeSeen(subscription, backlog, hub)
         }
         for session in living.sessions {
-            for (subscription, withheld) in hub.sessions[session].clearance?.withheld ?? [:] {
+            for (subscription, withheld) in hub.sessions[session].grant?.withheld ?? [:] {
                 let isThere = living.subscriptions.contains(subscription)
-                try Invariants(of: "Clearance").hold("what is withheld is withheld from somebody", isThere)
+                try Invariants(of: "Grant").hold("what is withheld is withheld from somebody", isThere)
                 try withheld.keys.checkInvariants(living, hub.keyspace, isSorted: false, &owedBy)
             }
         }
@@ -154,12 +154,12 @@ enum HubInvariants {
         _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
         let session = hub.matching[subscription].session
-        guard hub.sessions[session].isOpen, let clearance = hub.sessions[session].clearance else { return }
+        guard hub.sessions[session].isOpen, let grant = hub.sessions[session].grant else { return }
         var next = backlog.keys.front
         while let place = next {
             next = backlog.keys.place(after: place)
             let key = hub.keyspace[backlog.keys[place].observable].key
-            let isSeen = clearance.permit(.subscribe, key)
+            let isSeen = grant.permit(.subscribe, key)
             try Invariants(of: "Backlog").hold("what is owed may be seen", isSeen, of: String(key))
         }
     }
@@ -183,19 +183,19 @@ enum HubInvariants {
     {
         let always = Invariants(of: "Session")
         let client = "client \(hub.sessions[session].client)"
-        let catchup = hub.sessions[session].catchup
-        if let catchup {
-            try catchup.checkInvariants(of: session, hub)
+        let sessionBacklog = hub.sessions[session].sessionBacklog
+        if let sessionBacklog {
+            try sessionBacklog.checkInvariants(of: session, hub)
         } else {
-            let isNothing = Catchup.Waiting(session, hub).isNothing
+            let isNothing = SessionBacklog.Waiting(session, hub).isNothing
             try always.hold("what waits has a place", isNothing, of: client)
         }
         guard hub.sessions[session].isOpen else { return }
-        let isReplyWaiting = catchup.map { !$0.deferred.isEmpty } ?? false
+        let isReplyWaiting = sessionBacklog.map { !$0.deferred.isEmpty } ?? false
         try always.agree(
             "it is held while a reply waits", hub.sessions[session].isHeld, isReplyWaiting, of: client
         )
-        let isCatchingUp = catchup.map { !$0.ready.isEmpty || $0.isReading(hub.matching) } ?? false
+        let isCatchingUp = sessionBacklog.map { !$0.ready.isEmpty || $0.isReading(hub.matching) } ?? false
         let isBehind = hub.sessions[session].isBehind
         try always.hold(
             "it is behind while something is to come first",
@@ -238,9 +238,9 @@ enum HubInvariants {
             found[account, default: Quota()].subscriptions += use.subscriptions
             found[account, default: Quota()].kept += use.kept
         }
-        for (legacy, waiting) in hub.graces.absences {
+        for (lease, waiting) in hub.graces.absences {
             guard let account = waiting.absence.account else { continue }
-            found[ObjectIdentifier(account), default: Quota()].kept += hub.keyspace.willBytes(of: legacy)
+            found[ObjectIdentifier(account), default: Quota()].kept += hub.keyspace.willBytes(of: lease)
         }
         for observable in living.observables
         where hub.keyspace[observable].hasValue && !hub.keyspace[observable].isReserved {
@@ -257,7 +257,7 @@ enum HubInvariants {
         of session: SessionHandle, _ hub: borrowing Hub
     ) -> (subscriptions: Int, kept: Int) {
         var patterns = hub.sessions[session].duties?.services.count ?? 0
-        var kept = hub.keyspace.willBytes(of: hub.sessions[session].legacy)
+        var kept = hub.keyspace.willBytes(of: hub.sessions[session].lease)
         for subscription in hub.sessions[session].subscriptions.list.all {
             patterns += hub.matching[subscription].keys.count + hub.matching[subscription].patterns.count
             let isTracer = hub.matching[subscription].isTracer
@@ -283,7 +283,7 @@ private struct DueCounts {
         0, 0, 0, 0, 0, 0, 0, 0
     )
 
-    mutating func note(_ deadline: Deadline) {
+    mutating func add(_ deadline: Deadline) {
         switch deadline {
         case .expiry: expiries += 1
         case .ended: ends += 1

@@ -56,9 +56,9 @@ extension Refusal {
 
     /// The key has no value. The hint names keys that may have been meant.
     static func notFound(
-        _ request: Request, _ line: Span<UInt8>, for clearance: Clearance?, _ keyspace: inout Keyspace
+        _ request: Request, _ line: Span<UInt8>, for grant: Grant?, _ keyspace: inout Keyspace
     ) -> Refusal {
-        let hint = keyspace.hint(for: request.key.bytes(of: line), to: clearance)
+        let hint = keyspace.hint(for: request.key.bytes(of: line), to: grant)
         return .noValue(request, line, hint: hint ?? "keys lists what there is")
     }
 

@@ -79,7 +79,7 @@ struct Insight: ~Copyable {
         for number in tracing.limited {
             guard let end = tracing.restEnd(ofTracer: number) else { continue }
             let deadline = Deadline.trace(tracing.subscription(number))
-            tracing.note(deadlines.add(at: end, deadline), ofTracer: number)
+            tracing.setDeadline(deadlines.add(at: end, deadline), ofTracer: number)
         }
         tracing.removeAll()
     }
@@ -189,7 +189,7 @@ struct Times: BitwiseCopyable {
     private var nanoseconds: UInt64 = 0
     private var longest: UInt64 = 0
 
-    mutating func note(_ passed: UInt64) {
+    mutating func add(_ passed: UInt64) {
         count &+= 1
         nanoseconds &+= passed
         longest = Swift.max(longest, passed)
@@ -217,7 +217,7 @@ struct TurnTimes {
 
     mutating func end() {
         if start == 0 { return }
-        times.note(time.nanoseconds() - start)
+        times.add(time.nanoseconds() - start)
         start = 0
     }
 }

@@ -7,7 +7,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// One of the broker's own keys.
-enum OwnKey {
+enum BrokerKey {
     case stats, warnings, services
     /// A client's key, which need not have a value.
     case client(SessionHandle)
@@ -22,9 +22,9 @@ enum OwnKey {
     }
 
     /// Those that match a pattern.
-    static func all(matching pattern: Span<UInt8>, _ sessions: borrowing SessionTable) -> [OwnKey] {
-        var all: [OwnKey] = []
-        for key in [OwnKey.stats, .warnings, .services]
+    static func all(matching pattern: Span<UInt8>, _ sessions: borrowing SessionTable) -> [BrokerKey] {
+        var all: [BrokerKey] = []
+        for key in [BrokerKey.stats, .warnings, .services]
         where Pattern.matches(pattern, key.text(sessions).bytes) {
             all.append(key)
         }
@@ -33,7 +33,7 @@ enum OwnKey {
         let shorter = min(literal.count, clients.count)
         guard literal[..<shorter].isEqual(to: clients[..<shorter]) else { return all }
         for session in sessions.handles where sessions[session].isOpen {
-            let key = OwnKey.client(session)
+            let key = BrokerKey.client(session)
             if Pattern.matches(pattern, key.text(sessions).bytes) { all.append(key) }
         }
         return all
@@ -138,7 +138,7 @@ extension SessionTable {
 extension Session {
     /// Whether this connection counts as a client. A plugin gets an open connection, but may ignore it and
     /// make another. So a plugin's connection counts only after its first line.
-    var isListed: Bool { line > 0 || clearance?.plugin == nil }
+    var isListed: Bool { line > 0 || grant?.plugin == nil }
 
     /// Adds the value of `$broker.clients.<n>`.
     borrowing func appendState(
@@ -157,8 +157,8 @@ extension Session {
         value.append(member: "subscriptions", UInt64(subscriptions.count))
         value.append(member: "lines", line)
         value.append(member: "sent", sent)
-        value.append(member: "queued", UInt64(outbox.count + (catchup?.queuedBytes ?? 0)))
-        value.append(member: "owed", UInt64(catchup?.owedCount ?? 0))
+        value.append(member: "queued", UInt64(outbox.count + (sessionBacklog?.queuedBytes ?? 0)))
+        value.append(member: "owed", UInt64(sessionBacklog?.owedCount ?? 0))
         value.append("}")
     }
 
@@ -182,16 +182,16 @@ extension ByteBuffer {
     }
 }
 
-// When the broker's own keys are made, updated and removed; see `OwnKey`. They are written like other keys,
+// When the broker's own keys are made, updated and removed; see `BrokerKey`. They are written like other keys,
 // but only by the broker, and the history leaves them out.
 
 extension Hub {
     /// Makes the own keys that match a pattern, or brings them up to date.
     mutating func refreshOwnState(matching pattern: Span<UInt8>) {
-        guard pattern.starts(with: OwnKey.prefix) else { return }
+        guard pattern.starts(with: BrokerKey.prefix) else { return }
         let now = deadlines.now
         insight.beginWrites()
-        for key in OwnKey.all(matching: pattern, sessions) { refresh(key, now) }
+        for key in BrokerKey.all(matching: pattern, sessions) { refresh(key, now) }
         if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
 
@@ -214,38 +214,38 @@ extension Hub {
         insight.beginWrites()
         let slots = insight.nextSlots(of: sessions.slotCount, at: now)
         if slots.lowerBound == 0 {
-            for key in [OwnKey.stats, .warnings, .services] { look(at: key, now) }
+            for key in [BrokerKey.stats, .warnings, .services] { look(at: key, now) }
         }
         for slot in slots {
             if let session = sessions.inSlot(slot) { look(at: .client(session), now) }
         }
         // Others are served in between.
         if slots.upperBound < sessions.slotCount { return _ = deadlines.add(at: now + 1, .ownState) }
-        let isObserved = matching.hasBranch("$broker") || OwnKey.hasExactObserver(keyspace, matching.reach)
+        let isObserved = matching.hasBranch("$broker") || BrokerKey.hasExactObserver(keyspace, matching.reach)
         if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
     }
 
     /// A client has connected, or has taken a name.
-    mutating func noteOwn(_ session: SessionHandle) {
+    mutating func writeClientKey(_ session: SessionHandle) {
         guard insight.isWatched else { return }
         insight.beginWrites()
         look(at: .client(session), deadlines.now)
     }
 
     /// A client has left.
-    mutating func noteOwnDeparture(of session: SessionHandle) {
+    mutating func removeClientKey(of session: SessionHandle) {
         insight.count(departed: sessions[session].line)
         guard insight.isWatched else { return }
-        let key = OwnKey.client(session).text(sessions)
+        let key = BrokerKey.client(session).text(sessions)
         guard let observable = keyspace.find(key.bytes), keyspace[observable].hasValue else { return }
         insight.beginWrites()
         takeOwnRevision()
-        announce(News(.delete, of: observable, revision, to: Span(), by: insight.author, .none))
+        announce(WriteEvent(.delete, of: observable, revision, to: Span(), by: insight.author, .none))
         removeValue(of: observable, by: insight.author, .none)
         matching.forget(observable, &keyspace)
     }
 
-    private mutating func look(at key: OwnKey, _ now: UInt64) {
+    private mutating func look(at key: BrokerKey, _ now: UInt64) {
         if isObserved(key) { return refresh(key, now) }
         // Without an event, because nobody observes it.
         let text = key.text(sessions)
@@ -254,7 +254,7 @@ extension Hub {
         matching.forget(observable, &keyspace)
     }
 
-    private mutating func isObserved(_ key: OwnKey) -> Bool {
+    private mutating func isObserved(_ key: BrokerKey) -> Bool {
         let text = key.text(sessions)
         if let observable = keyspace.find(text.bytes) { return isObserved(observable) }
         matching.find(text.bytes, nil, sessions)
@@ -262,7 +262,7 @@ extension Hub {
     }
 
     /// Writes the present value, unless the key has it already.
-    private mutating func refresh(_ key: OwnKey, _ now: UInt64) {
+    private mutating func refresh(_ key: BrokerKey, _ now: UInt64) {
         var value = ByteBuffer()
         append(key, now, to: &value)
         if value.isEmpty { return }
@@ -271,12 +271,12 @@ extension Hub {
         takeOwnRevision()
         // The history leaves it out.
         let author = insight.author
-        announce(News(.publish, of: observable, revision, to: value.bytes, by: author, .none))
+        announce(WriteEvent(.publish, of: observable, revision, to: value.bytes, by: author, .none))
         keyspace.set(observable, value.bytes, cause: .none, writer: author)
     }
 
     /// Appends the present value of an own key, or nothing if it stays as it is.
-    private mutating func append(_ key: OwnKey, _ now: UInt64, to value: inout ByteBuffer) {
+    private mutating func append(_ key: BrokerKey, _ now: UInt64, to value: inout ByteBuffer) {
         switch key {
         case .stats:
             let known = keyspace.find(key.text(sessions).bytes)

@@ -24,7 +24,7 @@ extension Hub {
 
     /// Notes a write of a key, and its outcome for each observer.
     @inline(never)
-    mutating func noteTrace(of news: borrowing News) {
+    mutating func traceEvent(of news: borrowing WriteEvent) {
         let observable = news.observable
         let key = Array(keyspace[observable].key)
         guard trace(news.operation, of: key.span, traceText(news.author, news.cause, news.reason)) else {
@@ -33,7 +33,7 @@ extension Hub {
         refreshObservers(of: observable)
         let observers = matching.reach.observers(of: observable).subscriptions
         let listed = observers.prefix(Limits.listedObserversMax)
-        if listed.count < observers.count { insight.tracing.noteMore() }
+        if listed.count < observers.count { insight.tracing.markIncomplete() }
         insight.count(steps: listed.count * Cost.outcome)
         let open = listed.filter { sessions[matching[$0].session].isOpen }
         let expected = ExpectedEvent(
@@ -55,7 +55,7 @@ extension Hub {
 
 extension Hub {
     /// Notes what has happened to a call.
-    mutating func noteTrace(of call: PendingCall, _ outcome: CallOutcome) {
+    mutating func traceEvent(of call: PendingCall, _ outcome: CallOutcome) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[call.caller].author(&keyspace), call.cause)
         text.append(#","call":""#)
@@ -71,7 +71,7 @@ extension Hub {
     }
 
     /// Notes a call of a key that nobody serves.
-    mutating func noteTrace(unserved asked: AskedRequest) {
+    mutating func traceEvent(unserved asked: AskedRequest) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[asked.session].author(&keyspace), asked.request.cause)
         CallOutcome.failed(code: ErrorCode.noProvider.rawValue).append(after: nil, to: &text)

@@ -107,7 +107,7 @@ struct Tracing: ~Copyable {
 
     private mutating func removePattern(_ place: TracerPlace) {
         guard let moved = tree.remove(at: place.index, from: place.node) else { return }
-        slots[moved].noteMoved(place.node, from: place.node.entries.count, to: place.index)
+        slots[moved].setPlace(place.node, from: place.node.entries.count, to: place.index)
     }
 
     /// Ends a tracer's rest.
@@ -190,7 +190,7 @@ struct Tracing: ~Copyable {
     }
 
     /// Notes the deadline that ends a tracer's rest.
-    mutating func note(_ ticket: DeadlineTicket, ofTracer index: Int) {
+    mutating func setDeadline(_ ticket: DeadlineTicket, ofTracer index: Int) {
         slots[index].limit?.ticket = ticket
     }
 
@@ -218,7 +218,7 @@ struct Tracing: ~Copyable {
     }
 
     /// The last write has more observers than a line names.
-    mutating func noteMore() {
+    mutating func markIncomplete() {
         if !records.isEmpty { records[records.count - 1].hasMore = true }
     }
 
@@ -234,7 +234,7 @@ struct Tracing: ~Copyable {
     }
 
     /// Notes that a client was sent everything that waited for it.
-    mutating func noteSent(_ client: UInt64) {
+    mutating func setSent(_ client: UInt64) {
         if !records.isEmpty { sentAt[client] = source.nanoseconds() }
     }
 
@@ -288,7 +288,7 @@ struct Tracing: ~Copyable {
     var hasGaps: Bool { !withGap.isEmpty }
 
     /// Takes the gap of the next tracer that has one.
-    mutating func takeGap() -> (gap: Gap, subscription: SubscriptionHandle)? {
+    mutating func takeGap() -> (gap: LostRange, subscription: SubscriptionHandle)? {
         while toldGaps < withGap.count {
             let number = withGap[toldGaps]
             toldGaps += 1
@@ -299,7 +299,7 @@ struct Tracing: ~Copyable {
     }
 
     /// Takes the gap of a tracer that is told of a later write.
-    mutating func takeGap(ofTracer number: Int) -> Gap? { slots[number].gap.take() }
+    mutating func takeGap(ofTracer number: Int) -> LostRange? { slots[number].gap.take() }
 
     /// Forgets the tracers whose gaps were taken.
     mutating func forgetToldGaps() {
@@ -389,12 +389,12 @@ struct Tracer {
     /// It isn't told of writes.
     var onlyCalls = false
     /// Writes that were dropped for it, as it was not told yet.
-    var gap: Gap?
+    var gap: LostRange?
     /// Its number is in `withGap`, perhaps for an earlier tracer with this number.
     var isListed = false
 
     mutating func drop(_ revision: UInt64) {
-        if gap == nil { gap = Gap(dropped: 0, first: revision, last: revision) }
+        if gap == nil { gap = LostRange(dropped: 0, first: revision, last: revision) }
         gap?.dropped += 1
         gap?.last = revision
     }
@@ -406,7 +406,7 @@ struct Tracer {
     func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
 
     /// Another entry of the tree was removed, so one of its own has moved.
-    mutating func noteMoved(_ node: PatternNode<Int>, from last: Int, to index: Int) {
+    mutating func setPlace(_ node: PatternNode<Int>, from last: Int, to index: Int) {
         for place in standing.indices where standing[place].node === node && standing[place].index == last {
             standing[place].index = index
             return

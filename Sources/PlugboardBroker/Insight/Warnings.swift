@@ -56,7 +56,7 @@ struct Warnings: ~Copyable {
     }
 
     /// Counts how often the chain of causes of the newest write has come back to it.
-    mutating func noteReturns(_ keyspace: inout Keyspace) {
+    mutating func countReturns(_ keyspace: inout Keyspace) {
         let number = keyspace.history.count - 1
         guard let earlier = keyspace.history.returning(to: number) else { return }
         let before = keyspace.history[earlier].returns

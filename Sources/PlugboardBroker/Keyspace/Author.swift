@@ -20,10 +20,10 @@ struct Author: ~Copyable {
     /// The newest generation of the history that keeps it; see `History`.
     var generation: UInt32 = 0
     /// Shared with the client's other names.
-    let presence: Presence
+    let presence: Liveness
 
     /// `origin` is JSON; empty for none.
-    fileprivate init(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Presence) {
+    fileprivate init(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Liveness) {
         var buffer = ByteBuffer()
         EventEncoder.appendAuthor(name: name, to: &buffer)
         nameCount = UInt32(buffer.count - Self.nameOffset)
@@ -93,7 +93,7 @@ struct Authors: ~Copyable {
     }
 
     /// Makes an author with one reference, the caller's. `origin` is JSON; empty for none.
-    mutating func make(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Presence) -> AuthorHandle {
+    mutating func make(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Liveness) -> AuthorHandle {
         all.insert(Author(name: name, origin: origin, presence: presence))
     }
 
@@ -112,7 +112,7 @@ struct Authors: ~Copyable {
     }
 
     /// Makes the author of a client that has not given its name: `#7`.
-    mutating func makeUnnamed(_ presence: Presence) -> AuthorHandle {
+    mutating func makeUnnamed(_ presence: Liveness) -> AuthorHandle {
         var name = ByteBuffer()
         name.append("#")
         name.append(decimal: presence.client)
@@ -192,7 +192,7 @@ extension Authors {
 // far. All authors of the client share it. It never becomes live again.
 
 /// The life of one client's connection.
-final class Presence {
+final class Liveness {
     /// The client's number; 0 is the broker itself.
     let client: UInt64
     /// The account of its user.

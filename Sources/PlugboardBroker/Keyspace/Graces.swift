@@ -2,7 +2,7 @@
 // that have one, and what those left behind that are gone and may come back. Owned by the hub.
 //
 // What always holds: what waits for a client has a deadline and belongs to no other connection, and at most one
-// legacy waits for each name.
+// lease waits for each name.
 
 import PlugboardMemory
 import PlugboardWire
@@ -29,8 +29,8 @@ struct Graces: ~Copyable {
     /// The client that was the last to take a name.
     private var newest: [ProgramName: SessionHandle] = [:]
     /// What waits until its client comes back.
-    private(set) var absences: [LegacyHandle: (absence: Absence, deadline: DeadlineTicket)] = [:]
-    private var waiting: [ProgramName: LegacyHandle] = [:]
+    private(set) var absences: [LeaseHandle: (absence: Absence, deadline: DeadlineTicket)] = [:]
+    private var waiting: [ProgramName: LeaseHandle] = [:]
 
     init() {}
 
@@ -61,22 +61,22 @@ struct Graces: ~Copyable {
     }
 
     /// A client is gone, and may come back until the deadline.
-    mutating func wait(_ legacy: LegacyHandle, _ absence: Absence, until deadline: DeadlineTicket) {
-        absences[legacy] = (absence, deadline)
-        waiting[absence.name] = legacy
+    mutating func wait(_ lease: LeaseHandle, _ absence: Absence, until deadline: DeadlineTicket) {
+        absences[lease] = (absence, deadline)
+        waiting[absence.name] = lease
     }
 
     /// What waits for a name, which isn't waited for any more.
-    mutating func take(_ name: ProgramName) -> (LegacyHandle, Absence, DeadlineTicket)? {
-        guard let legacy = waiting.removeValue(forKey: name),
-            let (absence, deadline) = absences.removeValue(forKey: legacy)
+    mutating func take(_ name: ProgramName) -> (LeaseHandle, Absence, DeadlineTicket)? {
+        guard let lease = waiting.removeValue(forKey: name),
+            let (absence, deadline) = absences.removeValue(forKey: lease)
         else { return nil }
-        return (legacy, absence, deadline)
+        return (lease, absence, deadline)
     }
 
     /// A client hasn't come back in time.
-    mutating func takeLate(_ legacy: LegacyHandle) -> Absence? {
-        guard let (absence, _) = absences.removeValue(forKey: legacy) else { return nil }
+    mutating func takeLate(_ lease: LeaseHandle) -> Absence? {
+        guard let (absence, _) = absences.removeValue(forKey: lease) else { return nil }
         waiting[absence.name] = nil
         return absence
     }

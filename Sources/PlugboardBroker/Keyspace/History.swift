@@ -112,7 +112,7 @@ struct History: ~Copyable {
 
     /// Call before a write. The first one of a turn reads the clock.
     @inline(__always)
-    mutating func noteTime() {
+    mutating func readTime() {
         if time == 0 { setTime(source.millisecondsSince1970()) }
     }
 
@@ -131,8 +131,8 @@ struct History: ~Copyable {
         cause: WriteCause,
         _ authors: inout Authors
     ) {
-        noteTime()
-        if author != newestAuthor { noteAuthor(author, &authors) }
+        readTime()
+        if author != newestAuthor { setNewestAuthor(author, &authors) }
         let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
         if entries.count < Self.writesMax {
             entries.append(entry)
@@ -144,7 +144,7 @@ struct History: ~Copyable {
     }
 
     /// Notes that the newest entry is a call.
-    mutating func noteCall() { callCount &+= 1 }
+    mutating func countCall() { callCount &+= 1 }
 
     /// Starts after a revision: earlier writes aren't known one by one.
     mutating func begin(after revision: UInt64) {
@@ -152,7 +152,7 @@ struct History: ~Copyable {
     }
 
     /// Notes why the broker made the newest write.
-    mutating func note(_ reason: EventReason) {
+    mutating func setReason(_ reason: EventReason) {
         self[count &- 1].reason = reason
     }
 
@@ -212,7 +212,7 @@ struct History: ~Copyable {
     }
 
     @inline(never)
-    private mutating func noteAuthor(_ author: AuthorHandle, _ authors: inout Authors) {
+    private mutating func setNewestAuthor(_ author: AuthorHandle, _ authors: inout Authors) {
         newestAuthor = author
         if authors[author].generation != generation { keep(author, &authors) }
     }
@@ -417,7 +417,7 @@ struct EmitLog: ~Copyable {
     /// Starts after the last revision of an earlier broker, whose emits are unknown.
     mutating func begin(after revision: UInt64) { completeSince = revision + 1 }
 
-    mutating func note(_ key: Span<UInt8>, at revision: UInt64) {
+    mutating func append(_ key: Span<UInt8>, at revision: UInt64) {
         if repeatsLast(key, revision) {
             let last = recent.entries.count - 1
             recent.entries[last].times &+= 1

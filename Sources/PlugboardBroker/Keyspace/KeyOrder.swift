@@ -162,17 +162,17 @@ struct NearestKeys: ~Copyable, ~Escapable {
 
     private let key: Span<UInt8>
     /// The rights of the client: it only learns of keys that it may see.
-    private let clearance: Clearance?
+    private let grant: Grant?
     private var found: [(key: String, difference: Int)] = []
     /// The next key to look up, put together here.
     private var probe = ByteBuffer()
 
     /// A hint that names existing keys similar to `key`; nil if there are none.
     static func hint(
-        for key: Span<UInt8>, in table: borrowing Keyspace, to clearance: Clearance?
+        for key: Span<UInt8>, in table: borrowing Keyspace, to grant: Grant?
     ) -> String? {
         guard key.count <= keyBytesMax else { return nil }
-        var search = NearestKeys(key, clearance)
+        var search = NearestKeys(key, grant)
         search.lookForSlips(table)
         let meant = search.names
         if !meant.isEmpty { return "did you mean \(listed(meant, "or"))?" }
@@ -182,9 +182,9 @@ struct NearestKeys: ~Copyable, ~Escapable {
     }
 
     @_lifetime(copy key)
-    private init(_ key: Span<UInt8>, _ clearance: Clearance?) {
+    private init(_ key: Span<UInt8>, _ grant: Grant?) {
         self.key = key
-        self.clearance = clearance
+        self.grant = grant
     }
 
     private var names: [String] {
@@ -242,7 +242,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
         probe.append(other)
         probe.append(key[token.end...])
         let observable = table.find(probe.bytes, hash: table.hash(probe.bytes))
-        if let observable, table[observable].hasValue { note(table[observable].key, difference) }
+        if let observable, table[observable].hasValue { add(table[observable].key, difference) }
     }
 
     /// Notes keys below the wanted one.
@@ -253,13 +253,13 @@ struct NearestKeys: ~Copyable, ~Escapable {
         var next = table.observables.first(from: probe.bytes)
         for _ in 0..<Self.leapsMax {
             guard let observable = next, table[observable].key.starts(with: probe.bytes) else { return }
-            if table[observable].hasValue { note(table[observable].key, 0) }
+            if table[observable].hasValue { add(table[observable].key, 0) }
             next = table.observables.next(after: observable)
         }
     }
 
-    private mutating func note(_ key: Span<UInt8>, _ difference: Int) {
-        guard clearance?.permit(.subscribe, key) ?? true else { return }
+    private mutating func add(_ key: Span<UInt8>, _ difference: Int) {
+        guard grant?.permit(.subscribe, key) ?? true else { return }
         let name = String(key)
         if !found.contains(where: { $0.key == name }) { found.append((name, difference)) }
     }

@@ -125,10 +125,10 @@ struct Keyspace: ~Copyable {
 
     /// A hint that names keys similar to a missing one, if the client may see them. After the first misses of
     /// a turn there is none.
-    mutating func hint(for key: Span<UInt8>, to clearance: Clearance?) -> String? {
+    mutating func hint(for key: Span<UInt8>, to grant: Grant?) -> String? {
         guard searches < NearestKeys.searchesPerTurn else { return nil }
         searches += 1
-        return NearestKeys.hint(for: key, in: self, to: clearance)
+        return NearestKeys.hint(for: key, in: self, to: grant)
     }
 
     /// Whether one observable comes before another in the order of keys.
@@ -156,7 +156,7 @@ struct Keyspace: ~Copyable {
         cause: WriteCause,
         writer: AuthorHandle
     ) -> Observable.Change {
-        history.noteTime()
+        history.readTime()
         observables.all[observable].when = history.seconds
         let change = observables.set(
             observable, value, revision: revision ?? self.revision, cause: cause, writer: writer, &authors
@@ -168,7 +168,7 @@ struct Keyspace: ~Copyable {
     /// Removes a value, if there is one. Keeps the cause of the delete, and its author if one is given.
     mutating func removeValue(of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle?) {
         if self[observable].hasValue, !self[observable].isReserved { keyCount -= 1 }
-        history.noteTime()
+        history.readTime()
         observables.all[observable].when = history.seconds
         observables.removeValue(of: observable, cause: cause, writer: writer, &authors)
     }
@@ -236,17 +236,17 @@ struct Keyspace: ~Copyable {
 
     /// Remembers the write that was just made.
     @inline(__always)
-    mutating func note(
+    mutating func remember(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
     ) {
         history.append(operation, observable, author, revision: revision, cause: cause, &authors)
     }
 
     /// Remembers a call that is sent to its server.
-    mutating func note(callOf key: Span<UInt8>, by author: AuthorHandle, _ cause: WriteCause) {
+    mutating func remember(callOf key: Span<UInt8>, by author: AuthorHandle, _ cause: WriteCause) {
         let observable = findOrInsert(key)
-        note(.call, observable, author, cause)
-        history.noteCall()
+        remember(.call, observable, author, cause)
+        history.countCall()
         if !self[observable].hasValue { keepForHistory(observable) }
     }
 
@@ -276,8 +276,8 @@ struct Keyspace: ~Copyable {
 
     /// Binds a value that isn't bound yet, and to a connection's end if one is given. Returns the place of
     /// the bond.
-    mutating func bind(_ observable: ObservableHandle, to legacy: LegacyHandle?) -> Int {
-        lifetimes.bind(observable, to: legacy, &observables)
+    mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) -> Int {
+        lifetimes.bind(observable, to: lease, &observables)
     }
 
     /// Removes what would end a key's value.
@@ -291,7 +291,7 @@ struct Keyspace: ~Copyable {
     }
 
     /// The size of its will; 0 if there is none.
-    func willBytes(of legacy: LegacyHandle?) -> Int { legacy.map { lifetimes.legacies[$0].willBytes } ?? 0 }
+    func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
 
     /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
     func grace(of observable: ObservableHandle) -> UInt64 {
@@ -299,9 +299,9 @@ struct Keyspace: ~Copyable {
     }
 
     /// Queues the bound keys of a connection that has ended, and returns its will.
-    mutating func end(_ legacy: LegacyHandle) -> Will? {
-        lifetimes.end(legacy)
-        return lifetimes.legacies[legacy].will.take()
+    mutating func end(_ lease: LeaseHandle) -> Will? {
+        lifetimes.end(lease)
+        return lifetimes.leases[lease].will.take()
     }
 
     // MARK: Restoring
@@ -312,7 +312,7 @@ struct Keyspace: ~Copyable {
     ) {
         let (revision, cause) = (record.revision, record.cause)
         history.append(operation, observable, author, revision: revision, cause: cause, &authors)
-        if let reason = record.reason { history.note(reason) }
+        if let reason = record.reason { history.setReason(reason) }
         if operation == .delete { keepForHistory(observable) }
         guard history.isGenerationFull else { return }
         endTurn()
@@ -333,13 +333,13 @@ struct Keyspace: ~Copyable {
 
 /// The invariants of the keyspace.
 enum KeyspaceInvariants {
-    /// Checks the whole room, and notes in `living` which keys exist. `owned` are the legacies of open
+    /// Checks the whole room, and notes in `living` which keys exist. `owned` are the leases of open
     /// connections.
     static func check(
         _ keyspace: borrowing Keyspace,
         _ living: inout Living,
         _ deadlines: borrowing Deadlines,
-        _ owned: [LegacyHandle]
+        _ owned: [LeaseHandle]
     ) throws(BrokenInvariant) {
         try keyspace.observables.checkInvariants(&living)
         let always = Invariants(of: "Keyspace")

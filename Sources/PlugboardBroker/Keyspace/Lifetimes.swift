@@ -19,7 +19,7 @@ struct Bond: BitwiseCopyable {
     fileprivate var ticket = DeadlineTicket.none
     /// What goes with the same connection, where `while` was given, else `.none`; and its neighbours there. It may be
     /// a part of another one since.
-    fileprivate let legacy: LegacyHandle
+    fileprivate let lease: LeaseHandle
     fileprivate var previous: Int32
     fileprivate var next: Int32 = -1
 
@@ -31,10 +31,10 @@ struct Lifetimes: ~Copyable {
     /// Each stands at its slot.
     private var bonds = Slab<Bond>()
     /// What connections leave behind, open ones and ended ones.
-    var legacies = Slab<Legacy>()
+    var leases = Slab<SessionLease>()
     /// The queue of ended connections whose keys are still to be deleted.
-    private var firstEnded: LegacyHandle?
-    private var lastEnded: LegacyHandle?
+    private var firstEnded: LeaseHandle?
+    private var lastEnded: LeaseHandle?
     /// There is a deadline for deleting more of these keys.
     var isGoingOn = false
 
@@ -49,26 +49,26 @@ struct Lifetimes: ~Copyable {
 
     /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
     mutating func bind(
-        _ observable: ObservableHandle, to legacy: LegacyHandle?, _ observables: inout ObservableTable
+        _ observable: ObservableHandle, to lease: LeaseHandle?, _ observables: inout ObservableTable
     ) -> Int {
         let bond = Bond(
             observable: observable,
             revision: observables[observable].revision,
-            legacy: legacy ?? .none,
-            previous: legacy.map { legacies[$0].last } ?? -1
+            lease: lease ?? .none,
+            previous: lease.map { leases[$0].last } ?? -1
         )
         let place = Int32(bonds.insert(bond).slot)
         observables.set(bond: Int(place), of: observable)
-        if let legacy {
-            setNext(of: bond.previous, to: place, in: legacy)
-            legacies[legacy].last = place
-            legacies[legacy].namings += 1
+        if let lease {
+            setNext(of: bond.previous, to: place, in: lease)
+            leases[lease].last = place
+            leases[lease].namings += 1
         }
         return Int(place)
     }
 
     /// Adds a deadline to a bond.
-    mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
+    mutating func setDeadline(_ ticket: DeadlineTicket, ofBondAt place: Int) {
         if let bond = bond(at: place) { bonds[bond].ticket = ticket }
     }
 
@@ -81,11 +81,11 @@ struct Lifetimes: ~Copyable {
         }
         observables.set(bond: nil, of: observable)
         let bond = bonds.remove(handle)
-        if bond.legacy != .none {
-            let whole = whole(of: bond.legacy)
+        if bond.lease != .none {
+            let whole = whole(of: bond.lease)
             setNext(of: bond.previous, to: bond.next, in: whole)
             setPrevious(of: bond.next, to: bond.previous, in: whole)
-            endNaming(of: bond.legacy)
+            endNaming(of: bond.lease)
         }
         return bond.deadline
     }
@@ -93,18 +93,18 @@ struct Lifetimes: ~Copyable {
     /// What will end a key's value; nil if nothing will.
     func bond(of marks: LifetimeMarks) -> BondEnd? {
         guard let place = marks.bond, let bond = bond(at: place) else { return nil }
-        let legacy = bonds[bond].legacy
-        guard legacy != .none else { return (false, bonds[bond].deadline, nil) }
-        let grace = legacies[whole(of: legacy)].deadline
+        let lease = bonds[bond].lease
+        guard lease != .none else { return (false, bonds[bond].deadline, nil) }
+        let grace = leases[whole(of: lease)].deadline
         return (true, bonds[bond].deadline, grace == .none ? nil : grace)
     }
 
     /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
     func grace(of marks: LifetimeMarks) -> UInt64 {
-        guard let place = marks.bond, let bond = bond(at: place), bonds[bond].legacy != .none else {
+        guard let place = marks.bond, let bond = bond(at: place), bonds[bond].lease != .none else {
             return 0
         }
-        return legacies[whole(of: bonds[bond].legacy)].grace
+        return leases[whole(of: bonds[bond].lease)].grace
     }
 
     /// The key whose bond is at `place`, if that bond is still of this revision.
@@ -114,71 +114,71 @@ struct Lifetimes: ~Copyable {
     }
 
     /// Queues the bound keys of a connection that has ended, and of those that it has taken over.
-    mutating func end(_ legacy: LegacyHandle) {
-        legacies[legacy].deadline = .none
-        if let lastEnded { legacies[lastEnded].next = legacy } else { firstEnded = legacy }
-        lastEnded = legacy
+    mutating func end(_ lease: LeaseHandle) {
+        leases[lease].deadline = .none
+        if let lastEnded { leases[lastEnded].next = lease } else { firstEnded = lease }
+        lastEnded = lease
     }
 
     /// What an earlier connection left behind and that of a later one are one from now on, with the earlier keys first.
-    /// Of two wills, the later one counts. Returns the legacy that has all. The other one becomes a part of it as long
+    /// Of two wills, the later one counts. Returns the lease that has all. The other one becomes a part of it as long
     /// as keys name it. It is the one with fewer steps below it, so that few steps lead from any part to the whole,
     /// however many there were.
-    mutating func inherit(_ earlier: LegacyHandle, by later: LegacyHandle) -> LegacyHandle {
-        let isEarlierDeep = legacies[earlier].depth > legacies[later].depth
+    mutating func inherit(_ earlier: LeaseHandle, by later: LeaseHandle) -> LeaseHandle {
+        let isEarlierDeep = leases[earlier].depth > leases[later].depth
         let (whole, part) = isEarlierDeep ? (earlier, later) : (later, earlier)
-        let will = legacies[legacies[later].willBytes > 0 ? later : earlier].will.take()
-        let (end, begin) = (legacies[earlier].last, legacies[later].first)
-        let (first, last) = (legacies[earlier].first, legacies[later].last)
-        (legacies[whole].first, legacies[whole].last) = (first, last)
+        let will = leases[leases[later].willBytes > 0 ? later : earlier].will.take()
+        let (end, begin) = (leases[earlier].last, leases[later].first)
+        let (first, last) = (leases[earlier].first, leases[later].last)
+        (leases[whole].first, leases[whole].last) = (first, last)
         setNext(of: end, to: begin, in: whole)
         setPrevious(of: begin, to: end, in: whole)
-        legacies[whole].will = will
-        let (namings, depth) = (legacies[part].namings, legacies[part].depth)
+        leases[whole].will = will
+        let (namings, depth) = (leases[part].namings, leases[part].depth)
         if namings == 0 {
-            _ = legacies.remove(part)
+            _ = leases.remove(part)
         } else {
-            legacies[part] = Legacy(partOf: whole, namings, depth: depth)
-            legacies[whole].namings += 1
-            legacies[whole].depth = max(legacies[whole].depth, depth + 1)
+            leases[part] = SessionLease(partOf: whole, namings, depth: depth)
+            leases[whole].namings += 1
+            leases[whole].depth = max(leases[whole].depth, depth + 1)
         }
         return whole
     }
 
-    /// The client of a legacy, which is there, has this grace in milliseconds, or none.
-    mutating func set(grace: UInt64, of legacy: LegacyHandle) { legacies[legacy].grace = grace }
+    /// The client of a lease, which is there, has this grace in milliseconds, or none.
+    mutating func set(grace: UInt64, of lease: LeaseHandle) { leases[lease].grace = grace }
 
     /// Notes until when a client may come back, if it is gone, and the grace of its name.
-    mutating func note(_ deadline: DeadlineTicket, grace: UInt64, of legacy: LegacyHandle) {
-        (legacies[legacy].deadline, legacies[legacy].grace) = (deadline, grace)
+    mutating func setDeadline(_ deadline: DeadlineTicket, grace: UInt64, of lease: LeaseHandle) {
+        (leases[lease].deadline, leases[lease].grace) = (deadline, grace)
     }
 
-    /// What a legacy is a part of; itself if it is no part.
-    private func whole(of legacy: LegacyHandle) -> LegacyHandle {
-        var whole = legacy
-        while let next = legacies[whole].whole { whole = next }
+    /// What a lease is a part of; itself if it is no part.
+    private func whole(of lease: LeaseHandle) -> LeaseHandle {
+        var whole = lease
+        while let next = leases[whole].whole { whole = next }
         return whole
     }
 
-    /// A bond or a part names a legacy no more. A part that nothing names goes.
-    private mutating func endNaming(of legacy: LegacyHandle) {
-        var named = legacy
-        legacies[named].namings -= 1
-        while legacies[named].namings == 0, let whole = legacies[named].whole {
-            _ = legacies.remove(named)
+    /// A bond or a part names a lease no more. A part that nothing names goes.
+    private mutating func endNaming(of lease: LeaseHandle) {
+        var named = lease
+        leases[named].namings -= 1
+        while leases[named].namings == 0, let whole = leases[named].whole {
+            _ = leases.remove(named)
             named = whole
-            legacies[named].namings -= 1
+            leases[named].namings -= 1
         }
     }
 
     /// The next key to delete because its connection has ended. Returns the same key until that is unbound.
     mutating func nextEnded() -> ObservableHandle? {
-        while let legacy = firstEnded {
-            let ended = legacies[legacy].first
+        while let lease = firstEnded {
+            let ended = leases[lease].first
             if let bond = bond(at: Int(ended)) { return bonds[bond].observable }
-            firstEnded = legacies[legacy].next
+            firstEnded = leases[lease].next
             if firstEnded == nil { lastEnded = nil }
-            _ = legacies.remove(legacy)
+            _ = leases.remove(lease)
         }
         return nil
     }
@@ -188,19 +188,19 @@ struct Lifetimes: ~Copyable {
         place < 0 ? nil : bonds.handle(inSlot: UInt32(place))
     }
 
-    private mutating func setNext(of place: Int32, to next: Int32, in legacy: LegacyHandle) {
+    private mutating func setNext(of place: Int32, to next: Int32, in lease: LeaseHandle) {
         if let bond = bond(at: Int(place)) {
             bonds[bond].next = next
         } else {
-            legacies[legacy].first = next
+            leases[lease].first = next
         }
     }
 
-    private mutating func setPrevious(of place: Int32, to previous: Int32, in legacy: LegacyHandle) {
+    private mutating func setPrevious(of place: Int32, to previous: Int32, in lease: LeaseHandle) {
         if let bond = bond(at: Int(place)) {
             bonds[bond].previous = previous
         } else {
-            legacies[legacy].last = previous
+            leases[lease].last = previous
         }
     }
 }
@@ -208,30 +208,30 @@ struct Lifetimes: ~Copyable {
 extension Lifetimes {
     private static var always: Invariants { Invariants(of: "Lifetimes") }
 
-    /// The key, the deadline and the connection of each bond agree with it. `owned` are the legacies of open
+    /// The key, the deadline and the connection of each bond agree with it. `owned` are the leases of open
     /// connections.
     func checkInvariants(
         _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,
         _ observables: borrowing ObservableTable,
-        _ owned: [LegacyHandle]
+        _ owned: [LeaseHandle]
     ) throws(BrokenInvariant) {
         var chained = 0
         try bonds.forEach { (bond) throws(BrokenInvariant) in
-            if bonds[bond].legacy != .none { chained += 1 }
+            if bonds[bond].lease != .none { chained += 1 }
             try keyKnows(bond, living, observables)
             try deadlineIsThere(of: bond, deadlines)
         }
         var (known, ended) = (owned, firstEnded)
-        while let legacy = ended {
-            known.append(legacy)
-            ended = legacies[legacy].next
+        while let lease = ended {
+            known.append(lease)
+            ended = leases[lease].next
         }
         var found = 0
-        for legacy in known { found += try bondsInARow(of: legacy) }
+        for lease in known { found += try bondsInARow(of: lease) }
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
         let count = known.count + (try partCount(chained))
-        try Self.always.agree("it is a client's, or a part, or has ended", legacies.count, count)
+        try Self.always.agree("it is a client's, or a part, or has ended", leases.count, count)
     }
 
     /// How many keys have a deadline.
@@ -263,34 +263,34 @@ extension Lifetimes {
         try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
     }
 
-    /// How many legacies are parts of others. Each is named by a bond or a part, and so few steps lead to the whole that
+    /// How many leases are parts of others. Each is named by a bond or a part, and so few steps lead to the whole that
     /// a number of them with 32 bits couldn't make more.
     private func partCount(_ bonds: Int) throws(BrokenInvariant) -> Int {
         var (parts, namings) = (0, 0)
-        try legacies.forEach { (legacy) throws(BrokenInvariant) in
-            namings += Int(legacies[legacy].namings)
-            guard let whole = legacies[legacy].whole else { return }
+        try leases.forEach { (lease) throws(BrokenInvariant) in
+            namings += Int(leases[lease].namings)
+            guard let whole = leases[lease].whole else { return }
             parts += 1
-            let isAbove = legacies[legacy].depth < legacies[whole].depth && legacies[whole].depth <= 32
-            let isPart = legacies[legacy].namings > 0 && legacies[legacy].first < 0 && isAbove
-            try Self.always.hold("a part is named, and near its whole", isPart, of: "part \(legacy.slot)")
+            let isAbove = leases[lease].depth < leases[whole].depth && leases[whole].depth <= 32
+            let isPart = leases[lease].namings > 0 && leases[lease].first < 0 && isAbove
+            try Self.always.hold("a part is named, and near its whole", isPart, of: "part \(lease.slot)")
         }
-        try Self.always.agree("it counts what names a legacy", bonds + parts, namings)
+        try Self.always.agree("it counts what names a lease", bonds + parts, namings)
         return parts
     }
 
     /// Follows a connection's chain, and counts its bonds.
-    private func bondsInARow(of legacy: LegacyHandle) throws(BrokenInvariant) -> Int {
-        var (previous, place, found) = (Int32(-1), legacies[legacy].first, 0)
+    private func bondsInARow(of lease: LeaseHandle) throws(BrokenInvariant) -> Int {
+        var (previous, place, found) = (Int32(-1), leases[lease].first, 0)
         while let handle = bond(at: Int(place)) {
             let bond = bonds[handle]
             let isOfIt =
-                whole(of: bond.legacy) == legacy && bond.previous == previous && found < bonds.count
+                whole(of: bond.lease) == lease && bond.previous == previous && found < bonds.count
             try Self.always.hold("a chain has the bonds of its connection", isOfIt, of: "bond \(place)")
             found += 1
             (previous, place) = (place, bond.next)
         }
-        try Self.always.agree("a chain ends with its last bond", legacies[legacy].last, previous)
+        try Self.always.agree("a chain ends with its last bond", leases[lease].last, previous)
         return found
     }
 }
@@ -353,17 +353,17 @@ struct LifetimeMarks: BitwiseCopyable {
 // deleted. Only clients that have either get one. Owned by `Lifetimes`. The session holds its handle until
 // the connection ends.
 
-typealias LegacyHandle = Handle<Legacy>
+typealias LeaseHandle = Handle<SessionLease>
 
 /// The will of one client, and the chain of keys that it bound to its connection.
-struct Legacy: ~Copyable {
+struct SessionLease: ~Copyable {
     /// The places of its first and last bond in `Lifetimes`; negative if there are none.
     var first: Int32 = -1
     var last: Int32 = -1
     /// Once the connection has ended: the next in the queue.
-    var next: LegacyHandle?
+    var next: LeaseHandle?
     /// That of another connection under the same name, of which this one is a part.
-    private(set) var whole: LegacyHandle?
+    private(set) var whole: LeaseHandle?
     /// How many bonds name this one, and how many parts; and how many steps lead to it at most.
     var namings: Int32 = 0
     var depth: UInt8 = 0
@@ -386,7 +386,7 @@ struct Legacy: ~Copyable {
     init() {}
 
     /// A part, which has kept only those that name it.
-    init(partOf whole: LegacyHandle, _ namings: Int32, depth: UInt8) {
+    init(partOf whole: LeaseHandle, _ namings: Int32, depth: UInt8) {
         (self.whole, self.namings, self.depth) = (whole, namings, depth)
     }
 }

@@ -361,7 +361,7 @@ extension EventTail {
     /// All that an event about the next write tells.
     @inline(__always)
     @_lifetime(borrow keyspace, copy news)
-    init(_ news: borrowing News, _ keyspace: borrowing Keyspace) {
+    init(_ news: borrowing WriteEvent, _ keyspace: borrowing Keyspace) {
         self.init(
             key: keyspace.observables.all[news.observable].key,
             revision: news.revision,

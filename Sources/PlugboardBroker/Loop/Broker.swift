@@ -22,7 +22,7 @@ public final class Broker: Sendable {
     public let configuration: Configuration
     private let server: ServerSocket
     private let wakeup: Wakeup
-    private let succession = Succession()
+    private let succession = Handoff()
     /// What stays open from one broker to the next in this process.
     private let kept = Shared(Kept())
 
@@ -198,7 +198,7 @@ public final class Broker: Sendable {
 // Whether another broker in this process takes over once this one has ended, or why none can.
 
 /// The last call of `want` counts. From any thread.
-final class Succession: Sendable {
+final class Handoff: Sendable {
     private let wanted = Shared(false)
     private let ending = Shared(false)
     private let refusal = Shared<String?>(nil)

@@ -13,7 +13,7 @@ enum Deadline: BitwiseCopyable, Equatable {
     /// Keys of ended connections are still to be deleted.
     case ended
     /// The client that left this behind hasn't come back. It exists: taking it over cancels the deadline.
-    case grace(LegacyHandle)
+    case grace(LeaseHandle)
     /// A call has waited long enough for its answer.
     case call(UInt64)
     /// The subscription may be told of a key again. It exists: its deadline ends with its window.

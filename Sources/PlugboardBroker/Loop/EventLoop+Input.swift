@@ -32,12 +32,12 @@ extension EventLoop {
     mutating func goOnWithPatient() -> Int {
         if queue.count(.patient) == 0 { return 0 }
         hub.requests.beginPart(until: max(hub.requests.effortEnd, hub.effort &+ pace.effort / 2))
-        return goOn(with: .patient)
+        return run(.patient)
     }
 
     /// Gives each connection in one of the queues a slice, as many as fit into this part of the turn, but one at least.
     /// What it still has to do then waits among those that may take long. Returns how many had their slice.
-    mutating func goOn(with part: RunQueue.Part) -> Int {
+    mutating func run(_ part: RunQueue.Part) -> Int {
         let length = queue.count(part)
         var count = 0
         while count < length, hub.delivery.log.hasRoom, count == 0 || !hub.hasDoneEnough {
@@ -103,7 +103,7 @@ extension EventLoop {
         let executed = executeLines(of: connection, in: &bytes, searchFrom: searched)
         inbox.removeFirst(executed)
         swap(&inbox, &connection.inbox)
-        noteHalfLine(connection)
+        keepHalfLine(connection)
     }
 
     /// Returns how many bytes were read; 0 if there is nothing to do. Doesn't touch the inbox, which may be
@@ -204,11 +204,11 @@ extension EventLoop {
         if rest.isEmpty || connection.isDiscarding { return }
         hub.delivery.buffers.lend(rest.count, to: &connection.inbox)
         connection.inbox.append(rest)
-        noteHalfLine(connection)
+        keepHalfLine(connection)
     }
 
     /// Skips a line that has grown over the limit, or else remembers how far the inbox was searched.
-    private mutating func noteHalfLine(_ connection: Connection) {
+    private mutating func keepHalfLine(_ connection: Connection) {
         let count = connection.inbox.count
         if connection.isHeldBack {
             connection.searchedBytes = 0
@@ -262,14 +262,14 @@ extension EventLoop {
     }
 
     /// The peer has hung up. Without this, the system would report it in each turn until the end is read.
-    mutating func noteHungUp(_ connection: Connection) throws {
-        noteGone(connection)
+    mutating func endHungUp(_ connection: Connection) throws {
+        endOutput(connection)
         connection.isHungUp = true
         try watch(connection)
     }
 
     /// The peer doesn't read any more. Waiting output is dropped, but its earlier input is still read.
-    mutating func noteGone(_ connection: Connection) {
+    mutating func endOutput(_ connection: Connection) {
         connection.outputEnded = true
     }
 }

@@ -56,7 +56,7 @@ extension EventLoop {
         hub.forget(session)
         poller.remove(connection.descriptor.raw)
         connections.remove(connection)
-        noteFreed()
+        addFreed()
     }
 
     /// Ends the connections of plugins' processes that have ended. Their lines that have come still count.
@@ -75,7 +75,7 @@ extension EventLoop {
             let session = hub.delivery.dismissed[index]
             index += 1
             if let connection = connections.find(slot: hub.sessions[session].slot) {
-                dismiss(connection, hub.sessions[session].farewell ?? .slow, keepingUnread: false)
+                dismiss(connection, hub.sessions[session].closeReason ?? .slow, keepingUnread: false)
             }
         }
         hub.delivery.forgetDismissed()
@@ -83,9 +83,9 @@ extension EventLoop {
 
     /// Queues the last line of a connection, and ends its session. Unless `keepingUnread`, drops all unread
     /// lines except the rest of a line that was sent in part.
-    mutating func dismiss(_ connection: Connection, _ farewell: Farewell, keepingUnread: Bool) {
+    mutating func dismiss(_ connection: Connection, _ closeReason: CloseReason, keepingUnread: Bool) {
         let session = connection.session
-        hub.sessions[session].farewell = farewell
+        hub.sessions[session].closeReason = closeReason
         if !hub.leave(session, until: hub.requests.effortEnd) { queue.add(connection, .close) }
         connection.inbox.releaseMemory()
         connection.isHeldBack = false
@@ -146,13 +146,13 @@ extension EventLoop {
             hub.sessions[session].sent &+= UInt64(count)
             connection.isWaitingToWrite = count < total
             if hub.insight.hasTraces, count == total {
-                hub.insight.tracing.noteSent(hub.sessions[session].client)
+                hub.insight.tracing.setSent(hub.sessions[session].client)
             }
-            noteSent(count, connection)
+            removeSent(count, connection)
         case .wouldBlock:
             connection.isWaitingToWrite = true
         case .ended, .failed:
-            noteGone(connection)
+            endOutput(connection)
             drop(session)
         }
     }
@@ -171,7 +171,7 @@ extension EventLoop {
             return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
         }
         if hub.sessions[session].outbox.own.isEmpty, hub.sessions[session].outbox.runs == 1 {
-            var next = TurnLog.newestRun
+            var next = FanoutBuffer.newestRun
             return network.write(
                 hub.delivery.log.run(&next, of: hub.sessions[session].outbox), to: connection.descriptor
             )
@@ -192,8 +192,8 @@ extension EventLoop {
     ) -> Transfer {
         var pieces = GatheredBytes(using: room)
         pieces.append(hub.sessions.ownBytes(of: connection.session))
-        var next = TurnLog.firstRun(of: hub.sessions[connection.session].outbox)
-        while next != TurnLog.noRun {
+        var next = FanoutBuffer.firstRun(of: hub.sessions[connection.session].outbox)
+        while next != FanoutBuffer.noRun {
             pieces.append(hub.delivery.log.run(&next, of: hub.sessions[connection.session].outbox))
         }
         let transfer = network.write(gathering: pieces, to: connection.descriptor)
@@ -202,13 +202,13 @@ extension EventLoop {
     }
 
     /// Removes what was sent from the outbox, and notes whether it ended within a line.
-    private mutating func noteSent(_ count: Int, _ connection: Connection) {
+    private mutating func removeSent(_ count: Int, _ connection: Connection) {
         let session = connection.session
         if hub.sessions[session].outbox.heldCount > 0 {
             let ofHeld = min(count, Int(hub.sessions[session].outbox.heldCount))
-            connection.isMidLine = !hub.sessions[session].outbox.noteHeldSent(ofHeld)
+            connection.isMidLine = !hub.sessions[session].outbox.removeHeld(ofHeld)
             if ofHeld == count { return }
-            return noteSent(count - ofHeld, connection)
+            return removeSent(count - ofHeld, connection)
         }
         let ownCount = hub.sessions[session].outbox.own.count
         if count < ownCount {
@@ -231,8 +231,8 @@ extension EventLoop {
     private func endsLine(_ count: Int, _ session: SessionHandle) -> Bool {
         if count == 0 { return true }
         var left = count
-        var next = TurnLog.firstRun(of: hub.sessions[session].outbox)
-        while next != TurnLog.noRun {
+        var next = FanoutBuffer.firstRun(of: hub.sessions[session].outbox)
+        while next != FanoutBuffer.noRun {
             let run = hub.delivery.log.run(&next, of: hub.sessions[session].outbox)
             if left <= run.count { return run[left - 1] == 0x0A }
             left -= run.count
@@ -243,7 +243,7 @@ extension EventLoop {
     /// Decides what happens to a connection after it was served.
     private mutating func judge(_ connection: Connection) throws {
         let session = connection.session
-        if hub.sessions[session].farewell == .goodbye { hub.answerGoodbye(of: session) }
+        if hub.sessions[session].closeReason == .goodbye { hub.answerGoodbye(of: session) }
         if connection.isHeldBack, !hub.sessions[session].isHeld, !hub.sessions[session].isBusy,
             hub.sessions[session].outbox.count <= Self.unreadRepliesMax / 2
         {
@@ -260,7 +260,7 @@ extension EventLoop {
     func owesMore(_ connection: Connection) -> Bool {
         let session = connection.session
         return hub.sessions[session].isBehind && hub.sessions[session].isOpen && !connection.isWaitingToWrite
-            && hub.sessions[session].catchup?.awaitsJournal(hub.matching) != true
+            && hub.sessions[session].sessionBacklog?.awaitsJournal(hub.matching) != true
     }
 
     /// Tells the system what to report about a connection.

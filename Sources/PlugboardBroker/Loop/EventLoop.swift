@@ -55,7 +55,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         wakeup: Wakeup,
         network: Network,
         time: TimeSource = .system,
-        succession: Succession = Succession(),
+        succession: Handoff = Handoff(),
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.network = network
@@ -111,7 +111,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         if hasMoreToDo { try answerHeard() }
         expireDue()
         let slices = goOnWithPatient()
-        pace.noteHeard(reads + slices + queue.count(.patient))
+        pace.countHeard(reads + slices + queue.count(.patient))
         if hub.requests.areWaiting { hub.goOnWithWalks() }
         if hub.durability.isCopying { hub.goOnWithSnapshot(effort: pace.effort / 4) }
         if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ pace.effort / 4) }
@@ -145,7 +145,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private mutating func hearReady() throws -> Int {
         if !ready.isEmpty { hub.insight.beginTurn() }
         if let policy = policies.take() { replacePolicy(policy) }
-        var reads = goOn(with: .prompt)
+        var reads = run(.prompt)
         let share = max(Self.shareMin, min(Self.readBytes, Self.sharedBytes / max(1, ready.count)))
         for place in ready.indices where try handle(ready[place], upTo: share) { reads += 1 }
         return reads
@@ -190,10 +190,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         case Self.journalToken:
             wakeups.journal?.drain()
             try takeJournalNews()
-        case Self.policyToken: policies.noteWaiting()
+        case Self.policyToken: policies.markWaiting()
         default:
             guard let connection = connections.find(token: ready.token) else { return false }
-            if ready.isGone { try noteHungUp(connection) }
+            if ready.isGone { try endHungUp(connection) }
             if ready.canWrite { connection.isWaitingToWrite = false }
             let isRead =
                 ready.canRead && isPrompt(connection) && hub.delivery.log.hasRoom && !hub.hasDoneEnough
@@ -265,9 +265,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     }
 
     /// Tells a peer that may not connect the reason, and closes the connection.
-    private func turnAway(_ descriptor: consuming Descriptor, _ farewell: Farewell) {
+    private func turnAway(_ descriptor: consuming Descriptor, _ closeReason: CloseReason) {
         var line = ByteBuffer()
-        EventEncoder.appendBye(reason: farewell.rawValue, message: farewell.message, to: &line)
+        EventEncoder.appendBye(reason: closeReason.rawValue, message: closeReason.message, to: &line)
         _ = network.write(line.bytes, to: descriptor)
     }
 
@@ -305,7 +305,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 struct LoopWakeups {
     let own: Wakeup
     /// Whether another broker in this process takes over when this one has ended.
-    let succession: Succession
+    let succession: Handoff
     /// Signals from the journal's other threads.
     var journal: Wakeup?
 }
@@ -350,7 +350,7 @@ struct PolicySource {
 
     mutating func follow(_ inbox: Mailbox<Policy>) { self.inbox = inbox }
 
-    mutating func noteWaiting() { isWaiting = true }
+    mutating func markWaiting() { isWaiting = true }
 
     mutating func take() -> Policy? {
         guard isWaiting else { return nil }
@@ -367,9 +367,9 @@ extension EventLoop {
 
     /// Follows a new policy. When this is reported, nobody is sent anything any more that it hides.
     private mutating func replacePolicy(_ policy: Policy) {
-        for (session, farewell) in hub.replacePolicy(policy) {
+        for (session, closeReason) in hub.replacePolicy(policy) {
             guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
-            dismiss(connection, farewell, keepingUnread: false)
+            dismiss(connection, closeReason, keepingUnread: false)
         }
         report("the policy was loaded anew: \(policy.summary)")
     }
@@ -476,9 +476,9 @@ struct Tidying {
     private var keysMost = 0
 
     /// Something has ended that may have had much memory.
-    mutating func noteFreed(_ time: TimeSource) { begin(after: Self.nanoseconds, time) }
+    mutating func addFreed(_ time: TimeSource) { begin(after: Self.nanoseconds, time) }
 
-    mutating func note(keys count: Int, _ time: TimeSource) {
+    mutating func update(keys count: Int, _ time: TimeSource) {
         if count > keysMost { keysMost = count }
         guard count + Self.fewerKeys < keysMost else { return }
         keysMost = count
@@ -501,12 +501,12 @@ extension EventLoop {
     }
 
     /// A connection has ended.
-    mutating func noteFreed() { tidying.noteFreed(time) }
+    mutating func addFreed() { tidying.addFreed(time) }
 
     /// Gives memory back if it is time: a piece of the tables in each turn, and at last the heap's in another
     /// thread, because that takes long.
     private mutating func tidy() {
-        tidying.note(keys: hub.keyspace.observables.count, time)
+        tidying.update(keys: hub.keyspace.observables.count, time)
         guard let due = tidying.due, time.nanoseconds() >= due else { return }
         let isDone = hub.requests.abandoned.isEmpty && shrink()
         tidying.endPiece(goesOn: !isDone)
@@ -573,7 +573,7 @@ extension EventLoop {
         let session = connection.session
         guard hub.sessions[session].isOpen, hub.sessions[session].isBehind else { return true }
         return connection.isWaitingToWrite || connection.todo.contains(.owed)
-            || hub.sessions[session].catchup?.awaitsJournal(hub.matching) == true
+            || hub.sessions[session].sessionBacklog?.awaitsJournal(hub.matching) == true
     }
 }
 
@@ -616,7 +616,7 @@ struct TurnPace {
     private var isAlone: Bool { turnsSinceOthers >= Self.turnsOfOne }
 
     /// Notes how many clients were heard in this turn or have more to say.
-    mutating func noteHeard(_ count: Int) { turnsSinceOthers = count > 1 ? 0 : turnsSinceOthers + 1 }
+    mutating func countHeard(_ count: Int) { turnsSinceOthers = count > 1 ? 0 : turnsSinceOthers + 1 }
 
     /// Call before a turn: it is to be as large as the last one suggests. A turn keeps its size to its end.
     mutating func adapt() {

@@ -12,7 +12,7 @@
 
         func isDue(at now: UInt64) -> Bool { now >= next }
 
-        mutating func note(from start: UInt64, to end: UInt64) {
+        mutating func rest(from start: UInt64, to end: UInt64) {
             next = end + max(Self.intervalNanoseconds, Self.restFactor * (end - start))
         }
     }
@@ -27,7 +27,7 @@
             } catch {
                 preconditionFailure("\(error)")
             }
-            turnCheck.note(from: start, to: time.nanoseconds())
+            turnCheck.rest(from: start, to: time.nanoseconds())
         }
     }
 #endif

@@ -99,7 +99,7 @@ struct Matching: ~Copyable {
             session: session,
             text: texts.add(sub),
             serial: lastSerial,
-            kind: EventKind(options),
+            kind: EventForm(options),
             options: options,
             filter: filter
         )
@@ -129,7 +129,7 @@ struct Matching: ~Copyable {
         for place in subscriptions[subscription].patterns {
             generation += 1
             if let moved = patterns.remove(place, of: user) {
-                subscriptions[moved].noteMoved(in: place.node, to: Int(place.index))
+                subscriptions[moved].setPlace(in: place.node, to: Int(place.index))
             }
         }
     }
@@ -137,7 +137,7 @@ struct Matching: ~Copyable {
     private mutating func leave(_ place: ExactPlace, _ keyspace: inout Keyspace) {
         let (observable, index) = (place.observable, Int(place.index))
         if let moved = reach.unname(observable, at: index) {
-            subscriptions[moved].noteMoved(in: observable, to: index)
+            subscriptions[moved].setPlace(in: observable, to: index)
         }
         forget(observable, &keyspace)
     }

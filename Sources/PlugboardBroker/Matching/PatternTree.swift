@@ -49,14 +49,14 @@ final class PatternNode<Entry> {
 
     fileprivate func add(_ child: PatternNode) {
         children[child.token.seededHash, default: []].append(child)
-        noteChild(from: 0, to: child.steps)
+        updateChildSteps(from: 0, to: child.steps)
     }
 
     fileprivate func remove(_ child: PatternNode) {
         let hash = child.token.seededHash
         children[hash]?.removeAll { $0 === child }
         if children[hash]?.isEmpty == true { children[hash] = nil }
-        noteChild(from: child.steps, to: 0)
+        updateChildSteps(from: child.steps, to: 0)
     }
 
     // MARK: Steps
@@ -68,13 +68,13 @@ final class PatternNode<Entry> {
             let before = node.steps
             node.steps = 1 + node.childSteps + (node.anyToken?.steps ?? 0) + (node.anyTail == nil ? 0 : 1)
             guard node.steps != before, let parent = node.parent else { return }
-            if parent.anyToken !== node { parent.noteChild(from: before, to: node.steps) }
+            if parent.anyToken !== node { parent.updateChildSteps(from: before, to: node.steps) }
             node = parent
         }
     }
 
     /// A child with a literal token has another number of steps; 0 if it doesn't exist.
-    private func noteChild(from before: Int, to steps: Int) {
+    private func updateChildSteps(from before: Int, to steps: Int) {
         if steps > childSteps {
             (childSteps, childrenWithThose) = (steps, 1)
         } else if steps == childSteps, steps != before {

@@ -63,7 +63,7 @@ struct Reach: ~Copyable {
 
     /// The list of those who observe a key, as it is known.
     @_lifetime(borrow self)
-    func observers(of key: ObservableHandle) -> Span<Recipient> {
+    func observers(of key: ObservableHandle) -> Span<ObserverEntry> {
         let observers = handle(of: key)
         return observers == .none ? Span() : all[observers].list.span
     }
@@ -108,7 +108,7 @@ struct Reach: ~Copyable {
 
     /// Exchanges the list of a key's observers with another, as it is taken out while they are told. The key has one.
     @inline(__always)
-    mutating func exchange(_ list: inout List<Recipient>, of key: ObservableHandle) {
+    mutating func exchange(_ list: inout List<ObserverEntry>, of key: ObservableHandle) {
         swap(&list, &all[handle(of: key)].list)
     }
 
@@ -126,7 +126,7 @@ struct Reach: ~Copyable {
             all[observers].list.removeAll()
             all[observers].acknowledge = false
             for place in found.indices {
-                all[observers].list.append(Recipient(found[place], subscriptions[found[place]]))
+                all[observers].list.append(ObserverEntry(found[place], subscriptions[found[place]]))
                 if subscriptions[found[place]].acknowledges { all[observers].acknowledge = true }
             }
         }
@@ -250,14 +250,14 @@ struct Reach: ~Copyable {
 /// The observers of one key.
 private struct KeyObservers: ~Copyable {
     /// All that match, patterns included, in the order in which they are told.
-    var list = List<Recipient>()
+    var list = List<ObserverEntry>()
     /// The subscriptions that name the key exactly.
     var naming = List<SubscriptionHandle>()
     /// One in the list acknowledges.
     var acknowledge = false
 }
 
-extension Span<Recipient> {
+extension Span<ObserverEntry> {
     /// The subscriptions alone, for code that changes the list meanwhile.
     var subscriptions: [SubscriptionHandle] { indices.map { self[$0].subscription } }
 }

@@ -8,7 +8,7 @@ import PlugboardWire
 typealias SubscriptionHandle = Handle<SubscriptionRecord>
 
 /// The form of a subscription's events. All events of one kind share the encoded bytes.
-struct EventKind: Equatable, BitwiseCopyable {
+struct EventForm: Equatable, BitwiseCopyable {
     let rawValue: UInt8
 
     init(rawValue: UInt8) {
@@ -30,7 +30,7 @@ struct SubscriptionRecord: ~Copyable {
     let text: TextHandle
     /// Grows with each subscription of the bus. Within a phase, observers are told in this order.
     let serial: UInt64
-    let kind: EventKind
+    let kind: EventForm
     /// What happens to events that have to wait.
     let delivery: DeliveryMode
     /// Observers of earlier phases are told first.
@@ -56,7 +56,7 @@ struct SubscriptionRecord: ~Copyable {
         session: SessionHandle,
         text: TextHandle,
         serial: UInt64,
-        kind: EventKind,
+        kind: EventForm,
         options: RequestOptions,
         filter: Filter? = nil
     ) {
@@ -115,12 +115,12 @@ struct SubscriptionRecord: ~Copyable {
     }
 
     /// How an event reaches it now. Writes follow this, and `explain` and `trace` ask it.
-    func way(of event: KeyEvent, _ keyHash: @autoclosure () -> UInt64, isBehind: Bool) -> EventWay {
+    func way(of event: EventKind, _ keyHash: @autoclosure () -> UInt64, isBehind: Bool) -> EventWay {
         !isBehind && isFree(keyHash()) ? .direct : owedWay(of: event)
     }
 
     /// How an event that has to wait reaches it.
-    func owedWay(of event: KeyEvent) -> EventWay { event != .emit && delivery == .latest ? .key : .line }
+    func owedWay(of event: EventKind) -> EventWay { event != .emit && delivery == .latest ? .key : .line }
 
     /// Its state as replies show it. `isBehind` says whether its client is behind.
     func state(isBehind: Bool) -> ObserverState {
@@ -155,7 +155,7 @@ struct SubscriptionRecord: ~Copyable {
     }
 
     /// Its entry among the observers of a key has moved.
-    mutating func noteMoved(in observable: ObservableHandle, to index: Int) {
+    mutating func setPlace(in observable: ObservableHandle, to index: Int) {
         for place in keys.indices where keys[place].observable == observable {
             keys[place].index = Int32(index)
             return
@@ -163,7 +163,7 @@ struct SubscriptionRecord: ~Copyable {
     }
 
     /// Its entry at the end of a pattern has moved.
-    mutating func noteMoved(in node: PatternNode<SubscriptionHandle>, to index: Int) {
+    mutating func setPlace(in node: PatternNode<SubscriptionHandle>, to index: Int) {
         guard let place = patterns.firstIndex(where: { $0.node === node }) else { return }
         patterns[place].index = Int32(index)
     }
@@ -171,14 +171,14 @@ struct SubscriptionRecord: ~Copyable {
 
 /// A subscription in a key's list of observers, with all that is needed to tell it an event if its session
 /// keeps up.
-struct Recipient: BitwiseCopyable {
+struct ObserverEntry: BitwiseCopyable {
     let subscription: SubscriptionHandle
     let session: SessionHandle
     let text: TextHandle
     /// Text and kind as one number: equal for all that are told an event by the same line. At any time, a
     /// slot belongs to one text.
     let words: UInt64
-    @inline(__always) var kind: EventKind { Self.kind(of: words) }
+    @inline(__always) var kind: EventForm { Self.kind(of: words) }
 
     init(_ handle: SubscriptionHandle, _ subscription: borrowing SubscriptionRecord) {
         self.subscription = handle
@@ -188,13 +188,13 @@ struct Recipient: BitwiseCopyable {
     }
 
     @inline(__always)
-    static func words(_ text: TextHandle, _ kind: EventKind) -> UInt64 {
+    static func words(_ text: TextHandle, _ kind: EventForm) -> UInt64 {
         UInt64(text.slot) << 8 | UInt64(kind.rawValue)
     }
 
     @inline(__always)
-    static func kind(of words: UInt64) -> EventKind {
-        EventKind(rawValue: UInt8(truncatingIfNeeded: words))
+    static func kind(of words: UInt64) -> EventForm {
+        EventForm(rawValue: UInt8(truncatingIfNeeded: words))
     }
 }
 
@@ -236,7 +236,7 @@ struct SubscriptionText: ~Copyable {
 
     /// The event whose line for this text is in the turn's log, with its kind and its place there.
     var encodedEvent: UInt64 = 0
-    var encodedKind = EventKind(rawValue: 0)
+    var encodedKind = EventForm(rawValue: 0)
     var line = ByteRange.none
 
     fileprivate init(sub: Span<UInt8>) {
@@ -382,16 +382,16 @@ struct SubscriptionSet: ~Copyable {
         list.removeSwapping(at: place)
         if place < list.count { matching[list[place]].place = Int32(place) }
         if list.count < Self.indexedFrom { index = nil }
-        noteFree(matching.sub(of: subscription))
+        freeNumber(matching.sub(of: subscription))
     }
 
     /// Remembers that a number is taken, so that smaller ones aren't tried again. This keeps the numbering of
     /// many subscriptions fast.
-    mutating func noteTaken(_ number: UInt64) {
+    mutating func skipNumber(_ number: UInt64) {
         lowestFree = max(lowestFree, number + 1)
     }
 
-    private mutating func noteFree(_ sub: Span<UInt8>) {
+    private mutating func freeNumber(_ sub: Span<UInt8>) {
         guard let number = UInt64(String(sub)), number > 0 else { return }
         lowestFree = min(lowestFree, number)
     }

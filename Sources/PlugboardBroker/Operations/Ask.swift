@@ -11,13 +11,13 @@ extension Hub {
         try Key.check(asked.request.key, asked.line)
         try Access.check(.call, asked.request, asked.line, sessions[session])
         guard let service = server(of: asked.key) else {
-            let caller = sessions[session].clearance?.plugin
+            let caller = sessions[session].grant?.plugin
             if let reporter = supervision.reporter,
                 let plugin = supervision.server(of: asked.key, for: caller)
             {
                 return try hold(asked, for: plugin, of: reporter)
             }
-            noteTrace(unserved: asked)
+            traceEvent(unserved: asked)
             throw .noProvider(asked.request, asked.line)
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[session], to: sessions[service.session])
@@ -41,7 +41,7 @@ extension Hub {
         let call = PendingCall(asked, number: number, line: line, timeout: timeout, at: now, to: server)
         calls.insert(call, &sessions)
         // A plugin that gets a call isn't idle.
-        sessions[server].clearance?.plugin?.demand?.quietSince = now
+        sessions[server].grant?.plugin?.demand?.quietSince = now
         call.deadline = deadlines.add(after: UInt64(timeout), .call(call.number))
         return call
     }
@@ -66,10 +66,10 @@ extension Hub {
             timeout: call.timeLeft,
             to: &event
         )
-        keyspace.note(callOf: call.key.span, by: author, call.cause)
-        if call.cause.isNamed { insight.warnings.noteReturns(&keyspace) }
-        calls.noteSent(call, by: service)
-        noteTrace(of: call, .asked)
+        keyspace.remember(callOf: call.key.span, by: author, call.cause)
+        if call.cause.isNamed { insight.warnings.countReturns(&keyspace) }
+        calls.countSent(call, by: service)
+        traceEvent(of: call, .asked)
         delivery.send(event, to: service.session, at: revision, &sessions)
     }
 
@@ -86,7 +86,7 @@ extension Hub {
         try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
         let call = begin(asked, to: reporter)
         calls.held.add(call, Array(value(of: asked)), for: plugin)
-        noteTrace(of: call, .held)
+        traceEvent(of: call, .held)
         weigh(plugin)
     }
 
@@ -99,8 +99,8 @@ extension Hub {
             if let plugin = calls.held.remove(call.number) { weigh(plugin) }
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
-            call.noteHeld(until: deadlines.now)
-            Duties.noteEnd(for: reporter, &sessions, &delivery)
+            call.shortenTimeLeft(until: deadlines.now)
+            SessionCalls.touchIfIdle(for: reporter, &sessions, &delivery)
             ask(service, call, value.span)
         }
     }
@@ -222,7 +222,7 @@ extension Hub {
             CallEncoder.appendServing(next.pattern.span, to: &event)
             delivery.send(event, to: next.session, at: revision, &sessions)
         }
-        Duties.noteEnd(for: service.session, &sessions, &delivery)
+        SessionCalls.touchIfIdle(for: service.session, &sessions, &delivery)
     }
 
     private mutating func replyServed(_ asked: AskedRequest, waits: Bool) {

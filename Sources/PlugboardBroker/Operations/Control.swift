@@ -82,8 +82,8 @@ extension Hub {
         let other = try target(client, by: session)
         let message = message(from: session)
         if other == session {
-            delivery.note(message, to: other)
-            sessions[other].farewell = .disconnected
+            delivery.setMessage(message, to: other)
+            sessions[other].closeReason = .disconnected
         } else {
             delivery.setAside(other, .disconnected, saying: message, &sessions)
         }
@@ -136,7 +136,7 @@ extension Hub {
             refusal.revision = revision
             throw refusal
         }
-        noteAcknowledged(subscription, upTo: options.revision)
+        acknowledge(subscription, upTo: options.revision)
         if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 }

@@ -27,7 +27,7 @@ extension Hub {
             ReplyEncoder.appendDetails(of: refusal, to: &reply)
             reply.append("}")
         } else {
-            let (event, observable) = (KeyEvent(write.operation), keyspace.find(key))
+            let (event, observable) = (EventKind(write.operation), keyspace.find(key))
             var value = ByteBuffer()
             if write.operation.combines {
                 requests.exchangeMerged(&value)
@@ -69,7 +69,7 @@ extension Hub {
     }
 }
 
-extension KeyEvent {
+extension EventKind {
     /// The event of a write.
     @inline(__always)
     init(_ operation: Operation) {
@@ -115,7 +115,7 @@ extension Hub {
         tracer.onlyCalls = options.onlyCalls
         insight.tracing.add(tracer)
         reply(subscription, asked)
-        noteWeight(of: subscription, 1)
+        updateDemand(of: subscription, 1)
     }
 
     /// How many events a trace gets in a time, if the request limits that.

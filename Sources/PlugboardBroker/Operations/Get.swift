@@ -13,7 +13,7 @@ extension Hub {
         let isOver = endExpired(asked.key)
         guard !isOver, let observable = keyspace.find(asked.key), keyspace[observable].hasValue else {
             try Key.check(asked.request.key, asked.line)
-            throw .notFound(asked.request, asked.line, for: sessions[session].clearance, &keyspace)
+            throw .notFound(asked.request, asked.line, for: sessions[session].grant, &keyspace)
         }
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(.get, id: asked.id, to: &sessions[session].outbox.own)
@@ -37,7 +37,7 @@ extension Hub {
         refreshOwnState(matching: asked.key)
         let search = KeySearch(
             [Array(request.has(.key) ? asked.key : Pattern.everything)],
-            for: sessions[asked.session].clearance,
+            for: sessions[asked.session].grant,
             after: request.has(.after) ? Array(options.after.bytes(of: asked.line)) : [],
             countMax: options.limit + 1
         )

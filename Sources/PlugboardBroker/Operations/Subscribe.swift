@@ -15,7 +15,7 @@ extension Hub {
         endFound()
         guard let start else { return }
         let subscription = try observe(asked, wanted, sub, start)
-        noteWeight(of: subscription, 1)
+        updateDemand(of: subscription, 1)
         review(subscription)
     }
 
@@ -96,13 +96,13 @@ extension Hub {
     private mutating func owe(
         _ snapshot: ValueSnapshot, gone: [History.Entry], to subscription: SubscriptionHandle
     ) {
-        let (backlog, catchup) = openBacklog(of: subscription)
+        let (backlog, sessionBacklog) = openBacklog(of: subscription)
         backlog.begin(at: revision, owingSynced: true)
         backlog.takeOver(snapshot.backlog)
         backlog.insert(snapshot.ownValues(keyspace), &matching)
         for entry in gone { keyspace.keepDeleter(entry.author, of: entry.observable) }
         backlog.insert(gone.map { OwedKey($0.observable, revision: $0.revision, .unsure) }, &matching)
-        catchup.owedCount += backlog.keys.count
+        sessionBacklog.owedCount += backlog.keys.count
     }
 
     // MARK: Name, patterns and reply
@@ -131,7 +131,7 @@ extension Hub {
             digits.removeAll()
             digits.append(decimal: number)
             guard has(digits, session) else { return digits }
-            sessions[session].subscriptions.noteTaken(number)
+            sessions[session].subscriptions.skipNumber(number)
         }
     }
 
@@ -172,9 +172,9 @@ extension Hub {
     ) {
         let session = asked.session
         if sessions[session].isBehind {
-            let (backlog, catchup) = openBacklog(of: subscription)
+            let (backlog, sessionBacklog) = openBacklog(of: subscription)
             backlog.awaitReply()
-            catchup.unanswered.append(subscription)
+            sessionBacklog.unanswered.append(subscription)
         }
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendStart(asked.request.operation, id: asked.id, to: &sessions[session].outbox.own)

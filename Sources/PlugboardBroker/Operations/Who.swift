@@ -69,7 +69,7 @@ extension Hub {
         buffer.append(#","state":""#)
         buffer.append(string: matching[subscription].state(isBehind: sessions[session].isBehind).rawValue)
         buffer.append(#"","queued":"#)
-        let waiting = sessions[session].catchup?.queuedBytes ?? 0
+        let waiting = sessions[session].sessionBacklog?.queuedBytes ?? 0
         buffer.append(decimal: UInt64((queued ?? sessions[session].outbox.count) + waiting))
         buffer.append(#","owed":"#)
         buffer.append(decimal: UInt64(owedCount(of: subscription)))

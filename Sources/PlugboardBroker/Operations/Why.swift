@@ -14,7 +14,7 @@ extension Hub {
             keyspace[observable].hasValue || keyspace.lastEntry(of: observable) != nil
         else {
             try Key.check(asked.request.key, asked.line)
-            throw .notFound(asked.request, asked.line, for: sessions[session].clearance, &keyspace)
+            throw .notFound(asked.request, asked.line, for: sessions[session].grant, &keyspace)
         }
         let limit =
             asked.request.has(.limit) ? requests.decoder.options.limit : Limits.chainStepsDefault

@@ -141,7 +141,7 @@ extension Hub {
                 or: requests.group.forecast.probable
             )
         {
-            requests.group.forecast.note(observable.slot)
+            requests.group.forecast.learn(observable.slot)
             if !keyspace[observable].isReserved {
                 let isUnobserved = matching.isUnobserved(observable)
                 return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
@@ -190,19 +190,21 @@ extension Hub {
     ) {
         let cause = request.cause
         if !isUnobserved || insight.tracing.isOn {
-            let news = News(operation, of: observable, revision, to: value, by: author, cause, reason)
+            let news = WriteEvent(operation, of: observable, revision, to: value, by: author, cause, reason)
             if request.isBounded { announce(news, endingAs: request) } else { announce(news) }
         }
         if access.countsKeys { keyspace.charge(observable, count: value.count, to: author) }
         if durability.isCopying { copyEarly(observable) }
         let change = keyspace.set(observable, value, cause: cause, writer: author)
-        if !change.isReserved { durability.noteGrowth(change.growth) }
-        note(operation, observable, author, cause)
+        if !change.isReserved { durability.addLiveBytes(change.growth) }
+        remember(operation, observable, author, cause)
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
         }
         if durability.isKept {
-            record(News(operation, of: observable, revision, to: value, by: author, cause, reason), request)
+            record(
+                WriteEvent(operation, of: observable, revision, to: value, by: author, cause, reason), request
+            )
         }
     }
 
@@ -210,17 +212,17 @@ extension Hub {
     mutating func delete(
         _ observable: ObservableHandle, by author: AuthorHandle, cause: WriteCause, reason: EventReason?
     ) {
-        let news = News(.delete, of: observable, revision, to: Span(), by: author, cause, reason)
+        let news = WriteEvent(.delete, of: observable, revision, to: Span(), by: author, cause, reason)
         announce(news)
         if !keyspace[observable].isReserved {
-            durability.noteGrowth(-keyspace[observable].recordBytes)
+            durability.addLiveBytes(-keyspace[observable].recordBytes)
         }
         if access.countsKeys { keyspace.discharge(observable) }
         removeValue(of: observable, by: author, cause)
         keyspace.unbind(observable, &deadlines)
         keyspace.set(reason, of: observable)
-        note(.delete, observable, author, cause)
-        if let reason { keyspace.history.note(reason) }
+        remember(.delete, observable, author, cause)
+        if let reason { keyspace.history.setReason(reason) }
         if durability.isKept { record(news) }
         keyspace.keepForHistory(observable)
     }
@@ -237,17 +239,17 @@ extension Hub {
         _ asked: AskedRequest, _ planned: PlannedWrite, by author: AuthorHandle, _ reason: EventReason?
     ) {
         let (key, cause) = (asked.key, asked.request.cause)
-        keyspace.emits.note(key, at: revision)
+        keyspace.emits.append(key, at: revision)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             if insight.tracing.isOn { trace(.emit, of: key, traceText(author, cause, reason)) }
             return
         }
         let value = asked.request.value.bytes(of: asked.line)
-        let news = News(.emit, of: observable, revision, to: value, by: author, cause, reason)
+        let news = WriteEvent(.emit, of: observable, revision, to: value, by: author, cause, reason)
         announce(news)
         if !matching.reach.hasObservers(observable) { return }
-        note(.emit, observable, author, cause)
-        if let reason { keyspace.history.note(reason) }
+        remember(.emit, observable, author, cause)
+        if let reason { keyspace.history.setReason(reason) }
         if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
     }
 
@@ -260,11 +262,11 @@ extension Hub {
 
     /// Remembers the write that was just made.
     @inline(always)
-    private mutating func note(
+    private mutating func remember(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
     ) {
-        keyspace.note(operation, observable, author, cause)
-        if cause.isNamed { insight.warnings.noteReturns(&keyspace) }
+        keyspace.remember(operation, observable, author, cause)
+        if cause.isNamed { insight.warnings.countReturns(&keyspace) }
     }
 
     /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.
@@ -279,7 +281,7 @@ extension Hub {
     /// Records a write that was just made. A delete has no value. Of the broker's own keys, only the revision
     /// is recorded.
     @inline(__always)
-    private mutating func record(_ news: borrowing News, _ request: Request? = nil) {
+    private mutating func record(_ news: borrowing WriteEvent, _ request: Request? = nil) {
         let observable = news.observable
         if keyspace[observable].isReserved { return durability.pass(revision) }
         durability.record(
@@ -377,7 +379,7 @@ extension Hub {
         }
         if request.has(.ifRevision), request.ifRevision != current { throw .conflict(request, current) }
         if request.operation == .delete, current == 0 {
-            throw .notFound(request, line, for: sessions[session].clearance, &keyspace)
+            throw .notFound(request, line, for: sessions[session].grant, &keyspace)
         }
         return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
     }
@@ -397,7 +399,7 @@ extension Hub {
     ) -> (keys: Int, kept: Int) {
         let bytes = asked.request.key.count + Author.bytes(of: asked.request.origin(of: asked.line)) + count
         guard let observable, keyspace[observable].hasValue,
-            keyspace.account(of: observable) === sessions[asked.session].clearance?.account
+            keyspace.account(of: observable) === sessions[asked.session].grant?.account
         else { return (1, bytes) }
         return (0, bytes - keyspace.chargedBytes(of: observable))
     }
@@ -554,16 +556,16 @@ extension Hub {
 
     /// Sets or replaces a will, or throws. Nil removes it.
     mutating func replaceWill(of session: SessionHandle, by will: consuming Will?) throws(Refusal) {
-        let (bytes, legacy) = (Legacy.bytes(of: will), sessions[session].legacy)
+        let (bytes, lease) = (SessionLease.bytes(of: will), sessions[session].lease)
         let account = access.account(of: sessions[session])
-        let growth = bytes - keyspace.willBytes(of: legacy)
+        let growth = bytes - keyspace.willBytes(of: lease)
         try account.checkRoom(kept: growth)
         account.used.kept += growth
         if bytes > 0 {
             let made = sessions[session].makeLegacy(&keyspace)
-            keyspace.lifetimes.legacies[made].will = will
-        } else if let legacy {
-            keyspace.lifetimes.legacies[legacy].will = nil
+            keyspace.lifetimes.leases[made].will = will
+        } else if let lease {
+            keyspace.lifetimes.leases[lease].will = nil
         }
     }
 }

@@ -66,7 +66,7 @@ struct Phases: ~Copyable {
     }
 
     /// The writes that wait at a key's gate begin with this revision.
-    mutating func note(first revision: UInt64, at observable: ObservableHandle) {
+    mutating func set(first revision: UInt64, at observable: ObservableHandle) {
         gates[observable]?.first = revision
     }
 
@@ -177,7 +177,7 @@ struct Gate {
     let end: UInt64
     let ticket: DeadlineTicket
 
-    init(_ barrier: AckBarrier, revision: UInt64, until end: UInt64, _ ticket: DeadlineTicket) {
+    init(_ barrier: PhaseBarrier, revision: UInt64, until end: UInt64, _ ticket: DeadlineTicket) {
         (first, self.revision, phase) = (barrier.since ?? revision, revision, barrier.phase)
         let told = barrier.told.map { Acknowledger(subscription: $0, revision: revision) }
         waiting = barrier.earlier + told
@@ -189,7 +189,7 @@ struct Gate {
 }
 
 /// What would hold a write back from its later observers.
-struct AckBarrier {
+struct PhaseBarrier {
     /// The last phase that is told. Later ones wait.
     let phase: UInt8
     /// Subscriptions of it that are told the write and have to acknowledge it.
@@ -209,7 +209,7 @@ extension Hub {
     /// The first phase that has to acknowledge a write before others are told of it; nil if none has to.
     mutating func barrier(
         for expected: borrowing ExpectedEvent, among observers: [SubscriptionHandle]
-    ) -> AckBarrier? {
+    ) -> PhaseBarrier? {
         if expected.event == .emit { return nil }
         if let observable = expected.observable, !matching.reach.hasAcknowledgers(observable) { return nil }
         // An observer that isn't told won't acknowledge, unless it is still owed an earlier write.
@@ -232,7 +232,7 @@ extension Hub {
         }
         guard let phase else { return nil }
         let told = acknowledging.filter { matching[$0].phase == phase }
-        return AckBarrier(phase: phase, told: told, earlier: earlier)
+        return PhaseBarrier(phase: phase, told: told, earlier: earlier)
     }
 
     /// The observers that acknowledge, by phase.
@@ -292,12 +292,12 @@ extension Hub {
             var naming = LateNaming(late)
             for subscription in behind {
                 let lane = matching[subscription].lag.lane
-                if lane != .none { matching.lanes.note(&naming, of: observable, in: lane) }
-                matching[subscription].backlog?.note(&naming, of: observable)
+                if lane != .none { matching.lanes.addLateNames(&naming, of: observable, in: lane) }
+                matching[subscription].backlog?.addLateNames(&naming, of: observable)
             }
         }
         if let next, free.count < behind.count {
-            let barrier = AckBarrier(
+            let barrier = PhaseBarrier(
                 phase: next,
                 told: told.filter { matching[$0].phase == next },
                 earlier: earlier.filter { matching[$0.subscription].phase == next },
@@ -312,7 +312,7 @@ extension Hub {
     private static let acknowledgementNanoseconds: UInt64 = 1_000_000_000
 
     /// Waits for the observers of a phase instead of those of an earlier one.
-    mutating func close(_ observable: ObservableHandle, revision: UInt64, _ barrier: AckBarrier) {
+    mutating func close(_ observable: ObservableHandle, revision: UInt64, _ barrier: PhaseBarrier) {
         // Further writes don't put off the end of the wait.
         let before = phases.gate(of: observable)
         let end = before?.end ?? deadlines.now + Self.acknowledgementNanoseconds
@@ -320,7 +320,7 @@ extension Hub {
         let ticket = deadlines.add(at: end, .gate(observable))
         let gate = Gate(barrier, revision: revision, until: end, ticket)
         phases.close(observable, gate, told: barrier.told, &matching)
-        if let before { phases.note(first: before.first, at: observable) }
+        if let before { phases.set(first: before.first, at: observable) }
     }
 
     /// The clients that are late at a gate, each once.

@@ -147,7 +147,7 @@ struct Supervision: ~Copyable {
 extension Supervision {
     /// A client of a plugin may be left behind by its process: another process, which has left the plugin's
     /// session, may still hold its connection.
-    mutating func noteOrphan(_ session: SessionHandle, of plugin: SupervisedPlugin, _ peer: PeerIdentity) {
+    mutating func addOrphan(_ session: SessionHandle, of plugin: SupervisedPlugin, _ peer: PeerIdentity) {
         guard let former = plugin.formerProcess, peer.process > 0, peer.process != plugin.process else {
             return
         }
@@ -168,13 +168,13 @@ extension Supervision {
     func checkName(_ name: Span<UInt8>, at offset: Int, _ session: borrowing Session) throws(Refusal) {
         guard supervisor != nil else { return }
         let wanted = String(name)
-        if let plugin = session.clearance?.plugin {
+        if let plugin = session.grant?.plugin {
             if plugin.name == wanted { return }
             let message = "this is the plugin \"\(plugin.name)\", which can't call itself \"\(wanted)\""
             throw Refusal(.forbidden, message, hint: "it has its name: hello isn't needed", at: offset)
         }
         let isTaken = plugins[wanted] != nil || wanted == supervisorName
-        guard isTaken, session.clearance?.isSupervisor != true else { return }
+        guard isTaken, session.grant?.isSupervisor != true else { return }
         let message = "\"\(wanted)\" is the name of a plugin, which this client is not"
         throw Refusal(.forbidden, message, hint: "plugboard plugins lists them", at: offset)
     }
@@ -182,7 +182,7 @@ extension Supervision {
     /// Throws unless a write to a reserved key is the supervisor's, is about a plugin, and can be understood.
     @inline(never)
     func checkOwn(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
-        guard session.clearance?.isSupervisor == true,
+        guard session.grant?.isSupervisor == true,
             request.key.bytes(of: line).starts(with: Self.pluginPrefix)
         else { throw .reserved(request, line) }
         if request.operation == .delete { return }
@@ -287,8 +287,8 @@ extension Hub {
     }
 
     func isObserver(_ subscription: SubscriptionHandle, of plugin: SupervisedPlugin) -> Bool {
-        let clearance = sessions[matching[subscription].session].clearance
-        guard let demand = plugin.demand, clearance?.isSupervisor != true, clearance?.plugin !== plugin else {
+        let grant = sessions[matching[subscription].session].grant
+        guard let demand = plugin.demand, grant?.isSupervisor != true, grant?.plugin !== plugin else {
             return false
         }
         return matching[subscription].allPatterns(keyspace).contains { demand.concerns($0.span) }
@@ -341,7 +341,7 @@ extension Hub {
 
     /// Whether it still has calls to answer.
     private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
-        for session in sessions.handles where sessions[session].clearance?.plugin === plugin {
+        for session in sessions.handles where sessions[session].grant?.plugin === plugin {
             if sessions[session].duties?.toAnswer.isEmpty == false { return true }
         }
         return false

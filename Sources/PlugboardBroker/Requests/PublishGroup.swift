@@ -190,7 +190,7 @@ struct SlotForecast: BitwiseCopyable {
 
     /// Notes where an observable was found.
     @inline(__always)
-    mutating func note(_ slot: UInt32) {
+    mutating func learn(_ slot: UInt32) {
         hits = slot == next ? hits &+ 1 : 0
         step = slot &- last
         last = slot

@@ -29,11 +29,11 @@ struct Requests: ~Copyable {
     /// Owed keys that nobody needs any more, still to be removed.
     private(set) var abandoned: [Backlog] = []
     /// Requests that were put off, in the order of their turns.
-    private var walks: [Walk] = []
+    private var walks: [DeferredRequest] = []
     /// Keys that a search has passed by because their time is over, to be ended at once.
     private var expired: [ObservableHandle] = []
     /// The request that was put off and is being executed now.
-    private(set) var finished: Walk?
+    private(set) var finished: DeferredRequest?
     /// Only tests change it.
     private(set) var visitsMax = visitsPerSlice
     /// When `hub.effort` reaches this, this part of the turn has done enough, and the rest waits for the next turn.
@@ -98,9 +98,9 @@ struct Requests: ~Copyable {
     var areWaiting: Bool { !walks.isEmpty || !abandoned.isEmpty }
 
     /// Puts off the present request. It waits after the others.
-    mutating func putOff(_ asked: AskedRequest, _ work: WalkWork, _ sessions: inout SessionTable) {
+    mutating func putOff(_ asked: AskedRequest, _ work: DeferredWork, _ sessions: inout SessionTable) {
         sessions[asked.session].isBusy = true
-        let walk = Walk(asked, number: sessions[asked.session].line, work)
+        let walk = DeferredRequest(asked, number: sessions[asked.session].line, work)
         swap(&walk.decoder, &decoder)
         walks.append(walk)
     }
@@ -109,19 +109,19 @@ struct Requests: ~Copyable {
     mutating func limitSlices(visits: Int) { visitsMax = visits }
 
     /// Keys were passed by because their time is over.
-    mutating func note(expired keys: [ObservableHandle]) { expired += keys }
+    mutating func add(expired keys: [ObservableHandle]) { expired += keys }
 
     /// The next key that a search has passed by because its time is over.
     mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
 
     /// A request has had its turn, and waits for the next.
-    mutating func wait(_ walk: Walk) { walks.append(walk) }
+    mutating func wait(_ walk: DeferredRequest) { walks.append(walk) }
 
     /// The next request.
-    mutating func next() -> Walk? { walks.isEmpty ? nil : walks.removeFirst() }
+    mutating func next() -> DeferredRequest? { walks.isEmpty ? nil : walks.removeFirst() }
 
     /// A request has found everything, and is executed now.
-    mutating func beginExecuting(_ walk: Walk) {
+    mutating func beginExecuting(_ walk: DeferredRequest) {
         swap(&walk.decoder, &decoder)
         finished = walk
     }
@@ -142,7 +142,7 @@ struct Requests: ~Copyable {
     }
 
     /// Drops what a request has owed so far.
-    mutating func abandonSnapshot(of walk: Walk) {
+    mutating func abandonSnapshot(of walk: DeferredRequest) {
         if case .snapshot(let snapshot) = walk.work { abandon(snapshot.backlog) }
     }
 
@@ -230,12 +230,12 @@ struct AskedRequest: ~Escapable {
 // of its client wait, so that replies keep their order.
 
 /// The reason why a request was put off.
-enum WalkWork {
+enum DeferredWork {
     case keys(KeySearch), snapshot(ValueSnapshot)
 }
 
 /// A request that was put off. Owned by `Requests`.
-final class Walk {
+final class DeferredRequest {
     let session: SessionHandle
     let request: Request
     /// The number of its line, and the line.
@@ -243,9 +243,9 @@ final class Walk {
     let line: [UInt8]
     /// What was decoded from the line. While the request is executed, `Requests` has it.
     var decoder = RequestDecoder()
-    var work: WalkWork
+    var work: DeferredWork
 
-    init(_ asked: AskedRequest, number: UInt64, _ work: WalkWork) {
+    init(_ asked: AskedRequest, number: UInt64, _ work: DeferredWork) {
         (request, session, self.number, self.work) = (asked.request, asked.session, number, work)
         line = Array(asked.line)
     }

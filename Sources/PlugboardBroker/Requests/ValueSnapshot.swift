@@ -18,7 +18,7 @@ final class ValueSnapshot {
     var isOutdated = false
     fileprivate let filter: Filter?
     private let patterns: [[UInt8]]
-    private let clearance: Clearance?
+    private let grant: Grant?
     var search: KeySearch
     /// Keys that were found but aren't owed yet, sorted.
     fileprivate var found = KeyRuns()
@@ -40,19 +40,19 @@ final class ValueSnapshot {
 
     init(
         of patterns: [[UInt8]],
-        for clearance: Clearance?,
+        for grant: Grant?,
         _ filter: Filter?,
         _ keyspace: borrowing Keyspace,
         rounds: Int = 1
     ) {
-        (self.patterns, self.clearance, self.filter, self.rounds) = (patterns, clearance, filter, rounds)
-        search = KeySearch(patterns, for: clearance)
+        (self.patterns, self.grant, self.filter, self.rounds) = (patterns, grant, filter, rounds)
+        search = KeySearch(patterns, for: grant)
         (end, seen) = (keyspace.revision, keyspace.history.count)
     }
 
     /// The same snapshot from the beginning.
     func anew(_ keyspace: borrowing Keyspace) -> ValueSnapshot {
-        ValueSnapshot(of: patterns, for: clearance, filter, keyspace, rounds: rounds + 1)
+        ValueSnapshot(of: patterns, for: grant, filter, keyspace, rounds: rounds + 1)
     }
 
     /// Whether it has to begin anew, because more was written since the last step than the history remembers.
@@ -84,7 +84,7 @@ final class ValueSnapshot {
     }
 
     /// Keys that were written since the last step come after all others.
-    fileprivate func noteWrites(_ matching: inout Matching, _ keyspace: inout Keyspace) {
+    fileprivate func findLateWrites(_ matching: inout Matching, _ keyspace: inout Keyspace) {
         for number in seen..<keyspace.history.count {
             let entry = keyspace.history[number]
             guard entry.isChange else { continue }
@@ -126,7 +126,7 @@ final class ValueSnapshot {
 extension Hub {
     /// Goes on for a slice. Returns whether all present values are owed.
     mutating func goOn(with snapshot: ValueSnapshot, _ allowance: inout SliceAllowance) -> Bool {
-        snapshot.noteWrites(&matching, &keyspace)
+        snapshot.findLateWrites(&matching, &keyspace)
         delivery.judge.beginExamining()
         while true {
             if snapshot.isLast { allowance = .unlimited }
@@ -175,7 +175,7 @@ struct KeySearch {
     /// So many of those whose time is over are passed by in one slice: they are ended then.
     private static let expiredMax = 256
     private let patterns: [[UInt8]]
-    private let clearance: Clearance?
+    private let grant: Grant?
     private let countMax: Int
     /// The present pattern, and the last key that was looked at.
     private var place = 0
@@ -185,8 +185,8 @@ struct KeySearch {
     private var expired: [ObservableHandle] = []
 
     /// Searches for at most `countMax` keys that have a value, come after a key, and may be seen by a client.
-    init(_ patterns: [[UInt8]], for clearance: Clearance?, after: [UInt8] = [], countMax: Int = .max) {
-        (self.patterns, self.clearance, self.countMax) = (patterns, clearance, countMax)
+    init(_ patterns: [[UInt8]], for grant: Grant?, after: [UInt8] = [], countMax: Int = .max) {
+        (self.patterns, self.grant, self.countMax) = (patterns, grant, countMax)
         last = after
     }
 
@@ -243,11 +243,11 @@ struct KeySearch {
     /// All matching keys at this moment, in one go.
     static func all(
         _ patterns: [[UInt8]],
-        for clearance: Clearance?,
+        for grant: Grant?,
         in keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines
     ) -> [ObservableHandle] {
-        var search = KeySearch(patterns, for: clearance)
+        var search = KeySearch(patterns, for: grant)
         var visits = Int.max
         while !search.goOn(keyspace, deadlines, &visits) { _ = search.takeExpired() }
         return search.found
@@ -260,7 +260,7 @@ struct KeySearch {
     }
 
     private func isSeen(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
-        clearance?.permit(.subscribe, keyspace[observable].key) ?? true
+        grant?.permit(.subscribe, keyspace[observable].key) ?? true
     }
 }
 

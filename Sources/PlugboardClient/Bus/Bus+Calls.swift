@@ -30,7 +30,7 @@ extension Bus {
     ) async throws -> Answer {
         if try await waitsForItself(key) { throw BusError.waitsForItself(key: key) }
         let timeout = timeout ?? link.options.requestTimeout
-        let request = ObjectText(op: "call").adding("key", string: key)
+        let request = ObjectWriter(op: "call").adding("key", string: key)
             .adding("value", json: try JSON(encoding: value).bytes)
             .adding("timeout", max(1, timeout.milliseconds)).adding("cause", cause)
         do {

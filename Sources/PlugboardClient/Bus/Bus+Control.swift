@@ -31,7 +31,7 @@ extension Subscription {
     }
 
     private func control(_ operation: String, count: Int? = nil, timeout: Duration?) async throws -> Int {
-        let request = ObjectText(op: operation).adding("sub", sub).adding("count", count)
+        let request = ObjectWriter(op: operation).adding("sub", sub).adding("count", count)
         return try await bus.link.request(request, timeout: timeout).owed
     }
 }
@@ -42,7 +42,7 @@ extension Bus {
     /// - Throws: `.refused` with `code == .notFound` if there is no such client.
     @discardableResult
     public func disconnect(client: Int, timeout: Duration? = nil) async throws -> Int {
-        let request = ObjectText(op: "disconnect").adding("client", client)
+        let request = ObjectWriter(op: "disconnect").adding("client", client)
         return try await link.request(request, timeout: timeout).revision
     }
 }
@@ -53,7 +53,7 @@ extension Link {
     func acknowledge(_ sub: Int, _ revision: Int) {
         change { state in
             guard case .joined = state.phase, state.registrations[sub] != nil else { return }
-            let request = ObjectText(op: "ack").adding("sub", sub).adding("revision", revision)
+            let request = ObjectWriter(op: "ack").adding("sub", sub).adding("revision", revision)
             appendInternal(request, &state)
         }
     }

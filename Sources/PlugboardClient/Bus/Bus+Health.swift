@@ -111,10 +111,10 @@ extension Link {
         if state.health.newest != health { sendHealth(&state) }
     }
 
-    private func healthReport(_ state: LinkState) -> (key: String, request: ObjectText)? {
+    private func healthReport(_ state: LinkState) -> (key: String, request: ObjectWriter)? {
         guard let health = state.health.newest, let name = state.greeting?.name ?? name else { return nil }
         let key = HealthReport.key(of: name)
-        let request = ObjectText(op: "publish").adding("key", string: key)
+        let request = ObjectWriter(op: "publish").adding("key", string: key)
             .adding("value", json: health.json.bytes).adding("while", string: "connected")
         return (key, request)
     }

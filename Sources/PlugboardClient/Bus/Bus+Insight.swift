@@ -13,7 +13,7 @@ extension Bus {
     /// ```
     /// - Throws: `BusError.refused` with `badKey`, or another failure.
     public func who(_ key: String, timeout: Duration? = nil) async throws -> Audience {
-        let request = ObjectText(op: "who").adding("key", string: key)
+        let request = ObjectWriter(op: "who").adding("key", string: key)
         return Audience(try await link.request(request, timeout: timeout).json)
     }
 
@@ -31,7 +31,7 @@ extension Bus {
     /// - Throws: `BusError.refused` with `notFound` if the key was never written, or so long ago that the
     ///   broker has forgotten it; or another failure.
     public func why(_ key: String, limit: Int? = nil, timeout: Duration? = nil) async throws -> CauseChain {
-        let request = ObjectText(op: "why").adding("key", string: key).adding("limit", limit)
+        let request = ObjectWriter(op: "why").adding("key", string: key).adding("limit", limit)
         return CauseChain(try await link.request(request, timeout: timeout).json)
     }
 
@@ -44,7 +44,7 @@ extension Bus {
     /// - Throws: `BusError.refused` if the broker can't read the write. If it can read the write
     ///   but would refuse it, `Explanation.refusal` says so.
     public func explain(_ write: Write, timeout: Duration? = nil) async throws -> Explanation {
-        let request = ObjectText(op: "explain").adding("write", json: ObjectText(write).bytes)
+        let request = ObjectWriter(op: "explain").adding("write", json: ObjectWriter(write).bytes)
         return Explanation(try await link.request(request, timeout: timeout).json)
     }
 

@@ -56,9 +56,9 @@ extension Bus {
     }
 }
 
-extension ObjectText {
-    fileprivate static func will(_ write: Write?) -> ObjectText {
-        ObjectText(op: "will").adding("write", json: write.map { ObjectText($0).bytes })
+extension ObjectWriter {
+    fileprivate static func will(_ write: Write?) -> ObjectWriter {
+        ObjectWriter(op: "will").adding("write", json: write.map { ObjectWriter($0).bytes })
     }
 }
 
@@ -73,7 +73,7 @@ extension Link {
     /// Publishes a value, now and on each later connection.
     fileprivate func announce(_ write: Write, timeout: Duration?) async throws -> Int {
         let number = state.withLock { $0.takeID() }
-        _ = try await request(ObjectText(write), timeout: timeout) { [weak self] result in
+        _ = try await request(ObjectWriter(write), timeout: timeout) { [weak self] result in
             guard case .success(let reply) = result else { return }
             var announcement = Announcement(write: write, revision: reply.revision)
             // Later publications don't have this cause.
@@ -95,14 +95,14 @@ extension Link {
         guard case .joined = state.phase else { return }
         let write = Write.delete(key, ifRevision: revision, cause: nil)
         // If the broker refuses, there is nothing left to do.
-        appendInternal(ObjectText(write), &state)
+        appendInternal(ObjectWriter(write), &state)
     }
 
     /// Publishes this client's announced values on a new connection.
     func announceAgain(_ state: inout LinkState) {
         for (number, announcement) in state.announcements.sorted(by: { $0.key < $1.key }) {
             state.announcements[number]?.revision = nil
-            setUp(ObjectText(announcement.write), announcement.write.key, &state) { [weak self] reply in
+            setUp(ObjectWriter(announcement.write), announcement.write.key, &state) { [weak self] reply in
                 self?.announced(number, announcement.write.key, reply)
             }
         }
@@ -127,7 +127,7 @@ extension Link {
     /// Adds a request to those with which a new connection begins. If the broker refuses it, reports a
     /// fault and calls `complete` with nil.
     func setUp(
-        _ request: ObjectText,
+        _ request: ObjectWriter,
         _ key: String,
         _ state: inout LinkState,
         complete: @escaping @Sendable (Reply?) -> Void

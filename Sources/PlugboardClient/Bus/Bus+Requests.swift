@@ -90,7 +90,7 @@ extension Bus {
         timeout: Duration? = nil
     ) async throws -> Number {
         let write = try Write.add(key, number, field: field, ifRevision: ifRevision, cause: cause)
-        return try await link.request(ObjectText(write), timeout: timeout).value.decode(as: Number.self)
+        return try await link.request(ObjectWriter(write), timeout: timeout).value.decode(as: Number.self)
     }
 
     /// Deletes a key and returns the revision of this write.
@@ -105,7 +105,7 @@ extension Bus {
     /// Makes one write and returns its revision.
     @discardableResult
     public func write(_ write: Write, timeout: Duration? = nil) async throws -> Int {
-        try await link.request(ObjectText(write), timeout: timeout).revision
+        try await link.request(ObjectWriter(write), timeout: timeout).revision
     }
 
     /// Makes all writes as one revision, which it returns, or none.
@@ -132,7 +132,7 @@ extension Bus {
     /// The value of a key with its revision and writer; nil if the key is absent.
     public func entry(_ key: String, timeout: Duration? = nil) async throws -> Entry? {
         do {
-            let request = ObjectText(op: "get").adding("key", string: key)
+            let request = ObjectWriter(op: "get").adding("key", string: key)
             return try await link.request(request, timeout: timeout).entry(of: key)
         } catch let error as BusError where error.code == .notFound {
             return nil
@@ -151,7 +151,7 @@ extension Bus {
     public func keys(_ pattern: String = "**", timeout: Duration? = nil) async throws -> [KeyRevision] {
         var keys: [KeyRevision] = []
         while true {
-            let request = ObjectText(op: "keys").adding("key", string: pattern)
+            let request = ObjectWriter(op: "keys").adding("key", string: pattern)
                 .adding("after", string: keys.last?.key)
             let reply = try await link.request(request, timeout: timeout)
             let page: [KeyRevision]
@@ -176,14 +176,14 @@ extension Bus {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
         if wasLost { throw BusError.disconnected(reason: "writes since the last sync may be lost") }
         try await sendHeld(timeout: timeout)
-        return try await link.request(ObjectText(op: "sync"), timeout: timeout).revision
+        return try await link.request(ObjectWriter(op: "sync"), timeout: timeout).revision
     }
 
     /// Waits until remote observables have sent the changes that they held back because they didn't know
     /// their value yet. They send them before this barrier is answered.
     func sendHeld(timeout: Duration?) async throws {
         guard link.state.withLock({ !$0.holding.isEmpty }) else { return }
-        _ = try await link.request(ObjectText(op: "sync"), timeout: timeout)
+        _ = try await link.request(ObjectWriter(op: "sync"), timeout: timeout)
     }
 
     /// Writes whose answers nobody waits for.

@@ -86,7 +86,7 @@ extension Bus {
     private func goodbye(timeout: Duration) async throws {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
         let link = link
-        _ = try await link.request(ObjectText(op: "goodbye"), timeout: timeout) { result in
+        _ = try await link.request(ObjectWriter(op: "goodbye"), timeout: timeout) { result in
             // The bus closes before the broker does. So the end of the connection isn't reported as a
             // failure.
             if case .success = result { link.close(nil) }
@@ -118,7 +118,7 @@ extension Link {
         guard connectionState.value.isConnected else { return stop() }
         let id = state.withLock { $0.takeID() }
         let readsBefore = reads.load(ordering: .relaxed)
-        let failure = start(ObjectText(op: "sync"), timeout: Self.stopTimeout, id: id) { [weak self] in
+        let failure = start(ObjectWriter(op: "sync"), timeout: Self.stopTimeout, id: id) { [weak self] in
             guard let self else { return }
             if case .failure(BusError.timedOut) = $0, reads.load(ordering: .relaxed) != readsBefore {
                 stopInStep()

@@ -42,7 +42,7 @@ public struct Call: Sendable, Equatable {
         try (value ?? .null).decode(as: type, for: key)
     }
 
-    init(_ line: LinePlaces, _ bytes: Span<UInt8>, _ greeting: Greeting?) {
+    init(_ line: ParsedLine, _ bytes: Span<UInt8>, _ greeting: Greeting?) {
         key = bytes.text(line.key) ?? ""
         value = line.value.isEmpty ? nil : JSON(copying: line.value.bytes(of: bytes))
         by = bytes.text(line.by)

@@ -123,7 +123,7 @@ extension JSON {
 
 extension Event {
     /// The event of a line; nil for a kind that this library doesn't know.
-    init?(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+    init?(_ line: ParsedLine, _ bytes: Span<UInt8>) {
         guard let kind = Kind(line.head.bytes(of: bytes)) else { return nil }
         self.kind = kind
         key = bytes.text(line.key) ?? ""
@@ -195,7 +195,7 @@ extension Event.Kind {
 }
 
 extension Event.Gap {
-    fileprivate init(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+    fileprivate init(_ line: ParsedLine, _ bytes: Span<UInt8>) {
         dropped = bytes.integer(line.dropped) ?? 0
         first = bytes.integer(line.first) ?? 0
         last = bytes.integer(line.last) ?? 0

@@ -19,7 +19,7 @@ public struct Pipeline: WriteTarget, Sendable {
     let link: Link
 
     public func add(_ write: Write) throws {
-        try link.enqueue(ObjectText(write))
+        try link.enqueue(ObjectWriter(write))
     }
 
     /// Makes all writes as one revision, or none.

@@ -106,14 +106,14 @@ public struct SubscribeOptions: Sendable, Equatable {
     }
 }
 
-extension ObjectText {
-    static func trace(_ patterns: [String], sub: Int) -> ObjectText {
-        ObjectText(op: "trace").adding("keys", strings: patterns).adding("sub", sub)
+extension ObjectWriter {
+    static func trace(_ patterns: [String], sub: Int) -> ObjectWriter {
+        ObjectWriter(op: "trace").adding("keys", strings: patterns).adding("sub", sub)
     }
 
-    static func subscribe(_ patterns: [String], sub: Int, _ options: SubscribeOptions) -> ObjectText {
+    static func subscribe(_ patterns: [String], sub: Int, _ options: SubscribeOptions) -> ObjectWriter {
         let (conditions, fields) = (options.where, options.fields)
-        return ObjectText(op: "subscribe").adding("keys", strings: patterns).adding("sub", sub)
+        return ObjectWriter(op: "subscribe").adding("keys", strings: patterns).adding("sub", sub)
             .adding("initial", options.initial, unless: true)
             .adding("old", options.old, unless: false)
             .adding("values", options.values, unless: true)
@@ -129,7 +129,7 @@ extension ObjectText {
 
     /// A request, or the write of a batch.
     init(_ write: Write) {
-        self = ObjectText(op: "\(write.operation)").adding("key", string: write.key)
+        self = ObjectWriter(op: "\(write.operation)").adding("key", string: write.key)
             .adding("value", json: write.value?.bytes).adding("field", string: write.field)
             .adding("if", write.ifRevision)
             .adding("cause", write.cause)
@@ -138,8 +138,8 @@ extension ObjectText {
             .adding("ttl", write.ttl?.milliseconds)
     }
 
-    static func batch(_ writes: [Write]) -> ObjectText {
-        ObjectText(op: "batch").adding("writes", json: array(writes.map { ObjectText($0).bytes }))
+    static func batch(_ writes: [Write]) -> ObjectWriter {
+        ObjectWriter(op: "batch").adding("writes", json: array(writes.map { ObjectWriter($0).bytes }))
     }
 }
 

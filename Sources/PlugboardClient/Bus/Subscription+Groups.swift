@@ -42,7 +42,7 @@ extension Subscription {
             let id = link.state.withLock { $0.takeID() }
             let timeout = link.options.requestTimeout.nanoseconds
             // Without a connection nothing more comes. What has come is handled all the same.
-            let failure = link.start(ObjectText(op: "sync"), timeout: timeout, id: id) { _ in done() }
+            let failure = link.start(ObjectWriter(op: "sync"), timeout: timeout, id: id) { _ in done() }
             if failure != nil { done() }
         }
         guard arrived.isEmpty else { return arrived }
@@ -56,7 +56,7 @@ extension Subscription {
     private func restOfGroup(isolation: isolated (any Actor)?) async -> [Event] {
         let rest = Mutex<[Event]?>(nil)
         do {
-            _ = try await bus.link.request(ObjectText(op: "sync"), timeout: nil) { [buffer] reply in
+            _ = try await bus.link.request(ObjectWriter(op: "sync"), timeout: nil) { [buffer] reply in
                 if case .success = reply { rest.withLock { $0 = buffer.takeAll() } }
             }
         } catch {

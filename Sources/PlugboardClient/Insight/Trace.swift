@@ -105,7 +105,7 @@ final class TraceLines: @unchecked Sendable {
     }
 
     /// Takes an event of the trace's subscription.
-    func take(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+    func take(_ line: ParsedLine, _ bytes: Span<UInt8>) {
         if line.head.bytes(of: bytes).spells("lagged") {
             dropped += bytes.integer(line.dropped) ?? 0
         } else if line.head.bytes(of: bytes).spells("trace") {

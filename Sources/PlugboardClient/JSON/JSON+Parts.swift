@@ -89,7 +89,7 @@ extension JSON {
 
     /// An array of these elements.
     public static func array(_ elements: [JSON]) -> JSON {
-        JSON(trusted: ObjectText.array(elements.map(\.bytes)))
+        JSON(trusted: ObjectWriter.array(elements.map(\.bytes)))
     }
 
     public static let `true` = JSON(trusted: Array("true".utf8))

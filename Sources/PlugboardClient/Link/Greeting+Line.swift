@@ -7,7 +7,7 @@ import PlugboardWire
 extension Greeting {
     /// - Throws: why the line is no greeting, for a person.
     init(_ bytes: Span<UInt8>) throws(GreetingFault) {
-        guard let line = LinePlaces(bytes) else {
+        guard let line = ParsedLine(bytes) else {
             throw GreetingFault(reason: "its first line is not a JSON object")
         }
         if line.kind == .event, line.head.bytes(of: bytes).spells("bye") { throw Self.bye(line, bytes) }
@@ -32,12 +32,12 @@ extension Greeting {
         features = bytes.texts(line.features)
     }
 
-    private static func bye(_ line: LinePlaces, _ bytes: Span<UInt8>) -> GreetingFault {
+    private static func bye(_ line: ParsedLine, _ bytes: Span<UInt8>) -> GreetingFault {
         let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
         return GreetingFault(reason: "it said bye: \(text)", isTransient: true)
     }
 
-    private static func limits(_ line: LinePlaces, _ bytes: Span<UInt8>) -> [String: Int] {
+    private static func limits(_ line: ParsedLine, _ bytes: Span<UInt8>) -> [String: Int] {
         var limits: [String: Int] = [:]
         guard !line.limits.isEmpty,
             var members = JSONWalk(bytes, from: line.limits.start, opening: "{")

@@ -75,12 +75,12 @@ final class KeptSubscription: Sendable {
     func end(_ error: BusError?) { onEnd(error) }
 
     /// The request that begins the subscription anew.
-    private var request: ObjectText {
+    private var request: ObjectWriter {
         trace == nil ? .subscribe(patterns, sub: sub, options) : .trace(patterns, sub: sub)
     }
 
     /// The request on a connection. If the broker can resume, the request says from where.
-    func request(for greeting: Greeting?) -> ObjectText {
+    func request(for greeting: Greeting?) -> ObjectWriter {
         let place = resumePoint.place
         guard trace == nil, let greeting else { return request }
         var request = request

@@ -21,7 +21,7 @@ final class LineDispatch {
     /// Handles one line. Returns why the connection can't continue; nil if it can.
     func read(_ bytes: Span<UInt8>) -> BusError? {
         guard isGreeted else { return greet(bytes) }
-        guard let line = LinePlaces(bytes) else {
+        guard let line = ParsedLine(bytes) else {
             return .disconnected(reason: "the broker sent a line that isn't JSON")
         }
         switch line.kind {
@@ -52,7 +52,7 @@ final class LineDispatch {
         }
     }
 
-    private func event(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+    private func event(_ line: ParsedLine, _ bytes: Span<UInt8>) {
         if let sub = bytes.integer(line.sub) {
             guard let registration = link.registration(sub) else { return }
             if let trace = registration.trace { return trace.take(line, bytes) }
@@ -71,12 +71,12 @@ final class LineDispatch {
         }
     }
 
-    private func ok(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+    private func ok(_ line: ParsedLine, _ bytes: Span<UInt8>) {
         guard let id = bytes.integer(line.id) else { return }
         link.answer(id, .success(Reply(copying: bytes, line)))
     }
 
-    private func refusal(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+    private func refusal(_ line: ParsedLine, _ bytes: Span<UInt8>) {
         let error = BusError(refusal: line, bytes)
         if let id = bytes.integer(line.id) {
             link.answer(id, .failure(error))

@@ -17,7 +17,7 @@ extension Link {
             // A supervisor gave this plugin its name, and it can't have another.
             let grace = greeting.features.contains("grace") ? options.grace.milliseconds : 0
             if let name = greeting.name == nil ? name : grace > 0 ? greeting.name : nil {
-                let request = ObjectText(op: "hello").adding("name", string: name)
+                let request = ObjectWriter(op: "hello").adding("name", string: name)
                     .adding("grace", grace > 0 ? grace : nil)
                 state.setupLeft += 1
                 appendInternal(request, &state) { [weak self] in self?.named($0) }

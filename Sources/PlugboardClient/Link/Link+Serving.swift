@@ -24,8 +24,8 @@ final class CallServer: Sendable {
         answer = { call in try JSON(encoding: try await handler(call)) }
     }
 
-    var request: ObjectText {
-        ObjectText(op: "serve").adding("key", string: pattern).adding("spare", role.isSpare, unless: false)
+    var request: ObjectWriter {
+        ObjectWriter(op: "serve").adding("key", string: pattern).adding("spare", role.isSpare, unless: false)
     }
 
     func answer(_ call: Call) async -> Result<JSON, CallError> {
@@ -89,7 +89,7 @@ extension Link {
     }
 
     private func appendUnserve(_ server: CallServer, _ state: inout LinkState) {
-        appendInternal(ObjectText(op: "unserve").adding("key", string: server.pattern), &state)
+        appendInternal(ObjectWriter(op: "unserve").adding("key", string: server.pattern), &state)
     }
 
     /// Ends all serving, because a program that stops should get no more calls.
@@ -134,7 +134,7 @@ extension Link {
     }
 
     /// Handles a call when those before it have been handled, or in a task of its own.
-    func called(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+    func called(_ line: ParsedLine, _ bytes: Span<UInt8>) {
         let call = Call(line, bytes, state.withLock { $0.greeting })
         guard let server = server(of: call.key) else {
             return answer(call, .failure(CallError(.noProvider, "\(call.key) is served no more")))
@@ -175,7 +175,7 @@ extension Link {
         if let value, value.count > Limits.valueBytesMax {
             return answer(call, .failure(CallError(.limit, "the answer is longer than a value may be")))
         }
-        let request = ObjectText(op: "return").adding("call", string: call.id).adding("value", json: value)
+        let request = ObjectWriter(op: "return").adding("call", string: call.id).adding("value", json: value)
             .adding("error", json: result.error?.json.bytes)
         change { state in
             guard case .joined = state.phase, state.greeting == call.greeting else { return }

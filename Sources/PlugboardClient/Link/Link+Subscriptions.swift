@@ -36,7 +36,7 @@ extension Link {
     func sendUnsubscribe(_ sub: Int) {
         change { state in
             guard case .joined = state.phase else { return }
-            appendInternal(ObjectText(op: "unsubscribe").adding("sub", sub), &state)
+            appendInternal(ObjectWriter(op: "unsubscribe").adding("sub", sub), &state)
         }
     }
 
@@ -62,7 +62,7 @@ extension Link {
     /// Appends a request of the link itself. The outbox limit doesn't apply, and only the end of the
     /// connection makes it fail.
     func appendInternal(
-        _ request: ObjectText, _ state: inout LinkState, complete: @escaping LinkState.Completion = { _ in }
+        _ request: ObjectWriter, _ state: inout LinkState, complete: @escaping LinkState.Completion = { _ in }
     ) {
         let id = state.takeID()
         state.outbox += request.line(id: id)

@@ -36,7 +36,7 @@ final class Link: Sendable {
     /// known at once is returned instead.
     /// - Parameter timeout: nanoseconds; `.max` means none.
     func start(
-        _ request: ObjectText,
+        _ request: ObjectWriter,
         timeout: UInt64,
         id: Int,
         registration: KeptSubscription? = nil,
@@ -91,7 +91,7 @@ final class Link: Sendable {
     /// - Parameter onReply: called as `complete` in `start`. After a reply, that is before the next line is
     ///   read.
     func request(
-        _ request: ObjectText,
+        _ request: ObjectWriter,
         timeout: Duration?,
         registration: KeptSubscription? = nil,
         onReply: @escaping LinkState.Completion = { _ in }
@@ -123,7 +123,7 @@ final class Link: Sendable {
     }
 
     /// Adds a request whose answer nobody waits for. Throws if it can't be accepted now.
-    func enqueue(_ request: ObjectText) throws(BusError) {
+    func enqueue(_ request: ObjectWriter) throws(BusError) {
         let line = request.line
         if let failure = Self.lengthFailure(line) { throw failure }
         let failure: BusError? = change { state in

@@ -7,9 +7,9 @@ import PlugboardWire
 /// An `ok` line with the places of its fields.
 struct Reply: Sendable {
     private let bytes: [UInt8]
-    private let line: LinePlaces
+    private let line: ParsedLine
 
-    init(copying bytes: Span<UInt8>, _ line: LinePlaces) {
+    init(copying bytes: Span<UInt8>, _ line: ParsedLine) {
         self.bytes = Array(bytes)
         self.line = line
     }
@@ -70,7 +70,7 @@ struct Reply: Sendable {
         guard var elements = JSONWalk(text, from: line.keys.start, opening: "[") else { return keys }
         while let element = try elements.nextElement() {
             let member = element.bytes(of: text)
-            if let fields = LinePlaces(member), let key = member.text(fields.key) {
+            if let fields = ParsedLine(member), let key = member.text(fields.key) {
                 let revision = member.integer(fields.revision) ?? 0
                 let isLive = member.flag(fields.live)
                 keys.append(
@@ -91,7 +91,7 @@ struct Reply: Sendable {
 
 extension BusError {
     /// The error of an `error` line.
-    init(refusal line: LinePlaces, _ bytes: Span<UInt8>) {
+    init(refusal line: ParsedLine, _ bytes: Span<UInt8>) {
         self = .refused(
             code: Code(rawValue: bytes.text(line.head) ?? ""),
             message: bytes.text(line.message) ?? "",

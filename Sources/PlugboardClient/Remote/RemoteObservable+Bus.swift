@@ -103,9 +103,9 @@ extension RemoteObservable {
     }
 
     private func publish(_ value: Value) -> BusError? {
-        let request: ObjectText
+        let request: ObjectWriter
         do {
-            request = ObjectText(try .publish(key, value))
+            request = ObjectWriter(try .publish(key, value))
         } catch {
             return error as? BusError ?? .unencodable(reason: "\(error)")
         }

@@ -70,7 +70,7 @@ extension RemoteObservable {
         let link = bus.link
         let timeout = link.options.requestTimeout.nanoseconds
         let id = link.state.withLock { $0.takeID() }
-        let failure = link.start(ObjectText(op: "sync"), timeout: timeout, id: id) { [self] result in
+        let failure = link.start(ObjectWriter(op: "sync"), timeout: timeout, id: id) { [self] result in
             let reason = if case .failure(let error) = result { "\(error)" } else { "it never did" }
             let fault = state.withLock { dropHeld(reason, &$0) }
             noteChange()

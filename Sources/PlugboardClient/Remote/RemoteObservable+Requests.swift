@@ -10,7 +10,7 @@ extension RemoteObservable {
     public func ready(timeout: Duration? = nil) async throws -> Value {
         // The subscription was sent before this barrier, so its snapshot has ended when the answer comes.
         if !isReady, state.withLock({ $0.end == nil }) {
-            _ = try await bus.link.request(ObjectText(op: "sync"), timeout: timeout)
+            _ = try await bus.link.request(ObjectWriter(op: "sync"), timeout: timeout)
         }
         if let end = state.withLock({ $0.end }) { throw end }
         return value

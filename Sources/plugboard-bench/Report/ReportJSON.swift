@@ -3,29 +3,31 @@
 
 import PlugboardWire
 
-extension ObjectText {
+extension ObjectWriter {
     /// Adds a number, or null if there is none.
-    fileprivate consuming func adding(_ name: String, number: Double?) -> ObjectText {
+    fileprivate consuming func adding(_ name: String, number: Double?) -> ObjectWriter {
         let text = number.flatMap { $0.isFinite ? Int(exactly: $0).map { "\($0)" } ?? "\($0)" : nil }
         return adding(name, json: (text ?? "null").utf8)
     }
 
-    fileprivate consuming func adding(_ name: String, flag: Bool?) -> ObjectText {
+    fileprivate consuming func adding(_ name: String, flag: Bool?) -> ObjectWriter {
         adding(name, json: (flag.map { "\($0)" } ?? "null").utf8)
     }
 
-    fileprivate consuming func adding(_ name: String, list: [ObjectText]) -> ObjectText {
+    fileprivate consuming func adding(_ name: String, list: [ObjectWriter]) -> ObjectWriter {
         adding(name, json: Self.array(list.map(\.bytes)))
     }
 
     /// Adds an object with a member for each quantity that has a value.
-    fileprivate consuming func adding(_ name: String, each value: (Metric) -> ObjectText?) -> ObjectText {
-        let members = Metric.allCases.reduce(ObjectText()) { $0.adding($1.rawValue, json: value($1)?.bytes) }
+    fileprivate consuming func adding(_ name: String, each value: (Metric) -> ObjectWriter?) -> ObjectWriter {
+        let members = Metric.allCases.reduce(ObjectWriter()) {
+            $0.adding($1.rawValue, json: value($1)?.bytes)
+        }
         return adding(name, json: members.bytes)
     }
 
-    fileprivate consuming func adding(_ name: String, ratios value: (Metric) -> Double?) -> ObjectText {
-        let members = Metric.allCases.reduce(ObjectText()) { text, metric in
+    fileprivate consuming func adding(_ name: String, ratios value: (Metric) -> Double?) -> ObjectWriter {
+        let members = Metric.allCases.reduce(ObjectWriter()) { text, metric in
             value(metric).map { text.adding(metric.rawValue, number: $0) } ?? text
         }
         return adding(name, json: members.bytes)
@@ -38,10 +40,10 @@ extension Report {
     /// `most`.
     func json() -> String {
         let null = Array("null".utf8)
-        let versions = versions.reduce(ObjectText()) {
+        let versions = versions.reduce(ObjectWriter()) {
             $0.adding($1.server, json: $1.version.map { JSONText.encoded($0) } ?? null)
         }
-        let report = ObjectText().adding("machine", json: machine.json.bytes)
+        let report = ObjectWriter().adding("machine", json: machine.json.bytes)
             .adding("versions", json: versions.bytes)
             .adding("runs", runs).adding("secondsPerRun", number: secondsPerRun)
             .adding("rows", list: rows.map(\.json)).adding("growth", list: growth.map(\.json))
@@ -51,16 +53,16 @@ extension Report {
 }
 
 extension Machine {
-    fileprivate var json: ObjectText {
-        ObjectText().adding("processor", string: processor).adding("processors", processors)
+    fileprivate var json: ObjectWriter {
+        ObjectWriter().adding("processor", string: processor).adding("processors", processors)
             .adding("kernel", string: kernel).adding("swift", string: swift)
             .adding("isStatic", flag: !isDynamic).adding("load", number: load)
     }
 }
 
 extension Row {
-    fileprivate var json: ObjectText {
-        ObjectText().adding("name", string: workload.name).adding("valueBytes", workload.valueBytes)
+    fileprivate var json: ObjectWriter {
+        ObjectWriter().adding("name", string: workload.name).adding("valueBytes", workload.valueBytes)
             .adding("publishers", workload.publishers).adding("observers", workload.observers)
             .adding("connectionsAtRest", workload.connectionsAtRest).adding("keys", workload.keys)
             .adding("batch", workload.batch).adding("systems", list: systems.map(json))
@@ -68,13 +70,13 @@ extension Row {
             .adding(
                 "failures",
                 list: failures.map {
-                    ObjectText().adding("system", string: $0.system).adding("reason", string: $0.reason)
+                    ObjectWriter().adding("system", string: $0.system).adding("reason", string: $0.reason)
                 }
             )
     }
 
-    private func json(_ system: SystemRow) -> ObjectText {
-        ObjectText().adding("system", string: system.system).adding("does", string: system.summary)
+    private func json(_ system: SystemRow) -> ObjectWriter {
+        ObjectWriter().adding("system", string: system.system).adding("does", string: system.summary)
             .adding("batch", system.batch).adding("hasEqualBatch", flag: hasEqualBatch(system))
             .adding("isHeldBackByGenerator", flag: system.isHeldBackByGenerator)
             .adding("figures", each: { system.samples.figure($0)?.json })
@@ -85,36 +87,38 @@ extension Row {
 }
 
 extension GrowthRows {
-    fileprivate var json: ObjectText {
+    fileprivate var json: ObjectWriter {
         let all = systems.map { system in
             let figures = figures(of: system).map { $0?.json.bytes ?? Array("null".utf8) }
-            return ObjectText().adding("system", string: system)
-                .adding("figures", json: ObjectText.array(figures))
+            return ObjectWriter().adding("system", string: system)
+                .adding("figures", json: ObjectWriter.array(figures))
                 .adding("highestToLowest", number: factor(of: system))
         }
-        return ObjectText().adding("name", string: growth.name).adding("what", string: growth.what)
+        return ObjectWriter().adding("name", string: growth.name).adding("what", string: growth.what)
             .adding("quantity", string: growth.quantity.rawValue)
-            .adding("sizes", json: ObjectText.array(growth.sizes.map { Array("\($0)".utf8) }))
+            .adding("sizes", json: ObjectWriter.array(growth.sizes.map { Array("\($0)".utf8) }))
             .adding("systems", list: all)
     }
 }
 
 extension Goal {
-    fileprivate func json(_ value: Double) -> ObjectText {
+    fileprivate func json(_ value: Double) -> ObjectWriter {
         let null = Array("null".utf8)
-        return ObjectText().adding("what", string: what).adding("measured", number: value)
+        return ObjectWriter().adding("what", string: what).adding("measured", number: value)
             .adding("must", json: must?.json.bytes ?? null).adding("aim", json: aim?.json.bytes ?? null)
             .adding("verdict", string: verdict(value).rawValue)
     }
 }
 
 extension Goal.Bound {
-    fileprivate var json: ObjectText { ObjectText().adding(isLeast ? "atLeast" : "atMost", number: value) }
+    fileprivate var json: ObjectWriter {
+        ObjectWriter().adding(isLeast ? "atLeast" : "atMost", number: value)
+    }
 }
 
 extension Figure {
-    fileprivate var json: ObjectText {
-        ObjectText().adding("median", number: median).adding("least", number: least)
+    fileprivate var json: ObjectWriter {
+        ObjectWriter().adding("median", number: median).adding("least", number: least)
             .adding("most", number: most)
     }
 }

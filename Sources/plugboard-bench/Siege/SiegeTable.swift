@@ -57,26 +57,26 @@ extension SiegeTable {
     /// One JSON object on one line: `rows`, each with its `must`, its `faults` and its `runs`.
     static func json(of results: [SiegeResult]) -> String {
         let rows = results.map { result in
-            ObjectText().adding("name", string: result.row.name).adding("what", string: result.row.what)
+            ObjectWriter().adding("name", string: result.row.name).adding("what", string: result.row.what)
                 .adding("must", string: result.row.must).adding("verdict", string: result.verdict)
-                .adding("runs", json: ObjectText.array(result.runs.map { json($0).bytes })).bytes
+                .adding("runs", json: ObjectWriter.array(result.runs.map { json($0).bytes })).bytes
         }
-        let text = ObjectText().adding("rows", json: ObjectText.array(rows))
+        let text = ObjectWriter().adding("rows", json: ObjectWriter.array(rows))
         return String(decoding: text.line, as: UTF8.self)
     }
 
-    private static func json(_ run: SiegeRun) -> ObjectText {
+    private static func json(_ run: SiegeRun) -> ObjectWriter {
         let texts = { (waits: [Waits]) in
-            zip(Bystanders.names, waits).reduce(ObjectText()) { $0.adding($1.0, json: json($1.1).bytes) }
+            zip(Bystanders.names, waits).reduce(ObjectWriter()) { $0.adding($1.0, json: json($1.1).bytes) }
         }
-        return ObjectText().adding("alone", json: texts(run.alone).bytes)
+        return ObjectWriter().adding("alone", json: texts(run.alone).bytes)
             .adding("attacked", json: texts(run.attacked).bytes)
             .adding("memoryBefore", run.memoryBefore).adding("memoryMost", run.memoryMost)
             .adding("memoryAfter", run.memoryAfter).adding("isSetUp", json: "\(run.isSetUp)".utf8)
     }
 
-    private static func json(_ waits: Waits) -> ObjectText {
-        ObjectText().adding("count", waits.all.count).adding("p50", json: "\(waits.p50)".utf8)
+    private static func json(_ waits: Waits) -> ObjectWriter {
+        ObjectWriter().adding("count", waits.all.count).adding("p50", json: "\(waits.p50)".utf8)
             .adding("p99", json: "\(waits.p99)".utf8).adding("longest", json: "\(waits.longest)".utf8)
             .adding("isEndless", json: "\(waits.isEndless)".utf8)
             .adding("cpuNanosecondsMost", waits.cpuNanosecondsMost)

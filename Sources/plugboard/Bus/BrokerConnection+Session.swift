@@ -23,7 +23,7 @@ extension BrokerConnection {
     /// Makes the one request of a command. With `--json` it prints any reply and returns nil, because nothing
     /// is left to show. A refusal ends the command.
     static func ask(
-        _ request: ObjectText, _ invocation: Invocation, _ console: CommandConsole, timeout: Double? = nil
+        _ request: ObjectWriter, _ invocation: Invocation, _ console: CommandConsole, timeout: Double? = nil
     ) throws -> BrokerLine? {
         let reply = try open(invocation, timeout: timeout).request(request)
         if invocation.has(.json) { try console.output.json(reply.bytes) }
@@ -32,7 +32,7 @@ extension BrokerConnection {
     }
 
     /// Sends one request and waits for its reply. It drops events that come before the reply.
-    func request(_ request: ObjectText) throws -> BrokerLine {
+    func request(_ request: ObjectWriter) throws -> BrokerLine {
         try send(request.adding("id", 1).line)
         linesSent += 1
         while true {
@@ -43,7 +43,7 @@ extension BrokerConnection {
     }
 
     /// The same, but a refusal ends the command.
-    func accepted(_ request: ObjectText) throws -> BrokerLine {
+    func accepted(_ request: ObjectWriter) throws -> BrokerLine {
         let reply = try self.request(request)
         if let refusal = reply.refusal { throw refusal }
         return reply
@@ -62,7 +62,7 @@ extension BrokerConnection {
             throw CommandError(.unavailable, message)
         }
         self.greeting = greeting
-        if let name { _ = try accepted(ObjectText(op: "hello").adding("name", string: name)) }
+        if let name { _ = try accepted(ObjectWriter(op: "hello").adding("name", string: name)) }
         return greeting
     }
 

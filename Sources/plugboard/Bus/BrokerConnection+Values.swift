@@ -5,7 +5,7 @@ import PlugboardWire
 extension BrokerConnection {
     /// A key's value; nil if it has none.
     func value(of key: String) throws -> JSONValue? {
-        let reply = try request(ObjectText(op: "get").adding("key", string: key))
+        let reply = try request(ObjectWriter(op: "get").adding("key", string: key))
         if reply.kind == .error("not_found") { return nil }
         if let refusal = reply.refusal { throw refusal }
         return reply["value"]
@@ -13,7 +13,7 @@ extension BrokerConnection {
 
     /// The values whose keys match a pattern, at one revision, in the order in which they come.
     func values(matching pattern: String) throws -> [(key: String, value: JSONValue)] {
-        let reply = try accepted(ObjectText(op: "subscribe").adding("key", string: pattern))
+        let reply = try accepted(ObjectWriter(op: "subscribe").adding("key", string: pattern))
         var values: [(key: String, value: JSONValue)] = []
         while true {
             let line = try nextLine()
@@ -23,14 +23,14 @@ extension BrokerConnection {
             values.append((key, value))
         }
         if let sub = reply["sub"]?.integer {
-            _ = try accepted(ObjectText(op: "unsubscribe").adding("sub", sub))
+            _ = try accepted(ObjectWriter(op: "unsubscribe").adding("sub", sub))
         }
         return values
     }
 
     /// The plugins of `up`; nil if `up` didn't start the broker, or may not be asked.
     func plugins() throws -> [JSONObject]? {
-        let reply = try request(ObjectText(op: "call").adding("key", string: PluginKey.call(.list)))
+        let reply = try request(ObjectWriter(op: "call").adding("key", string: PluginKey.call(.list)))
         return reply["value"]?.array?.compactMap(\.object)
     }
 

@@ -18,7 +18,7 @@ enum DashboardPage {
     /// The address of the dashboard of this bus. It is started if its supervisor can do that. Nil if there is
     /// neither.
     static func address(_ connection: BrokerConnection) throws -> String? {
-        let request = ObjectText(op: "call").adding("key", string: call)
+        let request = ObjectWriter(op: "call").adding("key", string: call)
             .adding("timeout", UInt64(patienceSeconds * 1_000))
         let reply = try connection.request(request)
         if reply.kind == .error("no_provider") { return nil }

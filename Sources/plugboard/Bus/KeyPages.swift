@@ -8,13 +8,13 @@ enum KeyPages {
     static func forEach(
         of pattern: String, from connection: BrokerConnection, _ body: ([JSONValue]) throws -> Void
     ) throws {
-        var request = try ObjectText(op: "keys").adding("key", string: pattern).checked()
+        var request = try ObjectWriter(op: "keys").adding("key", string: pattern).checked()
         while true {
             let reply = try connection.accepted(request)
             let keys = reply["keys"]?.array ?? []
             try body(keys)
             guard reply["more"]?.bool == true, let last = keys.last?.object?["key"]?.string else { return }
-            request = ObjectText(op: "keys").adding("key", string: pattern).adding("after", string: last)
+            request = ObjectWriter(op: "keys").adding("key", string: pattern).adding("after", string: last)
         }
     }
 

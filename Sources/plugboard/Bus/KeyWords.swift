@@ -27,14 +27,14 @@ struct KeyWords {
 
     /// In the words of a broker.
     private static func checked(_ pattern: String) throws(CommandError) -> String {
-        _ = try ObjectText(op: "keys").adding("key", string: pattern).checked()
+        _ = try ObjectWriter(op: "keys").adding("key", string: pattern).checked()
         return pattern
     }
 }
 
-extension ObjectText {
+extension ObjectWriter {
     /// A subscription whose events say when they were written, if that is wanted and the broker can.
-    func timed(_ isTimed: Bool, _ connection: BrokerConnection) -> ObjectText {
+    func timed(_ isTimed: Bool, _ connection: BrokerConnection) -> ObjectWriter {
         adding("when", isTimed && connection.offers("when"), unless: false)
     }
 }
@@ -64,7 +64,7 @@ struct Snapshot {
     }
 
     private mutating func add(_ words: [String], _ connection: BrokerConnection, isTimed: Bool) throws {
-        let request = try ObjectText(op: "subscribe").adding("keys", strings: words).checked()
+        let request = try ObjectWriter(op: "subscribe").adding("keys", strings: words).checked()
         let sub = try connection.accepted(request.timed(isTimed, connection))["sub"]
         while true {
             let line = try connection.nextLine()
@@ -74,6 +74,6 @@ struct Snapshot {
             if event == "update" { lines[key] = line } else if event == "delete" { lines[key] = nil }
             bar.update(done: lines.count, count: lines.count)
         }
-        _ = try connection.accepted(ObjectText(op: "unsubscribe").adding("sub", json: sub?.bytes))
+        _ = try connection.accepted(ObjectWriter(op: "unsubscribe").adding("sub", json: sub?.bytes))
     }
 }

@@ -4,9 +4,9 @@
 import PlugboardMemory
 import PlugboardWire
 
-extension ObjectText {
+extension ObjectWriter {
     /// This request with patterns. If a broker would refuse its form, throws in a broker's words.
-    func checked() throws(CommandError) -> ObjectText {
+    func checked() throws(CommandError) -> ObjectWriter {
         var line = bytes
         var refusal: Refusal?
         do throws(Refusal) { try Self.check(&line) } catch { refusal = error }

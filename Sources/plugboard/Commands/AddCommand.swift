@@ -38,7 +38,7 @@ extension Command {
         guard value.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) == true else {
             throw notANumber(number)
         }
-        let request = ObjectText(op: "add").adding("key", string: key).adding("value", json: value)
+        let request = ObjectWriter(op: "add").adding("key", string: key).adding("value", json: value)
         let reply = try SingleWrite.send(
             try SingleWrite.adding(options: invocation, to: request), invocation, console
         )

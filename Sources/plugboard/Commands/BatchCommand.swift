@@ -21,7 +21,8 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let batch = try BatchFile(path: invocation.argument(0) ?? "-", cause: try invocation.namedCause())
         let connection = try BrokerConnection.open(invocation)
-        let reply = try connection.request(ObjectText(op: "batch").adding("writes", json: batch.writes[...]))
+        let reply = try connection.request(
+            ObjectWriter(op: "batch").adding("writes", json: batch.writes[...]))
         if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw batch.placed(refusal, write: reply["write"]?.integer) }
         guard !invocation.has(.json), let revision = reply["revision"]?.integer else { return }

@@ -32,7 +32,7 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try ValueArgument.key(invocation.arguments[0])
-        var request = ObjectText(op: "call").adding("key", string: key)
+        var request = ObjectWriter(op: "call").adding("key", string: key)
         let form = try ValueForm(invocation)
         let words = Array(invocation.arguments.dropFirst())
         if !words.isEmpty {

@@ -75,7 +75,7 @@ extension Command {
         examples: ["disconnect 6"],
         run: { invocation, console in
             let client = try Control.client(invocation)
-            let request = ObjectText(op: "disconnect").adding("client", client)
+            let request = ObjectWriter(op: "disconnect").adding("client", client)
             guard try BrokerConnection.ask(request, invocation, console) != nil else { return }
             try console.output.line("client \(client) is disconnected")
         }
@@ -87,7 +87,7 @@ private enum Control {
     /// The operation has the command's name.
     static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let client = try client(invocation)
-        let request = ObjectText(op: invocation.syntax.name)
+        let request = ObjectWriter(op: invocation.syntax.name)
             .adding("sub", json: sub(invocation.argument(1) ?? "1")[...])
             .adding("client", client)
             .adding("count", invocation.integer(.stepCount))

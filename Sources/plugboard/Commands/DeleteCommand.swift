@@ -125,10 +125,10 @@ private struct ManyDeletes {
         var batch = batch
         while !batch.isEmpty {
             let writes = batch.map {
-                ObjectText(op: "delete").adding("key", string: $0).adding("cause", cause).bytes
+                ObjectWriter(op: "delete").adding("key", string: $0).adding("cause", cause).bytes
             }
             let reply = try connection.request(
-                ObjectText(op: "batch").adding("writes", json: ObjectText.array(writes))
+                ObjectWriter(op: "batch").adding("writes", json: ObjectWriter.array(writes))
             )
             guard let refusal = reply.refusal else {
                 deleted += batch.count
@@ -145,7 +145,7 @@ private struct ManyDeletes {
 
     private func summarize(_ asJSON: Bool) throws {
         if asJSON {
-            let counts = ObjectText().adding("deleted", deleted).adding("missing", missing.count)
+            let counts = ObjectWriter().adding("deleted", deleted).adding("missing", missing.count)
             return try console.output.json(counts.adding("revision", revision).bytes)
         }
         let place = revision.map { ", revision \($0)" } ?? ""

@@ -50,7 +50,7 @@ private struct DumpLines {
     }
 
     private static func text(_ line: BrokerLine, batch: Int) -> [UInt8] {
-        DumpedValue.members.reduce(ObjectText()) { $0.adding($1, json: line[$1]?.bytes) }
+        DumpedValue.members.reduce(ObjectWriter()) { $0.adding($1, json: line[$1]?.bytes) }
             .adding(DumpedValue.batch, batch > 1 ? batch : nil).bytes
     }
 }

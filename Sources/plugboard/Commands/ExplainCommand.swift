@@ -21,7 +21,7 @@ extension Command {
         run: { try DryRun.run(of: write($0), $0, $1) }
     )
 
-    private static func write(_ invocation: Invocation) throws -> ObjectText {
+    private static func write(_ invocation: Invocation) throws -> ObjectWriter {
         let operation = invocation.arguments[0]
         let operations = Operation.allCases.filter(\.isWrite).map { "\($0.name)" }
         guard operations.contains(operation) else {
@@ -31,7 +31,7 @@ extension Command {
             )
         }
         let key = try ValueArgument.key(invocation.arguments[1])
-        var write = ObjectText(op: operation).adding("key", string: key)
+        var write = ObjectWriter(op: operation).adding("key", string: key)
         let words = Array(invocation.arguments.dropFirst(2))
         if operation == "delete" {
             guard words.isEmpty else { throw CommandError.usage("delete takes a key and no value") }
@@ -50,8 +50,8 @@ extension Command {
 
 /// What a write would do, for a person or as the broker's reply.
 enum DryRun {
-    static func run(of write: ObjectText, _ invocation: Invocation, _ console: CommandConsole) throws {
-        let request = ObjectText(op: "explain").adding("write", json: write.line.dropLast())
+    static func run(of write: ObjectWriter, _ invocation: Invocation, _ console: CommandConsole) throws {
+        let request = ObjectWriter(op: "explain").adding("write", json: write.line.dropLast())
         let reply = try BrokerConnection.open(invocation).request(request)
         if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw refusal }

@@ -80,7 +80,7 @@ struct FileImport: ~Copyable {
         }
         guard let key else { throw JSONFault(offset: 0, message: "\"key\" is missing") }
         guard let value else { throw JSONFault(offset: 0, message: "\"value\" is missing") }
-        return ObjectText(op: "publish").adding("key", json: key.bytes).adding("value", json: value.bytes)
+        return ObjectWriter(op: "publish").adding("key", json: key.bytes).adding("value", json: value.bytes)
             .adding("ttl", json: ttl?.bytes).adding("cause", cause).bytes
     }
 

@@ -50,7 +50,7 @@ extension Command {
         }
         if invocation.has(.watching) { return try ValueWatch.run(keys, form, invocation, console) }
         guard let key = keys.single else { return try KeptValues.run(keys, form, invocation, console) }
-        let request = ObjectText(op: "get").adding("key", string: key)
+        let request = ObjectWriter(op: "get").adding("key", string: key)
         if invocation.has(.long) {
             guard let reply = try BrokerConnection.ask(request, invocation, console) else { return }
             var records = ValueRecords(invocation, console, form, isSingle: true)
@@ -89,11 +89,11 @@ private enum ValueWatch {
     static func run(
         _ keys: KeyWords, _ form: ValueForm, _ invocation: Invocation, _ console: CommandConsole
     ) throws {
-        let request = try ObjectText(op: "subscribe").adding("keys", strings: keys.words).checked()
+        let request = try ObjectWriter(op: "subscribe").adding("keys", strings: keys.words).checked()
         let connection = try BrokerConnection.open(invocation)
-        let observation = Observation(connection, comesBack: true) { console.say($0.text) }
+        let observation = ResumingConnection(connection, comesBack: true) { console.say($0.text) }
         let timed = request.timed(invocation.has(.long), connection)
-        try observation.ask(StandingRequest(timed, .subscription(hasInitial: true)))
+        try observation.ask(ResumableRequest(timed, .subscription(hasInitial: true)))
         try observation.connection.watchOutput()
         var records = ValueRecords(invocation, console, form, isSingle: keys.single != nil)
         while true {

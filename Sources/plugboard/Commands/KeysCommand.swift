@@ -20,7 +20,7 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let pattern = invocation.argument(0) ?? "**"
-        _ = try ObjectText(op: "keys").adding("key", string: pattern).checked()
+        _ = try ObjectWriter(op: "keys").adding("key", string: pattern).checked()
         try KeyPages.forEach(of: pattern, from: try BrokerConnection.open(invocation)) {
             if invocation.has(.long), !invocation.has(.json) {
                 try printLong($0.compactMap(\.object), console.output)

@@ -79,14 +79,15 @@ private struct Pinger {
         self.key = key ?? "plugboard.ping.\(connection.greeting?["client"]?.text ?? "0")"
         timeoutSeconds = timeout ?? BrokerConnection.timeoutSeconds
         _ = try connection.accepted(
-            ObjectText(op: "subscribe").adding("key", string: self.key).adding("initial", false, unless: true)
+            ObjectWriter(op: "subscribe").adding("key", string: self.key).adding(
+                "initial", false, unless: true)
         )
     }
 
     /// One round trip, in nanoseconds.
     mutating func measure() throws -> UInt64 {
         let number = trips.sent + 1
-        let request = ObjectText(op: "emit").adding("key", string: key).adding("value", UInt64(number))
+        let request = ObjectWriter(op: "emit").adding("key", string: key).adding("value", UInt64(number))
         let start = MonotonicClock.nanoseconds()
         try connection.send(request.line)
         trips.begin()

@@ -154,7 +154,7 @@ private struct PluginCaller {
         let kept = reply.array ?? []
         let lines = kept.suffix(linesMax ?? kept.count)
         if invocation.has(.json) {
-            return try console.output.json(ObjectText.array(lines.map { Array($0.bytes) }))
+            return try console.output.json(ObjectWriter.array(lines.map { Array($0.bytes) }))
         }
         for line in lines { try console.output.line(Printable.text(line.string ?? "")) }
     }
@@ -162,7 +162,7 @@ private struct PluginCaller {
     private var linesMax: Int? { invocation.integer(.logLines).flatMap { Int(exactly: $0) } }
 
     private func call(_ action: PluginAction, value: [UInt8]?) throws -> JSONValue {
-        var request = ObjectText(op: "call").adding("key", string: PluginKey.call(action))
+        var request = ObjectWriter(op: "call").adding("key", string: PluginKey.call(action))
         if let value { request = request.adding("value", json: value[...]) }
         request = request.adding("timeout", UInt64(Self.patienceSeconds * 1_000))
         let timeout = invocation.seconds(.timeout) ?? Self.patienceSeconds + BrokerConnection.timeoutSeconds

@@ -35,7 +35,7 @@ struct PluginFollower {
                     try show(try ask(connection))
                     try pause(connection)
                 } catch let error as CommandError where connection.isLost && !invocation.has(.noReconnect) {
-                    console.say(Observation.News.apart(reason: error.message).text)
+                    console.say(ResumingConnection.News.apart(reason: error.message).text)
                     try comeBack(connection)
                 }
             }
@@ -45,8 +45,8 @@ struct PluginFollower {
     }
 
     private func ask(_ connection: BrokerConnection) throws -> JSONObject {
-        let value = ObjectText().adding("plugin", string: name).adding("after", next)
-        let request = ObjectText(op: "call").adding("key", string: PluginKey.call(.log))
+        let value = ObjectWriter().adding("plugin", string: name).adding("after", next)
+        let request = ObjectWriter(op: "call").adding("key", string: PluginKey.call(.log))
             .adding("value", json: value.bytes)
         let reply = try connection.request(request)
         if reply.kind == .error("no_provider") { throw PluginError.noSupervisor(connection.path) }
@@ -68,7 +68,7 @@ struct PluginFollower {
         }
         for entry in entries {
             if invocation.has(.json) {
-                let text = entry.members.reduce(ObjectText()) { $0.adding($1.name, json: $1.value.bytes) }
+                let text = entry.members.reduce(ObjectWriter()) { $0.adding($1.name, json: $1.value.bytes) }
                 try pending.add(json: text.bytes)
             } else {
                 try pending.add(line: Self.text(entry, console.output.paint))

@@ -47,22 +47,22 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        let request = ObjectText(op: "subscribe")
+        let request = ObjectWriter(op: "subscribe")
             .adding("keys", strings: invocation.arguments)
             // The first phase: so changes are recorded when they happen, even if other observers hold back
             // later phases.
             .adding("phase", 0)
             .adding("initial", !invocation.has(.noInitial), unless: true)
-        let standing = StandingRequest(
+        let standing = ResumableRequest(
             try request.checked(), .subscription(hasInitial: !invocation.has(.noInitial))
         )
-        let observation = try Observation(invocation, console)
+        let observation = try ResumingConnection(invocation, console)
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let reply = try observation.ask(standing)
         if observation.connection.offers("only") {
-            let calls = ObjectText(op: "trace").adding("keys", strings: invocation.arguments)
+            let calls = ObjectWriter(op: "trace").adding("keys", strings: invocation.arguments)
                 .adding("only", string: "calls")
-            try observation.ask(StandingRequest(calls, .besides))
+            try observation.ask(ResumableRequest(calls, .besides))
         }
         if !invocation.has(.chrome) { try observation.connection.watchOutput() }
         try observation.connection.watch(signals.raw)
@@ -91,7 +91,8 @@ extension Command {
     }
 
     private static func record(
-        until count: UInt64?, _ observation: Observation, _ signals: Signals, _ recorder: inout Recorder
+        until count: UInt64?, _ observation: ResumingConnection, _ signals: Signals,
+        _ recorder: inout Recorder
     ) throws {
         var left = count ?? .max
         do {
@@ -109,12 +110,12 @@ extension Command {
     /// the reply, also what somebody holds by a pause. It doesn't wait after a second Ctrl-C, and not for a
     /// broker that is gone.
     private static func finish(
-        _ observation: Observation, _ signals: Signals, _ recorder: inout Recorder
+        _ observation: ResumingConnection, _ signals: Signals, _ recorder: inout Recorder
     ) throws {
-        var wish = StopWish()
+        var wish = StopRequest()
         _ = wish.takeAll(of: signals)
         try observation.release()
-        try observation.send(ObjectText(op: "sync"))
+        try observation.send(ObjectWriter(op: "sync"))
         // As long as lines come, it waits for the reply, however many are before it.
         var deadline = TimeLimit(seconds: BrokerConnection.timeoutSeconds)
         while let left = deadline.milliseconds, observation.hasLine || !observation.isApart {
@@ -131,7 +132,7 @@ extension Command {
 
     /// The next line. Before it waits, it writes all lines that it has.
     private static func next(
-        _ observation: Observation, _ recorder: inout Recorder, milliseconds: Int32
+        _ observation: ResumingConnection, _ recorder: inout Recorder, milliseconds: Int32
     ) throws -> BrokerLine? {
         if observation.hasLine { return try observation.nextLine(milliseconds: 0) }
         try recorder.flush()

@@ -31,11 +31,11 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let connection = try BrokerConnection.open(invocation)
-        let reply = try connection.accepted(ObjectText(op: "get").adding("key", string: "$broker.stats"))
+        let reply = try connection.accepted(ObjectWriter(op: "get").adding("key", string: "$broker.stats"))
         guard let value = reply["value"],
             let pid = value.object?["pid"]?.integer.flatMap(Int32.init(exactly:))
         else { throw CommandError(.refused, "the broker does not say which process it is") }
-        let warnings = ObjectText(op: "subscribe").adding("key", string: TopKeys.warnings)
+        let warnings = ObjectWriter(op: "subscribe").adding("key", string: TopKeys.warnings)
         _ = try connection.accepted(warnings.adding("initial", false, unless: true))
         do {
             try Signals.send(SIGUSR2, to: pid)
@@ -44,7 +44,7 @@ extension Command {
         }
         try waitForFarewell(connection)
         let next = try BrokerConnection.open(invocation)
-        let greeting = try next.accepted(ObjectText(op: "sync"))
+        let greeting = try next.accepted(ObjectWriter(op: "sync"))
         let revision = greeting["revision"]?.integer.map { ", at revision \($0)" } ?? ""
         try console.output.line("the broker has begun anew\(revision)")
     }

@@ -51,7 +51,7 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = invocation.arguments[0]
-        let request = try ObjectText(op: "serve").adding("key", string: key)
+        let request = try ObjectWriter(op: "serve").adding("key", string: key)
             .adding("spare", invocation.has(.spare), unless: false).checked()
         let connection = try BrokerConnection.open(invocation)
         let program = try CommandProgram(invocation, connection, isAnswer: true)

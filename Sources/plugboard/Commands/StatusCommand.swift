@@ -88,13 +88,13 @@ extension Command {
 
     private static func printJSON(_ objects: [JSONObject], _ console: CommandConsole) throws {
         for object in objects {
-            let text = object.members.reduce(ObjectText()) { $0.adding($1.name, json: $1.value.bytes) }
+            let text = object.members.reduce(ObjectWriter()) { $0.adding($1.name, json: $1.value.bytes) }
             try console.output.json(text.bytes)
         }
     }
 
-    private static func health(_ told: [ProgramHealth]) -> ObjectText {
-        told.reduce(ObjectText()) { object, program in
+    private static func health(_ told: [ProgramHealth]) -> ObjectWriter {
+        told.reduce(ObjectWriter()) { object, program in
             let name = JSONText.encoded(program.name).dropFirst().dropLast()
             return object.adding(String(decoding: name, as: UTF8.self), json: program.json)
         }
@@ -103,7 +103,7 @@ extension Command {
     private static func json(_ text: StatusText) -> [UInt8] {
         let report = text.report
         let journal = report.figure("pid").flatMap { OpenJournal(pid: $0) }
-        return ObjectText().adding("socket", string: report.path)
+        return ObjectWriter().adding("socket", string: report.path)
             .adding("version", string: report.greeting?["version"]?.string)
             .adding("pid", report.figure("pid")).adding("uptime", report.figure("uptime"))
             .adding("memory", report.figure("memory"))

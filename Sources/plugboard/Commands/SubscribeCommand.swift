@@ -68,14 +68,14 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let form = try ValueForm(invocation)
         try checkForms(invocation, form)
-        let request = ObjectText(op: "subscribe")
+        let request = ObjectWriter(op: "subscribe")
             .adding("keys", strings: invocation.arguments)
             .adding("initial", !invocation.has(.noInitial), unless: true)
             .adding("old", invocation.has(.old), unless: false)
             .adding("values", !invocation.has(.noValues), unless: true)
         let checked = try SubscribeFields.added(to: request, invocation).checked()
-        let observation = try Observation(invocation, console)
-        let standing = StandingRequest(
+        let observation = try ResumingConnection(invocation, console)
+        let standing = ResumableRequest(
             checked.timed(form.format?.isTimed == true, observation.connection),
             .subscription(hasInitial: !invocation.has(.noInitial)),
             isFiltered: invocation.has(.condition)
@@ -111,7 +111,8 @@ extension Command {
     }
 
     private static func show(
-        _ observation: Observation, _ invocation: Invocation, _ console: CommandConsole, _ form: ValueForm
+        _ observation: ResumingConnection, _ invocation: Invocation, _ console: CommandConsole,
+        _ form: ValueForm
     ) throws {
         var view = EventView(console: console, asJSON: invocation.has(.json), form: form)
         var left = invocation.integer(.count) ?? .max

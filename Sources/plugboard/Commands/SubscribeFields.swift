@@ -38,7 +38,7 @@ extension CommandOption {
 enum SubscribeFields {
     private static let everySecondsMax = 86_400.0
 
-    static func added(to request: ObjectText, _ invocation: Invocation) throws -> ObjectText {
+    static func added(to request: ObjectWriter, _ invocation: Invocation) throws -> ObjectWriter {
         let forms = [CommandOption.parts, .field, .differences, .noValues].filter(invocation.has)
         if forms.count > 1 {
             throw CommandError.usage(
@@ -60,7 +60,7 @@ enum SubscribeFields {
     }
 
     /// Only `--where`.
-    static func withCondition(_ request: ObjectText, _ invocation: Invocation) throws -> ObjectText {
+    static func withCondition(_ request: ObjectWriter, _ invocation: Invocation) throws -> ObjectWriter {
         guard let text = invocation.text(.condition) else { return request }
         return request.adding("where", json: try json(text))
     }

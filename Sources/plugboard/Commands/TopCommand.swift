@@ -42,13 +42,13 @@ extension Command {
             throw CommandError.usage("--every is at least \(shortestSeconds) seconds")
         }
         let patterns = invocation.arguments.isEmpty ? ["**"] : invocation.arguments
-        _ = try ObjectText(op: "subscribe").adding("keys", strings: patterns).checked()
+        _ = try ObjectWriter(op: "subscribe").adding("keys", strings: patterns).checked()
         let connection = try BrokerConnection.open(invocation, usualName: "top")
         let isOnce = invocation.has(.once)
         let isFull =
             console.output.isTerminal && !isOnce && SocketPath.variable("TERM") != "dumb"
         let comesBack = !invocation.has(.noReconnect) && !isOnce
-        let observation = Observation(connection, comesBack: comesBack) { news in
+        let observation = ResumingConnection(connection, comesBack: comesBack) { news in
             // The full screen shows that in its own words.
             if !isFull { console.say(news.text) }
         }

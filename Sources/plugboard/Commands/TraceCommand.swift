@@ -30,9 +30,9 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        let request = try ObjectText(op: "trace").adding("keys", strings: invocation.arguments).checked()
-        let observation = try Observation(invocation, console)
-        try observation.ask(StandingRequest(request, .trace))
+        let request = try ObjectWriter(op: "trace").adding("keys", strings: invocation.arguments).checked()
+        let observation = try ResumingConnection(invocation, console)
+        try observation.ask(ResumableRequest(request, .trace))
         try observation.connection.watchOutput()
         var pending = PendingOutput(console.output)
         var left = invocation.integer(.count) ?? .max

@@ -38,11 +38,11 @@ extension Command {
         let form = try ValueForm(invocation)
         let keys = try KeyWords(invocation.arguments)
         let request = try SubscribeFields.withCondition(
-            ObjectText(op: "subscribe").adding("key", string: invocation.arguments[0]), invocation
+            ObjectWriter(op: "subscribe").adding("key", string: invocation.arguments[0]), invocation
         )
         .checked()
-        let observation = try Observation(invocation, console)
-        try observation.ask(StandingRequest(request, .present))
+        let observation = try ResumingConnection(invocation, console)
+        try observation.ask(ResumableRequest(request, .present))
         try observation.connection.watchOutput()
         guard let (key, line) = try fitting(observation, form, invocation.seconds(.duration)) else {
             let reason = observation.isApart ? "there is no broker" : "no value fits"
@@ -56,7 +56,8 @@ extension Command {
 
     /// The first value that fits; nil if none comes in time. The values that are there already count, however
     /// short the time is.
-    private static func fitting(_ observation: Observation, _ form: ValueForm, _ seconds: Double?) throws
+    private static func fitting(_ observation: ResumingConnection, _ form: ValueForm, _ seconds: Double?)
+        throws
         -> (String, BrokerLine)?
     {
         let deadline = TimeLimit(seconds: seconds ?? 0)

@@ -20,7 +20,7 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try ValueArgument.key(invocation.arguments[0])
-        let request = ObjectText(op: "who").adding("key", string: key)
+        let request = ObjectWriter(op: "who").adding("key", string: key)
         guard let reply = try BrokerConnection.ask(request, invocation, console) else { return }
         let paint = console.output.paint
         try console.output.line(ObserverText.writer(reply, paint))

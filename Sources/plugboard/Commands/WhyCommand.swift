@@ -26,7 +26,7 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try ValueArgument.key(invocation.arguments[0])
-        let request = ObjectText(op: "why").adding("key", string: key)
+        let request = ObjectWriter(op: "why").adding("key", string: key)
             .adding("limit", invocation.integer(.limit))
         guard let reply = try BrokerConnection.ask(request, invocation, console) else { return }
         for line in ChainText.lines(of: reply, console.output.paint) { try console.output.line(line) }

@@ -52,7 +52,7 @@ enum SingleWrite {
     static func run(_ invocation: Invocation, _ console: CommandConsole, hasValue: Bool) throws {
         let operation = invocation.syntax.name
         let key = try ValueArgument.key(invocation.arguments[0])
-        var request = ObjectText(op: operation).adding("key", string: key)
+        var request = ObjectWriter(op: operation).adding("key", string: key)
         if hasValue {
             let words = Array(invocation.arguments.dropFirst())
             request = request.adding("value", json: try ValueArgument.read(words, invocation, key: key))
@@ -64,7 +64,7 @@ enum SingleWrite {
 
     /// Makes the write and returns the reply, or with `--dry-run` shows what it would do. Returns nil if
     /// nothing is left to show.
-    static func send(_ request: ObjectText, _ invocation: Invocation, _ console: CommandConsole) throws
+    static func send(_ request: ObjectWriter, _ invocation: Invocation, _ console: CommandConsole) throws
         -> BrokerLine?
     {
         guard invocation.has(.dryRun) else {
@@ -75,7 +75,7 @@ enum SingleWrite {
     }
 
     /// The request with the options that writes share.
-    static func adding(options invocation: Invocation, to request: ObjectText) throws -> ObjectText {
+    static func adding(options invocation: Invocation, to request: ObjectWriter) throws -> ObjectWriter {
         let field = try invocation.text(.patchedField).map { try JSONPart($0, option: .patchedField).pointer }
         return request.adding("field", string: field)
             .adding("if", invocation.integer(.ifRevision))

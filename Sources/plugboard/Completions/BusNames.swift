@@ -30,7 +30,7 @@ struct BusNames {
     /// The names of the plugins of `up`.
     func plugins() throws -> [Candidate] {
         let reply = try connection.accepted(
-            ObjectText(op: "call").adding("key", string: PluginKey.call(.list))
+            ObjectWriter(op: "call").adding("key", string: PluginKey.call(.list))
                 .adding("timeout", UInt64(Self.seconds * 1_000))
         )
         return (reply["value"]?.array ?? []).compactMap { plugin in
@@ -57,7 +57,7 @@ struct BusNames {
     func subscriptions(of client: String) throws -> [Candidate] {
         var found: [Candidate] = []
         for key in try page("**", after: nil).prefix(Self.askedMax) + page("$broker.**", after: nil) {
-            let reply = try connection.accepted(ObjectText(op: "who").adding("key", string: key.word))
+            let reply = try connection.accepted(ObjectWriter(op: "who").adding("key", string: key.word))
             for observer in reply["observers"]?.array?.compactMap(\.object) ?? [] {
                 guard observer["client"]?.text == client, let sub = observer["sub"] else { continue }
                 let word = sub.string ?? sub.text
@@ -72,7 +72,7 @@ struct BusNames {
     private static let askedMax = 256
 
     private func page(_ pattern: String, after: String?) throws -> [Candidate] {
-        let request = ObjectText(op: "keys").adding("key", string: pattern).adding("after", string: after)
+        let request = ObjectWriter(op: "keys").adding("key", string: pattern).adding("after", string: after)
         return (try connection.accepted(request)["keys"]?.array ?? []).compactMap { entry in
             entry.object?["key"]?.string.map { Candidate(word: $0) }
         }

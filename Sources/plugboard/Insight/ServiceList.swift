@@ -15,7 +15,7 @@ struct ListedService {
     var counts: JSONObject?
 
     var json: [UInt8] {
-        let service = ObjectText().adding("key", string: key).adding("client", clientNumber)
+        let service = ObjectWriter().adding("key", string: key).adding("client", clientNumber)
             .adding("name", string: client).adding("plugin", string: plugin)
         return ["asked", "answered", "failed", "mean", "max", "spares"].reduce(service) { service, name in
             service.adding(name, json: counts?[name]?.bytes)
@@ -93,7 +93,7 @@ struct ServiceList {
         -> ListedService
     {
         guard !service.isPattern else { return service }
-        let reply = try connection.accepted(ObjectText(op: "who").adding("key", string: service.key))
+        let reply = try connection.accepted(ObjectWriter(op: "who").adding("key", string: service.key))
         var service = service
         let server = reply["server"]?.object
         service.client = server?["name"]?.string

@@ -45,8 +45,8 @@ final class ChromeTrace {
         _ = try FileCopy.remove(path)
         file = try DataFile.appending(to: path)
         add(
-            ObjectText().adding("name", string: "process_name").adding("ph", string: "M").adding("pid", 1)
-                .adding("args", json: ObjectText().adding("name", string: Program.name).bytes)
+            ObjectWriter().adding("name", string: "process_name").adding("ph", string: "M").adding("pid", 1)
+                .adding("args", json: ObjectWriter().adding("name", string: Program.name).bytes)
         )
     }
 
@@ -59,7 +59,7 @@ final class ChromeTrace {
         let writer = line["by"]?.string ?? "?"
         let place = place(of: writer, at: nanoseconds)
         let revision = line["revision"]?.integer
-        let details = ["revision", "cause", "value", "skipped", "call", "server"].reduce(ObjectText()) {
+        let details = ["revision", "cause", "value", "skipped", "call", "server"].reduce(ObjectWriter()) {
             $0.adding($1, json: line[$1]?.bytes)
         }
         add(
@@ -99,9 +99,11 @@ final class ChromeTrace {
             let number = lanes.count + 1
             lanes[writer] = (number, 0)
             add(
-                ObjectText().adding("name", string: "thread_name").adding("ph", string: "M").adding("pid", 1)
-                    .adding("tid", number)
-                    .adding("args", json: ObjectText().adding("name", string: writer).bytes)
+                ObjectWriter().adding("name", string: "thread_name").adding("ph", string: "M").adding(
+                    "pid", 1
+                )
+                .adding("tid", number)
+                .adding("args", json: ObjectWriter().adding("name", string: writer).bytes)
             )
         }
         let lane = lanes[writer] ?? (0, 0)
@@ -120,8 +122,8 @@ final class ChromeTrace {
         )
     }
 
-    private func event(_ name: String, _ phase: String, _ place: Place) -> ObjectText {
-        ObjectText().adding("name", string: name).adding("ph", string: phase).adding("pid", 1)
+    private func event(_ name: String, _ phase: String, _ place: Place) -> ObjectWriter {
+        ObjectWriter().adding("name", string: name).adding("ph", string: phase).adding("pid", 1)
             .adding("tid", place.lane).adding("ts", json: Self.microseconds(place.nanoseconds).utf8)
     }
 
@@ -140,7 +142,7 @@ final class ChromeTrace {
         }
     }
 
-    private func add(_ event: consuming ObjectText) {
+    private func add(_ event: consuming ObjectWriter) {
         pending += Array((hasEvent ? ",\n" : "\n").utf8)
         pending += event.bytes
         hasEvent = true

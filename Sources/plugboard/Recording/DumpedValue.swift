@@ -38,7 +38,7 @@ struct DumpedValue {
             throw JSONFault(offset: 0, message: "\"\(Self.batch)\" is 1 to \(Limits.batchWritesMax)")
         }
         request =
-            ObjectText(op: "publish").adding("key", string: key).adding("value", json: value.bytes)
+            ObjectWriter(op: "publish").adding("key", string: key).adding("value", json: value.bytes)
             .adding("ttl", try Self.number(object, "ttl")).adding("origin", json: object["origin"]?.bytes)
             .bytes
     }

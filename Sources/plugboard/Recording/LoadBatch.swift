@@ -45,7 +45,8 @@ struct LoadBatch {
     /// The request that writes values.
     static func request(_ values: ArraySlice<DumpedValue>) -> [UInt8] {
         if values.count == 1, let only = values.first { return only.request }
-        return ObjectText(op: "batch").adding("writes", json: ObjectText.array(values.map(\.request))).bytes
+        return ObjectWriter(op: "batch").adding("writes", json: ObjectWriter.array(values.map(\.request)))
+            .bytes
     }
 }
 
@@ -79,7 +80,7 @@ struct LoadCounts {
 
     func text(_ revision: UInt64, asJSON: Bool, isDry: Bool) -> String {
         if asJSON {
-            let counts = ObjectText().adding("values", values).adding("writes", writes)
+            let counts = ObjectWriter().adding("values", values).adding("writes", writes)
                 .adding("bound", bound).adding("refused", refused)
             let rest = isDry ? counts.adding("replaced", replaced) : counts.adding("revision", revision)
             return String(decoding: rest.adding("parted", parted > 0 ? parted : nil).bytes, as: UTF8.self)

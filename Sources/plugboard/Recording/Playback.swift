@@ -71,7 +71,7 @@ struct Playback: ~Copyable {
             try play(events, isWhole: reader.hasHeader)
         }
         try settle()
-        outcome.revision = try connection.accepted(ObjectText(op: "sync"))["revision"]?.integer ?? 0
+        outcome.revision = try connection.accepted(ObjectWriter(op: "sync"))["revision"]?.integer ?? 0
         bar.clear()
     }
 

@@ -14,7 +14,7 @@ enum Recording {
     static func header(
         patterns: [String], revision: UInt64?, greeting: BrokerLine?, milliseconds since1970: UInt64
     ) -> [UInt8] {
-        var header = ObjectText().adding("recording", version).adding("patterns", strings: patterns)
+        var header = ObjectWriter().adding("recording", version).adding("patterns", strings: patterns)
             .adding("started", string: UTCTime.text(since1970)).adding("revision", revision)
         for name in ["protocol", "epoch", "broker", "version"] {
             header = header.adding(name, json: greeting?[name]?.bytes)

@@ -20,8 +20,8 @@ struct ReplayRequests: Sendable {
     func requests(_ events: [RecordedEvent], cause: (UInt64) -> UInt64?) -> [ReplayRequest] {
         let writes = events.map { write($0, cause) }
         return BatchParts.ranges(writes.map(\.bytes.count)).map { part in
-            let list = part.count > 1 ? ObjectText.array(writes[part].map(\.bytes)) : nil
-            let request = list.map { ObjectText(op: "batch").adding("writes", json: $0) }
+            let list = part.count > 1 ? ObjectWriter.array(writes[part].map(\.bytes)) : nil
+            let request = list.map { ObjectWriter(op: "batch").adding("writes", json: $0) }
             let line = (request ?? writes[part.lowerBound]).adding("id", events[part.lowerBound].number).line
             return ReplayRequest(events: Array(events[part]), line: line)
         }
@@ -35,8 +35,8 @@ struct ReplayRequests: Sendable {
         return fault.map { "\"\(key)\" is not a key: \($0.rawValue)" }
     }
 
-    private func write(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ObjectText {
-        ObjectText(op: event.kind.operation).adding("key", string: prefix + event.key)
+    private func write(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ObjectWriter {
+        ObjectWriter(op: event.kind.operation).adding("key", string: prefix + event.key)
             .adding("value", json: event.value).adding("cause", event.cause.flatMap(cause))
     }
 }

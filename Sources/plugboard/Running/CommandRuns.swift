@@ -146,7 +146,7 @@ struct CommandRuns<Task> {
 /// The signals for programs that run commands: a child's end, and the wish to stop. One in a program's life.
 struct RunSignals {
     private let signals: Signals
-    private var wish = StopWish()
+    private var wish = StopRequest()
 
     /// Makes waits for the broker end when a signal comes.
     init(_ connection: BrokerConnection) throws {

@@ -25,7 +25,7 @@ struct CommandServer {
     private let console: CommandConsole
     private let isRaw: Bool
     private let tellsReady: Bool
-    private let observation: Observation
+    private let observation: ResumingConnection
     private let eras = Eras()
     private var signals: RunSignals
     private var runs: CommandRuns<Call>
@@ -52,17 +52,17 @@ struct CommandServer {
         runs = CommandRuns(jobs: Int(clamping: invocation.integer(.jobs) ?? 1), connection) {
             Self.tell($0, $1, console)
         }
-        observation = Observation(connection, comesBack: !invocation.has(.noReconnect)) { [eras] in
+        observation = ResumingConnection(connection, comesBack: !invocation.has(.noReconnect)) { [eras] in
             if case .back = $0 { eras.count += 1 }
             console.say($0.text)
         }
     }
 
     /// Serves until it is asked to stop.
-    mutating func run(_ request: ObjectText) throws {
+    mutating func run(_ request: ObjectWriter) throws {
         defer { runs.kill() }
         do {
-            let reply = try observation.ask(StandingRequest(request, .plain))
+            let reply = try observation.ask(ResumableRequest(request, .plain))
             if reply["spare"]?.bool == true {
                 console.say("waiting in line for \(key); Ctrl-C ends")
             } else {
@@ -99,7 +99,7 @@ struct CommandServer {
     private mutating func settle() throws {
         while !observation.isApart {
             do {
-                _ = try observation.connection.accepted(ObjectText(op: "sync"))
+                _ = try observation.connection.accepted(ObjectWriter(op: "sync"))
                 return
             } catch is Interrupted {
                 if signals.take() { return }
@@ -112,7 +112,7 @@ struct CommandServer {
         let wasStopping = signals.isStopping
         if signals.take() { throw Interrupted() }
         guard signals.isStopping, !wasStopping else { return }
-        try observation.send(ObjectText(op: "unserve").adding("key", string: key))
+        try observation.send(ObjectWriter(op: "unserve").adding("key", string: key))
         for call in waiting { try fail(call, "stopping", "the server ends, and has not begun this call") }
         waiting = []
     }
@@ -180,17 +180,17 @@ struct CommandServer {
     }
 
     private func fail(_ call: Call, _ code: String, _ message: String) throws {
-        let error = ObjectText().adding("code", string: code).adding("message", string: message)
+        let error = ObjectWriter().adding("code", string: code).adding("message", string: message)
         try send(call, Self.reply(call).adding("error", json: error.bytes))
     }
 
     /// An answer to a call that came before a break has no reader any more.
-    private func send(_ call: Call, _ reply: ObjectText) throws {
+    private func send(_ call: Call, _ reply: ObjectWriter) throws {
         if call.era == eras.count { try observation.send(reply) }
     }
 
-    private static func reply(_ call: Call) -> ObjectText {
-        ObjectText(op: "return").adding("call", string: call.name)
+    private static func reply(_ call: Call) -> ObjectWriter {
+        ObjectWriter(op: "return").adding("call", string: call.name)
     }
 
     private func tell(_ call: Call, _ text: String) { Self.tell(call, text, console) }

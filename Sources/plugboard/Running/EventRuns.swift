@@ -28,7 +28,7 @@ struct EventRuns {
     private static let jobsDefault = 4
 
     private let program: CommandProgram
-    private let observation: Observation
+    private let observation: ResumingConnection
     private let console: CommandConsole
     private let isRaw: Bool
     private let pointer: String?
@@ -45,8 +45,8 @@ struct EventRuns {
     private var failed = 0
 
     static func run(
-        _ standing: StandingRequest,
-        _ observation: Observation,
+        _ standing: ResumableRequest,
+        _ observation: ResumingConnection,
         _ invocation: Invocation,
         _ console: CommandConsole
     ) throws {
@@ -54,7 +54,9 @@ struct EventRuns {
         try work.run(standing)
     }
 
-    private init(_ observation: Observation, _ invocation: Invocation, _ console: CommandConsole) throws {
+    private init(_ observation: ResumingConnection, _ invocation: Invocation, _ console: CommandConsole)
+        throws
+    {
         self.observation = observation
         self.console = console
         program = try CommandProgram(invocation, observation.connection, isAnswer: false)
@@ -69,7 +71,7 @@ struct EventRuns {
         left = invocation.integer(.count) ?? .max
     }
 
-    private mutating func run(_ standing: StandingRequest) throws {
+    private mutating func run(_ standing: ResumableRequest) throws {
         defer { runs.kill() }
         do {
             try observation.ask(standing)

@@ -88,7 +88,7 @@ struct ValueRecords {
 
     /// `{"key":…,"revision":…,"value":…,"by":…}`.
     private static func record(_ line: BrokerLine) -> [UInt8] {
-        ["key", "revision", "value", "by", "origin", "cause", "while", "ttl"].reduce(ObjectText()) {
+        ["key", "revision", "value", "by", "origin", "cause", "while", "ttl"].reduce(ObjectWriter()) {
             $0.adding($1, json: line[$1]?.bytes)
         }
         .bytes

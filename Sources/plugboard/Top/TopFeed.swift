@@ -13,7 +13,7 @@ struct TopFeed {
     private static let answerSeconds = 1.0
 
     private(set) var state: TopState
-    private let observation: Observation
+    private let observation: ResumingConnection
     private let seconds: Double
     private var start = MonotonicClock.nanoseconds()
     private var end: UInt64
@@ -22,21 +22,22 @@ struct TopFeed {
 
     /// Subscribes. The first period is short, so that there is soon something to show, unless it
     /// `isWhole`.
-    init(_ observation: Observation, title: String, patterns: [String], seconds: Double, isWhole: Bool) throws
+    init(_ observation: ResumingConnection, title: String, patterns: [String], seconds: Double, isWhole: Bool)
+        throws
     {
         self.observation = observation
         self.seconds = seconds
         state = TopState(title: title)
-        let changes = ObjectText(op: "subscribe").adding("keys", strings: patterns)
+        let changes = ObjectWriter(op: "subscribe").adding("keys", strings: patterns)
             .adding("initial", false, unless: true)
             .adding("values", false, unless: true)
         // One line for each key and period is enough: it says how many changes were folded into it.
         let every = observation.connection.offers("every") ? UInt64(max(1, seconds * 1_000 / 2)) : nil
         try observation.ask(
-            StandingRequest(try changes.adding("every", every).checked(), .subscription(hasInitial: false))
+            ResumableRequest(try changes.adding("every", every).checked(), .subscription(hasInitial: false))
         )
-        let own = ObjectText(op: "subscribe").adding("keys", strings: TopKeys.observed)
-        try observation.ask(StandingRequest(own, .present))
+        let own = ObjectWriter(op: "subscribe").adding("keys", strings: TopKeys.observed)
+        try observation.ask(ResumableRequest(own, .present))
         end = start + UInt64((isWhole ? seconds : min(seconds, Self.firstSeconds)) * 1e9)
         try observation.send(TopKeys.askingForStats)
     }

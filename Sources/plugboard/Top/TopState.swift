@@ -98,5 +98,5 @@ enum TopKeys {
     static let clients = "$broker.clients."
     static let services = "$broker.services"
     static let observed = [warnings, clients + "*"]
-    static let askingForStats = ObjectText(op: "get").adding("key", string: stats)
+    static let askingForStats = ObjectWriter(op: "get").adding("key", string: stats)
 }

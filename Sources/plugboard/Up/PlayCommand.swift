@@ -151,7 +151,7 @@ private struct Player {
 
     private func send(_ line: String) throws {
         try connection.send(Array("\(line)\n".utf8))
-        try connection.send(ObjectText(op: "sync").adding("id", string: "played").line)
+        try connection.send(ObjectWriter(op: "sync").adding("id", string: "played").line)
         while true {
             let reply = try connection.nextLine()
             if reply.kind == .ok("sync") { return }
@@ -162,7 +162,7 @@ private struct Player {
     /// If the key doesn't come, reports that and goes on, so that the demo doesn't hang.
     private func wait(for key: String, seconds: Double) throws {
         _ = try connection.accepted(
-            ObjectText(op: "subscribe").adding("key", string: key).adding("sub", string: "await")
+            ObjectWriter(op: "subscribe").adding("key", string: key).adding("sub", string: "await")
         )
         let deadline = TimeLimit(seconds: seconds)
         while true {
@@ -173,7 +173,7 @@ private struct Player {
             guard let line = try connection.nextLine(milliseconds: left) else { continue }
             if line.kind == .event("update"), line["sub"]?.string == "await" { break }
         }
-        _ = try connection.accepted(ObjectText(op: "unsubscribe").adding("sub", string: "await"))
+        _ = try connection.accepted(ObjectWriter(op: "unsubscribe").adding("sub", string: "await"))
     }
 }
 

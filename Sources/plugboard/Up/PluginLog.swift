@@ -47,8 +47,8 @@ struct PluginLog {
     /// `{"next":…,"entries":[…]}`: the entries after that number, and the number of the last one.
     func json(after number: UInt64) -> [UInt8] {
         let news = entries.filter { $0.number > number }
-        return ObjectText().adding("next", count).adding("missing", missing(after: number))
-            .adding("entries", json: ObjectText.array(news.map(\.json))).bytes
+        return ObjectWriter().adding("next", count).adding("missing", missing(after: number))
+            .adding("entries", json: ObjectWriter.array(news.map(\.json))).bytes
     }
 
     /// How many entries after that number are gone; nil if none is. A reader that has nothing yet misses
@@ -92,7 +92,7 @@ extension PluginLog.Content {
 extension PluginLog.Entry {
     /// `{"at":…,"line":…}` or `{"at":…,"run":…,"pid":…}`.
     var json: [UInt8] {
-        let object = ObjectText().adding("at", string: UTCTime.text(milliseconds))
+        let object = ObjectWriter().adding("at", string: UTCTime.text(milliseconds))
         switch content {
         case .line(let text): return object.adding("line", string: text).bytes
         case .start(let run, let pid): return object.adding("run", run).adding("pid", pid).bytes

@@ -83,7 +83,7 @@ struct PluginManifest: Equatable, Sendable {
 
     /// The plugin's rights, in the form that the broker expects.
     var permission: [UInt8] {
-        let lists = ObjectText().adding("subscribe", strings: subscribes)
+        let lists = ObjectWriter().adding("subscribe", strings: subscribes)
             .adding("publish", strings: publishes).adding("emit", strings: publishes)
             .adding("call", strings: calls).adding("serve", strings: serves)
         return controls.isEmpty ? lists.bytes : lists.adding("control", strings: controls).bytes

@@ -29,7 +29,7 @@ struct PluginSource {
 
     /// The present terms in a child's plugin.json; nil for a child that isn't a plugin. Throws a
     /// `PluginProblem` if they can't be applied.
-    func terms(of process: SupervisedProcess) throws(PluginProblem) -> ChildTerms? {
+    func terms(of process: SupervisedProcess) throws(PluginProblem) -> ProcessSpec? {
         guard process.permission != nil, let folder = process.terms.start.folder else { return nil }
         let plugin = try PluginFolder.plugin(in: folder, executable: executable)
         guard plugin.name == process.name else {
@@ -45,9 +45,9 @@ struct PluginSource {
         SupervisedProcess(name: plugin.name, terms: terms(of: plugin))
     }
 
-    func terms(of plugin: PluginProgram) -> ChildTerms {
+    func terms(of plugin: PluginProgram) -> ProcessSpec {
         let manifest = plugin.manifest
-        return ChildTerms(
+        return ProcessSpec(
             start: launcher.start(
                 plugin.program,
                 manifest.arguments + (isDemo ? manifest.demoArguments : []),

@@ -12,7 +12,7 @@ enum PluginStatus {
     static func json(of process: SupervisedProcess) -> [UInt8] {
         let text = process.isAlive ? nil : process.endText
         let (status, signal) = text == nil ? (nil, nil) : numbers(of: process.end)
-        let object = ObjectText().adding("name", string: process.name)
+        let object = ObjectWriter().adding("name", string: process.name)
             .adding("state", string: word(for: process.state))
             .adding("pid", process.pid)
             .adding("restarts", process.restarts)

@@ -38,7 +38,7 @@ final class SupervisedProcess {
 
     let name: String
     /// The terms for its next start. Its rights apply at once.
-    private(set) var terms: ChildTerms
+    private(set) var terms: ProcessSpec
     /// The mistake in the present plugin.json, because of which an earlier one still applies; nil if there is
     /// none.
     var problem: String?
@@ -73,7 +73,7 @@ final class SupervisedProcess {
     /// `doneText` is the text for an end with status 0.
     init(
         name: String,
-        terms: ChildTerms,
+        terms: ProcessSpec,
         doneText: String = "is done",
         clock: SupervisorClock = SupervisorClock()
     ) {
@@ -95,7 +95,7 @@ final class SupervisedProcess {
 
     /// Applies other terms from now on. A running process stays as it was started. Returns true if the child
     /// has to be started under the new terms.
-    func adopt(_ terms: ChildTerms) -> Bool {
+    func adopt(_ terms: ProcessSpec) -> Bool {
         let isSwitchedOn = self.terms.isOff && !terms.isOff && starts == 0
         self.terms = terms
         policy.rule = terms.rule

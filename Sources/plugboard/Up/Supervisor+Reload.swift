@@ -18,7 +18,7 @@ struct PluginChanges {
     var problems: [String] = []
 
     var json: [UInt8] {
-        ObjectText().adding("added", strings: added).adding("removed", strings: removed)
+        ObjectWriter().adding("added", strings: added).adding("removed", strings: removed)
             .adding("changed", strings: changed).adding("outdated", strings: outdated)
             .adding("problems", strings: problems).bytes
     }

@@ -42,9 +42,9 @@ extension Supervisor {
         view.tell("the broker doesn't take it: \(message)", of: plugin.name)
     }
 
-    private func serve(_ request: PluginRequest, _ desk: PluginDesk) throws {
+    private func serve(_ request: PluginRequest, _ desk: SupervisorClient) throws {
         if request.action == .list {
-            return desk.answer(request.call, ObjectText.array(plugins.map(PluginStatus.json)))
+            return desk.answer(request.call, ObjectWriter.array(plugins.map(PluginStatus.json)))
         }
         if request.action == .reload {
             guard !isStopping else { return refuseStopping(request, desk) }
@@ -60,7 +60,7 @@ extension Supervisor {
         }
         if request.action == .log {
             let lines = plugin.log.lines.map { JSONText.encoded($0) }
-            let answer = request.after.map(plugin.log.json) ?? ObjectText.array(lines)
+            let answer = request.after.map(plugin.log.json) ?? ObjectWriter.array(lines)
             return desk.answer(request.call, answer)
         }
         guard !isStopping else { return refuseStopping(request, desk) }
@@ -69,7 +69,7 @@ extension Supervisor {
         desk.answer(request.call, whenSettled: plugin)
     }
 
-    private func refuseStopping(_ request: PluginRequest, _ desk: PluginDesk) {
+    private func refuseStopping(_ request: PluginRequest, _ desk: SupervisorClient) {
         desk.refuse(request.call, "stopping", "everything is being stopped")
     }
 

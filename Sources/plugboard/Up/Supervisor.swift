@@ -21,7 +21,7 @@ final class Supervisor {
     let view: UpView
     let source: PluginSource
     /// The client of `up`; nil until the broker listens.
-    private(set) var desk: PluginDesk?
+    private(set) var desk: SupervisorClient?
     private(set) var isStopping = false
     private let broker: SupervisedProcess
     /// The process that plays the demo; not a plugin.
@@ -42,7 +42,7 @@ final class Supervisor {
     private var hasServed = false
     /// The broker's output before it serves. If it never serves, this output says why.
     private var brokerLines: [String] = []
-    private var stopWish = StopWish()
+    private var stopWish = StopRequest()
     private var isImpatient = false
     /// The service manager, to which signs of life are sent.
     private let manager: ServiceNotice?
@@ -74,7 +74,7 @@ final class Supervisor {
 
     /// Runs until a signal. `onReady` is called when the broker listens, before the first plugin
     /// starts, and returns the desk. Throws if the broker can't be started, or is lost.
-    func run(onReady: () throws -> PluginDesk) throws {
+    func run(onReady: () throws -> SupervisorClient) throws {
         try startBroker()
         if !isStopping {
             desk = try onReady()
@@ -219,7 +219,7 @@ final class Supervisor {
     }
 
     /// Connects again if the connection is lost although the broker runs.
-    private func loseDesk(_ desk: PluginDesk) {
+    private func loseDesk(_ desk: SupervisorClient) {
         if deskInterest != nil { poller.remove(desk.fd) }
         deskInterest = nil
         guard deskDueNanoseconds == nil else { return }

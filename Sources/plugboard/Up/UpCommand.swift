@@ -116,7 +116,7 @@ private struct UpSession {
         let broker = SupervisedProcess(
             name: "broker",
             // What it kept without a journal would be gone.
-            terms: ChildTerms(start: brokerStart(), rule: state.isKept ? .onFailure : .never),
+            terms: ProcessSpec(start: brokerStart(), rule: state.isKept ? .onFailure : .never),
             doneText: "ended"
         )
         let player = demoScript().map(player)
@@ -143,7 +143,7 @@ private struct UpSession {
         try supervisor.run {
             try BrokerConnection(path: socket).expectGreeting()
             // Its greeting says what a person can do now, so the desk serves before `up` greets.
-            let desk = try PluginDesk { try BusLink(path: socket) }
+            let desk = try SupervisorClient { try BusLink(path: socket) }
             view.greet(plugins: summary(plugins), hasDashboard: plugins.contains { $0.name == "dashboard" })
             for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
             if invocation.has(.demo), player == nil {
@@ -195,7 +195,7 @@ private struct UpSession {
         let page = isSeen ? ["--\(CommandOption.showDashboard.name)"] : []
         return SupervisedProcess(
             name: name,
-            terms: ChildTerms(
+            terms: ProcessSpec(
                 start: source.launcher.start(source.executable, ["play", script] + page, name: name),
                 rule: .never
             ),

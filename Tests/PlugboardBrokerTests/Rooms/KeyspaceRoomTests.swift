@@ -17,7 +17,7 @@ struct KeyspaceRoomTests {
         let author: AuthorHandle
 
         init() {
-            author = keyspace.authors.makeUnnamed(Presence(client: 7))
+            author = keyspace.authors.makeUnnamed(Liveness(client: 7))
         }
 
         @discardableResult
@@ -25,14 +25,14 @@ struct KeyspaceRoomTests {
             keyspace.advance()
             let observable = keyspace.findOrInsert(Array(key.utf8).span)
             keyspace.set(observable, Array(value.utf8).span, cause: cause, writer: author)
-            keyspace.note(.publish, observable, author, .none)
+            keyspace.remember(.publish, observable, author, .none)
             return observable
         }
 
         func delete(_ observable: ObservableHandle) {
             keyspace.advance()
             keyspace.removeValue(of: observable, cause: .none, writer: nil)
-            keyspace.note(.delete, observable, author, .none)
+            keyspace.remember(.delete, observable, author, .none)
             keyspace.keepForHistory(observable)
         }
 
@@ -70,7 +70,8 @@ struct KeyspaceRoomTests {
         for length in [first, 1, 24, 25, 100, 510, 511, 512, 513, 5_000, 300, 1, first] {
             let before = room.keyspace.valueText(of: observable)
             for (operation, old) in [(Operation.publish, before), (.emit, "")] {
-                let news = News(operation, of: observable, 9, to: after.span, by: room.author, .none, nil)
+                let news = WriteEvent(
+                    operation, of: observable, 9, to: after.span, by: room.author, .none, nil)
                 let told = told(news, room.keyspace)
                 #expect(told == ["cart.total", old, ##","by":"#7""##, "3"])
             }
@@ -83,7 +84,7 @@ struct KeyspaceRoomTests {
         #expect(room.keyspace.valueText(of: observable) == "1")
     }
 
-    private func told(_ news: borrowing News, _ keyspace: borrowing Keyspace) -> [String] {
+    private func told(_ news: borrowing WriteEvent, _ keyspace: borrowing Keyspace) -> [String] {
         let tail = EventTail(news, keyspace)
         return [String(tail.key), String(tail.old), String(tail.by), String(tail.value)]
     }

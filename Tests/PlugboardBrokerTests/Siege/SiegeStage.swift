@@ -21,7 +21,7 @@ final class SiegeStage {
     static let visits = 64
 
     private let network: SiegeNetwork
-    private let succession = Succession()
+    private let succession = Handoff()
     let time = SimulatedTime()
     private var loop: EventLoop<SiegeNetwork>
     private var links: [Link] = []

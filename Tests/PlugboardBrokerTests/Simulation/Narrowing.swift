@@ -37,7 +37,7 @@ struct Narrowing {
     }
 
     /// The event that an observer gets.
-    enum Telling: String {
+    enum FilterResult: String {
         case nothing, update, delete, leave
     }
 
@@ -62,7 +62,7 @@ struct Narrowing {
     }
 
     /// The event for a change. Nil means no value.
-    func telling(from old: String?, to new: String?) -> Telling {
+    func telling(from old: String?, to new: String?) -> FilterResult {
         guard let new else { return condition == nil || holds(for: old) ? .delete : .nothing }
         guard holds(for: new) else { return holds(for: old) ? .leave : .nothing }
         guard case .parts(let names) = shown else { return .update }

@@ -53,7 +53,7 @@ struct Recording {
             { KeyCheck(conversations, log, terms).complaints },
             { OrderCheck.complaints(conversations, log, terms) },
             { CallCheck(conversations, terms).complaints },
-            { FarewellCheck(conversations, log, terms).complaints },
+            { CloseReasonCheck(conversations, log, terms).complaints },
             { PolicyCheck(conversations, log, terms).complaints },
         ]
     }

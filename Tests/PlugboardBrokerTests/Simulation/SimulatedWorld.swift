@@ -30,7 +30,7 @@ final class SimulatedWorld {
     /// How often the broker was started.
     private(set) var life = 0
     private(set) var isServing = true
-    private let succession = Succession()
+    private let succession = Handoff()
     private(set) var complaints: [String] = []
     private var phase = Phase.busy
     private var steps = 0

@@ -372,7 +372,7 @@ extension Told {
 
 extension SubscriptionPlan {
     /// The event for a change.
-    func telling(from old: String?, to new: String?) -> Narrowing.Telling {
+    func telling(from old: String?, to new: String?) -> Narrowing.FilterResult {
         if let narrowing { return narrowing.telling(from: old, to: new) }
         return new == nil ? .delete : .update
     }

@@ -84,7 +84,7 @@ final class BrokerLink {
             let kind = BrokerLineKind(line)
             if case .greeting(hasName: false) = kind {
                 // A supervisor's plugin has its name already.
-                send(ObjectText(op: "hello").adding("name", string: name).line)
+                send(ObjectWriter(op: "hello").adding("name", string: name).line)
             }
             return body(line)
         }

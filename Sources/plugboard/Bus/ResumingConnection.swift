@@ -6,7 +6,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// Subscriptions that outlive the broker. Used by one thread.
-final class Observation {
+final class ResumingConnection {
     /// Messages for a person.
     enum News {
         /// The broker is gone for this reason, and the command waits for it.
@@ -24,7 +24,7 @@ final class Observation {
     private(set) var isApart = false
     private let comesBack: Bool
     private let tell: (News) -> Void
-    private var standing: [StandingRequest] = []
+    private var standing: [ResumableRequest] = []
     /// Lines that came before the caller asked for them.
     private var early: ArraySlice<BrokerLine> = []
     private var pauseSeconds = firstPauseSeconds
@@ -46,7 +46,7 @@ final class Observation {
 
     /// Sends a request, now and on each later connection. Throws the broker's refusal.
     @discardableResult
-    func ask(_ request: StandingRequest) throws -> BrokerLine {
+    func ask(_ request: ResumableRequest) throws -> BrokerLine {
         standing.append(request)
         return try perform(standing.count - 1, isFirst: true)
     }
@@ -68,7 +68,7 @@ final class Observation {
     }
 
     /// Sends a request that isn't repeated: it is lost with the connection.
-    func send(_ request: ObjectText) throws {
+    func send(_ request: ObjectWriter) throws {
         guard !isApart else { return }
         _ = try bridging { try connection.send(request.adding("id", 0).line) }
     }
@@ -76,7 +76,7 @@ final class Observation {
     /// Ends pauses of its subscriptions, which other clients may have made. What they hold comes now.
     func release() throws {
         for request in standing {
-            if let sub = request.sub { try send(ObjectText(op: "resume").adding("sub", sub)) }
+            if let sub = request.sub { try send(ObjectWriter(op: "resume").adding("sub", sub)) }
         }
     }
 
@@ -159,7 +159,7 @@ final class Observation {
     }
 }
 
-extension Observation.News {
+extension ResumingConnection.News {
     /// The text for a person.
     var text: String {
         switch self {

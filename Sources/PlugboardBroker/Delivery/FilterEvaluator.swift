@@ -6,7 +6,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// Compares values with filters.
-struct Judge: ~Copyable {
+struct FilterEvaluator: ~Copyable {
     /// How many steps a session may take in one go when it is sent what it is owed, in observers told. About
     /// a millisecond.
     static let examinedStepsMax = 65_536
@@ -14,7 +14,7 @@ struct Judge: ~Copyable {
     private var comparer = JSONComparer()
     /// The piece that the last `change` tells.
     private(set) var change = ByteBuffer()
-    private var judgement = Judgement()
+    private var judgement = LatestFilterResult()
     /// The event that is judged at once; 0 for owed values.
     private var event: UInt64 = 0
     /// The patch of `diff` for an event, which is the same for all of its observers; nil if there is none.
@@ -45,7 +45,7 @@ struct Judge: ~Copyable {
     mutating func beginExamining() { examinedFrom = steps }
 
     /// A key was skipped without asking a filter.
-    mutating func notePassedOver() { steps &+= UInt64(Filter.stepsMin) }
+    mutating func countSkipped() { steps &+= UInt64(Filter.stepsMin) }
 
     /// Others should have their turn.
     var hasExaminedEnough: Bool { steps - examinedFrom >= Self.examinedStepsMax }
@@ -53,10 +53,10 @@ struct Judge: ~Copyable {
     // MARK: What is told
 
     /// What an observer is told of an event or an owed value. Uses the last result if that is for the same;
-    /// see `Judgement`.
+    /// see `LatestFilterResult`.
     mutating func telling(
         _ change: borrowing JudgedChange, _ tail: borrowing EventTail, _ filter: Filter
-    ) -> Telling {
+    ) -> FilterResult {
         let wasSent = change.wasSent
         guard let number = change.number else { return telling(change.event, tail, wasSent: wasSent, filter) }
         if let known = judgement.telling(change, filter) { return known }
@@ -77,13 +77,13 @@ struct Judge: ~Copyable {
     @inline(__always)
     private mutating func tellingNext(
         _ update: JudgedUpdate, _ tail: borrowing EventTail, wasSent: Bool, _ filter: Filter
-    ) -> Telling? {
+    ) -> FilterResult? {
         guard let place = shapes.find(update), hasSameShape(tail) else { return nil }
         if !shift.isNone || shapes[place].haveMoved { shapes[place].move(by: shift) }
         steps &+= UInt64(Filter.stepsMin + shapes[place].bytes / 16)
         let wasIn = shapes[place].isIn
         let isIn = filter.accepts(tail.value, after: tail.old, shapes[place], &comparer)
-        shapes[place].noteNext(update, isIn: isIn)
+        shapes[place].moveOn(update, isIn: isIn)
         guard isIn else { return wasIn ? .leaving : .nothing }
         guard filter.tellsChanges else { return .event }
         forget()
@@ -114,8 +114,8 @@ struct Judge: ~Copyable {
 
     /// The same, worked out. `wasSent` means that it knows the value before.
     private mutating func telling(
-        _ event: KeyEvent, _ tail: borrowing EventTail, wasSent: Bool, _ filter: Filter
-    ) -> Telling {
+        _ event: EventKind, _ tail: borrowing EventTail, wasSent: Bool, _ filter: Filter
+    ) -> FilterResult {
         count(filter, tail.value.count)
         forget()
         var old = event == .emit ? Span() : tail.old
@@ -132,7 +132,7 @@ struct Judge: ~Copyable {
 
     /// What an observer is told of a key that changed while it was away. Nobody knows what it knows, so
     /// everything may be new.
-    mutating func tellingMissed(_ event: KeyEvent, _ value: Span<UInt8>, _ filter: Filter?) -> Telling {
+    mutating func tellingMissed(_ event: EventKind, _ value: Span<UInt8>, _ filter: Filter?) -> FilterResult {
         guard let filter, event != .delete, !value.isEmpty else { return .event }
         count(filter, value.count)
         forget()
@@ -145,7 +145,7 @@ struct Judge: ~Copyable {
 
     /// Whether an observer is told anything of a change from one value to another.
     mutating func concerns(
-        _ event: KeyEvent, from old: Span<UInt8>, to value: Span<UInt8>, _ filter: Filter?
+        _ event: EventKind, from old: Span<UInt8>, to value: Span<UInt8>, _ filter: Filter?
     ) -> Bool {
         guard let filter else { return true }
         count(filter, value.count)
@@ -160,7 +160,7 @@ struct Judge: ~Copyable {
 
     /// Whether the values before and after meet the conditions.
     private mutating func standing(
-        _ event: KeyEvent, _ filter: Filter, from old: Span<UInt8>, to value: Span<UInt8>
+        _ event: EventKind, _ filter: Filter, from old: Span<UInt8>, to value: Span<UInt8>
     ) -> Standing {
         guard filter.hasConditions else { return .inside }
         if event != .delete, !value.isEmpty, filter.accepts(value, using: &comparer) {
@@ -179,7 +179,7 @@ struct Judge: ~Copyable {
         wasSent: Bool,
         _ filter: Filter,
         known place: Int? = nil
-    ) -> Telling {
+    ) -> FilterResult {
         change.removeAll()
         if filter.hasParts {
             // If the value before may have been hidden, nobody knows which parts are new or gone.
@@ -222,7 +222,7 @@ private enum Standing {
 
 // What is known of the last value of a key that was compared with a subscription's filter. Most values have the
 // shape of the one before (`ShapeShift`), so it is known where their parts are, and whether they meet the conditions often follows from a few
-// bytes. Owned by `Judge`.
+// bytes. Owned by `FilterEvaluator`.
 
 /// Who is told of the update of which key, and what tells its values from others: a key has at most one write of a
 /// revision.
@@ -271,7 +271,7 @@ struct KnownShape: BitwiseCopyable {
 
     /// It is about the value of an update from now on, which has the same shape.
     @inline(__always)
-    mutating func noteNext(_ update: JudgedUpdate, isIn: Bool) {
+    mutating func moveOn(_ update: JudgedUpdate, isIn: Bool) {
         (revision, self.isIn, misses) = (update.revision, isIn, 0)
     }
 

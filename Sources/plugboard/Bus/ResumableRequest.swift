@@ -4,7 +4,7 @@
 import PlugboardWire
 
 /// A request of a command for as long as it runs.
-struct StandingRequest {
+struct ResumableRequest {
     enum Kind {
         /// Sent once for each connection.
         case plain
@@ -20,7 +20,7 @@ struct StandingRequest {
 
     /// Its name on the present connection.
     private(set) var sub: UInt64?
-    private let request: ObjectText
+    private let request: ObjectWriter
     private let kind: Kind
     /// The event for a key that is gone or no longer matches.
     private let ending: String
@@ -28,7 +28,7 @@ struct StandingRequest {
     private var known: KnownKeys?
 
     /// `isFiltered` says that it asks only for some values, with `where`.
-    init(_ request: ObjectText, _ kind: Kind, isFiltered: Bool = false) {
+    init(_ request: ObjectWriter, _ kind: Kind, isFiltered: Bool = false) {
         self.request = request
         self.kind = kind
         ending = isFiltered ? "leave" : "delete"
@@ -115,7 +115,7 @@ struct StandingRequest {
         BrokerLine(named(ending).adding("key", string: key).adding("revision", revision).bytes[...])
     }
 
-    private func named(_ event: String) -> ObjectText {
-        ObjectText().adding("event", string: event).adding("sub", sub)
+    private func named(_ event: String) -> ObjectWriter {
+        ObjectWriter().adding("event", string: event).adding("sub", sub)
     }
 }

@@ -5,7 +5,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// What happens to an event on its way to one observer.
-enum Outcome {
+enum DeliveryDecision {
     /// It is sent at once.
     case sent
     /// It waits, and will be sent as a line of its own.
@@ -17,7 +17,7 @@ enum Outcome {
     /// It waits until somebody resumes the observer.
     case paused
     /// It waits until observers of an earlier phase have acknowledged.
-    case waiting(AckBarrier)
+    case waiting(PhaseBarrier)
     /// There was no room for it. The observer will be told of the gap.
     case dropped
 
@@ -35,12 +35,12 @@ enum Outcome {
         }
     }
 
-    fileprivate var barrier: AckBarrier? { if case .waiting(let barrier) = self { barrier } else { nil } }
+    fileprivate var barrier: PhaseBarrier? { if case .waiting(let barrier) = self { barrier } else { nil } }
 }
 
 /// An event that is about to happen, or would.
 struct ExpectedEvent: ~Escapable {
-    let event: KeyEvent
+    let event: EventKind
     /// That of its key, which may have none yet.
     let observable: ObservableHandle?
     /// The hash of its key.
@@ -48,7 +48,7 @@ struct ExpectedEvent: ~Escapable {
     let value: Span<UInt8>
 
     @_lifetime(copy value)
-    init(_ event: KeyEvent, of observable: ObservableHandle?, hash: UInt64, to value: Span<UInt8>) {
+    init(_ event: EventKind, of observable: ObservableHandle?, hash: UInt64, to value: Span<UInt8>) {
         (self.event, self.observable, self.hash) = (event, observable, hash)
         self.value = value
     }
@@ -59,7 +59,7 @@ extension Hub {
     mutating func outcomes(
         of expected: borrowing ExpectedEvent, for listed: [SubscriptionHandle],
         of observers: [SubscriptionHandle]
-    ) -> [Outcome] {
+    ) -> [DeliveryDecision] {
         let barrier = barrier(for: expected, among: observers)
         let isReserved = expected.observable.map { keyspace[$0].isReserved } ?? false
         let isReadBack = durability.isReadBack(expected.event, isReserved: isReserved)
@@ -84,7 +84,7 @@ extension Hub {
     /// The same for one observer, if its filter lets the event through and no new phase holds it back.
     private func outcome(
         of expected: borrowing ExpectedEvent, for subscription: SubscriptionHandle, isReadBack: Bool
-    ) -> Outcome {
+    ) -> DeliveryDecision {
         let backlog = matching[subscription].backlog
         let isBehind = sessions[matching[subscription].session].isBehind
         let way = matching[subscription].way(of: expected.event, expected.hash, isBehind: isBehind)
@@ -94,14 +94,14 @@ extension Hub {
             let gate = phases.gate(of: held)
         {
             // Whatever waits for a phase also holds back all later events.
-            return .waiting(AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
+            return .waiting(PhaseBarrier(phase: gate.phase, told: [], earlier: gate.waiting))
         }
         if way == .key { return .conflated }
         return backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued
     }
 
     /// Appends the members that say what happens.
-    func append(_ outcome: Outcome, to buffer: inout ByteBuffer) {
+    func append(_ outcome: DeliveryDecision, to buffer: inout ByteBuffer) {
         buffer.append(#","outcome":""#)
         buffer.append(outcome.name)
         buffer.append("\"")

@@ -4,7 +4,7 @@
 import PlugboardPosix
 
 /// The terms of one child.
-struct ChildTerms {
+struct ProcessSpec {
     var start: ChildStart
     /// Whether it is started again after it has ended.
     var rule = RestartRule.onFailure
@@ -16,13 +16,13 @@ struct ChildTerms {
     var isOff = false
 
     /// Whether `other` has another program or other arguments.
-    func startsOtherwise(than other: ChildTerms) -> Bool {
+    func startsOtherwise(than other: ProcessSpec) -> Bool {
         start.program != other.start.program || start.arguments != other.start.arguments
             || start.folder != other.start.folder
     }
 
     /// Whether `other` differs in anything.
-    func differs(from other: ChildTerms) -> Bool {
+    func differs(from other: ProcessSpec) -> Bool {
         startsOtherwise(than: other) || rule != other.rule || permission != other.permission
             || idleSeconds != other.idleSeconds || isOff != other.isOff
     }

@@ -28,7 +28,7 @@ private struct OwnLine: ~Copyable {
             && (form.telling != .change || self.change.bytes.isEqual(to: change.bytes))
     }
 
-    mutating func note(
+    mutating func set(
         _ line: ByteRange, _ event: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer
     ) {
         let isShort = form.telling != .change || change.count <= Self.changeBytesMax
@@ -40,12 +40,12 @@ private struct OwnLine: ~Copyable {
 
 /// How an event is told to those who may be told less than all of it.
 struct OwnForm: BitwiseCopyable, Equatable {
-    let event: KeyEvent
-    let telling: Telling
-    /// Equal for all recipients that get the same line; see `Recipient`.
+    let event: EventKind
+    let telling: FilterResult
+    /// Equal for all recipients that get the same line; see `ObserverEntry`.
     private let words: UInt64
 
-    init(_ event: KeyEvent, _ telling: Telling, _ words: UInt64) {
+    init(_ event: EventKind, _ telling: FilterResult, _ words: UInt64) {
         (self.event, self.telling, self.words) = (event, telling, words)
     }
 
@@ -61,7 +61,7 @@ struct OwnForm: BitwiseCopyable, Equatable {
         } else {
             event.appendStart(text.updateStart, to: &buffer)
         }
-        let kind = Recipient.kind(of: words)
+        let kind = ObserverEntry.kind(of: words)
         EventEncoder.appendTail(
             tail,
             change: telling.isPiece ? change.bytes : Span(),
@@ -74,7 +74,7 @@ struct OwnForm: BitwiseCopyable, Equatable {
 }
 
 /// The shared lines of a turn.
-struct TurnLog: ~Copyable {
+struct FanoutBuffer: ~Copyable {
     private let inPlace = InPlace()
     /// How much memory is kept from turn to turn.
     private static let keptBytesMax = 4_194_304
@@ -128,7 +128,7 @@ struct TurnLog: ~Copyable {
     /// subscription with the same text and kind.
     @inline(__always)
     mutating func line(
-        _ kind: KeyEvent, _ tail: borrowing EventTail, _ form: EventKind, for text: inout SubscriptionText
+        _ kind: EventKind, _ tail: borrowing EventTail, _ form: EventForm, for text: inout SubscriptionText
     ) -> ByteRange {
         if text.encodedEvent == event, text.encodedKind == form { return text.line }
         return encode(kind, tail, &text, form)
@@ -146,7 +146,7 @@ struct TurnLog: ~Copyable {
         let start = bytes.count
         form.append(tail, change, for: text, to: &bytes)
         let line = ByteRange(start, bytes.count)
-        own.note(line, event, form, change)
+        own.set(line, event, form, change)
         return line
     }
 
@@ -190,7 +190,7 @@ struct TurnLog: ~Copyable {
     }
 
     private mutating func encode(
-        _ kind: KeyEvent, _ tail: borrowing EventTail, _ text: inout SubscriptionText, _ form: EventKind
+        _ kind: EventKind, _ tail: borrowing EventTail, _ text: inout SubscriptionText, _ form: EventForm
     ) -> ByteRange {
         let start = bytes.count
         kind.appendStart(text.updateStart, to: &bytes)
@@ -219,14 +219,14 @@ struct TurnLog: ~Copyable {
             let index = Int32(extents.count)
             extents.append(Extent(start: outbox.newestStart, end: outbox.newestEnd, next: -1))
             if outbox.lastExtent >= 0 { extents[Int(outbox.lastExtent)].next = index }
-            outbox.noteChained(at: index)
+            outbox.setChainEnd(at: index)
         }
         outbox.beginRun(with: line)
     }
 }
 
 /// The events that writes cause.
-enum KeyEvent {
+enum EventKind {
     case update, emit, delete
 
     /// Appends the start of the event's line, made from the start of an update's.
@@ -241,8 +241,8 @@ enum KeyEvent {
     }
 }
 
-extension TurnLog {
-    private static var always: Invariants { Invariants(of: "TurnLog") }
+extension FanoutBuffer {
+    private static var always: Invariants { Invariants(of: "FanoutBuffer") }
 
     /// Between two turns, nothing is left of the last one.
     func checkInvariants() throws(BrokenInvariant) {

@@ -6,7 +6,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// Owed keys by age, each found at once. The caller keeps the count of `Reach` right.
-struct OwedKeys: ~Copyable {
+struct ConflatedKeys: ~Copyable {
     /// The place of an owed key.
     typealias Place = Int32
 
@@ -70,27 +70,27 @@ struct OwedKeys: ~Copyable {
     }
 
     /// Keeps the value that an observer saw last, or its line if that was made.
-    mutating func hold(_ bytes: HeldBytes?, at place: Place) {
+    mutating func hold(_ bytes: SharedBytes?, at place: Place) {
         if bytes != nil || notes.indices.contains(Int(place)) { withNotes(at: place) { $0.held = bytes } }
     }
 
     /// Keeps who had not acknowledged a key in time.
-    mutating func note(unacknowledged names: LateNames?, at place: Place) {
+    mutating func set(unacknowledged names: LateNames?, at place: Place) {
         guard names != nil || notes.indices.contains(Int(place)) else { return }
         withNotes(at: place) { $0.unacknowledged = names }
     }
 
     /// Some observers didn't acknowledge a key that waited at its gate. Its line will name them.
-    mutating func note(_ naming: inout LateNaming, of observable: ObservableHandle) {
+    mutating func addLateNames(_ naming: inout LateNaming, of observable: ObservableHandle) {
         guard let owed = find(observable), self[owed].isGated else { return }
         let before = notes(at: owed).unacknowledged
-        note(unacknowledged: naming.names(at: self[owed].revision, after: before), at: owed)
+        set(unacknowledged: naming.names(at: self[owed].revision, after: before), at: owed)
     }
 
     /// How many bytes the line of a key counts among the lines, if it was made.
     func writtenCost(of place: Place) -> Int {
         guard self[place].isWritten, let line = notes(at: place).held else { return 0 }
-        return LineQueue.cost(ofLine: line.count)
+        return PendingLines.cost(ofLine: line.count)
     }
 
     /// The place of the first key.
@@ -160,10 +160,10 @@ struct OwedKeys: ~Copyable {
     }
 
     /// The observer missed a write of a key before the one that it is owed.
-    mutating func noteMissed(_ place: Place) {
+    mutating func markUnsure(_ place: Place) {
         self[place].countSkipped()
         if self[place].isAwaited { return }
-        self[place].noteMissed()
+        self[place].markUnsure()
         awaitedCount += 1
     }
 
@@ -247,7 +247,7 @@ struct OwedKeys: ~Copyable {
 }
 
 // The index: where each observable's entry is.
-extension OwedKeys {
+extension ConflatedKeys {
     private static func hash(_ observable: ObservableHandle) -> UInt64 {
         (observable.word &* 0x9E37_79B9_7F4A_7C15) >> 32
     }
@@ -286,8 +286,8 @@ extension OwedKeys {
     }
 }
 
-extension OwedKeys {
-    private static var always: Invariants { Invariants(of: "OwedKeys") }
+extension ConflatedKeys {
+    private static var always: Invariants { Invariants(of: "ConflatedKeys") }
 
     /// Each owed key is in the chain once, by age, and is found at once. Adds to `owedBy` how often each key
     /// is owed.
@@ -406,15 +406,15 @@ struct OwedKey: BitwiseCopyable {
     mutating func forget(writes: UInt32) { skipped -= min(skipped, writes) }
 
     /// The observer missed a write of it.
-    mutating func noteMissed() { knowledge = .unsure }
+    mutating func markUnsure() { knowledge = .unsure }
 
     /// It was withheld, and may have been written meanwhile.
-    mutating func noteReleased(at newest: UInt64, isGated: Bool) {
+    mutating func renewReleased(at newest: UInt64, isGated: Bool) {
         if newest > revision {
             if !isInitial { countSkipped() }
             revision = newest
         }
-        noteMissed()
+        markUnsure()
         (event, self.isGated, wasSent, isWritten) = (0, isGated, false, false)
     }
 }
@@ -422,7 +422,7 @@ struct OwedKey: BitwiseCopyable {
 /// What is kept of some owed keys.
 struct OwedNotes {
     /// The value that the observer saw last, if its lines need it; or the whole line, if it was made already.
-    var held: HeldBytes?
+    var held: SharedBytes?
     /// Those who had not acknowledged in time.
     var unacknowledged: LateNames?
 }

@@ -6,7 +6,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// Events in a row that were dropped.
-struct Gap: BitwiseCopyable {
+struct LostRange: BitwiseCopyable {
     /// How many events were dropped.
     var dropped: UInt64
     /// The revisions of the first and the last one.
@@ -26,7 +26,7 @@ struct Gap: BitwiseCopyable {
 }
 
 /// Whole lines, in the order of their events.
-struct LineQueue: ~Copyable {
+struct PendingLines: ~Copyable {
     /// What is known about a line besides its bytes.
     struct Header: BitwiseCopyable {
         let revision: UInt64
@@ -53,12 +53,12 @@ struct LineQueue: ~Copyable {
     private var first = 0
     private var bytes = ByteBuffer()
     /// The bytes of long lines. Each is kept once for all queues that have it.
-    private var shared: [HeldBytes] = []
+    private var shared: [SharedBytes] = []
     private var sharedBytes = 0
     /// Who was late with a line's key, by the number of the line's event.
     private var late: [UInt64: LateNames] = [:]
     /// What is missing after the last line.
-    private(set) var gap: Gap?
+    private(set) var gap: LostRange?
 
     init() {}
 
@@ -80,7 +80,7 @@ struct LineQueue: ~Copyable {
     }
 
     /// Adds a line that other queues have, too.
-    mutating func append(_ line: HeldBytes, _ header: Header) {
+    mutating func append(_ line: SharedBytes, _ header: Header) {
         var header = header
         header.isShared = true
         headers.append(header)
@@ -89,7 +89,7 @@ struct LineQueue: ~Copyable {
     }
 
     /// Some observers didn't acknowledge a key that waited at its gate. Takes time with the number of lines.
-    mutating func note(_ naming: inout LateNaming, of observable: ObservableHandle) {
+    mutating func addLateNames(_ naming: inout LateNaming, of observable: ObservableHandle) {
         for place in first..<headers.count where headers[place].observable == observable {
             let event = headers[place].event
             late[event] = naming.names(at: headers[place].revision, after: late[event])
@@ -99,7 +99,7 @@ struct LineQueue: ~Copyable {
     /// Adds an event to the gap. `before` is how many events of its revision come before it in the journal;
     /// nil if it isn't in the journal.
     mutating func drop(revision: UInt64, event: UInt64, before: Int?) {
-        var gap = gap ?? Gap(dropped: 0, first: revision, last: revision, event: event)
+        var gap = gap ?? LostRange(dropped: 0, first: revision, last: revision, event: event)
         gap.dropped += 1
         gap.last = revision
         if let before {
@@ -111,9 +111,9 @@ struct LineQueue: ~Copyable {
     }
 
     /// Adds events to the gap that were dropped elsewhere.
-    mutating func drop(_ more: Gap) {
+    mutating func drop(_ more: LostRange) {
         guard more.dropped > 0 else { return }
-        if gap == nil { gap = Gap(dropped: 0, first: more.first, last: more.last) }
+        if gap == nil { gap = LostRange(dropped: 0, first: more.first, last: more.last) }
         gap?.dropped += more.dropped
         gap?.lost += more.dropped
         gap?.last = more.last
@@ -173,7 +173,7 @@ struct LineQueue: ~Copyable {
     /// Removes the lines about keys that are hidden. Returns the keys and revisions of the updates and deletes among
     /// them. Takes time with their bytes.
     mutating func removeLines(where isHidden: (Span<UInt8>) -> Bool) -> [(key: [UInt8], revision: UInt64)] {
-        var kept = LineQueue()
+        var kept = PendingLines()
         (kept.gap, kept.late) = (gap, late)
         // The names stay beside the lines.
         late = [:]
@@ -217,11 +217,11 @@ struct LineQueue: ~Copyable {
     }
 
     /// Takes the gap out, to be told.
-    mutating func takeGap() -> Gap? { gap.take() }
+    mutating func takeGap() -> LostRange? { gap.take() }
 }
 
-extension LineQueue {
-    private static var always: Invariants { Invariants(of: "LineQueue") }
+extension PendingLines {
+    private static var always: Invariants { Invariants(of: "PendingLines") }
 
     /// Each line has its header, and both are in the order of the events.
     func checkInvariants() throws(BrokenInvariant) {

@@ -42,7 +42,7 @@ struct DeskNews {
 }
 
 /// The client of `up`. When it is released, its connection closes and the broker deletes the states.
-final class PluginDesk {
+final class SupervisorClient {
     /// How many calls may wait for plugins to stop.
     static let waitingMax = 256
     /// How many kinds of errors are reported.
@@ -63,7 +63,7 @@ final class PluginDesk {
     private var causes: [String: UInt64] = [:]
     private var faults: Set<String> = []
     /// The pause before the next attempt.
-    private var pauseSeconds = PluginDesk.pauseSeconds.first
+    private var pauseSeconds = SupervisorClient.pauseSeconds.first
 
     /// Connects, now and whenever the connection is lost. Throws if the first attempt fails.
     init(connect: @escaping () throws -> BusLink) throws {
@@ -97,14 +97,14 @@ final class PluginDesk {
 
     /// Sends a request to which the broker's answer is a sign of life.
     func askWhetherAlive() {
-        link.send(ObjectText(op: "sync").line)
+        link.send(ObjectWriter(op: "sync").line)
     }
 
     /// Sends the name of `up`, and the calls that it serves.
     private func introduce() {
-        link.send(ObjectText(op: "hello").adding("name", string: Self.name).line)
+        link.send(ObjectWriter(op: "hello").adding("name", string: Self.name).line)
         for action in PluginAction.allCases {
-            link.send(ObjectText(op: "serve").adding("key", string: PluginKey.call(action)).line)
+            link.send(ObjectWriter(op: "serve").adding("key", string: PluginKey.call(action)).line)
         }
     }
 
@@ -139,7 +139,7 @@ final class PluginDesk {
         let cause = cause ?? causes[process.name]
         if published[process.name] != report {
             published[process.name] = report
-            let request = ObjectText(op: "publish").adding("key", string: PluginKey.state(of: process.name))
+            let request = ObjectWriter(op: "publish").adding("key", string: PluginKey.state(of: process.name))
                 .adding("value", json: report[...]).adding("while", string: "connected").adding(
                     "cause", cause
                 )
@@ -161,7 +161,7 @@ final class PluginDesk {
         guard published.removeValue(forKey: process.name) != nil else { return }
         let cause = cause ?? causes.removeValue(forKey: process.name)
         let key = PluginKey.state(of: process.name)
-        link.send(ObjectText(op: "delete").adding("key", string: key).adding("cause", cause).line)
+        link.send(ObjectWriter(op: "delete").adding("key", string: key).adding("cause", cause).line)
     }
 
     /// Answers a call. If the plugin is stopping, the answer waits until it has stopped, or runs again.
@@ -175,14 +175,15 @@ final class PluginDesk {
 
     func answer(_ call: String, _ value: [UInt8]) {
         link.send(
-            ObjectText(op: "return").adding("call", string: call).adding("value", json: value[...]).line
+            ObjectWriter(op: "return").adding("call", string: call).adding("value", json: value[...]).line
         )
     }
 
     func refuse(_ call: String, _ code: String, _ message: String) {
-        let error = ObjectText().adding("code", string: code).adding("message", string: message)
+        let error = ObjectWriter().adding("code", string: code).adding("message", string: message)
         link.send(
-            ObjectText(op: "return").adding("call", string: call).adding("error", json: error.bytes[...]).line
+            ObjectWriter(op: "return").adding("call", string: call).adding("error", json: error.bytes[...])
+                .line
         )
     }
 

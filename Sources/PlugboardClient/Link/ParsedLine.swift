@@ -5,7 +5,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// The places of a line's fields. They are valid only with the line's bytes.
-struct LinePlaces: Sendable {
+struct ParsedLine: Sendable {
     enum Kind: Sendable { case ok, error, event, unknown }
 
     var kind = Kind.unknown
@@ -198,7 +198,7 @@ extension Span where Element == UInt8 {
     }
 
     /// What ends a value with a connection; nil if nothing does.
-    func lifetime(_ line: LinePlaces) -> Lifetime? {
+    func lifetime(_ line: ParsedLine) -> Lifetime? {
         line.whileConnected.bytes(of: self).spells("connected") ? .connected : nil
     }
 

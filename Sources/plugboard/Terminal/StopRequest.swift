@@ -5,7 +5,7 @@
 import PlugboardPosix
 
 /// Signals that ask for the end.
-struct StopWish {
+struct StopRequest {
     /// A signal that comes within this time after the first counts as the same one.
     static let repeatedSeconds = 0.5
 

@@ -2,7 +2,7 @@
 // value ends with its connection or after its time, and not before.
 
 /// Compares what ended with which clients had left and how much time had passed.
-struct FarewellCheck {
+struct CloseReasonCheck {
     private let conversations: [Conversation]
     private let log: WriteLog
     private let terms: OrderCheck.Terms

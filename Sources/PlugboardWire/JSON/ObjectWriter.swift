@@ -5,7 +5,7 @@ import PlugboardMemory
 
 /// Builds an object. Give each name once; a name must not need escapes. Values keep their spelling. A
 /// member whose value is nil is left out.
-public struct ObjectText: Sendable {
+public struct ObjectWriter: Sendable {
     /// The operation if this is a request; otherwise empty.
     public let operation: String
     /// Everything but the closing brace.
@@ -41,30 +41,30 @@ public struct ObjectText: Sendable {
         return line
     }
 
-    public consuming func adding(_ name: String, json: (some Collection<UInt8>)?) -> ObjectText {
+    public consuming func adding(_ name: String, json: (some Collection<UInt8>)?) -> ObjectWriter {
         guard let json else { return self }
         add(name)
         open += json
         return self
     }
 
-    public consuming func adding(_ name: String, string: String?) -> ObjectText {
+    public consuming func adding(_ name: String, string: String?) -> ObjectWriter {
         guard let string else { return self }
         add(name)
         JSONText.append(string, to: &open)
         return self
     }
 
-    public consuming func adding(_ name: String, _ number: (some BinaryInteger)?) -> ObjectText {
+    public consuming func adding(_ name: String, _ number: (some BinaryInteger)?) -> ObjectWriter {
         adding(name, json: number.map { String($0).utf8 })
     }
 
     /// Leaves the member out if it has the protocol's default, `standard`.
-    public consuming func adding(_ name: String, _ flag: Bool, unless standard: Bool) -> ObjectText {
+    public consuming func adding(_ name: String, _ flag: Bool, unless standard: Bool) -> ObjectWriter {
         adding(name, json: flag == standard ? nil : "\(flag)".utf8)
     }
 
-    public consuming func adding(_ name: String, strings: [String]) -> ObjectText {
+    public consuming func adding(_ name: String, strings: [String]) -> ObjectWriter {
         adding(name, json: Self.array(strings.map { JSONText.encoded($0) }))
     }
 
