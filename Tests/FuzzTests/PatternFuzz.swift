@@ -54,13 +54,13 @@ enum PatternFuzz {
             places.append((reference, node, place))
         }
         var found = List<SubscriptionHandle>()
-        tree.match(key.span, into: &found)
+        tree.match(key.span) { found.append($0) }
         let expected = wild.filter { Pattern.matches($0.span, key.span) }.count
         hold(found.count == expected, "the tree finds \(found.count) of \(expected)")
         // In the other order the result is the same.
         for (_, node, place) in places.reversed() { _ = tree.remove(at: place, from: node) }
         found.removeAll()
-        tree.match(key.span, into: &found)
+        tree.match(key.span) { found.append($0) }
         hold(found.isEmpty, "an empty tree finds something")
     }
 

@@ -160,7 +160,7 @@ struct OwedKeysTests {
     @Test("stay in the order of their newest revisions, whatever comes and goes")
     func order() {
         var generator = SeededRandom(seed: 7)
-        var table = ObservableTable()
+        var table = Keyspace(time: .system)
         var keys = ConflatedKeys()
         var model: [(Int, UInt64)] = []
         let observables = (0..<300).map { index in

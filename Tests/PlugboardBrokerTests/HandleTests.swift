@@ -178,11 +178,10 @@ struct HandleTests {
             bare.take(#"{"op":"subscribe","key":"k"}"#, from: session)
             _ = bare.hub.matching[stale].serial
         case .observable:
-            var table = ObservableTable()
-            var authors = Authors()
+            var table = Keyspace(time: .system)
             let key: [UInt8] = [0x6B]
             let stale = table.insert(key.span, hash: table.hash(key.span))
-            table.remove(stale, &authors)
+            table.remove(stale)
             _ = table.insert(key.span, hash: table.hash(key.span))
             _ = table[stale].revision
         case .author:

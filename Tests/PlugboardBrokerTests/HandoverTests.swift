@@ -19,7 +19,7 @@ private final class KeptHub {
         self.time = time
         bare.hub = Hub(time: time)
         bare.hub.deadlines.boot = boot
-        bare.hub.keyspace.observables.beginLoading()
+        bare.hub.keyspace.beginLoading()
         var authors = RestoredAuthors()
         var records = RecordBuffer(clock: { time.millisecondsSince1970() })
         let (recovered, writer, epoch) = try Journal.open(

@@ -18,13 +18,13 @@ struct HistoryTests {
         test.send(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
         test.send(#"{"op":"delete","key":"gone"}"#, from: visitor)
         test.forget(visitor)
-        #expect(test.hub.keyspace.observables.count == 1)
+        #expect(test.hub.keyspace.observableCount == 1)
         writeX(History.writesMax - 2, client)
         // The delete is the second oldest.
         #expect(key(test.hub.keyspace.history[test.hub.keyspace.history.oldest]) == "gone")
-        #expect(test.hub.keyspace.observables.count == 2)
+        #expect(test.hub.keyspace.observableCount == 2)
         writeX(2 * History.writesMax + 2000, client)
-        #expect(test.hub.keyspace.observables.count == 1)
+        #expect(test.hub.keyspace.observableCount == 1)
     }
 
     @Test("a key that comes back while the history points to it is one key all along")
@@ -38,7 +38,7 @@ struct HistoryTests {
         }
         test.send(#"{"op":"publish","key":"k","value":9}"#, from: client)
         writeX(2 * History.writesMax, client)
-        #expect(test.hub.keyspace.observables.count == 2)
+        #expect(test.hub.keyspace.observableCount == 2)
         let got = test.send("get k", from: client)
         #expect(got.first?.contains(#""value":9"#) == true)
     }
@@ -52,7 +52,7 @@ struct HistoryTests {
             if number % 100 == 0 { test.endTurn() }
         }
         test.endTurn()
-        let count = test.hub.keyspace.observables.count
+        let count = test.hub.keyspace.observableCount
         #expect(count <= 3 * History.writesMax)
         let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest])
         #expect(oldest.hasPrefix("k."))

@@ -124,7 +124,8 @@ struct KnownShapeTests {
             (#"{"name":"a text","price":30,"n":1000000}"#, "it is known where the parts are"),
         ] {
             withBytes(value) {
-                _ = hub.hub.keyspace.set(known.observable, $0, revision: 3, cause: .none, writer: author)
+                _ = hub.hub.keyspace.set(known.observable, $0, cause: .none, writer: author)
+                hub.hub.keyspace[known.observable].revision = 3
             }
             hub.hub.keyspace.endTurn()
             let broken = hub.brokenInvariant()

@@ -53,7 +53,7 @@ struct LifetimeHubTests {
         let bytes = Array(line.utf8)
         let other = BareHub()
         var authors = RestoredAuthors()
-        other.hub.keyspace.observables.beginLoading()
+        other.hub.keyspace.beginLoading()
         if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
         other.hub.endRestoring(authors, lastRecord: now)
         other.hub.endRestoring(snapshotRevision: 0)

@@ -14,22 +14,21 @@ struct ModelTests {
 
     @Test("the table finds what was inserted and not removed, and keeps it in order")
     func table() {
-        var table = ObservableTable()
-        var authors = Authors()
+        var table = Keyspace(time: .system)
         var model: Set<String> = []
         for _ in 0..<20_000 {
             let key = "k.\(Int.random(in: 0..<3_000))"
             let found = withKey(key) { table.find($0, hash: table.hash($0)) }
             #expect((found != nil) == model.contains(key))
             if let found, Bool.random() {
-                table.remove(found, &authors)
+                table.remove(found)
                 model.remove(key)
             } else if found == nil {
                 _ = withKey(key) { table.insert($0, hash: table.hash($0)) }
                 model.insert(key)
             }
         }
-        let count = table.count
+        let count = table.observableCount
         #expect(count == model.count)
         var inOrder: [String] = []
         var next = withKey("") { table.first(from: $0) }
@@ -65,7 +64,7 @@ struct ModelTests {
                 separator: "."
             )
             var found = List<SubscriptionHandle>()
-            let visits = withKey(key) { tree.match($0, into: &found) }
+            let visits = withKey(key) { key in tree.match(key) { found.append($0) } }
             #expect(visits <= tree.steps)
             let expected = patterns.filter { entry in
                 withKey(entry.0) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
@@ -80,7 +79,7 @@ struct ModelTests {
             if let moved = tree.remove(at: place, from: node) { places[moved] = place }
         }
         var found = List<SubscriptionHandle>()
-        withKey("a.b") { _ = tree.match($0, into: &found) }
+        withKey("a.b") { key in _ = tree.match(key) { found.append($0) } }
         let left = found.count
         #expect(left == 0)
         #expect(tree.isEmpty && tree.steps == 1)

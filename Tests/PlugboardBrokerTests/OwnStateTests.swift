@@ -10,11 +10,11 @@ struct OwnStateTests {
 
     private func ownKeys() -> [String] {
         var keys: [String] = []
-        var next = test.hub.keyspace.observables.first(from: Span())
+        var next = test.hub.keyspace.first(from: Span())
         while let observable = next {
             let key = test.hub.keyspace.keyText(of: observable)
             if key.hasPrefix("$"), test.hub.keyspace[observable].hasValue { keys.append(key) }
-            next = test.hub.keyspace.observables.next(after: observable)
+            next = test.hub.keyspace.next(after: observable)
         }
         return keys
     }
@@ -39,7 +39,7 @@ struct OwnStateTests {
         test.passTime()
         #expect(ownKeys() == [])
         let (isActive, next, count) = (
-            test.hub.insight.isWatched, test.hub.deadlines.next, test.hub.keyspace.observables.count
+            test.hub.insight.isWatched, test.hub.deadlines.next, test.hub.keyspace.observableCount
         )
         #expect(!isActive)
         #expect(next == nil)

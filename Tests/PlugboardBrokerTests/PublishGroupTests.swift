@@ -82,7 +82,7 @@ struct PublishGroupTests {
 
     @Test(
         "lines with other digits than the one before them are told as any, with few keys and with many",
-        arguments: [1, ObservableTable.cachedMax, ObservableTable.cachedMax + 1, 900]
+        arguments: [1, Keyspace.cachedMax, Keyspace.cachedMax + 1, 900]
     )
     func repeated(keys: Int) {
         let lines = (0..<1_000).map {

@@ -34,9 +34,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         },
         StateMistake("Keyspace", "it binds the keys that say so") { bus in
             let timed = try bus.observable("a.timed")
-            let extras = bus.hub.keyspace.observables.extras(of: timed)
-            bus.hub.keyspace[extras].marks.bond = nil
-            bus.hub.keyspace.observables.removeEmptyExtras(of: timed)
+            bus.hub.keyspace.set(bond: nil, of: timed)
         },
         StateMistake("Lifetimes", "the deadline of a bond is there") { bus in
             let bond = bus.hub.keyspace.bond(of: try bus.observable("a.timed"))

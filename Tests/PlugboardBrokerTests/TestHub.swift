@@ -248,16 +248,16 @@ final class TestHub {
     /// The number of keys that are needed by more than the history.
     var keyCount: Int {
         var count = 0
-        var next = hub.keyspace.observables.first(from: Span())
+        var next = hub.keyspace.first(from: Span())
         while let observable = next {
             if hub.keyspace[observable].hasValue || hub.matching.reach.needs(observable) { count += 1 }
-            next = hub.keyspace.observables.next(after: observable)
+            next = hub.keyspace.next(after: observable)
         }
         return count
     }
 
     /// The number of keys that the hub remembers, whether or not they are needed.
-    var observableCount: Int { hub.keyspace.observables.count }
+    var observableCount: Int { hub.keyspace.observableCount }
 
     /// Lets time pass: everything that is due `milliseconds` after the test's start happens.
     func expireAll(after milliseconds: UInt64) {

@@ -7,17 +7,14 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The room of rights and quotas.
 struct Access: ~Copyable {
     private let inPlace = InPlace()
-    /// The broker's own user.
     let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.
     private var policy: Policy?
     /// Rights by the places of their rules. Clients to whom the same rules apply share them, so that many
     /// clients need little memory.
     private var made: [[Int]: Rights] = [:]
-    /// The revision at which the policy came into force.
     private(set) var policyRevision: UInt64 = 0
     /// The accounts of users who have connected under a policy, or whose values were kept.
     private var accounts: [UInt32: Account] = [:]
@@ -35,7 +32,6 @@ struct Access: ~Copyable {
     // MARK: The policy
 
     var followsPolicy: Bool { policy != nil }
-    /// The text of the present policy.
     var policyText: [UInt8]? { policy?.text }
 
     /// Whether a peer may connect at all.
@@ -43,7 +39,6 @@ struct Access: ~Copyable {
         policy?.admits(peer.user, groups, owner: owner) ?? (peer.user == owner || peer.user == 0)
     }
 
-    /// Follows a policy from a revision on.
     mutating func follow(_ policy: Policy, since revision: UInt64, _ sessions: borrowing SessionTable) {
         (self.policy, made, policyRevision) = (policy, [:], revision)
         // From now on, others may have to pay for what waits.
@@ -71,7 +66,6 @@ struct Access: ~Copyable {
         return rights
     }
 
-    /// Throws unless a client may make a write.
     @inline(never)
     func checkWrite(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
         let key = request.key.bytes(of: line)
@@ -128,7 +122,6 @@ struct Access: ~Copyable {
 
     // MARK: Accounts
 
-    /// A client's account.
     func account(of session: borrowing Session) -> Account { session.grant?.account ?? common }
 
     /// The account of a user's clients. Before the policy is loaded, users whose values an earlier broker kept
@@ -154,13 +147,11 @@ struct Access: ~Copyable {
         return account.used.connections < account.limits.connections
     }
 
-    /// Gives a client that has connected its account.
     mutating func openAccount(of session: borrowing Session) {
         if policy != nil { session.grant?.account = account(of: session.peer.user) }
         account(of: session).used.connections += 1
     }
 
-    /// A client has left.
     func closeAccount(of session: borrowing Session) {
         charge(session.waiting, to: session, -1)
         account(of: session).used.connections -= 1
@@ -171,7 +162,6 @@ struct Access: ~Copyable {
         payer(of: .partial, session).used.partial += sign * waiting[.partial]
     }
 
-    /// Checks that the accounts agree with what was found.
     func checkInvariants(_ found: [ObjectIdentifier: Quota]) throws(BrokenInvariant) {
         for account in accounts.values + [common] {
             try account.checkInvariants(found[ObjectIdentifier(account)] ?? Quota())

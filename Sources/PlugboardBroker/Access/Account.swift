@@ -7,12 +7,10 @@ import PlugboardWire
 
 /// What all clients of one account together may take up, or do take up.
 public struct Quota: Equatable, Sendable {
-    /// Connections at the same time.
     var connections = 0
     /// Patterns that all these connections observe, trace and serve. Patterns count instead of subscriptions,
     /// because a subscription has up to 64 of them.
     var subscriptions = 0
-    /// Bytes that wait until these connections read them.
     var owed = 0
     /// Bytes of requests that these connections have sent in part.
     var partial = 0
@@ -88,7 +86,6 @@ final class Account {
         )
     }
 
-    /// Checks that it counts what was found.
     func checkInvariants(_ found: Quota) throws(BrokenInvariant) {
         let whose = user.map { "user \($0)" } ?? "all without a quota"
         for (name, place) in Quota.names {

@@ -6,7 +6,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a rule allows or denies.
 public enum PolicyAction: String, CaseIterable, Sendable {
     /// To see keys, in any way: subscribe, get, keys, who, why, trace, explain.
     case subscribe
@@ -30,7 +29,6 @@ public enum PolicyAction: String, CaseIterable, Sendable {
     }
 }
 
-/// Patterns for each action.
 struct ActionPatterns: Equatable, Sendable {
     private var lists = [[[UInt8]]](repeating: [], count: PolicyAction.allCases.count)
 
@@ -39,7 +37,6 @@ struct ActionPatterns: Equatable, Sendable {
         set { lists[action.place] = newValue }
     }
 
-    /// Adds the patterns of another one.
     mutating func add(_ other: ActionPatterns) {
         for action in PolicyAction.allCases {
             let known = self[action]
@@ -50,14 +47,11 @@ struct ActionPatterns: Equatable, Sendable {
 
 /// The users that a rule or a quota names.
 enum PolicyMembers: Equatable, Sendable {
-    /// The rule doesn't name users.
     case unsaid
-    /// `"*"`.
     case everybody
     case numbers(Set<UInt32>)
 }
 
-/// One rule.
 struct PolicyRule: Equatable, Sendable {
     var users = PolicyMembers.unsaid
     /// Empty if the rule names no group.
@@ -82,14 +76,11 @@ struct PolicyRule: Equatable, Sendable {
 /// All rules of a broker.
 public struct Policy: Equatable, Sendable {
     var rules: [PolicyRule]
-    /// The quotas of single users.
     var quotas: [UInt32: Quota] = [:]
     /// The quota of users without one of their own; nil if the policy has none.
     var quotaOfOthers: Quota?
-    /// The text that the policy was read from.
     var text: [UInt8] = []
 
-    /// The number of rules.
     public var ruleCount: Int { rules.count }
 
     /// For a person: how many rules, and whether others may connect.
@@ -126,12 +117,10 @@ public struct Policy: Equatable, Sendable {
     }
 }
 
-/// The limits of a policy file.
 public enum PolicyLimits {
     public static let bytesMax = 1_048_576
     public static let rulesMax = 1_024
     public static let quotasMax = 1_024
-    /// Patterns in one list.
     public static let patternsMax = 1_024
     /// Users, groups or plugins that a rule names.
     public static let namesMax = 1_024

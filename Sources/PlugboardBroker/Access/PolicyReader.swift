@@ -12,7 +12,6 @@ struct PolicyFault: Error, Equatable {
     let offset: Int
 }
 
-/// Looks up the numbers of users and groups by their names.
 struct AccountNumbers: Sendable {
     var user: @Sendable (String) -> UInt32?
     var group: @Sendable (String) -> UInt32?
@@ -22,10 +21,8 @@ struct AccountNumbers: Sendable {
     )
 }
 
-/// Reads one policy.
 struct PolicyReader: ~Copyable, ~Escapable {
     private static let ruleMembers = ["user", "group", "plugin", "allow", "deny"]
-    /// Stands for every action.
     private static let everything = "everything"
 
     private let json: JSONOutline

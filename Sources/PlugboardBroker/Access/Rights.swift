@@ -6,7 +6,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The rights that some rules give.
 final class Rights {
     private let allow: ActionPatterns
     private let deny: ActionPatterns
@@ -53,7 +52,6 @@ final class Rights {
 enum RightsScope {
     case key, all, some
 
-    /// What must not be denied for that.
     fileprivate var opposite: RightsScope {
         switch self {
         case .key: .key
@@ -67,13 +65,11 @@ enum RightsScope {
 final class Grant {
     /// The groups of its process when it connected.
     let groups: [UInt32]
-    /// The client's name; nil if it has none.
     var name: String?
     /// The rights from the policy; nil if there is no policy.
     var rights: Rights?
     /// The account of the client's user; nil if there is no policy.
     var account: Account?
-    /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?
     /// What was owed to its subscriptions of keys that it may not see now.
     var withheld: [SubscriptionHandle: Backlog] = [:]
@@ -127,30 +123,25 @@ extension PolicyAction {
 
 /// Rights on their way from a broker to its successor.
 struct CarriedRights: Sendable {
-    /// The text of the last policy.
     private var policy: [UInt8]?
     /// The revision at which that policy came into force; nil if the successor has another policy.
     private(set) var policyRevision: UInt64?
-    /// The supervisor's name.
     let supervisorName: String?
     /// What the supervisor published about each plugin: the members that a broker applies.
     let plugins: [[UInt8]]
 
-    /// The rights that a broker hands to its successor.
     init(_ access: borrowing Access, _ supervision: borrowing Supervision) {
         policy = access.policyText
         policyRevision = access.followsPolicy ? access.policyRevision : nil
         (supervisorName, plugins) = (supervision.supervisorName, supervision.reports)
     }
 
-    /// The same rights for a successor with this policy.
     func going(on next: Policy?) -> CarriedRights {
         var carried = self
         if next?.text != policy { carried.policyRevision = nil }
         return carried
     }
 
-    /// The rights as lines of JSON.
     var text: [UInt8] {
         var buffer = ByteBuffer()
         buffer.append(#"{"since":"#)

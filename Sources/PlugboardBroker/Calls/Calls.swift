@@ -11,7 +11,6 @@ import PlugboardWire
 struct Calls: ~Copyable {
     private let services = PatternTree<Service>()
     private var calls: [UInt64: PendingCall] = [:]
-    /// The number of the newest call, from 1.
     private var lastNumber: UInt64 = 0
     private(set) var asked = AskedClients()
     private(set) var counts = CallCounts()
@@ -71,15 +70,12 @@ struct Calls: ~Copyable {
 
     // MARK: Calls
 
-    /// How many calls are in progress.
     var count: Int { calls.count }
 
     func find(_ number: UInt64) -> PendingCall? { calls[number] }
 
-    /// The number of the next call.
     var nextNumber: UInt64 { lastNumber + 1 }
 
-    /// Begins the next call, and lists it on both sides.
     mutating func insert(_ call: PendingCall, _ sessions: inout SessionTable) {
         lastNumber = call.number
         calls[call.number] = call
@@ -89,7 +85,6 @@ struct Calls: ~Copyable {
         sessions[call.server].makeDuties().addToAnswer(call)
     }
 
-    /// A call is sent to the client of a service.
     mutating func countSent(_ call: PendingCall, by service: Service) {
         call.service = service
         service.counts.countAsked()
@@ -108,7 +103,6 @@ struct Calls: ~Copyable {
         return counts
     }
 
-    /// Moves a call to another server.
     mutating func move(_ call: PendingCall, to server: SessionHandle, _ sessions: inout SessionTable) {
         asked.set(sessions[server].client, for: call.number)
         let before = call.server
@@ -118,7 +112,6 @@ struct Calls: ~Copyable {
         sessions[server].makeDuties().addToAnswer(call)
     }
 
-    /// Ends a call, and removes it on both sides.
     mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
         let (caller, server) = (call.caller, call.server)
@@ -133,7 +126,6 @@ struct Calls: ~Copyable {
 extension Calls {
     private static var always: Invariants { Invariants(of: "Calls") }
 
-    /// Both sides and a deadline know each call.
     func checkInvariants(
         _ living: borrowing Living, _ deadlines: borrowing Deadlines, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
@@ -192,9 +184,7 @@ extension Calls {
 // A client's promise to answer the calls of a key, or of all keys that match a pattern. Exists from its
 // `serve` to its `unserve` or the end of its session.
 
-/// One served key or pattern.
 final class Service {
-    /// The client that serves.
     let session: SessionHandle
     private let text: [UInt8]
     /// Its place in its session's list.
@@ -203,7 +193,6 @@ final class Service {
     var isSpare = false
     /// Who takes over when it ends, the first one first.
     var spares: [Service] = []
-    /// The calls that it got.
     var counts = CallCounts()
 
     init(pattern: Span<UInt8>, session: SessionHandle) {
@@ -211,7 +200,6 @@ final class Service {
         self.session = session
     }
 
-    /// The pattern as it was written.
     var pattern: [UInt8] { text }
 
     /// What a client has in this line: the service itself, or one of its spares.
@@ -233,7 +221,6 @@ final class Service {
 
 /// A session's side of services and calls. `Calls` knows them, too.
 final class SessionCalls {
-    /// Its services.
     private(set) var services: [Service] = []
     /// Calls that it made, without an answer yet.
     private(set) var made: [PendingCall] = []
@@ -301,7 +288,6 @@ extension Array {
 // Which clients the latest calls were sent to. With this, a late answer is told from an answer that nobody
 // asked for, even if the call is over. Owned by `Calls`.
 
-/// The clients of the newest calls, by the calls' numbers.
 struct AskedClients {
     /// How many calls back clients are remembered.
     static let callsMax = 65_536
@@ -336,12 +322,10 @@ struct AskedClients {
 // How calls end: for `$broker.stats` all of them, and for `$broker.services` those of each service. What
 // always holds: each call that was made was answered, has failed, or still waits.
 
-/// How many calls were made, and how they ended.
 struct CallCounts: BitwiseCopyable {
     private(set) var asked: UInt64 = 0
     private(set) var answered: UInt64 = 0
     private(set) var failed: UInt64 = 0
-    /// How long answers took.
     private(set) var times = Times()
 
     mutating func countAsked() { asked &+= 1 }

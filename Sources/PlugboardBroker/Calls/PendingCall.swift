@@ -4,20 +4,16 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// One call in progress.
 final class PendingCall {
-    /// Its number, unique in this broker's life.
     let number: UInt64
     let caller: SessionHandle
     /// The client that has to answer it. While nobody serves the key, the supervisor's client.
     var server: SessionHandle
     /// The number of the caller's line, for the reply to a call without an `id`.
     let line: UInt64
-    /// How many milliseconds it waits.
     let timeout: UInt32
     /// How many milliseconds of that are left when it is sent to its server, at least 1.
     private(set) var timeLeft: UInt64
-    /// What made the caller call, if it said so.
     let cause: WriteCause
     /// The `id`, then the key.
     private let text: [UInt8]
@@ -26,11 +22,8 @@ final class PendingCall {
     var service: Service?
     /// When it was made, in monotonic nanoseconds.
     let start: UInt64
-    /// Its time-out.
     var deadline: DeadlineTicket?
-    /// Its place among the calls that its caller made.
     var callerPlace = 0
-    /// Its place among the calls that its server has to answer.
     var serverPlace = 0
 
     init(
@@ -92,16 +85,13 @@ extension PendingCall {
 
 // The stages of a call, as a trace shows them.
 
-/// A stage of a call.
 enum CallOutcome: Equatable {
-    /// It was sent to its server.
     case asked
     /// It waits until a plugin serves its key.
     case held
     case answered
     /// The caller got an error, from the broker or from the server.
     case failed(code: String)
-    /// The caller has left.
     case abandoned
 
     /// Appends `outcome`, the `code` of an error, and how long a call took that is over.
@@ -135,9 +125,7 @@ enum CallOutcome: Equatable {
 // Calls that wait for a plugin to serve their key, because the plugin is starting. Owned by `Calls`. What
 // always holds: a held call is in progress, its server is the supervisor's client, and its plugin counts it.
 
-/// The values of held calls, by the calls' numbers.
 struct HeldCalls {
-    /// How many bytes held calls may have.
     static let bytesMax = 16_777_216
 
     private struct Held {
@@ -155,7 +143,6 @@ struct HeldCalls {
     /// The numbers of held calls, in the order of the calls.
     var numbers: [UInt64] { held.keys.sorted() }
 
-    /// The plugin for which a call waits.
     func plugin(of number: UInt64) -> SupervisedPlugin? { held[number]?.plugin }
 
     func value(of number: UInt64) -> [UInt8]? { held[number]?.value }

@@ -15,13 +15,11 @@ struct Session: ~Copyable {
     private var isStalled = false
     /// It is in the list of sessions that have something to be sent.
     var isTouched = false
-    /// How many of its durable writes wait for the disk.
     var awaitedWrites: UInt16 = 0
     private let connectionSlot: Int32
     var outbox = Outbox()
     /// The client's number, from 1, unique in this broker's life.
     let client: UInt64
-    /// The process and the user at the other end.
     let peer: PeerIdentity
     /// Its author; `.none` until it has a name or has written something. An optional would take eight bytes
     /// more.
@@ -30,7 +28,6 @@ struct Session: ~Copyable {
     var grant: Grant? {
         didSet { isGuarded = grant != nil }
     }
-    /// The number of the line being handled, from 1.
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
     /// It has a grant, so its rights have to be checked.
@@ -59,15 +56,12 @@ struct Session: ~Copyable {
     }
     /// How many of the bytes that wait for it are charged.
     var waiting = WaitingBytes()
-    /// When it connected, in milliseconds since 1970.
     let since: UInt64
-    /// How many bytes it has been sent.
     var sent: UInt64 = 0
     /// What waits for it besides its outbox; nil if nothing does.
     private(set) var sessionBacklog: SessionBacklog?
     /// What it serves, its calls, and the calls that it was sent; nil if there are none.
     private(set) var duties: SessionCalls?
-    /// `.none` if there is none.
     private var bequeathed = LeaseHandle.none
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
@@ -77,13 +71,11 @@ struct Session: ~Copyable {
         self.since = since
     }
 
-    /// The slot of its connection.
     var slot: Int { Int(connectionSlot) }
 
     /// Its author, if it has a name or has written something.
     @inline(__always) var signature: AuthorHandle? { signedAs == .none ? nil : signedAs }
 
-    /// What is done when its connection ends; nil if nothing is.
     var lease: LeaseHandle? {
         get { bequeathed == .none ? nil : bequeathed }
         set { bequeathed = newValue ?? .none }
@@ -97,10 +89,8 @@ struct Session: ~Copyable {
     @inline(__always)
     func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && !isBusy && outbox.count <= unreadMax }
 
-    /// How many bytes may still be queued for it.
     var room: Int { Limits.outboxBytesMax - outbox.count - (sessionBacklog?.deferred.count ?? 0) }
 
-    /// Appends the client's name as JSON.
     func appendName(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         if let signature { return buffer.append(keyspace.authors[signature].name) }
         buffer.append("\"#")
@@ -136,7 +126,6 @@ struct Session: ~Copyable {
     /// observes nothing needs its connection until then.
     var isAnswered: Bool { duties == nil && awaitedWrites == 0 }
 
-    /// What is asked of the writer of a publish.
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
         (isOpen, isGuarded, signature)
     }
@@ -158,7 +147,6 @@ struct Session: ~Copyable {
     /// It is open and not behind, and all its subscriptions are direct. So events go to it at once.
     @inline(__always) var keepsUp: Bool { !isStalled }
 
-    /// The catch-up of this client; makes it if there is none.
     @discardableResult
     mutating func makeSessionBacklog() -> SessionBacklog {
         if let sessionBacklog { return sessionBacklog }
@@ -203,12 +191,10 @@ struct Session: ~Copyable {
         if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
     }
 
-    /// Removes the catch-up if nothing is owed.
     mutating func dropEmptyCatchup() {
         if sessionBacklog?.isEmpty == true { sessionBacklog = nil }
     }
 
-    /// Its duties; makes them if there are none.
     mutating func makeDuties() -> SessionCalls {
         if let duties { return duties }
         let made = SessionCalls()
@@ -216,12 +202,10 @@ struct Session: ~Copyable {
         return made
     }
 
-    /// Removes the duties if they are empty.
     mutating func dropEmptyDuties() {
         if duties?.isEmpty == true { duties = nil }
     }
 
-    /// The place for what is done when its connection ends; makes it if there is none.
     mutating func makeLegacy(_ keyspace: inout Keyspace) -> LeaseHandle {
         if let lease { return lease }
         let made = keyspace.lifetimes.leases.insert(SessionLease())
@@ -233,7 +217,6 @@ struct Session: ~Copyable {
         sign(as: keyspace.authors.make(name: name, presence: presence(keyspace)), &keyspace)
     }
 
-    /// Whether this is the client's name.
     func isNamed(_ name: String, _ keyspace: borrowing Keyspace) -> Bool {
         guard let signature else { return false }
         var text = ByteBuffer()
@@ -274,7 +257,6 @@ struct Session: ~Copyable {
     }
 }
 
-/// The client that makes a publish.
 struct Writer: BitwiseCopyable {
     let session: SessionHandle
     let isGuarded: Bool
@@ -294,12 +276,10 @@ enum CloseReason: String {
     case revoked
     /// Its user is past a quota.
     case quota = "limit"
-    /// Another client ended it.
     case disconnected
     /// The peer has left, so nobody can be told.
     case gone
 
-    /// The reason in words.
     var message: String {
         switch self {
         case .slow: "more than \(Limits.owedKeysMax) keys were owed"
@@ -339,10 +319,8 @@ struct SessionTable: ~Copyable {
         _modify { yield &all[session] }
     }
 
-    /// The number of slots, used or free.
     var slotCount: Int { row.count }
 
-    /// The session in a slot.
     func inSlot(_ slot: Int) -> SessionHandle? {
         slot < row.count && row[slot] != .none ? row[slot] : nil
     }

@@ -141,7 +141,7 @@ extension Filter {
 
     /// What is known of a key's present value is so.
     func checkInvariants(_ known: KnownShape, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
-        guard keyspace.observables.contains(known.observable),
+        guard keyspace.contains(known.observable),
             keyspace[known.observable].revision == known.revision
         else { return }
         var comparer = JSONComparer()

@@ -58,11 +58,11 @@ extension Hub {
     mutating func restore(
         _ read: (RecordTaker, _ expect: (Span<UInt8>) -> Void) throws -> (Recovered, epoch: String)
     ) throws -> Recovered {
-        keyspace.observables.beginLoading()
+        keyspace.beginLoading()
         var authors = RestoredAuthors()
         let (recovered, epoch) = try read(
             { record, line in restore(record, line, &authors) },
-            { key in keyspace.observables.prefetch(keyspace.hash(key)) }
+            { key in keyspace.prefetch(keyspace.hash(key)) }
         )
         endRestoring(authors, lastRecord: recovered.when)
         keyspace.resume(epoch, at: recovered.revision, isNew: epoch != recovered.epoch)
@@ -79,16 +79,17 @@ extension Hub {
         let (name, origin) = (record.by.bytes(of: line), record.origin.bytes(of: line))
         let author = authors.author(name, from: origin, account, &keyspace)
         guard record.kind == .update else {
-            return forget(known ?? keyspace.observables.insert(key, hash: hash), record, author)
+            return forget(known ?? keyspace.insert(key, hash: hash), record, author)
         }
-        let observable = known ?? keyspace.observables.insert(key, hash: hash, valueCount: record.value.count)
+        let observable = known ?? keyspace.insert(key, hash: hash, valueCount: record.value.count)
         durability.addLiveBytes(keyspace[observable].growth(to: record.value.count))
         if access.countsKeys { keyspace.charge(observable, count: record.value.count, to: author) }
         let value = record.value.bytes(of: line)
-        keyspace.set(observable, value, revision: record.revision, cause: record.cause, writer: author)
+        keyspace.set(observable, value, cause: record.cause, writer: author)
+        keyspace[observable].revision = record.revision
         remember(.publish, observable, author, record)
         if record.isWhileConnected || record.expires > 0
-            || keyspace.observables.marks(of: observable).bond != nil
+            || keyspace.marks(of: observable).bond != nil
         {
             restoreLifetime(of: observable, record, line, &authors)
         }

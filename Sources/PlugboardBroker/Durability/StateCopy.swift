@@ -37,14 +37,14 @@ struct StateCopy: ~Copyable {
         _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int,
         to journal: JournalWriter
     ) -> Bool {
-        var next = keyspace.observables.first(from: last.bytes)
+        var next = keyspace.first(from: last.bytes)
         if let observable = next, keyspace[observable].key.isEqual(to: last.bytes) {
-            next = keyspace.observables.next(after: observable)
+            next = keyspace.next(after: observable)
         }
         while let observable = next {
             guard visits > 0 else { return false }
             visits -= 1
-            next = keyspace.observables.next(after: observable)
+            next = keyspace.next(after: observable)
             visits -= keyspace.value(of: observable).count / Self.bytesPerVisit
             if visits <= 0, next != nil {
                 last.removeAll()

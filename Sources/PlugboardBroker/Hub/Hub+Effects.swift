@@ -14,7 +14,6 @@ extension Hub {
         endServing(of: session)
     }
 
-    /// A call has timed out, if it still waits.
     mutating func endLate(_ number: UInt64) {
         guard let call = calls.find(number) else { return }
         call.deadline = nil
@@ -64,7 +63,6 @@ extension Hub {
 // it: refusals depend on the policy alone, never on what is there.
 
 extension Hub {
-    /// Follows a policy from now on.
     mutating func follow(_ policy: Policy) {
         access.follow(policy, since: revision, sessions)
         matching.select()
@@ -195,7 +193,6 @@ extension Hub {
         }
     }
 
-    /// The time of a phase is up.
     mutating func expireGate(of observable: ObservableHandle) {
         guard let gate = phases.gate(of: observable) else { return }
         let late = clientsLate(at: gate, of: observable)
@@ -204,7 +201,6 @@ extension Hub {
         advance(observable, gate, late: late)
     }
 
-    /// Lets a key through to later phases.
     private mutating func advance(_ observable: ObservableHandle, _ gate: Gate, late: [LateClient]) {
         // One more reference, so that the key stays when its gate is removed.
         matching.reach.retain(observable)
@@ -234,7 +230,6 @@ extension Hub {
         }
     }
 
-    /// Ends a subscription and frees it.
     mutating func end(_ subscription: SubscriptionHandle) {
         updateDemand(of: subscription, -1)
         if matching[subscription].isTracer, let ticket = insight.tracing.remove(subscription) {

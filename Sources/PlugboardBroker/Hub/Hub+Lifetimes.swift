@@ -52,7 +52,7 @@ extension Hub {
         if let reason { keyspace.history.setReason(reason) }
         guard request.isBounded else { return }
         let lease = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
-        if let lease { keyspace.lifetimes.set(grace: graces.milliseconds(of: session), of: lease) }
+        if let lease { keyspace.lifetimes.leases[lease].grace = graces.milliseconds(of: session) }
         let bond = keyspace.bind(observable, to: lease)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
@@ -176,7 +176,7 @@ extension Hub {
     /// Ends those whose time is over that a search has passed by: what it finds is then all there is.
     mutating func endFound() {
         while let observable = requests.nextExpired() {
-            if keyspace.observables.contains(observable) { _ = endExpired(observable) }
+            if keyspace.contains(observable) { _ = endExpired(observable) }
         }
     }
 

@@ -16,8 +16,8 @@ extension Hub {
         case .nothing: break
         case .publish:
             requests.group.countNext(from: session)
-            if keyspace.observables.isLarge {
-                requests.group.fetchAhead(keyspace.observables, matching.reach, bytes.span)
+            if keyspace.isLarge {
+                requests.group.fetchAhead(keyspace, matching.reach, bytes.span)
             }
             if !requests.group.isFull { return true }
             finishLines(in: bytes.span)
@@ -41,8 +41,8 @@ extension Hub {
     mutating func takeRepeats(from start: Int, of bytes: Span<UInt8>, _ lines: inout UInt64) -> Int {
         var start = start
         while let end = requests.group.repeatLast(at: start, of: bytes) {
-            if keyspace.observables.isLarge {
-                requests.group.fetchAhead(keyspace.observables, matching.reach, bytes)
+            if keyspace.isLarge {
+                requests.group.fetchAhead(keyspace, matching.reach, bytes)
             }
             lines &+= 1
             start = end &+ 1
@@ -87,7 +87,7 @@ extension Hub {
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
         guard let session = requests.group.session else { return }
-        if keyspace.observables.isLarge { requests.group.fetchLast(keyspace.observables, matching.reach) }
+        if keyspace.isLarge { requests.group.fetchLast(keyspace, matching.reach) }
         let count = requests.group.count
         var publishes = requests.group.takeOut()
         begin(session)

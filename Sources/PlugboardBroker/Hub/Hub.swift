@@ -7,16 +7,12 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The state of a bus.
 struct Hub: ~Copyable {
     var keyspace: Keyspace
     /// The journal, and replies that wait for the disk.
     var durability = Durability()
-    /// What the broker says of itself.
     var insight: Insight
-    /// Who observes what.
     var matching = Matching()
-    /// Requests that aren't finished yet.
     var requests = Requests()
     /// Names that stand for a program between two of its connections.
     var graces = Graces()
@@ -25,13 +21,9 @@ struct Hub: ~Copyable {
     var sessions = SessionTable()
     /// Keys that have not reached all of their observers yet.
     var phases = Phases()
-    /// Who answers which calls.
     var calls = Calls()
-    /// What happens later.
     var deadlines: Deadlines
-    /// Rights and quotas.
     var access = Access()
-    /// Plugins, and their supervisor.
     var supervision = Supervision()
 
     init(time: TimeSource = .system) {
@@ -41,7 +33,6 @@ struct Hub: ~Copyable {
         insight = Insight(time: time, author: author)
     }
 
-    /// The revision of the last committed write.
     var revision: UInt64 { keyspace.revision }
 
     /// Gives a client that has just connected its rights: what its user may do, and whether it is the supervisor's or
@@ -68,7 +59,6 @@ struct Hub: ~Copyable {
         sessions[session].rename(Array(plugin.name.utf8).span, &keyspace)
     }
 
-    /// Greets a new client with its first line.
     mutating func greet(_ session: SessionHandle) {
         delivery.openReply(to: session, &sessions)
         EventEncoder.appendHello(
@@ -89,7 +79,6 @@ struct Hub: ~Copyable {
     @inline(__always)
     mutating func end(_ session: SessionHandle) { delivery.end(session, at: revision, &sessions) }
 
-    /// Refuses a line that was too long to read.
     mutating func refuseOverlong(from session: SessionHandle) {
         let message = "a line has at most \(Limits.lineBytesMax) bytes; this one was left out"
         begin(session)
@@ -176,23 +165,22 @@ struct Hub: ~Copyable {
         var line = delivery.takeLine()
         var bytesLeft = Tracing.bytesMax
         for place in 0..<insight.tracing.count {
-            insight.findTracers(ofNote: place, sessions)
-            for index in insight.tracing.found.indices {
-                let number = insight.tracing.found[index]
-                guard insight.tracing.isTold(place, number) else { continue }
+            insight.count(steps: insight.tracing.find(ofNote: place, sessions) * Cost.tracer)
+            let revision = insight.tracing.revision(place)
+            for tracer in insight.tracing.found where tracer.isTold(place) {
                 guard bytesLeft > 0 else {
-                    insight.tracing.drop(place, ofTracer: number)
+                    insight.tracing.drop(revision, for: tracer)
                     continue
                 }
-                let subscription = insight.tracing.subscription(number)
-                if let gap = insight.tracing.takeGap(ofTracer: number) { tellOrQueue(gap, to: subscription) }
+                let subscription = tracer.subscription
+                if let gap = tracer.gap.take() { tellOrQueue(gap, to: subscription) }
                 line.removeAll()
                 line.append(#"{"event":"trace","sub":"#)
                 line.append(matching.sub(of: subscription))
-                insight.tracing.appendLine(place, for: number, to: &line)
+                insight.tracing.appendLine(place, for: tracer, to: &line)
                 bytesLeft -= line.count
                 insight.count(steps: line.count / Cost.bytesTracedPerStep)
-                tellOrQueue(line.bytes, revision: insight.tracing.revision(place), to: subscription)
+                tellOrQueue(line.bytes, revision: revision, to: subscription)
             }
         }
         delivery.giveBack(line)

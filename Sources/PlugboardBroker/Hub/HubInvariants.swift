@@ -5,13 +5,12 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The checks of a whole hub.
 enum HubInvariants {
     /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
     static func check(_ hub: borrowing Hub) throws(BrokenInvariant) {
         var living = Living()
         try hub.sessions.checkInvariants(&living)
-        try KeyspaceInvariants.check(hub.keyspace, &living, hub.deadlines, leases(living, hub))
+        try hub.keyspace.checkInvariants(&living, hub.deadlines, leases(living, hub))
         try hub.deadlines.checkInvariants()
         try checkSubscriptions(living, hub)
         try checkKeys(living, hub)
@@ -19,7 +18,7 @@ enum HubInvariants {
         try checkCalls(living, hub)
         try checkDeadlines(living, hub)
         try hub.access.checkInvariants(foundUse(living, hub))
-        try KeyspaceInvariants.checkAuthors(hub.keyspace, living, signatures(living, hub))
+        try hub.keyspace.checkAuthors(living, signatures(living, hub))
         try hub.durability.checkInvariants(living, hub.sessions, hub.matching)
         try checkTurn(living, hub)
     }
@@ -106,8 +105,7 @@ enum HubInvariants {
         where hub.matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
         try always.agree("one for each gate", due.gates, hub.phases.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
-        let resting = hub.insight.tracing.tracers.count { $0.isResting }
-        try always.agree("one for each tracer that rests", due.traces, resting)
+        try always.agree("one for each tracer that rests", due.traces, hub.insight.tracing.restingCount)
         try always.agree("one for each call", due.calls, hub.calls.count)
         try always.agree("one for each bond to a time", due.expiries, hub.keyspace.lifetimes.timedCount)
         try always.agree("one for each client that may come back", due.graces, hub.graces.absences.count)
@@ -118,7 +116,6 @@ enum HubInvariants {
 
     // MARK: What is owed
 
-    /// Checks all that is owed.
     private static func checkDelivery(_ living: borrowing Living, _ hub: borrowing Hub)
         throws(BrokenInvariant)
     {
@@ -149,7 +146,6 @@ enum HubInvariants {
         for session in living.sessions { try whoIsBehindHasAReason(session, hub) }
     }
 
-    /// Nobody is owed a key that it may not see.
     private static func whatIsOwedMayBeSeen(
         _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
@@ -164,7 +160,6 @@ enum HubInvariants {
         }
     }
 
-    /// A subscription that is owed something, and isn't held back, is ready.
     private static func whoIsOwedWaitsForSomething(
         _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
@@ -206,7 +201,6 @@ enum HubInvariants {
 
     // MARK: Calls
 
-    /// Checks all calls and services.
     private static func checkCalls(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
         try hub.calls.checkInvariants(living, hub.deadlines, hub.sessions)
         let always = Invariants(of: "Supervision")
@@ -269,7 +263,6 @@ enum HubInvariants {
 
     // MARK: The turn
 
-    /// Nothing is left of the last turn.
     private static func checkTurn(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
         try always.hold("no batch is being written", hub.durability.eventsOfBatch == 0)
@@ -277,7 +270,6 @@ enum HubInvariants {
     }
 }
 
-/// How many deadlines of each kind there are.
 private struct DueCounts {
     private(set) var (expiries, ends, calls, windows, traces, ownStates, gates, graces) = (
         0, 0, 0, 0, 0, 0, 0, 0
@@ -304,9 +296,7 @@ private struct DueCounts {
 
 /// Something that should always hold, and doesn't.
 struct BrokenInvariant: Error, Equatable, CustomStringConvertible {
-    /// The structure whose state is wrong.
     let structure: String
-    /// What should hold.
     let sentence: String
     /// A number or a name that was found; may be empty.
     let found: String
@@ -316,7 +306,6 @@ struct BrokenInvariant: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// The checks of one structure.
 struct Invariants {
     let structure: StaticString
 

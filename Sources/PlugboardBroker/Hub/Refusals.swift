@@ -4,7 +4,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Key {
-    /// Throws unless the key in a request is well-formed.
     static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = fault(range.bytes(of: line)) else { return }
         let name = range.excerpt(of: line)
@@ -16,7 +15,6 @@ extension Key {
         throw Refusal(.badKey, "\"\(name)\" is no key: \(fault.rawValue)", hint: hint, at: range.start)
     }
 
-    /// Throws unless clients may write the key.
     static func checkWritable(_ request: Request, _ line: Span<UInt8>) throws(Refusal) {
         try check(request.key, line)
         if isReserved(request.key.bytes(of: line)) { throw .reserved(request, line) }
@@ -24,7 +22,6 @@ extension Key {
 }
 
 extension Pattern {
-    /// A hint for clients whose patterns cost too much.
     static let fewerSteps = "patterns whose * stand at ever different places take many; ** takes one"
 
     /// Matches every key except the broker's own.
@@ -33,7 +30,6 @@ extension Pattern {
         get { StaticString("**").bytes }
     }
 
-    /// Throws unless the pattern in a request is well-formed.
     static func check(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = fault(range.bytes(of: line)) else { return }
         let message = "\"\(range.excerpt(of: line))\" is no pattern: \(fault.rawValue)"
@@ -48,7 +44,6 @@ extension Refusal {
         return Refusal(.forbidden, message, at: request.key.start)
     }
 
-    /// The key has no value, as far as the client may know.
     static func noValue(_ request: Request, _ line: Span<UInt8>, hint: String) -> Refusal {
         let message = "\"\(request.key.excerpt(of: line))\" has no value"
         return Refusal(.notFound, message, hint: hint, at: request.key.start)
@@ -131,7 +126,6 @@ extension Refusal {
 }
 
 extension ByteRange {
-    /// The text in a line, cut to fit a message.
     func excerpt(of line: Span<UInt8>) -> String {
         let bytes = bytes(of: line)
         let text = String(bytes[..<min(64, bytes.count)])

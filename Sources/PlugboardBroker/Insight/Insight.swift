@@ -8,7 +8,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What the broker says of itself. Used by the loop's thread alone.
 struct Insight: ~Copyable {
     /// The author `$broker`, which writes the broker's own keys.
     let author: AuthorHandle
@@ -37,10 +36,8 @@ struct Insight: ~Copyable {
     @inline(__always)
     mutating func count(steps: Int) { self.steps &+= UInt64(steps) }
 
-    /// How many bytes clients have sent.
     var receivedBytes: UInt64 { counts.received }
 
-    /// Counts bytes that were read or sent.
     mutating func count(received: Int = 0, sent: Int = 0) {
         counts.received &+= UInt64(received)
         counts.sent &+= UInt64(sent)
@@ -62,24 +59,11 @@ struct Insight: ~Copyable {
     /// Whether writes or calls were noted in this turn, or may be.
     var hasTraces: Bool { tracing.isOnForCalls || !tracing.isEmpty }
 
-    /// Finds the tracers that want a note of the turn, for `tracing.found`.
-    mutating func findTracers(ofNote place: Int, _ sessions: borrowing SessionTable) {
-        let visits = tracing.find(ofNote: place, sessions)
-        steps &+= UInt64(visits * Cost.tracer)
-    }
-
-    /// Finds the tracers that want a write or a call of a key.
-    mutating func findTracers(of key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) {
-        let visits = tracing.find(key, isCall: isCall, sessions)
-        steps &+= UInt64(visits * Cost.tracer)
-    }
-
     /// All traces were sent. Tracers that have had enough rest from now on.
     mutating func endTelling(_ deadlines: inout Deadlines) {
-        for number in tracing.limited {
-            guard let end = tracing.restEnd(ofTracer: number) else { continue }
-            let deadline = Deadline.trace(tracing.subscription(number))
-            tracing.setDeadline(deadlines.add(at: end, deadline), ofTracer: number)
+        for tracer in tracing.limited {
+            guard let limit = tracer.limit, limit.isReached, limit.ticket == nil else { continue }
+            tracer.limit?.ticket = deadlines.add(at: limit.end, .trace(tracer.subscription))
         }
         tracing.removeAll()
     }
@@ -144,37 +128,29 @@ struct Insight: ~Copyable {
     }
 }
 
-/// The rounds in which the broker's own keys are brought up to date.
 struct Round {
-    /// The time from one round to the next.
     static let intervalNanoseconds: UInt64 = 1_000_000_000
-    /// How many clients one turn looks at.
     static let clientsPerTurn = 1_024
 
     fileprivate(set) var isOn = false
     /// Whether the present group of writes has taken its revision.
     fileprivate(set) var hasRevision = false
-    /// The slot of the next client to look at.
     fileprivate(set) var nextSlot = 0
-    /// When the present round began.
     fileprivate(set) var start: UInt64 = 0
 }
 
 // Counts of the broker's work, for `$broker.stats`. Owned by `Insight`. What always holds: counts only grow,
 // and the clock is read for turns only while a client wants to know.
 
-/// Counts since the broker began.
 struct Counts {
     /// Lines of clients that have left. Those of connected clients are added when somebody asks.
     var lines: UInt64 = 0
     var writes: UInt64 = 0
     /// Events, once for each observer.
     var events: UInt64 = 0
-    /// Bytes that were read and sent.
     var received: UInt64 = 0
     var sent: UInt64 = 0
 
-    /// Each count with the name of its member.
     var all: [(name: StaticString, count: UInt64)] {
         [
             ("lines", lines), ("writes", writes), ("events", events), ("received", received),
@@ -183,7 +159,6 @@ struct Counts {
     }
 }
 
-/// How often something was timed, and how long it took.
 struct Times: BitwiseCopyable {
     private(set) var count: UInt64 = 0
     private var nanoseconds: UInt64 = 0
@@ -195,12 +170,10 @@ struct Times: BitwiseCopyable {
         longest = Swift.max(longest, passed)
     }
 
-    /// In microseconds.
     var mean: UInt64 { count == 0 ? 0 : nanoseconds / count / 1000 }
     var max: UInt64 { longest / 1000 }
 }
 
-/// How long turns took, while a client wants to know.
 struct TurnTimes {
     var times = Times()
     private var start: UInt64 = 0
@@ -210,7 +183,6 @@ struct TurnTimes {
         self.time = time
     }
 
-    /// Begins a turn, unless one has begun.
     mutating func begin() {
         if start == 0 { start = time.nanoseconds() }
     }

@@ -6,7 +6,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// One of the broker's own keys.
 enum BrokerKey {
     case stats, warnings, services
     /// A client's key, which need not have a value.
@@ -21,7 +20,6 @@ enum BrokerKey {
         get { StaticString("$broker.clients.").bytes }
     }
 
-    /// Those that match a pattern.
     static func all(matching pattern: Span<UInt8>, _ sessions: borrowing SessionTable) -> [BrokerKey] {
         var all: [BrokerKey] = []
         for key in [BrokerKey.stats, .warnings, .services]
@@ -39,7 +37,6 @@ enum BrokerKey {
         return all
     }
 
-    /// The key itself.
     func text(_ sessions: borrowing SessionTable) -> ByteBuffer {
         var text = ByteBuffer()
         switch self {
@@ -55,10 +52,10 @@ enum BrokerKey {
 
     /// Whether somebody observes such a key by its exact name, whether it exists or not.
     static func hasExactObserver(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach) -> Bool {
-        var next = keyspace.observables.first(from: prefix)
+        var next = keyspace.first(from: prefix)
         while let observable = next, keyspace[observable].key.starts(with: prefix) {
             if reach.isNamed(observable) { return true }
-            next = keyspace.observables.next(after: observable)
+            next = keyspace.next(after: observable)
         }
         return false
     }
@@ -72,7 +69,6 @@ struct Rates {
     /// A client that asks again within this time gets the last value.
     private static let freshNanoseconds: UInt64 = 100_000_000
 
-    /// When the broker began.
     private let start: UInt64
     /// When the value was made last, and the counts at that time.
     private var sampledAt: UInt64 = 0
@@ -140,7 +136,6 @@ extension Session {
     /// make another. So a plugin's connection counts only after its first line.
     var isListed: Bool { line > 0 || grant?.plugin == nil }
 
-    /// Adds the value of `$broker.clients.<n>`.
     borrowing func appendState(
         _ keyspace: borrowing Keyspace, _ matching: borrowing Matching, to value: inout ByteBuffer
     ) {
@@ -173,7 +168,6 @@ extension Session {
 }
 
 extension ByteBuffer {
-    /// Adds a member whose value is a number.
     mutating func append(member name: StaticString, _ value: UInt64, isFirst: Bool = false) {
         append(isFirst ? "\"" : ",\"")
         append(name)
@@ -232,7 +226,6 @@ extension Hub {
         look(at: .client(session), deadlines.now)
     }
 
-    /// A client has left.
     mutating func removeClientKey(of session: SessionHandle) {
         insight.count(departed: sessions[session].line)
         guard insight.isWatched else { return }
@@ -289,7 +282,6 @@ extension Hub {
         }
     }
 
-    /// Appends the value of `$broker.stats`.
     private mutating func appendStats(_ now: UInt64, to value: inout ByteBuffer) {
         var (clients, subscriptions, slow, lines) = (0, 0, 0, UInt64(0))
         for session in sessions.handles {

@@ -7,13 +7,13 @@ extension Hub {
     /// Notes a write or a call, if a tracer wants it and there is room. `rest` is its line from the writer on.
     @discardableResult
     mutating func trace(_ operation: Operation, of key: Span<UInt8>, _ rest: borrowing ByteBuffer) -> Bool {
-        insight.findTracers(of: key, isCall: operation == .call, sessions)
+        let visits = insight.tracing.find(key, isCall: operation == .call, sessions)
+        insight.count(steps: visits * Cost.tracer)
         guard insight.tracing.takes(revision: revision) else { return false }
         insight.tracing.begin(operation, key, rest.bytes, revision: revision)
         return true
     }
 
-    /// Who made a write or a call, and why.
     func traceText(_ author: AuthorHandle, _ cause: WriteCause, _ reason: EventReason? = nil) -> ByteBuffer {
         var text = ByteBuffer()
         text.append(keyspace.authors[author].by)
@@ -54,7 +54,6 @@ extension Hub {
 // Notes what happens to a call, for those who trace it: when it is sent to its server, and when it is over.
 
 extension Hub {
-    /// Notes what has happened to a call.
     mutating func traceEvent(of call: PendingCall, _ outcome: CallOutcome) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[call.caller].author(&keyspace), call.cause)

@@ -5,21 +5,17 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The latest warnings of a broker.
 struct Warnings: ~Copyable {
     /// How often a chain has to come back to the same key and writer to count as a loop.
     static let returnsMin: UInt8 = 16
-    /// How many warnings are kept.
     static let keptMax = 32
     /// The shortest time between two notes about loops.
     private static let pauseMilliseconds: UInt64 = 100
 
-    /// What a warning is about.
     enum Kind: String {
         case loop, storage, restart
     }
 
-    /// One warning.
     struct Warning {
         let number: UInt64
         var kind = Kind.loop
@@ -28,7 +24,6 @@ struct Warnings: ~Copyable {
         /// When the problem was last seen, in milliseconds since 1970.
         var milliseconds: UInt64
         var revision: UInt64
-        /// How often the problem was noted.
         var times: UInt64 = 1
         /// The writes of the loop, the newest first; empty if it isn't a loop.
         let steps: [Step]
@@ -42,7 +37,6 @@ struct Warnings: ~Copyable {
     }
 
     private(set) var latest: [Warning] = []
-    /// Grows with each change.
     private(set) var changes: UInt64 = 0
     private var lastNumber: UInt64 = 0
     private var lastMilliseconds: UInt64 = 0

@@ -37,7 +37,6 @@ struct Author: ~Copyable {
         self.presence = presence
     }
 
-    /// The encoded text.
     @inline(__always) var by: Span<UInt8> {
         @_lifetime(borrow self)
         get { text.bytes[..<Int(byCount)] }
@@ -70,13 +69,10 @@ struct Author: ~Copyable {
     /// The key in `Authors.elsewhere`. Each client has another number, and a text has no byte 0.
     fileprivate var identity: [UInt8] { Array(by) + [0] + Array("\(client)".utf8) }
 
-    /// The number of the client.
     var client: UInt64 { presence.client }
-    /// Whether its connection still lives.
     var isLive: Bool { presence.isLive }
 }
 
-/// All authors. Owns them.
 struct Authors: ~Copyable {
     private var all = Slab<Author>()
     /// Authors with an origin, by client and text, so that many keys share one. An author stays here as long
@@ -135,7 +131,6 @@ struct Authors: ~Copyable {
         }
     }
 
-    /// The author in a slot; nil if there is none.
     @inline(__always)
     func handle(inSlot slot: UInt32) -> AuthorHandle? { all.handle(inSlot: slot) }
 
@@ -154,25 +149,9 @@ struct Authors: ~Copyable {
         guard let writer else { return Span() }
         return isDelete ? all[writer].by : all[writer].recorded
     }
-
-    /// Whether the writer's connection still lives.
-    func isLive(_ writer: AuthorHandle?) -> Bool {
-        guard let writer else { return false }
-        return all[writer].isLive
-    }
-
-    /// How many bytes the origin of a value takes up.
-    func originBytes(_ writer: AuthorHandle?) -> Int { writer.map { all[$0].origin.count } ?? 0 }
-
-    /// The account that a value counts for.
-    func account(_ writer: AuthorHandle?) -> Account? {
-        guard let writer else { return nil }
-        return all[writer].presence.account
-    }
 }
 
 extension Authors {
-    /// Each author has as many references as `found` says.
     func checkInvariants(_ found: [AuthorHandle: Int]) throws(BrokenInvariant) {
         let always = Invariants(of: "Author")
         for (author, count) in found {
@@ -191,13 +170,10 @@ extension Authors {
 // Whether a client's connection still lives. What the client wrote asks it, and may outlive the connection by
 // far. All authors of the client share it. It never becomes live again.
 
-/// The life of one client's connection.
 final class Liveness {
     /// The client's number; 0 is the broker itself.
     let client: UInt64
-    /// The account of its user.
     let account: Account?
-    /// Whether the connection lives.
     private(set) var isLive = true
 
     init(client: UInt64, account: Account? = nil) {
@@ -205,7 +181,6 @@ final class Liveness {
         self.account = account
     }
 
-    /// Notes that the connection has ended.
     func end() {
         isLive = false
     }

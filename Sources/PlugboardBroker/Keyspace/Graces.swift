@@ -23,7 +23,6 @@ struct Absence {
     var account: Account?
 }
 
-/// All names with a grace.
 struct Graces: ~Copyable {
     private var clients: [SessionHandle: (name: ProgramName, milliseconds: UInt64)] = [:]
     /// The client that was the last to take a name.
@@ -39,7 +38,6 @@ struct Graces: ~Copyable {
         absences.count < Limits.absencesMax || waiting[name] != nil
     }
 
-    /// The grace of a client, in milliseconds; 0 if it has none.
     func milliseconds(of session: SessionHandle) -> UInt64 {
         clients.isEmpty ? 0 : clients[session]?.milliseconds ?? 0
     }

@@ -6,10 +6,8 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The last writes of a bus.
 struct History: ~Copyable {
     private let inPlace = InPlace()
-    /// How many writes are remembered.
     static let writesMax = 65_536
 
     /// One write, or one emit or call that somebody received.
@@ -18,9 +16,8 @@ struct History: ~Copyable {
         let author: AuthorHandle
         let revision: UInt64
         let cause: WriteCause
-        private var note: UInt64
+        fileprivate var note: UInt64
 
-        /// When it was made, in milliseconds since 1970.
         var milliseconds: UInt64 { note >> 16 }
         var operation: Operation {
             Operation(rawValue: UInt8(truncatingIfNeeded: note & Self.operationMask)) ?? .publish
@@ -41,20 +38,15 @@ struct History: ~Copyable {
             set { note = note & ~0xFF00 | UInt64(newValue) << 8 }
         }
 
+        /// Its time is noted when it is appended.
         @inline(__always)
-        fileprivate init(
-            _ operation: Operation,
-            _ observable: ObservableHandle,
-            _ author: AuthorHandle,
-            revision: UInt64,
-            cause: WriteCause,
-            time: UInt64
+        init(
+            _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle,
+            _ revision: UInt64,
+            _ cause: WriteCause
         ) {
-            self.observable = observable
-            self.author = author
-            self.revision = revision
-            self.cause = cause
-            note = time | UInt64(operation.rawValue)
+            (self.observable, self.author, self.revision, self.cause) = (observable, author, revision, cause)
+            note = UInt64(operation.rawValue)
         }
     }
 
@@ -63,9 +55,7 @@ struct History: ~Copyable {
     private var entries = List<Entry>(reserving: Int32(writesMax))
     /// How many entries there have been; the number of the next one.
     private(set) var count: UInt64 = 0
-    /// How many of them were calls.
     private var callCount: UInt64 = 0
-    /// How many weren't.
     var writeCount: UInt64 { count - callCount }
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
@@ -88,14 +78,12 @@ struct History: ~Copyable {
     /// The author of the newest write of this generation. The generation keeps it already.
     private var newestAuthor = AuthorHandle.none
     private static let drainedPerTurn: UInt64 = 64
-    /// `count` at the end of the last turn.
     private var settled: UInt64 = 0
 
     init(time source: TimeSource) {
         self.source = source
     }
 
-    /// The number of the oldest remembered entry.
     var oldest: UInt64 { count > UInt64(Self.writesMax) ? count - UInt64(Self.writesMax) : 0 }
 
     /// The revision of the newest write, except the broker's own.
@@ -107,7 +95,6 @@ struct History: ~Copyable {
         set { entries[Int(number & Self.mask)] = newValue }
     }
 
-    /// The time of this turn, in milliseconds since 1970.
     var milliseconds: UInt64 { time >> 16 }
 
     /// Call before a write. The first one of a turn reads the clock.
@@ -123,17 +110,11 @@ struct History: ~Copyable {
     }
 
     @inline(__always)
-    mutating func append(
-        _ operation: Operation,
-        _ observable: ObservableHandle,
-        _ author: AuthorHandle,
-        revision: UInt64,
-        cause: WriteCause,
-        _ authors: inout Authors
-    ) {
+    mutating func append(_ entry: Entry, _ authors: inout Authors) {
         readTime()
-        if author != newestAuthor { setNewestAuthor(author, &authors) }
-        let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
+        if entry.author != newestAuthor { setNewestAuthor(entry.author, &authors) }
+        var entry = entry
+        entry.note |= time
         if entries.count < Self.writesMax {
             entries.append(entry)
         } else {
@@ -143,7 +124,6 @@ struct History: ~Copyable {
         count &+= 1
     }
 
-    /// Notes that the newest entry is a call.
     mutating func countCall() { callCount &+= 1 }
 
     /// Starts after a revision: earlier writes aren't known one by one.
@@ -151,7 +131,6 @@ struct History: ~Copyable {
         completeSince = max(completeSince, revision)
     }
 
-    /// Notes why the broker made the newest write.
     mutating func setReason(_ reason: EventReason) {
         self[count &- 1].reason = reason
     }
@@ -159,16 +138,16 @@ struct History: ~Copyable {
     /// Keeps an observable without a value as long as an entry names it. Call it for each entry that leaves
     /// its observable without a value.
     @inline(__always)
-    mutating func keep(_ observable: ObservableHandle, _ observables: inout ObservableTable) {
-        observables[observable].lastEntry = UInt32(truncatingIfNeeded: count &- 1)
-        if observables[observable].generation == recent.mark { return }
-        observables[observable].generation = recent.mark
+    mutating func keep(_ observable: ObservableHandle, _ all: inout Slab<Observable>) {
+        all[observable].lastEntry = UInt32(truncatingIfNeeded: count &- 1)
+        if all[observable].generation == recent.mark { return }
+        all[observable].generation = recent.mark
         recent.observables.append(observable)
     }
 
     /// The last entry about an observable without a value, if it is still remembered.
-    func lastEntry(of observable: ObservableHandle, _ observables: borrowing ObservableTable) -> UInt64? {
-        let behind = UInt32(truncatingIfNeeded: count) &- observables[observable].lastEntry
+    func lastEntry(of observable: ObservableHandle, _ all: borrowing Slab<Observable>) -> UInt64? {
+        let behind = UInt32(truncatingIfNeeded: count) &- all[observable].lastEntry
         guard behind >= 1, UInt64(behind) <= count - oldest else { return nil }
         let number = count - UInt64(behind)
         return self[number].observable == observable ? number : nil
@@ -180,11 +159,11 @@ struct History: ~Copyable {
     /// Ends a turn. Lets go of what the ring has passed, a few in each turn, so that no turn is long. A generation
     /// keeps at most as many authors, and as many observables, as it has entries. So if two are visited for each
     /// new entry, all are done when the next generation is full.
-    mutating func endTurn(_ table: inout ObservableTable, _ authors: inout Authors) {
+    mutating func endTurn(_ all: inout Slab<Observable>, _ authors: inout Authors) {
         time = 0
         if settled == count, passed.isEmpty { return }
-        if isGenerationFull { beginGeneration(&table, &authors) }
-        drain(count: Self.drainedPerTurn + 2 * (count - settled), &table, &authors)
+        if isGenerationFull { beginGeneration(&all, &authors) }
+        drain(count: Self.drainedPerTurn + 2 * (count - settled), &all, &authors)
         settled = count
     }
 
@@ -201,8 +180,8 @@ struct History: ~Copyable {
         return released[firstReleased - 1]
     }
 
-    private mutating func beginGeneration(_ table: inout ObservableTable, _ authors: inout Authors) {
-        drain(count: .max, &table, &authors)
+    private mutating func beginGeneration(_ all: inout Slab<Observable>, _ authors: inout Authors) {
+        drain(count: .max, &all, &authors)
         swap(&passed, &older)
         swap(&older, &recent)
         generation = max(1, generation &+ 1)
@@ -214,16 +193,13 @@ struct History: ~Copyable {
     @inline(never)
     private mutating func setNewestAuthor(_ author: AuthorHandle, _ authors: inout Authors) {
         newestAuthor = author
-        if authors[author].generation != generation { keep(author, &authors) }
-    }
-
-    private mutating func keep(_ author: AuthorHandle, _ authors: inout Authors) {
+        if authors[author].generation == generation { return }
         authors[author].generation = generation
         authors.retain(author)
         recent.authors.append(author)
     }
 
-    private mutating func drain(count: UInt64, _ table: inout ObservableTable, _ authors: inout Authors) {
+    private mutating func drain(count: UInt64, _ all: inout Slab<Observable>, _ authors: inout Authors) {
         var left = count
         while left > 0, let author = passed.authors.popLast() {
             authors.release(author)
@@ -232,9 +208,9 @@ struct History: ~Copyable {
         while left > 0, let observable = passed.observables.popLast() {
             left -= 1
             // A later entry may name it, too. Then it is also in a later list.
-            guard table[observable].generation == passed.mark else { continue }
-            table[observable].generation = 0
-            if !table[observable].hasValue { released.append(observable) }
+            guard all[observable].generation == passed.mark else { continue }
+            all[observable].generation = 0
+            if !all[observable].hasValue { released.append(observable) }
         }
     }
 }
@@ -262,7 +238,7 @@ extension History {
     private static var always: Invariants { Invariants(of: "History") }
 
     /// Whatever an entry names exists, and a generation keeps it.
-    func checkInvariants(_ living: borrowing Living, _ observables: borrowing ObservableTable)
+    func checkInvariants(_ living: borrowing Living, _ all: borrowing Slab<Observable>)
         throws(BrokenInvariant)
     {
         let lists = named
@@ -271,11 +247,11 @@ extension History {
             for observable in list.observables {
                 let isThere = living.observables.contains(observable)
                 try Self.always.hold("what a generation keeps is there", isThere)
-                if observables[observable].generation == list.mark { keeping += 1 }
+                if all[observable].generation == list.mark { keeping += 1 }
             }
         }
         var kept = 0
-        for observable in living.observables where observables[observable].generation > 0 { kept += 1 }
+        for observable in living.observables where all[observable].generation > 0 { kept += 1 }
         try Self.always.agree("a generation keeps what says so, once", kept, keeping)
         let isInTurn = recent.generation == generation && generationStart <= count
         try Self.always.hold("the newest generation is under way", isInTurn)
@@ -313,9 +289,7 @@ extension History {
 // and the emits that came after a write.
 
 extension History {
-    /// How many steps back a loop is looked for.
     static let returnStepsMax = 32
-    /// How many entries of one revision are looked at.
     static let sharedMax: UInt64 = 64
 
     /// The number of the first entry after a revision; `count` if there is none.
@@ -437,10 +411,8 @@ struct EmitLog: ~Copyable {
         return start..<end
     }
 
-    /// How many emits the entry at a place stands for.
     func times(_ place: Int) -> UInt64 { UInt64(entry(place).times) }
 
-    /// The key of the entry at a place.
     @_lifetime(borrow self)
     func key(_ place: Int) -> Span<UInt8> {
         let count = older.entries.count
@@ -467,7 +439,6 @@ struct EmitLog: ~Copyable {
     }
 }
 
-/// The keys of emits, in their order.
 struct EmitGeneration: ~Copyable {
     struct Entry: BitwiseCopyable {
         let revision: UInt64

@@ -1,5 +1,5 @@
 // The observables in the order of their keys' bytes: a skip list (Pugh, 1990) whose links are stored in the
-// observables. It changes only when a key comes or goes, not when a value changes. Part of `ObservableTable`,
+// observables. It changes only when a key comes or goes, not when a value changes. Part of the keyspace,
 // which lends it the observables.
 
 import PlugboardMemory
@@ -9,7 +9,6 @@ import PlugboardWire
 /// An ordered index over observables that it doesn't own. Each observable holds its own links.
 struct KeyOrder: ~Copyable {
     private static let heightMax = 12
-    /// The first of each level.
     private var head = List<ObservableHandle>(reserving: Int32(heightMax))
     /// The last of each level, while it is filled.
     private var last: [ObservableHandle] = []
@@ -39,7 +38,6 @@ struct KeyOrder: ~Copyable {
         }
     }
 
-    /// Begins to fill the index anew.
     mutating func beginFilling() {
         last = Array(repeating: .none, count: Self.heightMax)
     }
@@ -108,6 +106,36 @@ struct KeyOrder: ~Copyable {
     }
 }
 
+/// A key with its first 16 bytes, which mostly suffice to compare it. Keys that begin alike are compared
+/// whole.
+struct OrderedKey {
+    private let first: UInt64
+    private let second: UInt64
+    let observable: ObservableHandle
+
+    init(_ observable: ObservableHandle, _ key: Span<UInt8>) {
+        self.observable = observable
+        first = Self.word(key, at: 0)
+        second = Self.word(key, at: 8)
+    }
+
+    /// Nil if both begin alike.
+    func precedes(_ other: OrderedKey) -> Bool? {
+        if first != other.first { return first < other.first }
+        return second == other.second ? nil : second < other.second
+    }
+
+    /// Eight bytes as a number with the same order. After the key's end there are zeros, which no key has.
+    private static func word(_ key: Span<UInt8>, at offset: Int) -> UInt64 {
+        if offset + 8 <= key.count { return key.word(at: offset).byteSwapped }
+        var word: UInt64 = 0
+        for index in offset..<(offset + 8) {
+            word = word << 8 | UInt64(index < key.count ? key[index] : 0)
+        }
+        return word
+    }
+}
+
 extension KeyOrder {
     private static var always: Invariants { Invariants(of: "KeyOrder") }
 
@@ -145,15 +173,12 @@ extension KeyOrder {
 // below it. The search leaps along the order of keys and never looks at all of them, so a miss costs the same
 // on any bus.
 
-/// A search for keys similar to a missing one.
 struct NearestKeys: ~Copyable, ~Escapable {
-    /// How many keys a hint names.
     static let namedMax = 3
     /// After so many searches in a turn, misses get no hint.
     static let searchesPerTurn = 16
     /// How many tokens, from the last, are checked for a slip.
     private static let tokensMax = 4
-    /// How many neighbours of one token are visited.
     private static let leapsMax = 24
     /// Longer keys are rarely typed by hand.
     private static let keyBytesMax = 96
@@ -213,7 +238,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
         probe.removeAll()
         probe.append(key[..<from])
         for _ in 0..<Self.leapsMax {
-            guard let observable = table.observables.first(from: probe.bytes) else { return }
+            guard let observable = table.first(from: probe.bytes) else { return }
             let neighbour = table[observable].key
             guard neighbour.count > token.start,
                 neighbour[..<token.start].isEqual(to: key[..<token.start])
@@ -245,16 +270,15 @@ struct NearestKeys: ~Copyable, ~Escapable {
         if let observable, table[observable].hasValue { add(table[observable].key, difference) }
     }
 
-    /// Notes keys below the wanted one.
     private mutating func lookBelow(_ table: borrowing Keyspace) {
         probe.removeAll()
         probe.append(key)
         probe.append(byte: Self.dot)
-        var next = table.observables.first(from: probe.bytes)
+        var next = table.first(from: probe.bytes)
         for _ in 0..<Self.leapsMax {
             guard let observable = next, table[observable].key.starts(with: probe.bytes) else { return }
             if table[observable].hasValue { add(table[observable].key, 0) }
-            next = table.observables.next(after: observable)
+            next = table.next(after: observable)
         }
     }
 

@@ -1,5 +1,5 @@
-// The room of keys: values, writers, the history, and what ends values by itself. Only this room counts
-// revisions, keys with a value, and references to authors.
+// The room of keys: values, writers, the history, and what ends values by itself. It finds a key with one look-up. Only
+// this room counts revisions, keys with a value, and references to authors.
 //
 // What always holds: the revision is that of the newest write. A value has a writer. An author stays as long
 // as a value, the history or a client refers to it. A key stays as long as something needs it. The room knows
@@ -12,9 +12,7 @@ import PlugboardWire
 
 /// The keys of a bus with their state. Used by the loop's thread alone.
 struct Keyspace: ~Copyable {
-    /// Identifies this counter of revisions.
     private(set) var epoch = Journal.newEpoch()
-    /// The revision of the last committed write.
     private(set) var revision: UInt64 = 0
     /// How many keys have a value, without the broker's own.
     private(set) var keyCount = 0
@@ -24,8 +22,19 @@ struct Keyspace: ~Copyable {
     /// The last emits, for counting those that somebody missed.
     var emits = EmitLog()
     var authors = Authors()
-    var observables = ObservableTable()
     var lifetimes = Lifetimes()
+    /// Hashes a key the way its look-up does.
+    let hash = KeyHash()
+    private var index = HashIndex()
+    private(set) var all = Slab<Observable>()
+    /// What few keys have.
+    private var extras = Slab<KeyExtras>()
+    private var order = KeyOrder()
+    /// Many keys come at once. Unless they come in order, they are sorted when all of them are there.
+    private var isLoading = false
+    private var isInOrder = true
+    /// The key that came last.
+    private var newest = ObservableHandle.none
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
 
@@ -35,7 +44,6 @@ struct Keyspace: ~Copyable {
 
     // MARK: Revisions
 
-    /// The bus ends with the broker.
     mutating func close() { isClosed = true }
 
     /// Begins the next write, which has a revision of its own.
@@ -50,45 +58,57 @@ struct Keyspace: ~Copyable {
 
     // MARK: Finding keys
 
-    /// Gives memory back, as `ObservableTable` does.
-    mutating func shrink(visits: Int) -> Bool {
-        lifetimes.shrink(visits: visits) && observables.shrink(visits: visits)
-    }
-
     subscript(observable: ObservableHandle) -> Observable {
         @inline(__always)
-        _read { yield observables.all[observable] }
+        _read { yield all[observable] }
         @inline(__always)
-        _modify { yield &observables.all[observable] }
+        _modify { yield &all[observable] }
     }
 
-    /// The extras of a key that has some.
-    subscript(extras: ExtrasHandle) -> KeyExtras {
-        @inline(__always)
-        _read { yield observables.extras[extras] }
-        @inline(__always)
-        _modify { yield &observables.extras[extras] }
-    }
+    /// How many keys are known, with a value or without.
+    var observableCount: Int { all.count }
+    /// So many keys are probably in the processor's fastest cache, and needn't be fetched.
+    static let cachedMax = 64
+    /// Whether the memory of a key is probably not there.
+    @inline(__always) var isLarge: Bool { all.count > Self.cachedMax }
 
-    /// Hashes a key the way its look-up does.
-    @inline(__always)
-    var hash: KeyHash { observables.hash }
+    func contains(_ observable: ObservableHandle) -> Bool { all.contains(observable) }
 
-    /// The hash of the key of an observable.
     func hash(of observable: ObservableHandle) -> UInt64 { hash(self[observable].key) }
 
     @inline(__always)
     func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableHandle? {
-        observables.find(key, hash: hash)
+        var search = index.search(hash)
+        while let slot = index.next(&search) {
+            if let found = all.handle(inSlot: slot), all[found].isNamed(key) { return found }
+        }
+        return nil
     }
 
     /// The same, if it is probably in one of two slots. 0 is none.
     @inline(__always)
     func find(_ key: Span<UInt8>, probablyIn slot: UInt32, or other: UInt32) -> ObservableHandle? {
-        observables.find(key, inSlot: slot) ?? observables.find(key, inSlot: other) ?? find(key)
+        find(key, inSlot: slot) ?? find(key, inSlot: other) ?? find(key)
     }
 
     func find(_ key: Span<UInt8>) -> ObservableHandle? { find(key, hash: hash(key)) }
+
+    @inline(__always)
+    private func find(_ key: Span<UInt8>, inSlot slot: UInt32) -> ObservableHandle? {
+        guard slot != 0, let found = all.handle(inSlot: slot), all[found].isNamed(key) else { return nil }
+        return found
+    }
+
+    /// The first key in order that isn't less than `key`.
+    func first(from key: Span<UInt8>) -> ObservableHandle? {
+        let first = order.first(from: key, in: all)
+        return first == .none ? nil : first
+    }
+
+    /// The next key in order.
+    func next(after observable: ObservableHandle) -> ObservableHandle? {
+        all.handle(inSlot: all[observable].link(0))
+    }
 
     /// How a walk over keys ended: no keys are left; `body` returned false; or the visits were used up, at
     /// this observable.
@@ -109,11 +129,11 @@ struct Keyspace: ~Copyable {
         }
         let prefix = Pattern.literalPrefix(pattern)
         let start = !after.isEmpty && KeyOrder.precedes(prefix, after) ? after : prefix
-        var next = observables.first(from: start)
+        var next = first(from: start)
         while let observable = next {
             let key = self[observable].key
             guard key.starts(with: prefix) else { return .ended }
-            next = observables.next(after: observable)
+            next = self.next(after: observable)
             // `after` itself costs no visit, or a walk of one visit at a time would never leave it.
             guard after.isEmpty || KeyOrder.precedes(after, key) else { continue }
             if self[observable].hasValue, Pattern.matches(pattern, key), !body(observable) { return .stopped }
@@ -131,67 +151,232 @@ struct Keyspace: ~Copyable {
         return NearestKeys.hint(for: key, in: self, to: grant)
     }
 
-    /// Whether one observable comes before another in the order of keys.
-    func precedesByKey(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
-        one != other && KeyOrder.precedes(self[one].key, self[other].key)
+    // MARK: Fetching memory ahead, without waiting for it
+
+    /// The memory that a search for a hash reads first.
+    @inline(__always)
+    func prefetch(_ hash: UInt64) { index.prefetch(hash) }
+
+    /// The memory of the observable in a slot, which may be any number.
+    @inline(__always)
+    func prefetch(slot: UInt32) { all.prefetch(slot: slot) }
+
+    /// The memory of the first observable found with this hash, which is nearly always the right one. Returns its
+    /// slot, or 0. It doesn't search an outgrown table.
+    @inline(__always)
+    func prefetchObservable(_ hash: UInt64) -> UInt32 {
+        guard let slot = index.candidate(hash) else { return 0 }
+        prefetch(slot: slot)
+        return slot
     }
 
-    // MARK: Extras
+    /// The memory of the key and the small value in a slot.
+    @inline(__always)
+    func prefetchText(inSlot slot: UInt32) {
+        if let observable = all.handle(inSlot: slot) { all[observable].prefetchText() }
+    }
 
-    // MARK: Keys and values
+    // MARK: Keys that come and go
 
     /// The observable of a well-formed key; makes it if there is none.
-    mutating func findOrInsert(_ key: Span<UInt8>, valueCount: Int = 0) -> ObservableHandle {
+    mutating func findOrInsert(_ key: Span<UInt8>) -> ObservableHandle {
         let hash = hash(key)
-        return find(key, hash: hash) ?? observables.insert(key, hash: hash, valueCount: valueCount)
+        return find(key, hash: hash) ?? insert(key, hash: hash)
     }
 
-    /// Sets a value with its writer and its revision, which is the current one if none is given.
+    /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
+    /// bytes. 0 means that no value is expected soon.
+    mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
+        let height = order.nextHeight()
+        let observable = all.insert(Observable(key: key, height: height, valueCount: valueCount))
+        index.insert(hash, observable.slot, atOnce: isLoading)
+        if isLoading { load(observable) } else { order.insert(observable, in: &all) }
+        return observable
+    }
+
+    private mutating func load(_ observable: ObservableHandle) {
+        guard isInOrder else { return }
+        isInOrder = newest == .none || KeyOrder.precedes(all[newest].key, all[observable].key)
+        newest = observable
+        if isInOrder { order.append(observable, in: &all) }
+    }
+
+    /// Removes a key that has no value and isn't remembered. Only `Matching.forget` knows whether it may go. While many
+    /// keys are taken in, `endLoading` does that instead.
+    mutating func remove(_ observable: ObservableHandle) {
+        if isLoading { return }
+        order.remove(observable, in: &all)
+        index.remove(hash(of: observable), observable.slot)
+        let removed = all.remove(observable)
+        if let writer = authors.handle(inSlot: removed.writer) { authors.release(writer) }
+        if let extras = extras.handle(inSlot: removed.extras) { _ = self.extras.remove(extras) }
+    }
+
+    /// Begins to take in very many keys into the empty table. Until `endRestoring`, nothing is removed and
+    /// the order of keys can't be used.
+    mutating func beginLoading() {
+        isLoading = true
+        order.beginFilling()
+    }
+
+    /// Sorts the keys that were taken in, and removes those that nothing needs.
+    private mutating func endLoading() {
+        if !isInOrder { sort() }
+        order.endFilling(in: &all)
+        (isLoading, isInOrder, newest) = (false, true, .none)
+        var unneeded: [ObservableHandle] = []
+        all.forEach { if !all[$0].isNeeded { unneeded.append($0) } }
+        for observable in unneeded { remove(observable) }
+    }
+
+    private mutating func sort() {
+        var keys: [OrderedKey] = []
+        keys.reserveCapacity(all.count)
+        all.forEach { keys.append(OrderedKey($0, all[$0].key)) }
+        keys.sort { $0.precedes($1) ?? KeyOrder.precedes(all[$0.observable].key, all[$1.observable].key) }
+        order.beginFilling()
+        for key in keys { order.append(key.observable, in: &all) }
+    }
+
+    /// Gives back the memory of keys that are gone. Looks at `visits` of their places, and returns whether it is done.
+    mutating func shrink(visits: Int) -> Bool {
+        guard lifetimes.shrink(visits: visits) else { return false }
+        let isIndexDone = index.shrink(visits: visits, keeping: Self.entriesKept)
+        let isDone = extras.shrink(visits: visits, MemoryPages.giveBack) && isIndexDone
+        return all.shrink(visits: visits, MemoryPages.giveBack) && isDone
+    }
+
+    /// The index never shrinks below this. A power of two.
+    private static let entriesKept = 4_096
+
+    // MARK: Values
+
+    /// A key's value as JSON; empty if there is none.
+    @inline(__always)
+    @_lifetime(borrow self)
+    func value(of observable: ObservableHandle) -> Span<UInt8> {
+        all[observable].isLong ? longValue(of: observable) : all[observable].shortValue
+    }
+
+    @_lifetime(borrow self)
+    func value(of observable: ObservableHandle?) -> Span<UInt8> {
+        guard let observable else { return Span() }
+        return value(of: observable)
+    }
+
+    /// A value that has no room beside its key.
+    @_lifetime(borrow self)
+    private func longValue(of observable: ObservableHandle) -> Span<UInt8> {
+        extras[extras.handle(inSlot: all[observable].extras) ?? .none].long.bytes[
+            ..<Int(all[observable].valueCount)]
+    }
+
+    /// Sets a value with its writer, at the current revision.
     @inline(__always)
     @discardableResult
     mutating func set(
-        _ observable: ObservableHandle,
-        _ value: Span<UInt8>,
-        revision: UInt64? = nil,
-        cause: WriteCause,
-        writer: AuthorHandle
+        _ observable: ObservableHandle, _ value: Span<UInt8>, cause: WriteCause, writer: AuthorHandle
     ) -> Observable.Change {
         history.readTime()
-        observables.all[observable].when = history.seconds
-        let change = observables.set(
-            observable, value, revision: revision ?? self.revision, cause: cause, writer: writer, &authors
-        )
+        all[observable].when = history.seconds
+        var change = all[observable].set(value, revision: revision, writer: writer)
+        if !change.isPlain || cause.isNamed { change.hasMarks = setRest(observable, value, cause) }
+        if !change.isOfSameWriter { replaceWriter(of: observable, writer) }
         if change.isFirst, !change.isReserved { keyCount += 1 }
         return change
+    }
+
+    /// Sets what few values have. Returns whether there are marks.
+    @inline(never)
+    private mutating func setRest(
+        _ observable: ObservableHandle, _ value: Span<UInt8>, _ cause: WriteCause
+    ) -> Bool {
+        if all[observable].isLong {
+            if value.count <= Observable.shortBytesMax {
+                all[observable].makeRoom(for: value)
+            } else {
+                extras[makeExtras(of: observable)].setLong(value)
+            }
+        }
+        setCause(cause, of: observable)
+        return !marks(of: observable).isEmpty
     }
 
     /// Removes a value, if there is one. Keeps the cause of the delete, and its author if one is given.
     mutating func removeValue(of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle?) {
         if self[observable].hasValue, !self[observable].isReserved { keyCount -= 1 }
         history.readTime()
-        observables.all[observable].when = history.seconds
-        observables.removeValue(of: observable, cause: cause, writer: writer, &authors)
+        all[observable].when = history.seconds
+        all[observable].removeValue()
+        change(observable, isNeeded: cause.isNamed) {
+            $0.cause = cause
+            $0.long = ByteBlock()
+        }
+        replaceWriter(of: observable, writer)
     }
 
     /// Keeps the author of a delete, because somebody will be told of it later.
     mutating func keepDeleter(_ writer: AuthorHandle, of observable: ObservableHandle) {
-        observables.keepDeleter(writer, of: observable, &authors)
+        if !all[observable].hasValue, all[observable].writer != writer.slot {
+            replaceWriter(of: observable, writer)
+        }
     }
 
-    /// Removes a key that has no value and isn't remembered. Only `Matching.forget` knows whether it may go.
-    mutating func remove(_ observable: ObservableHandle) { observables.remove(observable, &authors) }
+    @inline(never)
+    private mutating func replaceWriter(of observable: ObservableHandle, _ author: AuthorHandle?) {
+        if let author { authors.retain(author) }
+        if let writer = writer(of: observable) { authors.release(writer) }
+        all[observable].writer = author?.slot ?? 0
+    }
 
-    /// A key's value; empty if there is none.
-    @_lifetime(borrow self)
-    func value(of observable: ObservableHandle?) -> Span<UInt8> {
-        guard let observable else { return Span() }
-        return observables.value(of: observable)
+    // MARK: What few keys have
+
+    private mutating func makeExtras(of observable: ObservableHandle) -> ExtrasHandle {
+        if let made = extras.handle(inSlot: all[observable].extras) { return made }
+        let made = extras.insert(KeyExtras())
+        all[observable].extras = made.slot
+        return made
+    }
+
+    /// Changes the extras of a key if it has some or needs some, and removes them if nothing is left in them.
+    private mutating func change(
+        _ observable: ObservableHandle, isNeeded: Bool, _ body: (inout KeyExtras) -> Void
+    ) {
+        if !isNeeded, all[observable].extras == 0 { return }
+        let changed = makeExtras(of: observable)
+        body(&extras[changed])
+        guard extras[changed].isEmpty else { return }
+        _ = extras.remove(changed)
+        all[observable].extras = 0
+    }
+
+    /// What the last write named as its cause.
+    func cause(of observable: ObservableHandle) -> WriteCause {
+        extras.handle(inSlot: all[observable].extras).map { extras[$0].cause } ?? .none
+    }
+
+    /// A value that has become short leaves its memory, unless that is small.
+    private mutating func setCause(_ cause: WriteCause, of observable: ObservableHandle) {
+        let isLong = all[observable].isLong
+        change(observable, isNeeded: cause.isNamed) {
+            $0.cause = cause
+            if !isLong { $0.dropLong() }
+        }
+    }
+
+    /// What will end the value, and why the broker made the last write.
+    func marks(of observable: ObservableHandle) -> LifetimeMarks {
+        extras.handle(inSlot: all[observable].extras).map { extras[$0].marks } ?? LifetimeMarks()
     }
 
     /// Notes why the broker made the last write of a key, and the cause of a write that was missed.
     mutating func set(_ reason: EventReason?, cause: WriteCause? = nil, of observable: ObservableHandle) {
-        if let cause { observables.setCause(cause, of: observable) }
-        observables.set(reason, of: observable)
+        if let cause { setCause(cause, of: observable) }
+        change(observable, isNeeded: reason != nil) { $0.marks.reason = reason }
+    }
+
+    mutating func set(bond place: Int?, of observable: ObservableHandle) {
+        change(observable, isNeeded: place != nil) { $0.marks.bond = place }
     }
 
     // MARK: Authors
@@ -201,24 +386,25 @@ struct Keyspace: ~Copyable {
         authors.handle(inSlot: self[observable].writer)
     }
 
-    /// Whether the writer's connection still lives.
-    func isLive(_ observable: ObservableHandle) -> Bool { authors.isLive(writer(of: observable)) }
+    func isLive(_ observable: ObservableHandle) -> Bool {
+        writer(of: observable).map { authors[$0].isLive } ?? false
+    }
 
-    /// The account that a value counts for.
-    func account(of observable: ObservableHandle) -> Account? { authors.account(writer(of: observable)) }
-
-    // How a key with a value counts for its writer's user. The broker's own keys count for nobody.
+    /// The account that a value counts for. The broker's own keys count for nobody.
+    func account(of observable: ObservableHandle) -> Account? {
+        writer(of: observable).flatMap { authors[$0].presence.account }
+    }
 
     /// How many bytes of a key with a value count.
     func chargedBytes(of observable: ObservableHandle) -> Int {
-        self[observable].keptBytes + authors.originBytes(writer(of: observable))
+        self[observable].keptBytes + (writer(of: observable).map { authors[$0].origin.count } ?? 0)
     }
 
     /// Call before a value is set, whether there was one or not.
     @inline(never)
     func charge(_ observable: ObservableHandle, count: Int, to author: AuthorHandle) {
         discharge(observable)
-        guard !self[observable].isReserved, let account = authors.account(author) else { return }
+        guard !self[observable].isReserved, let account = authors[author].presence.account else { return }
         account.used.keys += 1
         account.used.kept += self[observable].key.count + authors[author].origin.count + count
     }
@@ -234,12 +420,11 @@ struct Keyspace: ~Copyable {
 
     // MARK: History
 
-    /// Remembers the write that was just made.
     @inline(__always)
     mutating func remember(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
     ) {
-        history.append(operation, observable, author, revision: revision, cause: cause, &authors)
+        history.append(History.Entry(operation, observable, author, revision, cause), &authors)
     }
 
     /// Remembers a call that is sent to its server.
@@ -252,12 +437,10 @@ struct Keyspace: ~Copyable {
 
     /// Keeps a key that has just lost its value, as long as the history names it.
     @inline(__always)
-    mutating func keepForHistory(_ observable: ObservableHandle) { history.keep(observable, &observables) }
+    mutating func keepForHistory(_ observable: ObservableHandle) { history.keep(observable, &all) }
 
     /// The last entry about a key without a value, if it is still remembered.
-    func lastEntry(of observable: ObservableHandle) -> UInt64? {
-        history.lastEntry(of: observable, observables)
-    }
+    func lastEntry(of observable: ObservableHandle) -> UInt64? { history.lastEntry(of: observable, all) }
 
     /// The delete of a key without a value, if it is still remembered and nothing else came after it.
     func lastDelete(of observable: ObservableHandle) -> History.Entry? {
@@ -268,7 +451,7 @@ struct Keyspace: ~Copyable {
     /// Ends a turn. The history lets go of what it has passed, a few keys in each turn: `takeReleased` has those
     /// without a value.
     mutating func endTurn() {
-        history.endTurn(&observables, &authors)
+        history.endTurn(&all, &authors)
         searches = 0
     }
 
@@ -277,26 +460,27 @@ struct Keyspace: ~Copyable {
     /// Binds a value that isn't bound yet, and to a connection's end if one is given. Returns the place of
     /// the bond.
     mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) -> Int {
-        lifetimes.bind(observable, to: lease, &observables)
+        let place = lifetimes.bind(observable, at: self[observable].revision, to: lease)
+        set(bond: place, of: observable)
+        return place
     }
 
     /// Removes what would end a key's value.
     mutating func unbind(_ observable: ObservableHandle, _ deadlines: inout Deadlines) {
-        if let ticket = lifetimes.unbind(observable, &observables) { deadlines.cancel(ticket) }
+        guard let place = marks(of: observable).bond else { return }
+        set(bond: nil, of: observable)
+        if let ticket = lifetimes.unbind(at: place) { deadlines.cancel(ticket) }
     }
 
     /// What will end a key's value; nil if nothing will.
     func bond(of observable: ObservableHandle) -> BondEnd? {
-        lifetimes.bond(of: observables.marks(of: observable))
+        lifetimes.bond(of: marks(of: observable))
     }
 
-    /// The size of its will; 0 if there is none.
     func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
 
     /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
-    func grace(of observable: ObservableHandle) -> UInt64 {
-        lifetimes.grace(of: observables.marks(of: observable))
-    }
+    func grace(of observable: ObservableHandle) -> UInt64 { lifetimes.grace(of: marks(of: observable)) }
 
     /// Queues the bound keys of a connection that has ended, and returns its will.
     mutating func end(_ lease: LeaseHandle) -> Will? {
@@ -310,8 +494,8 @@ struct Keyspace: ~Copyable {
     mutating func restore(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ record: RecordLine
     ) {
-        let (revision, cause) = (record.revision, record.cause)
-        history.append(operation, observable, author, revision: revision, cause: cause, &authors)
+        let entry = History.Entry(operation, observable, author, record.revision, record.cause)
+        history.append(entry, &authors)
         if let reason = record.reason { history.setReason(reason) }
         if operation == .delete { keepForHistory(observable) }
         guard history.isGenerationFull else { return }
@@ -324,51 +508,84 @@ struct Keyspace: ~Copyable {
     /// known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         history.begin(after: snapshotRevision)
-        observables.endLoading(&authors)
+        endLoading()
         endTurn()
     }
 }
 
-// Checks of the keyspace's invariants, made between two turns.
+extension Keyspace {
+    private static var always: Invariants { Invariants(of: "Keyspace") }
 
-/// The invariants of the keyspace.
-enum KeyspaceInvariants {
-    /// Checks the whole room, and notes in `living` which keys exist. `owned` are the leases of open
-    /// connections.
-    static func check(
-        _ keyspace: borrowing Keyspace,
-        _ living: inout Living,
-        _ deadlines: borrowing Deadlines,
-        _ owned: [LeaseHandle]
+    /// Checks the whole room between two turns, and notes in `living` which keys exist. `owned` are the leases of
+    /// open connections.
+    func checkInvariants(
+        _ living: inout Living, _ deadlines: borrowing Deadlines, _ owned: [LeaseHandle]
     ) throws(BrokenInvariant) {
-        try keyspace.observables.checkInvariants(&living)
-        let always = Invariants(of: "Keyspace")
+        try eachKeyIsFound(&living)
+        try order.checkInvariants(all)
+        try extrasAreThoseOfKeys(living)
         var (values, bound) = (0, 0)
         for observable in living.observables {
-            try keyspace[observable].checkInvariants()
-            let isKnown = keyspace[observable].revision <= keyspace.revision
-            try always.hold("no value is newer than the bus", isKnown, of: String(keyspace[observable].key))
-            if keyspace.observables.marks(of: observable).bond != nil { bound += 1 }
-            if !keyspace[observable].isReserved, keyspace[observable].hasValue { values += 1 }
+            try self[observable].checkInvariants()
+            let isKnown = self[observable].revision <= revision
+            try Self.always.hold("no value is newer than the bus", isKnown, of: String(self[observable].key))
+            if marks(of: observable).bond != nil { bound += 1 }
+            if !self[observable].isReserved, self[observable].hasValue { values += 1 }
         }
-        try always.agree("it counts the keys with a value", keyspace.keyCount, values)
-        try keyspace.history.checkInvariants(living, keyspace.observables)
-        let isPast = keyspace.history.lastRevision <= keyspace.revision
-        try always.hold("no remembered write is newer than the bus", isPast)
-        try always.agree("it binds the keys that say so", keyspace.lifetimes.count, bound)
-        try keyspace.lifetimes.checkInvariants(living, deadlines, keyspace.observables, owned)
+        try Self.always.agree("it counts the keys with a value", keyCount, values)
+        try history.checkInvariants(living, all)
+        try Self.always.hold("no remembered write is newer than the bus", history.lastRevision <= revision)
+        try Self.always.agree("it binds the keys that say so", lifetimes.count, bound)
+        try lifetimes.checkInvariants(living, deadlines, self, owned)
     }
 
     /// Each author has as many references as values, the history and `others` hold.
-    static func checkAuthors(
-        _ keyspace: borrowing Keyspace, _ living: borrowing Living, _ others: [AuthorHandle]
-    ) throws(BrokenInvariant) {
+    func checkAuthors(_ living: borrowing Living, _ others: [AuthorHandle]) throws(BrokenInvariant) {
         var found: [AuthorHandle: Int] = [:]
-        for author in others + keyspace.history.keptAuthors { found[author, default: 0] += 1 }
+        for author in others + history.keptAuthors { found[author, default: 0] += 1 }
         for observable in living.observables {
-            if let writer = keyspace.writer(of: observable) { found[writer, default: 0] += 1 }
+            if let writer = writer(of: observable) { found[writer, default: 0] += 1 }
         }
-        try keyspace.authors.checkInvariants(found)
+        try authors.checkInvariants(found)
+    }
+
+    private func eachKeyIsFound(_ living: inout Living) throws(BrokenInvariant) {
+        try Self.always.hold("no keys are being taken in", !isLoading)
+        living.observables.reserveCapacity(all.count)
+        try index.forEach { slot, kept throws(BrokenInvariant) in
+            let observable = all.handle(inSlot: slot) ?? .none
+            try Self.always.hold("what a slot names is there", observable != .none)
+            let isFirst = living.observables.insert(observable).inserted
+            try Self.always.hold("an observable has one slot", isFirst)
+            let (key, hash) = (all[observable].key, hash(of: observable))
+            let isKept = kept == UInt32(truncatingIfNeeded: hash)
+            try Self.always.hold("a slot has the hash of its key", isKept, of: String(key))
+            let isFound = find(key, hash: hash) == observable
+            try Self.always.hold("each observable is found by its key", isFound, of: String(key))
+        }
+        try Self.always.agree("its count is that of its observables", all.count, living.observables.count)
+        try Self.always.hold("the index is sound", index.isSound)
+        try Self.always.agree("the index has each observable once", index.count, all.count)
+    }
+
+    private func extrasAreThoseOfKeys(_ living: borrowing Living) throws(BrokenInvariant) {
+        var found: Set<ExtrasHandle> = []
+        for observable in living.observables {
+            let isLong = all[observable].isLong
+            guard let extras = extras.handle(inSlot: all[observable].extras) else {
+                try Self.always.agree("what it names as its extras is there", all[observable].extras, 0)
+                try Self.always.hold("a long value is among the extras", !isLong)
+                continue
+            }
+            try Self.always.hold("extras are one key's", found.insert(extras).inserted)
+            try Self.always.hold("extras aren't empty", !self.extras[extras].isEmpty)
+            let hasRoom = Int(all[observable].valueCount) <= self.extras[extras].long.count
+            try Self.always.hold("a long value fits its memory", !isLong || hasRoom)
+            let isUnbound = self.extras[extras].marks.bond == nil
+            let isSound = all[observable].hasValue || isUnbound
+            try Self.always.hold("without a value it is bound to nothing", isSound)
+        }
+        try Self.always.agree("all extras are a key's", extras.count, found.count)
     }
 }
 
@@ -394,9 +611,9 @@ struct CarriedValues {
         _ deadlines: borrowing Deadlines,
         _ body: (borrowing Commit) throws -> Void
     ) rethrows {
-        var next = keyspace.observables.first(from: Span())
+        var next = keyspace.first(from: Span())
         while let observable = next {
-            next = keyspace.observables.next(after: observable)
+            next = keyspace.next(after: observable)
             let isWanted = keyspace[observable].hasValue && keyspace[observable].revision <= revision
             guard isWanted, !keyspace[observable].isReserved else { continue }
             try body(commit(observable, keyspace, deadlines))
@@ -430,7 +647,7 @@ struct CarriedValues {
     @_lifetime(borrow keyspace)
     private func past(_ entry: History.Entry, _ keyspace: borrowing Keyspace) -> Commit {
         Commit(
-            key: keyspace.observables.all[entry.observable].key,
+            key: keyspace.all[entry.observable].key,
             revision: entry.revision,
             value: entry.operation == .delete ? Span() : StaticString("null").bytes,
             by: keyspace.authors.by(entry.author),

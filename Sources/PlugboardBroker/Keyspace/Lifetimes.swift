@@ -26,7 +26,6 @@ struct Bond: BitwiseCopyable {
     fileprivate var deadline: DeadlineTicket? { ticket == .none ? nil : ticket }
 }
 
-/// All bonds.
 struct Lifetimes: ~Copyable {
     /// Each stands at its slot.
     private var bonds = Slab<Bond>()
@@ -40,7 +39,6 @@ struct Lifetimes: ~Copyable {
 
     init() {}
 
-    /// How many keys are bound.
     var count: Int { bonds.count }
 
     /// Gives back what was taken up by bonds that are gone. Looks at `visits` of their places; returns whether
@@ -49,16 +47,15 @@ struct Lifetimes: ~Copyable {
 
     /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
     mutating func bind(
-        _ observable: ObservableHandle, to lease: LeaseHandle?, _ observables: inout ObservableTable
+        _ observable: ObservableHandle, at revision: UInt64, to lease: LeaseHandle?
     ) -> Int {
         let bond = Bond(
             observable: observable,
-            revision: observables[observable].revision,
+            revision: revision,
             lease: lease ?? .none,
             previous: lease.map { leases[$0].last } ?? -1
         )
         let place = Int32(bonds.insert(bond).slot)
-        observables.set(bond: Int(place), of: observable)
         if let lease {
             setNext(of: bond.previous, to: place, in: lease)
             leases[lease].last = place
@@ -67,19 +64,13 @@ struct Lifetimes: ~Copyable {
         return Int(place)
     }
 
-    /// Adds a deadline to a bond.
     mutating func setDeadline(_ ticket: DeadlineTicket, ofBondAt place: Int) {
         if let bond = bond(at: place) { bonds[bond].ticket = ticket }
     }
 
-    /// Removes the bond of a key, if there is one. Returns its deadline, for the caller to cancel.
-    mutating func unbind(_ observable: ObservableHandle, _ observables: inout ObservableTable)
-        -> DeadlineTicket?
-    {
-        guard let place = observables.marks(of: observable).bond, let handle = bond(at: place) else {
-            return nil
-        }
-        observables.set(bond: nil, of: observable)
+    /// Removes a bond. Returns its deadline, for the caller to cancel.
+    mutating func unbind(at place: Int) -> DeadlineTicket? {
+        guard let handle = bond(at: place) else { return nil }
         let bond = bonds.remove(handle)
         if bond.lease != .none {
             let whole = whole(of: bond.lease)
@@ -90,7 +81,6 @@ struct Lifetimes: ~Copyable {
         return bond.deadline
     }
 
-    /// What will end a key's value; nil if nothing will.
     func bond(of marks: LifetimeMarks) -> BondEnd? {
         guard let place = marks.bond, let bond = bond(at: place) else { return nil }
         let lease = bonds[bond].lease
@@ -99,7 +89,6 @@ struct Lifetimes: ~Copyable {
         return (true, bonds[bond].deadline, grace == .none ? nil : grace)
     }
 
-    /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
     func grace(of marks: LifetimeMarks) -> UInt64 {
         guard let place = marks.bond, let bond = bond(at: place), bonds[bond].lease != .none else {
             return 0
@@ -145,9 +134,6 @@ struct Lifetimes: ~Copyable {
         return whole
     }
 
-    /// The client of a lease, which is there, has this grace in milliseconds, or none.
-    mutating func set(grace: UInt64, of lease: LeaseHandle) { leases[lease].grace = grace }
-
     /// Notes until when a client may come back, if it is gone, and the grace of its name.
     mutating func setDeadline(_ deadline: DeadlineTicket, grace: UInt64, of lease: LeaseHandle) {
         (leases[lease].deadline, leases[lease].grace) = (deadline, grace)
@@ -183,7 +169,6 @@ struct Lifetimes: ~Copyable {
         return nil
     }
 
-    /// The bond at a place; nil where there is none.
     private func bond(at place: Int) -> Handle<Bond>? {
         place < 0 ? nil : bonds.handle(inSlot: UInt32(place))
     }
@@ -213,13 +198,13 @@ extension Lifetimes {
     func checkInvariants(
         _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,
-        _ observables: borrowing ObservableTable,
+        _ keyspace: borrowing Keyspace,
         _ owned: [LeaseHandle]
     ) throws(BrokenInvariant) {
         var chained = 0
         try bonds.forEach { (bond) throws(BrokenInvariant) in
             if bonds[bond].lease != .none { chained += 1 }
-            try keyKnows(bond, living, observables)
+            try keyKnows(bond, living, keyspace)
             try deadlineIsThere(of: bond, deadlines)
         }
         var (known, ended) = (owned, firstEnded)
@@ -234,7 +219,6 @@ extension Lifetimes {
         try Self.always.agree("it is a client's, or a part, or has ended", leases.count, count)
     }
 
-    /// How many keys have a deadline.
     var timedCount: Int {
         var count = 0
         bonds.forEach { if bonds[$0].ticket != .none { count += 1 } }
@@ -242,15 +226,15 @@ extension Lifetimes {
     }
 
     private func keyKnows(
-        _ handle: Handle<Bond>, _ living: borrowing Living, _ observables: borrowing ObservableTable
+        _ handle: Handle<Bond>, _ living: borrowing Living, _ keyspace: borrowing Keyspace
     ) throws(BrokenInvariant) {
         let bond = bonds[handle]
         let isThere = living.observables.contains(bond.observable)
         try Self.always.hold("what is bound is there", isThere, of: "bond \(handle.slot)")
-        let key = String(observables[bond.observable].key)
-        let isKnown = observables.marks(of: bond.observable).bond == Int(handle.slot)
+        let key = String(keyspace[bond.observable].key)
+        let isKnown = keyspace.marks(of: bond.observable).bond == Int(handle.slot)
         try Self.always.hold("a key knows its bond", isKnown, of: key)
-        let isOfValue = observables[bond.observable].revision == bond.revision
+        let isOfValue = keyspace[bond.observable].revision == bond.revision
         try Self.always.hold("a bond is of the value that there is", isOfValue, of: key)
     }
 
@@ -327,10 +311,8 @@ struct LifetimeMarks: BitwiseCopyable {
     /// The low bits are the reason. Above them is the place of the bond, counted from 1.
     private var word: UInt32 = 0
 
-    /// Nothing is noted, as for nearly all keys.
     @inline(__always) var isEmpty: Bool { word == 0 }
 
-    /// The place of its bond; nil if it isn't bound.
     var bond: Int? {
         get {
             let place = word >> Self.reasonBits
@@ -342,7 +324,6 @@ struct LifetimeMarks: BitwiseCopyable {
         }
     }
 
-    /// Why the broker made the last write; nil if a client made it.
     var reason: EventReason? {
         get { EventReason(rawValue: UInt8(truncatingIfNeeded: word & Self.reasonMask)) }
         set { word = word & ~Self.reasonMask | UInt32(newValue?.rawValue ?? 0) }
@@ -373,7 +354,6 @@ struct SessionLease: ~Copyable {
     var grace: UInt64 = 0
     var will: Will?
 
-    /// The size of its will; 0 if there is none.
     var willBytes: Int { Self.bytes(of: will) }
 
     static func bytes(of will: borrowing Will?) -> Int {

@@ -1,6 +1,6 @@
 // One key with its value. The key, its links in the order of keys and a value that isn't long share one piece of
 // memory. It exists as long as it has a value or an entry in the history, or the audience needs it: see `Reach`.
-// Owned by `ObservableTable`. What few keys have is in `KeyExtras`: a bus can have a million keys. The fields of
+// Owned by the keyspace. What few keys have is in `KeyExtras`: a bus can have a million keys. The fields of
 // each publish come first, so that it fetches as little memory as possible.
 
 import PlugboardJournal
@@ -10,7 +10,6 @@ import PlugboardWire
 
 typealias ObservableHandle = Handle<Observable>
 
-/// The state of one key.
 struct Observable: ~Copyable {
     /// Values up to this length are stored beside their key. Longer ones are among the extras.
     static let shortBytesMax = 512
@@ -25,13 +24,13 @@ struct Observable: ~Copyable {
     let height: UInt8
     /// A token begins with `$`, so only the broker writes it.
     let isReserved: Bool
-    fileprivate(set) var valueCount: UInt32 = 0
+    private(set) var valueCount: UInt32 = 0
     /// Without a value: the mark of the last generation of the history that keeps it; 0 if none does.
     var generation: UInt8 = 0
     /// The slot of the value's writer, which can't be another's, because writers stay as long as their values.
     /// After a delete that is still owed to somebody, that of the author of the delete. Otherwise 0.
-    fileprivate(set) var writer: UInt32 = 0
-    /// The slot of its extras; 0 while it has none. Changed only by `ObservableTable`.
+    var writer: UInt32 = 0
+    /// The slot of its extras; 0 while it has none. Changed only by the keyspace.
     var extras: UInt32 = 0
     /// Without a value: the number of its last entry in the history, its lower 32 bits. Whoever reads it checks it.
     var lastEntry: UInt32 = 0
@@ -85,21 +84,20 @@ struct Observable: ~Copyable {
     @inline(__always)
     func prefetchText() { memory.prefetch(upTo: Self.shortBytesMax) }
 
-    /// What setting a value has changed.
     struct Change: BitwiseCopyable {
         let isFirst: Bool
         let isReserved: Bool
         /// Whether it is bound, or the broker made the write before for a reason.
-        fileprivate(set) var hasMarks = false
+        var hasMarks = false
         /// About how much larger its record in the journal is now.
         let growth: Int
-        fileprivate let isOfSameWriter: Bool
+        let isOfSameWriter: Bool
         /// It has no extras, and the value had room here.
-        fileprivate let isPlain: Bool
+        let isPlain: Bool
     }
 
     @inline(__always)
-    fileprivate mutating func set(_ value: Span<UInt8>, revision: UInt64, writer: AuthorHandle) -> Change {
+    mutating func set(_ value: Span<UInt8>, revision: UInt64, writer: AuthorHandle) -> Change {
         let hasRoom = value.count <= room
         let change = Change(
             isFirst: !hasValue,
@@ -115,7 +113,7 @@ struct Observable: ~Copyable {
     }
 
     /// Sets a value for which there was no room here, although it isn't long. Now there is.
-    fileprivate mutating func makeRoom(for value: Span<UInt8>) {
+    mutating func makeRoom(for value: Span<UInt8>) {
         var larger = ByteBlock(count: Self.blockBytes(for: valueStart + value.count))
         larger.write(memory.bytes[..<valueStart], at: 0)
         larger.write(value, at: valueStart)
@@ -154,82 +152,9 @@ struct Observable: ~Copyable {
     static func blockBytes(for count: Int) -> Int { (count + 11) & ~15 + 8 }
 }
 
-extension ObservableTable {
-    /// The kept JSON; empty if there is no value.
-    @inline(__always)
-    @_lifetime(borrow self)
-    func value(of observable: ObservableHandle) -> Span<UInt8> {
-        all[observable].isLong ? longValue(of: observable) : all[observable].shortValue
-    }
-
-    /// Sets a value with its writer.
-    @inline(__always)
-    @discardableResult
-    mutating func set(
-        _ observable: ObservableHandle,
-        _ value: Span<UInt8>,
-        revision: UInt64,
-        cause: WriteCause,
-        writer: AuthorHandle,
-        _ authors: inout Authors
-    ) -> Observable.Change {
-        var change = all[observable].set(value, revision: revision, writer: writer)
-        if !change.isPlain || cause.isNamed { change.hasMarks = setRest(observable, value, cause) }
-        if !change.isOfSameWriter { replaceWriter(of: observable, writer, &authors) }
-        return change
-    }
-
-    /// Sets what few values have. Returns whether there are marks.
-    @inline(never)
-    private mutating func setRest(
-        _ observable: ObservableHandle, _ value: Span<UInt8>, _ cause: WriteCause
-    ) -> Bool {
-        if all[observable].isLong {
-            if value.count <= Observable.shortBytesMax {
-                all[observable].makeRoom(for: value)
-            } else {
-                extras[makeExtras(of: observable)].setLong(value)
-            }
-        }
-        setCause(cause, of: observable)
-        return !marks(of: observable).isEmpty
-    }
-
-    /// Removes a value. Keeps the cause of the delete, and its author if one is given.
-    mutating func removeValue(
-        of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle?, _ authors: inout Authors
-    ) {
-        all[observable].removeValue()
-        change(observable, isNeeded: cause.isNamed) {
-            $0.cause = cause
-            $0.long = ByteBlock()
-        }
-        replaceWriter(of: observable, writer, &authors)
-    }
-
-    /// Keeps the author of a delete, because somebody will be told of it later.
-    mutating func keepDeleter(
-        _ writer: AuthorHandle, of observable: ObservableHandle, _ authors: inout Authors
-    ) {
-        if !all[observable].hasValue, all[observable].writer != writer.slot {
-            replaceWriter(of: observable, writer, &authors)
-        }
-    }
-
-    @inline(never)
-    private mutating func replaceWriter(
-        of observable: ObservableHandle, _ author: AuthorHandle?, _ authors: inout Authors
-    ) {
-        if let author { authors.retain(author) }
-        if let writer = authors.handle(inSlot: all[observable].writer) { authors.release(writer) }
-        all[observable].writer = author?.slot ?? 0
-    }
-}
-
 extension Observable {
     private static var always: Invariants { Invariants(of: "Observable") }
 
-    /// Checks what one observable alone can tell.
     func checkInvariants() throws(BrokenInvariant) {
         let name = String(key)
         try Self.always.agree(
@@ -241,17 +166,14 @@ extension Observable {
 }
 
 // What few keys have besides a short value: a long value, a cause, and what ends them. So it isn't part
-// of each observable. Extras are there as long as something is in them; owned by the `ObservableTable`.
+// of each observable. Extras are there as long as something is in them; owned by the keyspace.
 
 typealias ExtrasHandle = Handle<KeyExtras>
 
-/// The extras of one key.
 struct KeyExtras: ~Copyable {
     /// A value that has no room beside its key. Its memory may stay for the next one.
     var long = ByteBlock()
-    /// What will end the value, and why the broker made the last write.
     var marks = LifetimeMarks()
-    /// What the last write named as its cause.
     var cause = WriteCause.none
 
     var isEmpty: Bool { long.isEmpty && marks.isEmpty && cause == .none }
@@ -274,69 +196,6 @@ struct KeyExtras: ~Copyable {
     }
 }
 
-extension ObservableTable {
-    /// Its extras; `.none` if it has none.
-    @inline(__always)
-    func extras(of observable: ObservableHandle) -> ExtrasHandle {
-        extras.handle(inSlot: all[observable].extras) ?? .none
-    }
-
-    /// The extras of a key, made if there are none.
-    mutating func makeExtras(of observable: ObservableHandle) -> ExtrasHandle {
-        if let made = extras.handle(inSlot: all[observable].extras) { return made }
-        let made = extras.insert(KeyExtras())
-        all[observable].extras = made.slot
-        return made
-    }
-
-    /// Changes the extras of a key if it has some or needs some, and removes them if nothing is left in them.
-    mutating func change(_ observable: ObservableHandle, isNeeded: Bool, _ body: (inout KeyExtras) -> Void) {
-        if !isNeeded, all[observable].extras == 0 { return }
-        body(&extras[makeExtras(of: observable)])
-        removeEmptyExtras(of: observable)
-    }
-
-    /// Removes the extras of a key if nothing is in them any more.
-    mutating func removeEmptyExtras(of observable: ObservableHandle) {
-        guard let empty = extras.handle(inSlot: all[observable].extras), extras[empty].isEmpty else { return }
-        _ = extras.remove(empty)
-        all[observable].extras = 0
-    }
-
-    /// A value that has no room beside its key.
-    @_lifetime(borrow self)
-    func longValue(of observable: ObservableHandle) -> Span<UInt8> {
-        extras[extras(of: observable)].long.bytes[..<Int(all[observable].valueCount)]
-    }
-
-    /// What the last write named as its cause.
-    func cause(of observable: ObservableHandle) -> WriteCause {
-        extras.handle(inSlot: all[observable].extras).map { extras[$0].cause } ?? .none
-    }
-
-    /// A value that has become short leaves its memory, unless that is small.
-    mutating func setCause(_ cause: WriteCause, of observable: ObservableHandle) {
-        let isLong = all[observable].isLong
-        change(observable, isNeeded: cause.isNamed) {
-            $0.cause = cause
-            if !isLong { $0.dropLong() }
-        }
-    }
-
-    /// What will end the value, and why the broker made the last write.
-    func marks(of observable: ObservableHandle) -> LifetimeMarks {
-        extras.handle(inSlot: all[observable].extras).map { extras[$0].marks } ?? LifetimeMarks()
-    }
-
-    mutating func set(_ reason: EventReason?, of observable: ObservableHandle) {
-        change(observable, isNeeded: reason != nil) { $0.marks.reason = reason }
-    }
-
-    mutating func set(bond place: Int?, of observable: ObservableHandle) {
-        change(observable, isNeeded: place != nil) { $0.marks.bond = place }
-    }
-}
-
 // What events, replies and the journal tell of a key. The texts are lent by the keyspace.
 
 extension EventTail {
@@ -345,15 +204,15 @@ extension EventTail {
     @_lifetime(borrow keyspace)
     init(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace, isInitial: Bool) {
         self.init(
-            key: keyspace.observables.all[observable].key,
-            revision: keyspace.observables.all[observable].revision,
-            value: keyspace.observables.value(of: observable),
+            key: keyspace.all[observable].key,
+            revision: keyspace.all[observable].revision,
+            value: keyspace.value(of: observable),
             old: Span(),
             by: keyspace.authors.by(keyspace.writer(of: observable)),
-            cause: keyspace.observables.cause(of: observable),
-            reason: keyspace.observables.marks(of: observable).reason
+            cause: keyspace.cause(of: observable),
+            reason: keyspace.marks(of: observable).reason
         )
-        when = keyspace.observables.all[observable].when
+        when = keyspace.all[observable].when
         self.isInitial = isInitial
         if isInitial { live = keyspace.isLive(observable) }
     }
@@ -363,7 +222,7 @@ extension EventTail {
     @_lifetime(borrow keyspace, copy news)
     init(_ news: borrowing WriteEvent, _ keyspace: borrowing Keyspace) {
         self.init(
-            key: keyspace.observables.all[news.observable].key,
+            key: keyspace.all[news.observable].key,
             revision: news.revision,
             value: news.value,
             old: news.old(in: keyspace),
@@ -381,13 +240,13 @@ extension Commit {
     @_lifetime(borrow keyspace)
     init(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) {
         self.init(
-            key: keyspace.observables.all[observable].key,
-            revision: keyspace.observables.all[observable].revision,
-            value: keyspace.observables.value(of: observable),
+            key: keyspace.all[observable].key,
+            revision: keyspace.all[observable].revision,
+            value: keyspace.value(of: observable),
             by: keyspace.authors.recorded(keyspace.writer(of: observable)),
-            cause: keyspace.observables.cause(of: observable),
-            reason: keyspace.observables.marks(of: observable).reason,
-            when: UInt64(keyspace.observables.all[observable].when) * 1000
+            cause: keyspace.cause(of: observable),
+            reason: keyspace.marks(of: observable).reason,
+            when: UInt64(keyspace.all[observable].when) * 1000
         )
     }
 }

@@ -506,7 +506,7 @@ extension EventLoop {
     /// Gives memory back if it is time: a piece of the tables in each turn, and at last the heap's in another
     /// thread, because that takes long.
     private mutating func tidy() {
-        tidying.update(keys: hub.keyspace.observables.count, time)
+        tidying.update(keys: hub.keyspace.observableCount, time)
         guard let due = tidying.due, time.nanoseconds() >= due else { return }
         let isDone = hub.requests.abandoned.isEmpty && shrink()
         tidying.endPiece(goesOn: !isDone)

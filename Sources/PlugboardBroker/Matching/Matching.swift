@@ -17,19 +17,16 @@ struct Matching: ~Copyable {
     private(set) var generation: UInt64 = 1
     private var subscriptions = Slab<SubscriptionRecord>()
     private var texts = SubscriptionTexts()
-    /// The serial of the newest subscription.
     private var lastSerial: UInt64 = 0
     /// What the last search found, in the order in which observers are told.
     private(set) var found = List<SubscriptionHandle>()
     /// How many nodes of pattern trees all searches have visited, and how many observers they have found.
     private(set) var visits: UInt64 = 0
-    /// Who observes each key, and who is owed it.
     var reach = Reach()
     /// What paused and slow readers are owed together.
     var lanes = Lanes()
     /// Some clients may not see all keys, and have to be left out of lists of observers.
     private(set) var isSelective = false
-    /// Which keys have long lists of observers.
     private(set) var longLists = LongLists()
 
     init() {}
@@ -46,7 +43,6 @@ struct Matching: ~Copyable {
         subscriptions[subscription].lag = lanes.join(subscriptions[subscription], at: event)
     }
 
-    /// The first key that a subscription is owed.
     func firstKey(of subscription: SubscriptionHandle) -> OwedKey? {
         let lag = subscriptions[subscription].lag
         if lag.lane != .none { return lanes[lag.lane].first(for: lag) }
@@ -54,7 +50,6 @@ struct Matching: ~Copyable {
         return backlog.keys.front.map { backlog.keys[$0] }
     }
 
-    /// The subscription in a slot, if there is one.
     func subscription(inSlot slot: UInt32) -> SubscriptionHandle? { subscriptions.handle(inSlot: slot) }
 
     subscript(text: TextHandle) -> SubscriptionText {
@@ -64,7 +59,6 @@ struct Matching: ~Copyable {
         _modify { yield &texts[text] }
     }
 
-    /// The `sub` of a subscription, as JSON.
     @_lifetime(borrow self)
     func sub(of subscription: SubscriptionHandle) -> Span<UInt8> {
         texts.sub(of: subscriptions[subscription].text)
@@ -76,7 +70,6 @@ struct Matching: ~Copyable {
         return set.find(text, self)
     }
 
-    /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool { patterns.hasBranch(token) }
 
     /// From now on, some clients may not see all keys.
@@ -85,7 +78,6 @@ struct Matching: ~Copyable {
     /// Makes all lists of observers out of date, because rights have changed.
     mutating func outdate() { generation += 1 }
 
-    /// How many nodes of a user's patterns a key visits at most.
     func steps(of user: UInt32) -> Int { patterns.steps(of: user) }
 
     // MARK: Coming and going
@@ -142,7 +134,6 @@ struct Matching: ~Copyable {
         forget(observable, &keyspace)
     }
 
-    /// Frees a detached subscription.
     mutating func remove(_ subscription: SubscriptionHandle) {
         texts.remove(subscriptions[subscription].text)
         _ = subscriptions.remove(subscription)
@@ -184,7 +175,6 @@ struct Matching: ~Copyable {
         visits &+= collect(key, observable, sessions, into: &list)
     }
 
-    /// Nobody was found.
     mutating func forgetFound() { found.removeAll() }
 
     /// The found observers that one reply names. If there are too many, those that aren't live come first,
@@ -201,7 +191,6 @@ struct Matching: ~Copyable {
         return behind + live.prefix(Limits.listedObserversMax - behind.count)
     }
 
-    /// Brings a key's list of observers up to date.
     @inline(__always)
     mutating func refreshObservers(
         of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
@@ -210,7 +199,6 @@ struct Matching: ~Copyable {
         rebuildObservers(of: observable, keyspace, sessions)
     }
 
-    /// Makes a key's list of observers anew.
     @inline(never)
     mutating func rebuildObservers(
         of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
@@ -232,7 +220,7 @@ struct Matching: ~Copyable {
         guard let oldest = longLists.first else { return }
         longLists.removeFirst()
         let observable = oldest.observable
-        guard keyspace.observables.contains(observable) else { return }
+        guard keyspace.contains(observable) else { return }
         let listed = reach.generation(of: observable)
         if listed == oldest.generation || listed != generation { reach.dropList(of: observable) }
     }
@@ -267,7 +255,6 @@ struct Matching: ~Copyable {
         return UInt64(visits)
     }
 
-    /// Removes subscriptions whose clients may not see the key.
     private func dropForbidden(
         _ key: Span<UInt8>, from list: inout List<SubscriptionHandle>, _ sessions: borrowing SessionTable
     ) {
@@ -303,7 +290,6 @@ struct Matching: ~Copyable {
 extension Matching {
     private static var always: Invariants { Invariants(of: "Subscription") }
 
-    /// Checks the whole room between two turns.
     func checkInvariants(
         _ living: borrowing Living, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
@@ -374,19 +360,16 @@ struct LongLists: ~Copyable {
         let observerCount: Int
     }
 
-    /// A list of at least so many observers is long.
     static let observersMin = 8
     /// How many observers all long lists together may have; the newest list is always kept.
     static let observersMax = 524_288
 
     private var entries = List<Entry>()
     private var goneCount = 0
-    /// The number of observers in all of these lists.
     private(set) var observerCount = 0
 
     init() {}
 
-    /// The lists are over the limit.
     var isFull: Bool { observerCount > Self.observersMax && entries.count - goneCount > 1 }
 
     var first: Entry? { goneCount < entries.count ? entries[goneCount] : nil }

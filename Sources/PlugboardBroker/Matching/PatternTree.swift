@@ -13,7 +13,6 @@ final class PatternNode<Entry> {
     fileprivate unowned let parent: PatternNode?
     /// Children with a literal token, by its hash.
     private var children: [UInt64: [PatternNode]] = [:]
-    /// The child for `*`.
     fileprivate var anyToken: PatternNode?
     /// The child for a last `**`.
     fileprivate var anyTail: PatternNode?
@@ -30,7 +29,6 @@ final class PatternNode<Entry> {
         self.parent = parent
     }
 
-    /// Appends the pattern that ends here.
     func appendPattern(to buffer: inout ByteBuffer) {
         guard let parent else { return }
         if parent.parent != nil {
@@ -105,14 +103,12 @@ final class PatternNode<Entry> {
     }
 }
 
-/// Patterns, each with the entries of its owners.
 final class PatternTree<Entry> {
     private typealias Node = PatternNode<Entry>
     private let root = Node(token: Span(), parent: nil)
     /// The hashes of the tokens of the key that is searched, made once for all nodes.
     private var hashes = List<UInt64>()
 
-    /// How many nodes a key visits at most.
     var steps: Int { root.steps }
 
     var isEmpty: Bool { root.isUnused }
@@ -151,17 +147,16 @@ final class PatternTree<Entry> {
         return node
     }
 
-    /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool { root.child(Array(token.utf8).span) != nil }
 
-    /// Appends the entries of all matching patterns to `found`. An entry with several matching patterns may
-    /// be there more than once. Returns the number of visited nodes.
+    /// Shows the entries of all matching patterns. An entry with several matching patterns may be shown more than
+    /// once. Returns the number of visited nodes.
     @discardableResult
-    func match(_ key: Span<UInt8>, into found: inout List<Entry>) -> Int where Entry: BitwiseCopyable {
+    func match(_ key: Span<UInt8>, _ body: (Entry) -> Void) -> Int {
         if root.isUnused { return 0 }
         var visits = 0
         search(key, &visits) { node in
-            for entry in node.entries { found.append(entry) }
+            for entry in node.entries { body(entry) }
             return false
         }
         return visits
@@ -276,12 +271,10 @@ extension PatternTree {
 // The patterns that are observed: a tree for each user. So one user's patterns don't make those of others
 // expensive, and the nodes that a key visits are limited for each user.
 
-/// All patterns that are observed.
 struct UserPatterns {
     /// Most buses have one user.
     private var trees: [(user: UInt32, tree: PatternTree<SubscriptionHandle>)] = []
 
-    /// How many nodes of a user's patterns a key visits at most.
     func steps(of user: UInt32) -> Int { tree(of: user)?.steps ?? 0 }
 
     /// Adds a subscription of a user at a well-formed pattern. Returns its place.
@@ -302,13 +295,12 @@ struct UserPatterns {
         return moved
     }
 
-    /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool { trees.contains { $0.tree.hasBranch(token) } }
 
     /// Appends the subscriptions of all matching patterns to `found`. Returns the number of visited nodes.
     func match(_ key: Span<UInt8>, into found: inout List<SubscriptionHandle>) -> Int {
         var visits = 0
-        for place in trees.indices { visits += trees[place].tree.match(key, into: &found) }
+        for place in trees.indices { visits += trees[place].tree.match(key) { found.append($0) } }
         return visits
     }
 

@@ -7,7 +7,6 @@
 import PlugboardMemory
 import PlugboardPosix
 
-/// The audience of each key.
 struct Reach: ~Copyable {
     /// What is known of one key's audience. Nobody observes most keys.
     private struct Entry: Zeroable {
@@ -16,7 +15,6 @@ struct Reach: ~Copyable {
         /// How often the key has to stay: for each subscription that is owed it, as it may have to be told that
         /// the key is gone, for each gate, and for each acknowledgement that is awaited.
         var owedBy: Int32 = 0
-        /// The slot of its observers; 0 if it has none.
         var observers: UInt32 = 0
 
         var isEmpty: Bool { generation == 0 && owedBy == 0 && observers == 0 }
@@ -38,7 +36,6 @@ struct Reach: ~Copyable {
         return entry.observers == 0 && entry.generation == generation
     }
 
-    /// Whether the list of a key's observers is right.
     @inline(__always)
     func isListed(_ key: ObservableHandle, asOf generation: UInt64) -> Bool {
         entry(of: key).generation == generation
@@ -47,7 +44,6 @@ struct Reach: ~Copyable {
     /// The generation of patterns for which the list of a key's observers is right; 0 if it is none.
     func generation(of key: ObservableHandle) -> UInt64 { entry(of: key).generation }
 
-    /// Whether the list of a key's observers has somebody.
     @inline(__always)
     func hasObservers(_ key: ObservableHandle) -> Bool {
         let observers = handle(of: key)
@@ -68,21 +64,18 @@ struct Reach: ~Copyable {
         return observers == .none ? Span() : all[observers].list.span
     }
 
-    /// The subscriptions that name a key exactly.
     @_lifetime(borrow self)
     func naming(_ key: ObservableHandle) -> Span<SubscriptionHandle> {
         let observers = handle(of: key)
         return observers == .none ? Span() : all[observers].naming.span
     }
 
-    /// Whether a subscription names a key exactly.
     func isNamed(_ key: ObservableHandle) -> Bool { !naming(key).isEmpty }
 
     /// How often a key has to stay for what is owed.
     @inline(__always)
     func owedBy(_ key: ObservableHandle) -> Int { Int(entry(of: key).owedBy) }
 
-    /// Whether a key has to stay, even without a value.
     func needs(_ key: ObservableHandle) -> Bool { owedBy(key) > 0 || isNamed(key) }
 
     /// Asks for the memory of an entry without waiting for it. `slot` may be any number.
@@ -247,13 +240,10 @@ struct Reach: ~Copyable {
     }
 }
 
-/// The observers of one key.
 private struct KeyObservers: ~Copyable {
     /// All that match, patterns included, in the order in which they are told.
     var list = List<ObserverEntry>()
-    /// The subscriptions that name the key exactly.
     var naming = List<SubscriptionHandle>()
-    /// One in the list acknowledges.
     var acknowledge = false
 }
 

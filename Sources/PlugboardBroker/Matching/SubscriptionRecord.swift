@@ -24,7 +24,6 @@ struct EventForm: Equatable, BitwiseCopyable {
     @inline(__always) var hasWhen: Bool { rawValue & 4 != 0 }
 }
 
-/// One subscription of one session.
 struct SubscriptionRecord: ~Copyable {
     let session: SessionHandle
     let text: TextHandle
@@ -38,18 +37,14 @@ struct SubscriptionRecord: ~Copyable {
     /// What it does besides observing.
     enum Role: UInt8 { case observes, acknowledges, traces }
     var role = Role.observes
-    /// Its place in its session's list.
     var place: Int32 = 0
-    /// Its filter; nil for nearly all.
     let filter: Filter?
     /// Its backlog, while it is owed anything or has to wait.
     private(set) var backlog: Backlog?
     /// Where it stands among paused readers that share what they are owed.
     var lag = Lag()
 
-    /// The keys that it names exactly.
     var keys = List<ExactPlace>()
-    /// The places of its patterns in the tree.
     var patterns: [PatternPlace] = []
 
     init(
@@ -88,7 +83,6 @@ struct SubscriptionRecord: ~Copyable {
     /// It shares what it is owed with other readers.
     @inline(__always) var isSharing: Bool { lag.lane != .none }
 
-    /// Nothing is owed to it.
     var owesNothing: Bool { lag.owedCount == 0 && backlog?.isEmpty != false }
 
     /// Whether a write may let it go on, because a key that is written again moves behind others. Not inlined: so the
@@ -98,7 +92,6 @@ struct SubscriptionRecord: ~Copyable {
         backlog.map { !$0.isReady && (!$0.isPaused || $0.steps > 0) } ?? false
     }
 
-    /// The backlog; makes it if there is none.
     mutating func makeBacklog() -> Backlog {
         if let backlog { return backlog }
         let made = Backlog()
@@ -143,7 +136,6 @@ struct SubscriptionRecord: ~Copyable {
         }
     }
 
-    /// The keys and patterns that it observes.
     func allPatterns(_ keyspace: borrowing Keyspace) -> [[UInt8]] {
         let exact = keys.all.map { Array(keyspace[$0.observable].key) }
         return exact
@@ -205,15 +197,12 @@ struct ExactPlace: BitwiseCopyable {
     var index: Int32
 }
 
-/// The place of a subscription at the end of one of its patterns.
 struct PatternPlace {
     let node: PatternNode<SubscriptionHandle>
     var index: Int32
 }
 
-/// How an event reaches an observer.
 enum EventWay {
-    /// At once.
     case direct
     /// Later, folded to the newest of its key.
     case key
@@ -228,7 +217,6 @@ typealias TextHandle = Handle<SubscriptionText>
 
 /// The start of a subscription's events.
 struct SubscriptionText: ~Copyable {
-    /// How many subscriptions have this text.
     fileprivate var subscriptionCount = 1
     /// `{"event":"update","sub":…`, ready to be copied.
     private let start: ByteBlock
@@ -245,13 +233,11 @@ struct SubscriptionText: ~Copyable {
         start = ByteBlock(buffer.bytes)
     }
 
-    /// The start of an update's line.
     @inline(__always) var updateStart: Span<UInt8> {
         @_lifetime(borrow self)
         get { start.bytes }
     }
 
-    /// The `sub` as JSON.
     var sub: Span<UInt8> {
         @_lifetime(borrow self)
         get { Self.sub(in: updateStart) }
@@ -263,7 +249,6 @@ struct SubscriptionText: ~Copyable {
     static func sub(in updateStart: Span<UInt8>) -> Span<UInt8> { updateStart[subOffset...] }
 }
 
-/// All texts in use. Owns them.
 struct SubscriptionTexts: ~Copyable {
     private var all = Slab<SubscriptionText>()
     private var index = HashIndex()
@@ -278,7 +263,6 @@ struct SubscriptionTexts: ~Copyable {
         _modify { yield &all[text] }
     }
 
-    /// The `sub` of a text, as JSON.
     @_lifetime(borrow self)
     func sub(of text: TextHandle) -> Span<UInt8> { all[text].sub }
 
@@ -305,7 +289,6 @@ struct SubscriptionTexts: ~Copyable {
         return text
     }
 
-    /// One subscription less has this text.
     mutating func remove(_ text: TextHandle) {
         all[text].subscriptionCount -= 1
         guard all[text].subscriptionCount == 0 else { return }
@@ -323,7 +306,6 @@ struct SubscriptionTexts: ~Copyable {
 extension SubscriptionTexts {
     private static var always: Invariants { Invariants(of: "SubscriptionTexts") }
 
-    /// Each text counts its subscriptions.
     func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var users: [TextHandle: Int] = [:]
         for subscription in living.subscriptions { users[matching[subscription].text, default: 0] += 1 }
@@ -345,7 +327,6 @@ extension SubscriptionTexts {
 
 // The subscriptions of one session: a list, because there are usually few. Many are found by hash.
 
-/// A session's subscriptions by their text.
 struct SubscriptionSet: ~Copyable {
     private static let indexedFrom = 16
     private(set) var list = List<SubscriptionHandle>()

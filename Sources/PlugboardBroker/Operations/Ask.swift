@@ -34,7 +34,6 @@ extension Hub {
         return nil
     }
 
-    /// Makes a call.
     private mutating func begin(_ asked: AskedRequest, to server: SessionHandle) -> PendingCall {
         let (now, timeout) = (deadlines.now, requests.decoder.options.timeout)
         let (number, line) = (calls.nextNumber, sessions[asked.session].line)
@@ -46,7 +45,6 @@ extension Hub {
         return call
     }
 
-    /// The value of a call; empty if it has none.
     @_lifetime(copy asked)
     private func value(of asked: AskedRequest) -> Span<UInt8> {
         asked.request.has(.value) ? asked.request.value.bytes(of: asked.line) : Span()
@@ -75,7 +73,6 @@ extension Hub {
 
     // MARK: Held calls
 
-    /// Makes a call that waits for its plugin.
     private mutating func hold(
         _ asked: AskedRequest, for plugin: SupervisedPlugin, of reporter: SessionHandle
     ) throws(Refusal) {

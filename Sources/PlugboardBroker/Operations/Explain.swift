@@ -42,7 +42,6 @@ extension Hub {
         sessions.giveBack(reply, to: asked.session)
     }
 
-    /// Appends what a write of a key would do.
     private mutating func appendOutcomes(
         of expected: borrowing ExpectedEvent, _ key: Span<UInt8>, isSeen: Bool, to reply: inout ByteBuffer
     ) {
@@ -70,7 +69,6 @@ extension Hub {
 }
 
 extension EventKind {
-    /// The event of a write.
     @inline(__always)
     init(_ operation: Operation) {
         switch operation {
@@ -110,9 +108,8 @@ extension Hub {
         sessions[session].subscriptions.insert(subscription, &matching)
         matching[subscription].role = .traces
         let patterns = wanted.map { Array($0.bytes(of: asked.line)) }
-        let limit = Self.traceLimit(asked.request, options)
-        var tracer = Tracer(subscription: subscription, session: session, patterns: patterns, limit: limit)
-        tracer.onlyCalls = options.onlyCalls
+        let tracer = Tracer(subscription, of: session, patterns, onlyCalls: options.onlyCalls)
+        tracer.limit = Self.traceLimit(asked.request, options)
         insight.tracing.add(tracer)
         reply(subscription, asked)
         updateDemand(of: subscription, 1)

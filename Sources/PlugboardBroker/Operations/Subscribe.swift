@@ -200,7 +200,6 @@ extension Hub {
     }
 }
 
-/// What a subscription begins with.
 struct SubscriptionStart {
     let filter: Filter?
     let beginning: Beginning
@@ -212,7 +211,6 @@ struct SubscriptionStart {
 // was written meanwhile. The history or the journal knows these keys. If neither goes back far enough, the
 // observer gets all current values.
 
-/// How a new subscription begins.
 enum Beginning {
     case fresh
     /// With what the observer missed, from the history.

@@ -121,9 +121,7 @@ extension Hub {
     }
 }
 
-/// The state of an observer.
 enum ObserverState: String {
-    /// It gets events at once.
     case live
     /// It waits until somebody resumes it.
     case paused

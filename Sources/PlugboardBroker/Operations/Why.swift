@@ -126,7 +126,6 @@ extension Hub {
         return false
     }
 
-    /// Why a chain ends at an entry.
     private func end(at number: UInt64) -> ChainEnd {
         guard let cause = keyspace.history[number].cause.revision, keyspace.history.completeSince > 0 else {
             return .root
@@ -159,13 +158,12 @@ extension Hub {
         buffer.append(#"","revision":"#)
         buffer.append(decimal: keyspace[observable].revision)
         buffer.append(keyspace.authors.by(keyspace.writer(of: observable)))
-        EventEncoder.appendReason(keyspace.observables.marks(of: observable).reason, to: &buffer)
-        keyspace.observables.cause(of: observable).append(to: &buffer)
+        EventEncoder.appendReason(keyspace.marks(of: observable).reason, to: &buffer)
+        keyspace.cause(of: observable).append(to: &buffer)
         buffer.append("}")
     }
 }
 
-/// How a chain of causes ends.
 private enum ChainEnd {
     /// How many observers are checked for one answer.
     static let checksMax = 65_536
@@ -174,7 +172,6 @@ private enum ChainEnd {
     case root
     /// At a cause that is older than the history.
     case truncated
-    /// At the request's limit.
     case more
 
     var member: StaticString {

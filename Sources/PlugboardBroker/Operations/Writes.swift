@@ -29,7 +29,7 @@ extension Hub {
         keyspace.advance()
         let observable =
             planned.observable
-            ?? keyspace.observables.insert(key, hash: planned.hash, valueCount: value.count)
+            ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
         let author = writer.author ?? sessions[session].author(&keyspace)
         set(.publish, observable, value, request, session, author, nil, isUnobserved: planned.isUnobserved)
         if request.isDurable {
@@ -62,7 +62,6 @@ extension Hub {
         }
     }
 
-    /// Makes a checked patch or sum.
     @inline(never)
     private mutating func commitMerged(_ planned: PlannedWrite, _ asked: AskedRequest, _ reason: EventReason?)
     {
@@ -169,7 +168,7 @@ extension Hub {
         default:
             let observable =
                 planned.observable
-                ?? keyspace.observables.insert(asked.key, hash: planned.hash, valueCount: value.count)
+                ?? keyspace.insert(asked.key, hash: planned.hash, valueCount: value.count)
             set(operation, observable, value, asked.request, asked.session, author, reason)
         }
         if hasOrigin { keyspace.authors.release(author) }
@@ -208,7 +207,6 @@ extension Hub {
         }
     }
 
-    /// Deletes the value of a key at the current revision.
     mutating func delete(
         _ observable: ObservableHandle, by author: AuthorHandle, cause: WriteCause, reason: EventReason?
     ) {
@@ -257,10 +255,9 @@ extension Hub {
     /// emit, and the history remembers it.
     private mutating func observableToEmit(_ key: Span<UInt8>, _ hash: UInt64) -> ObservableHandle? {
         matching.find(key, nil, sessions)
-        return matching.found.isEmpty ? nil : keyspace.observables.insert(key, hash: hash)
+        return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
 
-    /// Remembers the write that was just made.
     @inline(always)
     private mutating func remember(
         _ operation: Operation, _ observable: ObservableHandle, _ author: AuthorHandle, _ cause: WriteCause
@@ -497,7 +494,6 @@ extension Hub {
 // The checked writes of a batch. Owned by `Requests`, which keeps its memory from one batch to the next. What
 // always holds: only one request uses it at a time.
 
-/// The checked writes of a batch.
 struct PlannedBatch: ~Copyable {
     private(set) var writes: [PlannedWrite] = []
     /// Where the results of its patches and sums are in `bytes`, one range for each write.
@@ -506,7 +502,6 @@ struct PlannedBatch: ~Copyable {
 
     init() {}
 
-    /// How many bytes these results have.
     var mergedCount: Int { bytes.count }
 
     /// Where the result of the patch or the sum at a place is in the results.
@@ -529,7 +524,6 @@ struct PlannedBatch: ~Copyable {
         return true
     }
 
-    /// Forgets the batch and keeps the memory.
     mutating func removeAll() {
         writes.removeAll(keepingCapacity: true)
         merged.removeAll(keepingCapacity: true)

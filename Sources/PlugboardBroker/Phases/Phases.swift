@@ -19,13 +19,11 @@ struct Phases: ~Copyable {
 
     @inline(__always) var isEmpty: Bool { gates.isEmpty }
 
-    /// The number of gates.
     var count: Int { gates.count }
 
     /// The gate of a key; nil if nothing holds it back.
     func gate(of observable: ObservableHandle) -> Gate? { gates[observable] }
 
-    /// Whether a key is held back from a phase.
     func holds(_ observable: ObservableHandle, from phase: UInt8) -> Bool {
         guard let gate = gates[observable] else { return false }
         return gate.phase < phase
@@ -184,7 +182,6 @@ struct Gate {
         (self.end, self.ticket) = (end, ticket)
     }
 
-    /// What a broken invariant calls it.
     var name: String { "revision \(revision)" }
 }
 
@@ -199,7 +196,6 @@ struct PhaseBarrier {
     /// The oldest write that they are told; nil if it is the only one.
     var since: UInt64?
 
-    /// All subscriptions that have to acknowledge.
     var subscriptions: [SubscriptionHandle] { told + earlier.map(\.subscription) }
 
     func holds(_ subscription: borrowing SubscriptionRecord) -> Bool { subscription.phase > phase }
@@ -347,7 +343,6 @@ extension Hub {
 /// A client that is late with its `ack` of a key.
 struct LateClient {
     let client: UInt64
-    /// Its name as JSON.
     let name: [UInt8]
     /// The first revision of the key that it has not acknowledged.
     var first: UInt64

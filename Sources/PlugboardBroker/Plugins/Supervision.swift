@@ -7,12 +7,10 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// A plugin that the supervisor runs.
 final class SupervisedPlugin {
     let name: String
     /// The process that leads the plugin's session; nil while it doesn't run.
     fileprivate(set) var process: Int32?
-    /// The process that led it before.
     fileprivate var formerProcess: Int32?
     /// What its declaration allows, and its health; nil if the declaration limits nothing.
     private(set) var rights: Rights?
@@ -33,7 +31,6 @@ final class SupervisedPlugin {
         self.number = number
     }
 
-    /// Whether a client needs it now.
     var isNeeded: Bool { heldCalls > 0 || (demand?.observers ?? 0) > 0 }
 
     /// Whether it declares that it serves a key, and is expected to run.
@@ -51,16 +48,13 @@ final class SupervisedPlugin {
     }
 }
 
-/// The supervisor and its plugins.
 struct Supervision: ~Copyable {
-    /// The most plugins of a broker.
     static let pluginsMax = 1_024
 
     /// The process of the supervisor; nil if the broker has none.
     var supervisor: Int32?
     /// Looks up the session of a process; nil if the process is gone.
     var sessionOf: (Int32) -> Int32? = { ProcessSession.of($0) }
-    /// The supervisor's name.
     var supervisorName: String?
     private var plugins: [String: SupervisedPlugin] = [:]
     /// All plugins, in the order in which they were reported first.
@@ -73,12 +67,10 @@ struct Supervision: ~Copyable {
     /// Clients whose processes have ended. The end of the turn ends their connections, which others may hold.
     var orphaned = List<SessionHandle>()
 
-    /// Whether a peer is the supervisor.
     func isSupervisor(_ peer: PeerIdentity) -> Bool {
         supervisor != nil && peer.process == supervisor && peer.process > 0
     }
 
-    /// The plugin that a peer belongs to.
     func plugin(of peer: PeerIdentity) -> SupervisedPlugin? {
         guard supervisor != nil, peer.process > 0, !plugins.isEmpty,
             let session = sessionOf(peer.process)
@@ -86,18 +78,14 @@ struct Supervision: ~Copyable {
         return plugins.values.first { $0.process == session }
     }
 
-    /// Whether there is room for a plugin of this name.
     func hasRoom(for name: String) -> Bool {
         plugins[name] != nil || plugins.count < Self.pluginsMax
     }
 
-    /// The last report about each plugin.
     var reports: [[UInt8]] { all.map(\.report) }
 
-    /// The plugin with a name.
     func plugin(named name: String) -> SupervisedPlugin? { plugins[name] }
 
-    /// The plugin with a number.
     func plugin(_ number: Int) -> SupervisedPlugin? {
         all.first { $0.number == number }
     }
@@ -164,7 +152,6 @@ extension Supervision {
 }
 
 extension Supervision {
-    /// Throws unless a client may take this name.
     func checkName(_ name: Span<UInt8>, at offset: Int, _ session: borrowing Session) throws(Refusal) {
         guard supervisor != nil else { return }
         let wanted = String(name)
@@ -214,7 +201,6 @@ struct PluginReport {
     /// These members as they were written, as a JSON object.
     let text: [UInt8]
 
-    /// At most a day.
     static let idleSecondsMax: UInt32 = 86_400
 
     /// Reads a value. Throws a refusal that names the mistake.
@@ -296,7 +282,6 @@ extension Hub {
 
     // MARK: The supervisor
 
-    /// Applies a report about a plugin that starts on demand.
     mutating func renewDemand(of plugin: SupervisedPlugin) {
         guard let demand = plugin.demand else { return }
         demand.observers = countObservers(of: plugin)
@@ -339,7 +324,6 @@ extension Hub {
         tellDemand(plugin)
     }
 
-    /// Whether it still has calls to answer.
     private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
         for session in sessions.handles where sessions[session].grant?.plugin === plugin {
             if sessions[session].duties?.toAnswer.isEmpty == false { return true }
@@ -358,7 +342,6 @@ extension Hub {
 // The demand for a plugin that is started on demand: the keys for which it is needed, and whether a client
 // needs it now. Owned by its `SupervisedPlugin`.
 
-/// The demand for one plugin.
 final class Demand {
     /// After so many seconds without demand, a plugin is no longer wanted, unless its declaration has another
     /// number.
@@ -374,7 +357,6 @@ final class Demand {
     var quietSince: UInt64 = 0
     /// What the broker last told the supervisor.
     var isWanted = false
-    /// Whether a later check is planned.
     var isTimed = false
 
     /// Whether a subscription with this pattern asks for what the plugin publishes. A pattern that begins

@@ -12,14 +12,12 @@ struct WaitingPublish: BitwiseCopyable {
     var request = Request()
     /// The place of its line among the bytes that were read.
     var line = ByteRange.none
-    /// The number of its line.
     var number: UInt64 = 0
     /// The hash of its key, if memory is asked for and the slot couldn't be foretold.
     var hash: UInt64 = 0
     /// The slot that probably has its observable; 0 if that isn't known.
     var slot: UInt32 = 0
 
-    /// Reads a line to its place.
     @inline(__always)
     mutating func read(
         _ place: Range<Int>, of bytes: Span<UInt8>, _ number: UInt64, using decoder: inout RequestDecoder
@@ -40,7 +38,6 @@ struct LeftOver: Equatable, BitwiseCopyable {
     let number: UInt64
 }
 
-/// The publishes that wait for each other, in their order.
 struct PublishGroup: ~Copyable {
     /// So many are read before the first is made.
     static let publishesMax = 64
@@ -52,7 +49,6 @@ struct PublishGroup: ~Copyable {
     var leftOver: LeftOver?
     /// Where the next publish's observable probably is.
     var forecast = SlotForecast()
-    /// The client that sent them.
     private(set) var session: SessionHandle?
 
     init() {}
@@ -60,13 +56,11 @@ struct PublishGroup: ~Copyable {
     @inline(__always) var isEmpty: Bool { count == 0 }
     @inline(__always) var isFull: Bool { count == Self.publishesMax }
 
-    /// A waiting publish.
     subscript(index: Int) -> WaitingPublish {
         @inline(__always)
         _read { yield publishes[index] }
     }
 
-    /// The place for the next publish.
     var next: WaitingPublish {
         @inline(__always)
         _read { yield publishes[count] }
@@ -103,44 +97,43 @@ struct PublishGroup: ~Copyable {
     /// names it; and for the text and the audience of earlier ones.
     @inline(__always)
     mutating func fetchAhead(
-        _ observables: borrowing ObservableTable, _ reach: borrowing Reach, _ bytes: Span<UInt8>
+        _ keyspace: borrowing Keyspace, _ reach: borrowing Reach, _ bytes: Span<UInt8>
     ) {
         let last = count &- 1
         if forecast.isReliable {
             let slot = last == 0 ? forecast.next : forecast.following(publishes[last &- 1].slot)
             publishes[last].slot = slot
-            observables.prefetch(slot: slot)
-            return fetchText(at: last &- Self.fetchDistance, observables, reach)
+            keyspace.prefetch(slot: slot)
+            return fetchText(at: last &- Self.fetchDistance, keyspace, reach)
         }
         let line = publishes[last].line.bytes(of: bytes)
         publishes[last].slot = 0
-        publishes[last].hash = observables.hash(publishes[last].request.key.bytes(of: line))
-        observables.prefetch(publishes[last].hash)
-        fetchObservable(at: last &- Self.fetchDistance, observables)
-        fetchText(at: last &- 2 &* Self.fetchDistance, observables, reach)
+        publishes[last].hash = keyspace.hash(publishes[last].request.key.bytes(of: line))
+        keyspace.prefetch(publishes[last].hash)
+        fetchObservable(at: last &- Self.fetchDistance, keyspace)
+        fetchText(at: last &- 2 &* Self.fetchDistance, keyspace, reach)
     }
 
     /// Asks for the memory that `fetchAhead` hasn't come to.
-    mutating func fetchLast(_ observables: borrowing ObservableTable, _ reach: borrowing Reach) {
+    mutating func fetchLast(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach) {
         let distance = Self.fetchDistance
         if !forecast.isReliable {
-            for index in max(0, count - distance)..<count { fetchObservable(at: index, observables) }
+            for index in max(0, count - distance)..<count { fetchObservable(at: index, keyspace) }
         }
         let left = forecast.isReliable ? distance : 2 * distance
-        for index in max(0, count - left)..<count { fetchText(at: index, observables, reach) }
+        for index in max(0, count - left)..<count { fetchText(at: index, keyspace, reach) }
     }
 
     @inline(__always)
-    private mutating func fetchObservable(at index: Int, _ observables: borrowing ObservableTable) {
+    private mutating func fetchObservable(at index: Int, _ keyspace: borrowing Keyspace) {
         guard index >= 0 else { return }
-        publishes[index].slot = observables.prefetchObservable(publishes[index].hash)
+        publishes[index].slot = keyspace.prefetchObservable(publishes[index].hash)
     }
 
     @inline(__always)
-    private func fetchText(at index: Int, _ observables: borrowing ObservableTable, _ reach: borrowing Reach)
-    {
+    private func fetchText(at index: Int, _ keyspace: borrowing Keyspace, _ reach: borrowing Reach) {
         guard index >= 0 else { return }
-        observables.prefetchText(inSlot: publishes[index].slot)
+        keyspace.prefetchText(inSlot: publishes[index].slot)
         reach.prefetch(slot: publishes[index].slot)
     }
 
@@ -153,7 +146,6 @@ struct PublishGroup: ~Copyable {
         return taken
     }
 
-    /// Takes back the memory of the publishes.
     @inline(__always)
     mutating func putBack(_ taken: inout List<WaitingPublish>) {
         swap(&taken, &publishes)
@@ -188,7 +180,6 @@ struct SlotForecast: BitwiseCopyable {
     /// What one client publishes says nothing of the next one.
     mutating func forget() { hits = 0 }
 
-    /// Notes where an observable was found.
     @inline(__always)
     mutating func learn(_ slot: UInt32) {
         hits = slot == next ? hits &+ 1 : 0

@@ -7,22 +7,18 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The unfinished requests. Used by the loop's thread alone.
 struct Requests: ~Copyable {
     private let inPlace = InPlace()
     /// How many keys one request looks at before others have their turn. This takes about a millisecond.
     static let visitsPerSlice = 4_096
 
-    /// What a line is.
     enum Reading { case nothing, publish, other, unusual }
 
     /// The parts of the present request besides its operation and its key.
     var decoder = RequestDecoder()
     /// Publishes that were read but not made yet.
     var group = PublishGroup()
-    /// The checked writes of a batch.
     var batch = PlannedBatch()
-    /// The result of the last patch or sum.
     private(set) var merged = ByteBuffer()
     /// The place of the last sum in it.
     private(set) var sum = ByteRange.none
@@ -32,9 +28,7 @@ struct Requests: ~Copyable {
     private var walks: [DeferredRequest] = []
     /// Keys that a search has passed by because their time is over, to be ended at once.
     private var expired: [ObservableHandle] = []
-    /// The request that was put off and is being executed now.
     private(set) var finished: DeferredRequest?
-    /// Only tests change it.
     private(set) var visitsMax = visitsPerSlice
     /// When `hub.effort` reaches this, this part of the turn has done enough, and the rest waits for the next turn.
     private(set) var effortEnd = UInt64.max
@@ -117,7 +111,6 @@ struct Requests: ~Copyable {
     /// A request has had its turn, and waits for the next.
     mutating func wait(_ walk: DeferredRequest) { walks.append(walk) }
 
-    /// The next request.
     mutating func next() -> DeferredRequest? { walks.isEmpty ? nil : walks.removeFirst() }
 
     /// A request has found everything, and is executed now.
@@ -134,14 +127,12 @@ struct Requests: ~Copyable {
         walks.removeAll { $0.session == session }
     }
 
-    /// A client may see other keys now.
     func outdate(_ session: SessionHandle) {
         for walk in walks where walk.session == session {
             if case .snapshot(let snapshot) = walk.work { snapshot.isOutdated = true }
         }
     }
 
-    /// Drops what a request has owed so far.
     mutating func abandonSnapshot(of walk: DeferredRequest) {
         if case .snapshot(let snapshot) = walk.work { abandon(snapshot.backlog) }
     }
@@ -183,7 +174,6 @@ struct Requests: ~Copyable {
 // What each operation gets first: a request, its line, and the client that asked. The rooms that it needs
 // follow as further parameters.
 
-/// A request that is executed now.
 struct AskedRequest: ~Escapable {
     let request: Request
     let line: Span<UInt8>
@@ -195,17 +185,14 @@ struct AskedRequest: ~Escapable {
         self.line = line
     }
 
-    /// The decoded `key`.
     var key: Span<UInt8> {
         @_lifetime(copy self)
         get { request.key.bytes(of: line) }
     }
-    /// The `id` as it was written.
     var id: Span<UInt8> {
         @_lifetime(copy self)
         get { request.id.bytes(of: line) }
     }
-    /// `sub` as JSON.
     var sub: ByteBuffer {
         var text = ByteBuffer()
         let bytes = request.sub.bytes(of: line)
@@ -213,7 +200,6 @@ struct AskedRequest: ~Escapable {
         return text
     }
 
-    /// The subscription of a client with this `sub`.
     func subscription(
         of owner: SessionHandle, _ matching: borrowing Matching, _ sessions: borrowing SessionTable
     ) throws(Refusal) -> SubscriptionHandle {
@@ -229,7 +215,6 @@ struct AskedRequest: ~Escapable {
 // goes on with some keys in each turn, and is executed again when all were found. Meanwhile, the next lines
 // of its client wait, so that replies keep their order.
 
-/// The reason why a request was put off.
 enum DeferredWork {
     case keys(KeySearch), snapshot(ValueSnapshot)
 }

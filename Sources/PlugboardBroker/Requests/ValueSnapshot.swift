@@ -8,7 +8,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// A snapshot in progress.
 final class ValueSnapshot {
     /// The keys that are owed so far, the oldest first.
     let backlog = Backlog()
@@ -28,7 +27,6 @@ final class ValueSnapshot {
     private var rest: [ObservableHandle] = []
     /// Later writes are for the next round.
     private var end: UInt64
-    /// How many writes of the history were looked at.
     private var seen: UInt64
     private(set) var rounds = 1
 
@@ -50,7 +48,6 @@ final class ValueSnapshot {
         (end, seen) = (keyspace.revision, keyspace.history.count)
     }
 
-    /// The same snapshot from the beginning.
     func anew(_ keyspace: borrowing Keyspace) -> ValueSnapshot {
         ValueSnapshot(of: patterns, for: grant, filter, keyspace, rounds: rounds + 1)
     }
@@ -62,7 +59,7 @@ final class ValueSnapshot {
     func ownValues(_ keyspace: borrowing Keyspace) -> [OwedKey] {
         var wanted: [ObservableHandle] = []
         for key in ownKeys
-        where keyspace.observables.contains(key) && search.isWanted(key, keyspace)
+        where keyspace.contains(key) && search.isWanted(key, keyspace)
             && backlog.keys.find(key) == nil
         {
             wanted.append(key)
@@ -90,7 +87,7 @@ final class ValueSnapshot {
             guard entry.isChange else { continue }
             let observable = entry.observable
             if let place = backlog.keys.find(observable) { backlog.takeBack(place, &matching, &keyspace) }
-            if keyspace.observables.contains(observable), search.isWanted(observable, keyspace) {
+            if keyspace.contains(observable), search.isWanted(observable, keyspace) {
                 late.insert(observable)
             }
         }
@@ -113,7 +110,7 @@ final class ValueSnapshot {
     /// Whether a found key may be owed. The broker's own keys are noted for the end.
     fileprivate func mayOwe(_ key: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         let observable = key.observable
-        guard keyspace.observables.contains(observable), keyspace[observable].hasValue else { return false }
+        guard keyspace.contains(observable), keyspace[observable].hasValue else { return false }
         if keyspace[observable].isReserved {
             ownKeys.append(observable)
             return false
@@ -158,11 +155,8 @@ extension Hub {
     }
 }
 
-/// What one slice may do.
 struct SliceAllowance {
-    /// How many keys it may look at.
     var visits: Int
-    /// How many keys it may owe.
     var keys: Int
 
     static let unlimited = SliceAllowance(visits: .max, keys: .max)
@@ -235,12 +229,11 @@ struct KeySearch {
     /// The found keys that still have a value and may still be seen.
     func present(in keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines) -> [ObservableHandle] {
         found.filter {
-            keyspace.observables.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace)
+            keyspace.contains($0) && keyspace[$0].hasValue && isSeen($0, keyspace)
                 && !deadlines.isOver(keyspace.bond(of: $0))
         }
     }
 
-    /// All matching keys at this moment, in one go.
     static func all(
         _ patterns: [[UInt8]],
         for grant: Grant?,
@@ -253,7 +246,6 @@ struct KeySearch {
         return search.found
     }
 
-    /// Whether the search is for this key.
     func isWanted(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) -> Bool {
         keyspace[observable].hasValue && isSeen(observable, keyspace)
             && patterns.contains { Pattern.matches($0.span, keyspace[observable].key) }
@@ -267,13 +259,11 @@ struct KeySearch {
 // Keys in the order of their last writes, found in portions: each portion is sorted, and the portions are
 // merged as keys are taken. So no step takes longer than its portion. Part of a `ValueSnapshot`.
 
-/// A key, and the revision of its value when it was found.
 struct DatedKey: BitwiseCopyable {
     let revision: UInt64
     let observable: ObservableHandle
 }
 
-/// Sorted portions, merged.
 struct KeyRuns {
     private struct Run {
         let keys: [DatedKey]
@@ -284,7 +274,6 @@ struct KeyRuns {
 
     /// A binary heap. The run with the oldest first key is first.
     private var runs: [Run] = []
-    /// How many keys are left.
     private(set) var count = 0
 
     var isEmpty: Bool { runs.isEmpty }
@@ -293,7 +282,7 @@ struct KeyRuns {
     mutating func append(_ observables: [ObservableHandle], _ keyspace: borrowing Keyspace) {
         var keys: [DatedKey] = []
         keys.reserveCapacity(observables.count)
-        for observable in observables where keyspace.observables.contains(observable) {
+        for observable in observables where keyspace.contains(observable) {
             keys.append(DatedKey(revision: keyspace[observable].revision, observable: observable))
         }
         if keys.isEmpty { return }
@@ -303,7 +292,6 @@ struct KeyRuns {
         siftUp(from: runs.count - 1, keyspace)
     }
 
-    /// Takes the oldest key out.
     mutating func popFirst(_ keyspace: borrowing Keyspace) -> DatedKey? {
         guard let first = runs.first?.first else { return nil }
         runs[0].next += 1
@@ -320,9 +308,9 @@ struct KeyRuns {
     /// matter.
     private static func precedes(_ one: DatedKey, _ other: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         if one.revision != other.revision { return one.revision < other.revision }
-        guard keyspace.observables.contains(one.observable), keyspace.observables.contains(other.observable)
+        guard keyspace.contains(one.observable), keyspace.contains(other.observable)
         else { return false }
-        return keyspace.precedesByKey(one.observable, other.observable)
+        return KeyOrder.precedes(keyspace[one.observable].key, keyspace[other.observable].key)
     }
 
     private mutating func siftUp(from start: Int, _ keyspace: borrowing Keyspace) {

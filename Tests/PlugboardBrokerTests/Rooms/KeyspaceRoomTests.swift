@@ -48,8 +48,8 @@ struct KeyspaceRoomTests {
             do throws(BrokenInvariant) {
                 var living = Living()
                 let deadlines = Deadlines()
-                try KeyspaceInvariants.check(keyspace, &living, deadlines, [])
-                try KeyspaceInvariants.checkAuthors(keyspace, living, [author])
+                try keyspace.checkInvariants(&living, deadlines, [])
+                try keyspace.checkAuthors(living, [author])
                 return nil
             } catch {
                 return error
@@ -97,7 +97,7 @@ struct KeyspaceRoomTests {
         func hasExtras() -> Bool {
             room.endTurn()
             #expect(room.broken() == nil)
-            return room.keyspace.observables.extras(of: key) != .none
+            return room.keyspace[key].extras != 0
         }
         #expect(!hasExtras())
         // The memory of a value up to 1,024 bytes stays for the next one.
@@ -111,11 +111,11 @@ struct KeyspaceRoomTests {
         room.delete(key)
         #expect(!hasExtras())
         room.set("k", "1", cause: WriteCause(3))
-        #expect(room.keyspace.observables.cause(of: key) == WriteCause(3) && hasExtras())
+        #expect(room.keyspace.cause(of: key) == WriteCause(3) && hasExtras())
         room.set("k", "2")
-        #expect(room.keyspace.observables.cause(of: key) == .none && !hasExtras())
+        #expect(room.keyspace.cause(of: key) == .none && !hasExtras())
         room.keyspace.set(.expired, of: key)
-        #expect(room.keyspace.observables.marks(of: key).reason == .expired && hasExtras())
+        #expect(room.keyspace.marks(of: key).reason == .expired && hasExtras())
         room.keyspace.set(nil, of: key)
         #expect(!hasExtras())
     }

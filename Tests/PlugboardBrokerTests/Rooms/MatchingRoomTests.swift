@@ -102,10 +102,10 @@ struct MatchingRoomTests {
         #expect(rooms.listed(old) == 1)
         rooms.matching.reach.retain(old)
         rooms.matching.forget(old, &rooms.keyspace)
-        #expect(rooms.keyspace.observables.count == 1)
+        #expect(rooms.keyspace.observableCount == 1)
         rooms.matching.reach.release(old)
         rooms.matching.forget(old, &rooms.keyspace)
-        #expect(rooms.keyspace.observables.count == 0)
+        #expect(rooms.keyspace.observableCount == 0)
         let new = rooms.keyspace.findOrInsert(StaticString("new.key").bytes)
         #expect(new.slot == old.slot && rooms.listed(new) == 0 && rooms.matching.reach.owedBy(new) == 0)
         let isUnobserved = rooms.matching.isUnobserved(new)
@@ -124,7 +124,7 @@ struct MatchingRoomTests {
         }
         while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}
         #expect(
-            rooms.keyspace.observables.count == 2 && stays.allSatisfy { rooms.matching.reach.owedBy($0) == 1 }
+            rooms.keyspace.observableCount == 2 && stays.allSatisfy { rooms.matching.reach.owedBy($0) == 1 }
         )
         #expect(keys.reduce(0) { $0 + rooms.matching.reach.owedBy($1) } == 2)
     }
