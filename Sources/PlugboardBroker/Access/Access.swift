@@ -12,8 +12,7 @@ struct Access: ~Copyable {
     let owner: UInt32
     /// Nil if there is no policy. Then every client may do everything.
     private var policy: Policy?
-    /// Rights by the places of their rules. Clients to whom the same rules apply share them, so that many
-    /// clients need little memory.
+    /// By the places of their rules. Clients to whom the same rules apply share them.
     private var made: [[Int]: Rights] = [:]
     private(set) var policyRevision: UInt64 = 0
     /// The accounts of users who have connected under a policy, or whose values were kept.
@@ -52,8 +51,7 @@ struct Access: ~Copyable {
         policyRevision = min(revision, policyRevision)
     }
 
-    /// Whether the policy has not changed since a revision. If it has, a client may see keys that it couldn't
-    /// see then, so it can't resume from that revision.
+    /// If not, a client may see keys that it couldn't see then, so it can't resume from that revision.
     func hasStood(since revision: UInt64) -> Bool { policy == nil || revision >= policyRevision }
 
     /// What a client may do under the policy; nil if there is no policy.
@@ -124,8 +122,7 @@ struct Access: ~Copyable {
 
     func account(of session: borrowing Session) -> Account { session.grant?.account ?? common }
 
-    /// The account of a user's clients. Before the policy is loaded, users whose values an earlier broker kept
-    /// have one already.
+    /// Users whose values an earlier broker kept have one already before the policy is loaded.
     mutating func account(of user: UInt32, isRestored: Bool = false) -> Account {
         guard policy != nil || isRestored else { return common }
         if let account = accounts[user] { return account }

@@ -38,8 +38,7 @@ public struct Quota: Equatable, Sendable {
         ("partial", \.partial), ("keys", \.keys), ("kept", \.kept),
     ]
 
-    /// What clients without a quota may take up together. This protects the machine from one's own faulty
-    /// programs.
+    /// This protects the machine from one's own faulty programs.
     static func common(
         owed: Int = Limits.commonOwedBytesMax, partial: Int = Limits.commonPartialBytesMax
     ) -> Quota {

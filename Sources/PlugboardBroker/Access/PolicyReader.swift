@@ -71,17 +71,13 @@ struct PolicyReader: ~Copyable, ~Escapable {
         var policy = Policy(rules: [])
         for member in try members(of: 0, "the policy", known: ["rules", "quotas"]) {
             if member.name == "quotas" {
-                try readQuotas(member.value, &policy)
+                for element in try list(member, most: PolicyLimits.quotasMax) {
+                    try readQuota(element, &policy)
+                }
                 continue
             }
-            guard json.kind(member.value, of: source) == .array else {
-                throw fault("\"rules\" is an array of rules", member.value)
-            }
-            guard json.childCount(member.value) <= PolicyLimits.rulesMax else {
-                throw fault("there are at most \(PolicyLimits.rulesMax) rules", member.value)
-            }
             var read: [PolicyRule] = []
-            for element in elements(of: member.value) { read.append(try rule(element)) }
+            for element in try list(member, most: PolicyLimits.rulesMax) { read.append(try rule(element)) }
             rules = read
         }
         guard let rules else { throw fault("\"rules\" is missing", 0) }
@@ -91,14 +87,14 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     // MARK: Quotas
 
-    private func readQuotas(_ node: Int, _ policy: inout Policy) throws(PolicyFault) {
+    /// The elements of a member that is an array of what it is called.
+    private func list(_ member: Member, most: Int) throws(PolicyFault) -> [Int] {
+        let (name, node) = (member.name, member.value)
         guard json.kind(node, of: source) == .array else {
-            throw fault("\"quotas\" is an array of quotas", node)
+            throw fault("\"\(name)\" is an array of \(name)", node)
         }
-        guard json.childCount(node) <= PolicyLimits.quotasMax else {
-            throw fault("there are at most \(PolicyLimits.quotasMax) quotas", node)
-        }
-        for element in elements(of: node) { try readQuota(element, &policy) }
+        guard json.childCount(node) <= most else { throw fault("there are at most \(most) \(name)", node) }
+        return elements(of: node)
     }
 
     private func readQuota(_ node: Int, _ policy: inout Policy) throws(PolicyFault) {

@@ -73,8 +73,7 @@ final class Grant {
     var plugin: SupervisedPlugin?
     /// What was owed to its subscriptions of keys that it may not see now.
     var withheld: [SubscriptionHandle: Backlog] = [:]
-    /// Whether the client is the supervisor's. It publishes the states of plugins, and no policy applies to
-    /// it.
+    /// It publishes the states of plugins, and no policy applies to it.
     let isSupervisor: Bool
 
     init(groups: [UInt32], rights: Rights?, isSupervisor: Bool = false) {

@@ -27,8 +27,7 @@ struct Calls: ~Copyable {
     /// The service for a call of a well-formed key: the one with the most specific pattern.
     func server(of key: Span<UInt8>) -> Service? { services.first(matching: key) }
 
-    /// Adds a service at a well-formed pattern that nobody serves yet. Returns false if finding a service
-    /// could then take too many steps.
+    /// Nobody serves the pattern yet. Returns false if finding a service could then take too many steps.
     mutating func serve(_ pattern: Span<UInt8>, _ session: SessionHandle, _ sessions: inout SessionTable)
         -> Bool
     {
@@ -105,22 +104,19 @@ struct Calls: ~Copyable {
 
     mutating func move(_ call: PendingCall, to server: SessionHandle, _ sessions: inout SessionTable) {
         asked.set(sessions[server].client, for: call.number)
-        let before = call.server
-        sessions[before].duties?.removeToAnswer(call)
-        sessions[before].dropEmptyDuties()
+        sessions[call.server].duties?.removeToAnswer(call)
+        sessions[call.server].dropEmptyDuties()
         call.server = server
         sessions[server].makeDuties().addToAnswer(call)
     }
 
     mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
-        let (caller, server) = (call.caller, call.server)
-        sessions[caller].duties?.removeMade(call)
-        sessions[server].duties?.removeToAnswer(call)
-        sessions[caller].dropEmptyDuties()
-        sessions[server].dropEmptyDuties()
+        sessions[call.caller].duties?.removeMade(call)
+        sessions[call.server].duties?.removeToAnswer(call)
+        sessions[call.caller].dropEmptyDuties()
+        sessions[call.server].dropEmptyDuties()
     }
-
 }
 
 extension Calls {
@@ -185,8 +181,8 @@ extension Calls {
 // `serve` to its `unserve` or the end of its session.
 
 final class Service {
-    let session: SessionHandle
     private let text: [UInt8]
+    let session: SessionHandle
     /// Its place in its session's list.
     var place = 0
     /// It stands in line, and gets no calls yet.
@@ -200,6 +196,7 @@ final class Service {
         self.session = session
     }
 
+    /// A copy, because a stored property can't lend its bytes beyond the statement.
     var pattern: [UInt8] { text }
 
     /// What a client has in this line: the service itself, or one of its spares.
@@ -258,8 +255,7 @@ final class SessionCalls {
 }
 
 extension SessionCalls {
-    /// Makes the loop look at a client. Perhaps its connection stayed open only for a call or a service that
-    /// has just ended.
+    /// Perhaps a client's connection stayed open only for a call or a service that has just ended.
     static func touchIfIdle(
         for session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
     ) {
@@ -341,13 +337,10 @@ struct CallCounts: BitwiseCopyable {
 
     /// Appends `asked`, `answered` and `failed`, and `mean` and `max` in microseconds.
     func appendMembers(to value: inout ByteBuffer) {
-        let members: [(StaticString, UInt64)] = [
-            (#""asked":"#, asked), (#","answered":"#, answered), (#","failed":"#, failed),
-            (#","mean":"#, times.mean), (#","max":"#, times.max),
-        ]
-        for (name, count) in members {
-            value.append(name)
-            value.append(decimal: count)
-        }
+        value.append(member: "asked", asked, isFirst: true)
+        value.append(member: "answered", answered)
+        value.append(member: "failed", failed)
+        value.append(member: "mean", times.mean)
+        value.append(member: "max", times.max)
     }
 }

@@ -104,12 +104,10 @@ enum CallOutcome: Equatable {
             text.append(string: code)
             text.append("\"")
         }
-        guard isOver, let nanoseconds else { return }
-        text.append(#","microseconds":"#)
-        text.append(decimal: nanoseconds / 1000)
+        if self != .asked, self != .held, let nanoseconds {
+            text.append(member: "microseconds", nanoseconds / 1000)
+        }
     }
-
-    private var isOver: Bool { self != .asked && self != .held }
 
     private var name: StaticString {
         switch self {

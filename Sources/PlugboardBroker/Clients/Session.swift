@@ -10,8 +10,7 @@ typealias SessionHandle = Handle<Session>
 /// One client. Owned by `SessionTable`; its connection holds the handle. What each event looks at comes first, so
 /// that little memory is fetched to tell very many observers.
 struct Session: ~Copyable {
-    /// Behind, being closed, or with an indirect subscription: then each event has to look at its
-    /// subscriptions.
+    /// Behind, being closed, or with an indirect subscription: each event has to look at its subscriptions.
     private var isStalled = false
     /// It is in the list of sessions that have something to be sent.
     var isTouched = false
@@ -21,8 +20,7 @@ struct Session: ~Copyable {
     /// The client's number, from 1, unique in this broker's life.
     let client: UInt64
     let peer: PeerIdentity
-    /// Its author; `.none` until it has a name or has written something. An optional would take eight bytes
-    /// more.
+    /// `.none` until it has a name or has written something. An optional would take eight bytes more.
     private var signedAs = AuthorHandle.none
     /// The client's rights and its user's account. If nil, it may do everything, and nothing is counted.
     var grant: Grant? {
@@ -45,8 +43,7 @@ struct Session: ~Copyable {
     var isBusy = false
     /// It has closed its sending half, so it can neither answer calls nor acknowledge.
     var isMute = false
-    /// Why it is being closed; nil while it is open. Nothing more is queued for a client that is being
-    /// closed.
+    /// Nil while it is open. Nothing more is queued for a client that is being closed.
     var closeReason: CloseReason? {
         didSet { updateStalled() }
     }
@@ -100,8 +97,7 @@ struct Session: ~Copyable {
 
     /// Appends the members that name the client.
     func appendSource(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
-        buffer.append(#""client":"#)
-        buffer.append(decimal: client)
+        buffer.append(member: "client", client, isFirst: true)
         buffer.append(#","name":"#)
         appendName(keyspace, to: &buffer)
     }
@@ -109,9 +105,7 @@ struct Session: ~Copyable {
     /// The same with its process, if that is known.
     func appendIdentity(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         appendSource(keyspace, to: &buffer)
-        guard peer.process > 0 else { return }
-        buffer.append(#","pid":"#)
-        buffer.append(decimal: UInt64(peer.process))
+        if peer.process > 0 { buffer.append(member: "pid", UInt64(peer.process)) }
     }
 
     @inline(__always) var isOpen: Bool { closeReason == nil }
@@ -122,8 +116,7 @@ struct Session: ~Copyable {
     /// Answers are still sent to it.
     var takesAnswers: Bool { isOpen || isParting }
 
-    /// It waits for no answer: neither to a call nor to a durable write. A client that sends nothing more and
-    /// observes nothing needs its connection until then.
+    /// It waits for no answer, to a call or a durable write. Until then it needs its connection.
     var isAnswered: Bool { duties == nil && awaitedWrites == 0 }
 
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
@@ -164,19 +157,20 @@ struct Session: ~Copyable {
 
     /// Holds a reply back until all that is owed up to a revision was sent.
     mutating func putOff(_ reply: Span<UInt8>, until revision: UInt64) {
-        let sessionBacklog = makeSessionBacklog()
-        sessionBacklog.deferred.append(reply)
-        sessionBacklog.deferredUntil = revision
-        isHeld = true
+        hold(until: revision).deferred.append(reply)
     }
 
     /// The same for a reply that is already in its own bytes, from `start` on.
     mutating func putOffOwn(from start: Int, until revision: UInt64) {
-        let sessionBacklog = makeSessionBacklog()
-        sessionBacklog.deferred.append(outbox.own.bytes[start...])
-        sessionBacklog.deferredUntil = revision
-        isHeld = true
+        hold(until: revision).deferred.append(outbox.own.bytes[start...])
         outbox.own.truncate(to: start)
+    }
+
+    private mutating func hold(until revision: UInt64) -> SessionBacklog {
+        isHeld = true
+        let sessionBacklog = makeSessionBacklog()
+        sessionBacklog.deferredUntil = revision
+        return sessionBacklog
     }
 
     /// Marks it as behind if too much is unread. Then its events are owed. Call it when its outbox has grown.
@@ -347,8 +341,7 @@ struct SessionTable: ~Copyable {
         return session
     }
 
-    /// Takes a session's own bytes out, so that they can grow while the hub is used. Call `giveBack`
-    /// afterwards.
+    /// Takes a session's own bytes out, so that they can grow while the hub is used. Call `giveBack` afterwards.
     @inline(__always)
     mutating func takeOwn(of session: SessionHandle) -> ByteBuffer {
         var own = ByteBuffer()

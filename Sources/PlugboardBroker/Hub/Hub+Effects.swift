@@ -95,8 +95,7 @@ extension Hub {
         renewRights(of: session)
     }
 
-    /// Works out anew what a client may do, and ends what it may not do any more. Returns whether it might
-    /// see less than before.
+    /// Ends what a client may not do any more. Returns whether it might see less than before.
     @discardableResult
     private mutating func renewRights(of session: SessionHandle) -> Bool {
         guard let grant = sessions[session].grant, !grant.isSupervisor,

@@ -42,8 +42,7 @@ extension Hub {
         }
     }
 
-    /// Call after a write: what bound the key before doesn't bind it any more, and the write may bind it
-    /// anew.
+    /// Call after a write: what bound the key before doesn't any more, and the write may bind it anew.
     mutating func renewLifetime(
         of observable: ObservableHandle, _ request: Request, _ reason: EventReason?, _ session: SessionHandle
     ) {
@@ -94,8 +93,7 @@ extension Hub {
         }
     }
 
-    /// Makes the disconnect actions of a client. A broker that stops doesn't make them, because the bus ends
-    /// for everybody.
+    /// A broker that stops makes no disconnect actions, because the bus ends for everybody.
     mutating func executeLegacy(of session: SessionHandle) {
         let program = graces.withdraw(session)
         guard let lease = sessions[session].lease.take() else {
@@ -120,7 +118,9 @@ extension Hub {
     private mutating func writeWill(_ will: borrowing Will, of session: SessionHandle) {
         do throws(Refusal) {
             let asked = AskedRequest(will.write, will.bytes, from: session)
-            try make(try plan(asked), asked, reason: .will)
+            var planned = try plan(asked)
+            planned.reason = .will
+            try make(planned, asked)
         } catch {}
     }
 
@@ -143,8 +143,7 @@ extension Hub {
         }
     }
 
-    /// Call after the last record: deletes what ended with the earlier broker. Of its writes up to
-    /// `snapshotRevision`, only the values that were left are known.
+    /// Call after the last record: deletes what ended with the earlier broker.
     mutating func endRestoring(snapshotRevision: UInt64) {
         keyspace.endRestoring(snapshotRevision: snapshotRevision)
         forgetReleased()
@@ -215,9 +214,7 @@ extension Hub {
     }
 
     /// What a client left behind belongs to another one.
-    private mutating func handOver(
-        _ left: LeaseHandle, _ account: Account?, to session: SessionHandle
-    ) {
+    private mutating func handOver(_ left: LeaseHandle, _ account: Account?, to session: SessionHandle) {
         var lease = left
         account?.used.kept -= keyspace.willBytes(of: lease)
         if let own = sessions[session].lease {
@@ -258,8 +255,7 @@ extension Hub {
         graces.wait(lease, absence, until: deadline)
     }
 
-    /// What an earlier broker's clients had bound waits for them. Their time begins anew, in the order in which they
-    /// bound it.
+    /// What an earlier broker's clients had bound waits for them. Their time begins anew.
     mutating func waitForReturns(_ absences: [ProgramName: (lease: LeaseHandle, milliseconds: UInt64)]) {
         for (name, (lease, milliseconds)) in absences.sorted(by: {
             $0.value.lease.slot < $1.value.lease.slot

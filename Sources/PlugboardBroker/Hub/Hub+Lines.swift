@@ -35,8 +35,7 @@ extension Hub {
         return false
     }
 
-    /// Lets lines wait that repeat the last publish with other digits, from `start` on, and counts them. Returns
-    /// where the next line begins.
+    /// Lets lines wait that repeat the last publish with other digits. Returns where the next line begins.
     @inline(__always)
     mutating func takeRepeats(from start: Int, of bytes: Span<UInt8>, _ lines: inout UInt64) -> Int {
         var start = start

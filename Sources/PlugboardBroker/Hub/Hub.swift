@@ -11,7 +11,9 @@ struct Hub: ~Copyable {
     var keyspace: Keyspace
     /// The journal, and replies that wait for the disk.
     var durability = Durability()
+    /// What the broker says of itself.
     var insight: Insight
+    /// Who observes what.
     var matching = Matching()
     var requests = Requests()
     /// Names that stand for a program between two of its connections.
@@ -35,8 +37,7 @@ struct Hub: ~Copyable {
 
     var revision: UInt64 { keyspace.revision }
 
-    /// Gives a client that has just connected its rights: what its user may do, and whether it is the supervisor's or
-    /// a plugin's.
+    /// Gives a client that has just connected its rights.
     mutating func place(_ session: SessionHandle, _ groups: [UInt32]) {
         let peer = sessions[session].peer
         let plugin = supervision.plugin(of: peer)
@@ -114,8 +115,7 @@ struct Hub: ~Copyable {
         return leaveKeys(of: session, until: effortEnd)
     }
 
-    /// Makes the disconnect actions of a session that isn't open any more, and ends its subscriptions. Returns false
-    /// if others should have their turn first.
+    /// The same for a session that isn't open any more.
     @discardableResult
     mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         if sessions[session].isBusy { requests.cancel(of: session) }
@@ -187,8 +187,7 @@ struct Hub: ~Copyable {
         insight.endTelling(&deadlines)
     }
 
-    /// Tells tracers that there was no room for some traces. If there are very many gaps, the rest is left
-    /// for the next turn.
+    /// Tells tracers of their gaps. If these are very many, the rest is left for the next turn.
     mutating func tellGaps(until effortEnd: UInt64 = .max) {
         while effort <= effortEnd, let (gap, subscription) = insight.tracing.takeGap() {
             tellOrQueue(gap, to: subscription)
@@ -234,14 +233,24 @@ struct Hub: ~Copyable {
         }
     }
 
-    /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
-    func checkInvariants() throws(BrokenInvariant) { try HubInvariants.check(self) }
-
     /// A plain success: the operation, the `id` and the revision.
     @inline(__always)
     mutating func replyDone(_ operation: Operation, id: Span<UInt8>, to session: SessionHandle) {
         delivery.openReply(to: session, &sessions)
         ReplyEncoder.appendDone(operation, id: id, revision: revision, to: &sessions[session].outbox.own)
+    }
+
+    /// Begins a reply with more members. Call `finish` afterwards.
+    mutating func beginReply(to asked: AskedRequest) -> ByteBuffer {
+        delivery.openReply(to: asked.session, &sessions)
+        var reply = sessions.takeOwn(of: asked.session)
+        ReplyEncoder.appendStart(asked.request.operation, id: asked.id, to: &reply)
+        return reply
+    }
+
+    mutating func finish(_ reply: consuming ByteBuffer, to session: SessionHandle) {
+        reply.append("}\n")
+        sessions.giveBack(reply, to: session)
     }
 
     mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionHandle) {
@@ -257,14 +266,12 @@ struct Hub: ~Copyable {
         sessions[session].rename(name, &keyspace)
         if sessions[session].grant?.isSupervisor == true { supervision.supervisorName = String(name) }
         let isBack = setGrace(requests.decoder.options.grace, of: session)
-        delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(.hello, id: asked.id, to: &sessions[session].outbox.own)
-        sessions[session].outbox.own.append(#","client":"#)
-        sessions[session].outbox.own.append(decimal: sessions[session].client)
-        sessions[session].outbox.own.append(#","name":"#)
-        JSONText.append(name, to: &sessions[session].outbox.own)
-        sessions[session].outbox.own.append(isBack ? #","resumed":true}"# : "}")
-        sessions[session].outbox.own.append("\n")
+        var reply = beginReply(to: asked)
+        reply.append(member: "client", sessions[session].client)
+        reply.append(#","name":"#)
+        JSONText.append(name, to: &reply)
+        if isBack { reply.append(#","resumed":true"#) }
+        finish(reply, to: session)
         writeClientKey(session)
         // What it may see again comes after the reply.
         applyRules(name, of: session)

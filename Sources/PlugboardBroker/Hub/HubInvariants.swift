@@ -5,210 +5,196 @@
 import PlugboardMemory
 import PlugboardWire
 
-enum HubInvariants {
+extension Hub {
     /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
-    static func check(_ hub: borrowing Hub) throws(BrokenInvariant) {
+    func checkInvariants() throws(BrokenInvariant) {
         var living = Living()
-        try hub.sessions.checkInvariants(&living)
-        try hub.keyspace.checkInvariants(&living, hub.deadlines, leases(living, hub))
-        try hub.deadlines.checkInvariants()
-        try checkSubscriptions(living, hub)
-        try checkKeys(living, hub)
-        try checkDelivery(living, hub)
-        try checkCalls(living, hub)
-        try checkDeadlines(living, hub)
-        try hub.access.checkInvariants(foundUse(living, hub))
-        try hub.keyspace.checkAuthors(living, signatures(living, hub))
-        try hub.durability.checkInvariants(living, hub.sessions, hub.matching)
-        try checkTurn(living, hub)
+        try sessions.checkInvariants(&living)
+        try keyspace.checkInvariants(&living, deadlines, leases(living))
+        try deadlines.checkInvariants()
+        try checkSubscriptions(living)
+        try checkKeys(living)
+        try checkDelivery(living)
+        try checkCalls(living)
+        try checkDeadlines(living)
+        try access.checkInvariants(foundUse(living))
+        try keyspace.checkAuthors(living, signatures(living))
+        try durability.checkInvariants(living, sessions, matching)
+        try checkTurn(living)
     }
 
     // MARK: Subscriptions
 
-    private static func checkSubscriptions(_ living: borrowing Living, _ hub: borrowing Hub)
-        throws(BrokenInvariant)
-    {
+    private func checkSubscriptions(_ living: borrowing Living) throws(BrokenInvariant) {
         for session in living.sessions {
-            try hub.sessions[session].subscriptions.checkInvariants(of: session, hub.matching)
+            try sessions[session].subscriptions.checkInvariants(of: session, matching)
         }
         let always = Invariants(of: "Session")
         for session in living.sessions {
-            let found = hub.sessions[session].subscriptions.list.all.count { !hub.matching[$0].isDirect }
+            let found = sessions[session].subscriptions.list.all.count { !matching[$0].isDirect }
             let (client, stated) = (
-                "client \(hub.sessions[session].client)", Int(hub.sessions[session].indirectCount)
+                "client \(sessions[session].client)", Int(sessions[session].indirectCount)
             )
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
-        try hub.matching.checkInvariants(living, hub.keyspace, hub.sessions)
-        try hub.insight.checkInvariants(living, hub.matching)
-        try rhythmsAreKept(living, hub)
-        try knownShapesAreSo(living, hub)
+        try matching.checkInvariants(living, keyspace, sessions)
+        try insight.checkInvariants(living, matching)
+        try rhythmsAreKept(living)
+        try knownShapesAreSo(living)
     }
 
     /// What is known of values is so, for filters that are still there.
-    private static func knownShapesAreSo(_ living: borrowing Living, _ hub: borrowing Hub)
-        throws(BrokenInvariant)
-    {
-        guard !hub.delivery.judge.shapes.isEmpty else { return }
+    private func knownShapesAreSo(_ living: borrowing Living) throws(BrokenInvariant) {
+        guard !delivery.judge.shapes.isEmpty else { return }
         var filters: [UInt64: Filter] = [:]
         for subscription in living.subscriptions {
-            filters[hub.matching[subscription].serial] = hub.matching[subscription].filter
+            filters[matching[subscription].serial] = matching[subscription].filter
         }
-        try hub.delivery.judge.shapes.forEach { shape throws(BrokenInvariant) in
-            try filters[shape.subscription]?.checkInvariants(shape, hub.keyspace)
+        try delivery.judge.shapes.forEach { shape throws(BrokenInvariant) in
+            try filters[shape.subscription]?.checkInvariants(shape, keyspace)
         }
     }
 
-    private static func rhythmsAreKept(_ living: borrowing Living, _ hub: borrowing Hub)
-        throws(BrokenInvariant)
-    {
+    private func rhythmsAreKept(_ living: borrowing Living) throws(BrokenInvariant) {
         for subscription in living.subscriptions {
-            guard let ticket = hub.matching[subscription].backlog?.window?.ticket else { continue }
-            let isTimed = hub.deadlines.deadline(of: ticket) == .window(subscription)
-            let name = "subscription \(hub.matching[subscription].serial)"
+            guard let ticket = matching[subscription].backlog?.window?.ticket else { continue }
+            let isTimed = deadlines.deadline(of: ticket) == .window(subscription)
+            let name = "subscription \(matching[subscription].serial)"
             try Invariants(of: "Window").hold("the deadline of a rhythm is there", isTimed, of: name)
         }
     }
 
     // MARK: Keys
 
-    private static func checkKeys(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
+    private func checkKeys(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
         var bytes = 0
         for observable in living.observables {
-            if !hub.keyspace[observable].isReserved { bytes += hub.keyspace[observable].recordBytes }
+            if !keyspace[observable].isReserved { bytes += keyspace[observable].recordBytes }
         }
-        try always.agree("it counts the bytes of their records", hub.durability.liveBytes, bytes)
+        try always.agree("it counts the bytes of their records", durability.liveBytes, bytes)
     }
 
     // MARK: Deadlines
 
     /// What open clients would leave behind, and what waits for those that may come back.
-    private static func leases(_ living: borrowing Living, _ hub: borrowing Hub) -> [LeaseHandle] {
-        living.sessions.compactMap { hub.sessions[$0].lease } + hub.graces.absences.keys
+    private func leases(_ living: borrowing Living) -> [LeaseHandle] {
+        living.sessions.compactMap { sessions[$0].lease } + graces.absences.keys
     }
 
     /// The references to authors besides values and the history: those of clients and of the broker itself.
-    private static func signatures(_ living: borrowing Living, _ hub: borrowing Hub) -> [AuthorHandle] {
-        [hub.insight.author] + living.sessions.compactMap { hub.sessions[$0].signature }
+    private func signatures(_ living: borrowing Living) -> [AuthorHandle] {
+        [insight.author] + living.sessions.compactMap { sessions[$0].signature }
     }
 
     /// Each deadline belongs to somebody who waits for it, and the other way round.
-    private static func checkDeadlines(_ living: borrowing Living, _ hub: borrowing Hub)
-        throws(BrokenInvariant)
-    {
+    private func checkDeadlines(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Deadlines")
         var due = DueCounts()
-        for deadline in hub.deadlines.all { due.add(deadline) }
+        for deadline in deadlines.all { due.add(deadline) }
         var ticking = 0
         for subscription in living.subscriptions
-        where hub.matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
-        try always.agree("one for each gate", due.gates, hub.phases.count)
+        where matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
+        try always.agree("one for each gate", due.gates, phases.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
-        try always.agree("one for each tracer that rests", due.traces, hub.insight.tracing.restingCount)
-        try always.agree("one for each call", due.calls, hub.calls.count)
-        try always.agree("one for each bond to a time", due.expiries, hub.keyspace.lifetimes.timedCount)
-        try always.agree("one for each client that may come back", due.graces, hub.graces.absences.count)
-        let ends = hub.keyspace.lifetimes.isGoingOn ? 1 : 0
+        try always.agree("one for each tracer that rests", due.traces, insight.tracing.restingCount)
+        try always.agree("one for each call", due.calls, calls.count)
+        try always.agree("one for each bond to a time", due.expiries, keyspace.lifetimes.timedCount)
+        try always.agree("one for each client that may come back", due.graces, graces.absences.count)
+        let ends = keyspace.lifetimes.isGoingOn ? 1 : 0
         try always.agree("one while keys of the departed are to go", due.ends, ends)
-        try always.agree("one while the broker is watched", due.ownStates, hub.insight.isWatched ? 1 : 0)
+        try always.agree("one while the broker is watched", due.ownStates, insight.isWatched ? 1 : 0)
     }
 
     // MARK: What is owed
 
-    private static func checkDelivery(_ living: borrowing Living, _ hub: borrowing Hub)
-        throws(BrokenInvariant)
-    {
+    private func checkDelivery(_ living: borrowing Living) throws(BrokenInvariant) {
         var owedBy: [ObservableHandle: Int] = [:]
         for subscription in living.subscriptions {
-            guard let backlog = hub.matching[subscription].backlog else { continue }
-            try backlog.checkInvariants(living, hub.keyspace, &owedBy)
-            try whoIsOwedWaitsForSomething(subscription, backlog, hub)
-            try whatIsOwedMayBeSeen(subscription, backlog, hub)
+            guard let backlog = matching[subscription].backlog else { continue }
+            try backlog.checkInvariants(living, keyspace, &owedBy)
+            try whoIsOwedWaitsForSomething(subscription, backlog)
+            try whatIsOwedMayBeSeen(subscription, backlog)
         }
         for session in living.sessions {
-            for (subscription, withheld) in hub.sessions[session].grant?.withheld ?? [:] {
+            for (subscription, withheld) in sessions[session].grant?.withheld ?? [:] {
                 let isThere = living.subscriptions.contains(subscription)
                 try Invariants(of: "Grant").hold("what is withheld is withheld from somebody", isThere)
-                try withheld.keys.checkInvariants(living, hub.keyspace, isSorted: false, &owedBy)
+                try withheld.keys.checkInvariants(living, keyspace, isSorted: false, &owedBy)
             }
         }
-        try hub.matching.lanes.checkInvariants(living, hub.matching, hub.keyspace, &owedBy)
-        try hub.phases.checkInvariants(living, hub.matching, hub.deadlines, &owedBy)
-        try hub.requests.checkInvariants(living, hub.sessions, hub.keyspace, &owedBy)
+        try matching.lanes.checkInvariants(living, matching, keyspace, &owedBy)
+        try phases.checkInvariants(living, matching, deadlines, &owedBy)
+        try requests.checkInvariants(living, sessions, keyspace, &owedBy)
         let always = Invariants(of: "Reach")
         for observable in living.observables {
-            let (stated, found) = (hub.matching.reach.owedBy(observable), owedBy[observable] ?? 0)
-            try always.agree(
-                "it counts who is owed it", stated, found, of: String(hub.keyspace[observable].key)
-            )
+            let (stated, found) = (matching.reach.owedBy(observable), owedBy[observable] ?? 0)
+            try always.agree("it counts who is owed it", stated, found, of: String(keyspace[observable].key))
         }
-        for session in living.sessions { try whoIsBehindHasAReason(session, hub) }
+        for session in living.sessions { try whoIsBehindHasAReason(session) }
     }
 
-    private static func whatIsOwedMayBeSeen(
-        _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
+    private func whatIsOwedMayBeSeen(
+        _ subscription: SubscriptionHandle, _ backlog: Backlog
     ) throws(BrokenInvariant) {
-        let session = hub.matching[subscription].session
-        guard hub.sessions[session].isOpen, let grant = hub.sessions[session].grant else { return }
+        let session = matching[subscription].session
+        guard sessions[session].isOpen, let grant = sessions[session].grant else { return }
         var next = backlog.keys.front
         while let place = next {
             next = backlog.keys.place(after: place)
-            let key = hub.keyspace[backlog.keys[place].observable].key
+            let key = keyspace[backlog.keys[place].observable].key
             let isSeen = grant.permit(.subscribe, key)
             try Invariants(of: "Backlog").hold("what is owed may be seen", isSeen, of: String(key))
         }
     }
 
-    private static func whoIsOwedWaitsForSomething(
-        _ subscription: SubscriptionHandle, _ backlog: Backlog, _ hub: borrowing Hub
+    private func whoIsOwedWaitsForSomething(
+        _ subscription: SubscriptionHandle, _ backlog: Backlog
     ) throws(BrokenInvariant) {
-        let session = hub.matching[subscription].session
-        let isOwed = !hub.matching[subscription].owesNothing
-        guard hub.sessions[session].isOpen, isOwed, !backlog.isReady else { return }
+        let session = matching[subscription].session
+        let isOwed = !matching[subscription].owesNothing
+        guard sessions[session].isOpen, isOwed, !backlog.isReady else { return }
         let always = Invariants(of: "Backlog")
-        let name = "client \(hub.sessions[session].client)"
-        guard case .room = hub.state(of: subscription, backlog) else { return }
+        let name = "client \(sessions[session].client)"
+        guard case .room = state(of: subscription, backlog) else { return }
         try always.hold("what is owed waits for something", false, of: name)
     }
 
     /// A session is behind as long as events wait until it reads, and held as long as a reply does.
-    private static func whoIsBehindHasAReason(_ session: SessionHandle, _ hub: borrowing Hub)
-        throws(BrokenInvariant)
-    {
+    private func whoIsBehindHasAReason(_ session: SessionHandle) throws(BrokenInvariant) {
         let always = Invariants(of: "Session")
-        let client = "client \(hub.sessions[session].client)"
-        let sessionBacklog = hub.sessions[session].sessionBacklog
+        let client = "client \(sessions[session].client)"
+        let sessionBacklog = sessions[session].sessionBacklog
         if let sessionBacklog {
-            try sessionBacklog.checkInvariants(of: session, hub)
+            try sessionBacklog.checkInvariants(of: session, self)
         } else {
-            let isNothing = SessionBacklog.Waiting(session, hub).isNothing
+            let isNothing = SessionBacklog.Waiting(session, self).isNothing
             try always.hold("what waits has a place", isNothing, of: client)
         }
-        guard hub.sessions[session].isOpen else { return }
+        guard sessions[session].isOpen else { return }
         let isReplyWaiting = sessionBacklog.map { !$0.deferred.isEmpty } ?? false
         try always.agree(
-            "it is held while a reply waits", hub.sessions[session].isHeld, isReplyWaiting, of: client
+            "it is held while a reply waits", sessions[session].isHeld, isReplyWaiting, of: client
         )
-        let isCatchingUp = sessionBacklog.map { !$0.ready.isEmpty || $0.isReading(hub.matching) } ?? false
-        let isBehind = hub.sessions[session].isBehind
+        let isCatchingUp = sessionBacklog.map { !$0.ready.isEmpty || $0.isReading(matching) } ?? false
+        let isBehind = sessions[session].isBehind
         try always.hold(
             "it is behind while something is to come first",
-            isBehind || !hub.sessions[session].isHeld && !isCatchingUp,
+            isBehind || !sessions[session].isHeld && !isCatchingUp,
             of: client
         )
     }
 
     // MARK: Calls
 
-    private static func checkCalls(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
-        try hub.calls.checkInvariants(living, hub.deadlines, hub.sessions)
+    private func checkCalls(_ living: borrowing Living) throws(BrokenInvariant) {
+        try calls.checkInvariants(living, deadlines, sessions)
         let always = Invariants(of: "Supervision")
-        if let reporter = hub.supervision.reporter {
+        if let reporter = supervision.reporter {
             try always.hold("who reports is there", living.sessions.contains(reporter))
         }
-        for plugin in hub.supervision.onDemand {
-            let observers = hub.countObservers(of: plugin)
+        for plugin in supervision.onDemand {
+            let observers = countObservers(of: plugin)
             let stated = plugin.demand?.observers ?? -1
             try always.agree("demand is the observers that there are", stated, observers, of: plugin.name)
         }
@@ -217,29 +203,27 @@ enum HubInvariants {
     // MARK: What clients take up
 
     /// What each account should count, counted anew.
-    private static func foundUse(
-        _ living: borrowing Living, _ hub: borrowing Hub
-    ) -> [ObjectIdentifier: Quota] {
+    private func foundUse(_ living: borrowing Living) -> [ObjectIdentifier: Quota] {
         var found: [ObjectIdentifier: Quota] = [:]
         for session in living.sessions {
-            let use = use(of: session, hub)
+            let use = use(of: session)
             for kind in [WaitingBytes.Kind.owed, .partial] {
-                let payer = hub.access.payer(of: kind, hub.sessions[session])
-                found[ObjectIdentifier(payer), default: Quota()][kind] += hub.sessions[session].waiting[kind]
+                let payer = access.payer(of: kind, sessions[session])
+                found[ObjectIdentifier(payer), default: Quota()][kind] += sessions[session].waiting[kind]
             }
-            let account = ObjectIdentifier(hub.access.account(of: hub.sessions[session]))
+            let account = ObjectIdentifier(access.account(of: sessions[session]))
             found[account, default: Quota()].connections += 1
             found[account, default: Quota()].subscriptions += use.subscriptions
             found[account, default: Quota()].kept += use.kept
         }
-        for (lease, waiting) in hub.graces.absences {
+        for (lease, waiting) in graces.absences {
             guard let account = waiting.absence.account else { continue }
-            found[ObjectIdentifier(account), default: Quota()].kept += hub.keyspace.willBytes(of: lease)
+            found[ObjectIdentifier(account), default: Quota()].kept += keyspace.willBytes(of: lease)
         }
         for observable in living.observables
-        where hub.keyspace[observable].hasValue && !hub.keyspace[observable].isReserved {
-            guard let account = hub.keyspace.account(of: observable) else { continue }
-            let bytes = hub.keyspace.chargedBytes(of: observable)
+        where keyspace[observable].hasValue && !keyspace[observable].isReserved {
+            guard let account = keyspace.account(of: observable) else { continue }
+            let bytes = keyspace.chargedBytes(of: observable)
             found[ObjectIdentifier(account), default: Quota()].keys += 1
             found[ObjectIdentifier(account), default: Quota()].kept += bytes
         }
@@ -247,26 +231,24 @@ enum HubInvariants {
     }
 
     /// The patterns of a client, and the bytes of its will and its filters.
-    private static func use(
-        of session: SessionHandle, _ hub: borrowing Hub
-    ) -> (subscriptions: Int, kept: Int) {
-        var patterns = hub.sessions[session].duties?.services.count ?? 0
-        var kept = hub.keyspace.willBytes(of: hub.sessions[session].lease)
-        for subscription in hub.sessions[session].subscriptions.list.all {
-            patterns += hub.matching[subscription].keys.count + hub.matching[subscription].patterns.count
-            let isTracer = hub.matching[subscription].isTracer
-            patterns += isTracer ? hub.insight.tracing.patterns(of: subscription).count : 0
-            kept += hub.matching[subscription].filter?.bytes ?? 0
+    private func use(of session: SessionHandle) -> (subscriptions: Int, kept: Int) {
+        var patterns = sessions[session].duties?.services.count ?? 0
+        var kept = keyspace.willBytes(of: sessions[session].lease)
+        for subscription in sessions[session].subscriptions.list.all {
+            patterns += matching[subscription].keys.count + matching[subscription].patterns.count
+            let isTracer = matching[subscription].isTracer
+            patterns += isTracer ? insight.tracing.patterns(of: subscription).count : 0
+            kept += matching[subscription].filter?.bytes ?? 0
         }
         return (patterns, kept)
     }
 
     // MARK: The turn
 
-    private static func checkTurn(_ living: borrowing Living, _ hub: borrowing Hub) throws(BrokenInvariant) {
+    private func checkTurn(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
-        try always.hold("no batch is being written", hub.durability.eventsOfBatch == 0)
-        try hub.delivery.checkInvariants(living, hub.sessions)
+        try always.hold("no batch is being written", durability.eventsOfBatch == 0)
+        try delivery.checkInvariants(living, sessions)
     }
 }
 

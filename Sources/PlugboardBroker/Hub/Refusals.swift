@@ -76,26 +76,18 @@ extension Refusal {
     }
 
     static func unknown(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
-        let text = String(sub.bytes)
+        let (sub, hint) = (String(sub.bytes), "1 and \"1\" are different names")
         var refusal = Refusal(
-            .unknownSubscription,
-            "there is no subscription \(text)",
-            hint: "1 and \"1\" are different names",
-            at: request.sub.start
-        )
-        refusal.sub = text
+            .unknownSubscription, "there is no subscription \(sub)", hint: hint, at: request.sub.start)
+        refusal.sub = sub
         return refusal
     }
 
     static func duplicate(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
-        let text = String(sub.bytes)
-        var refusal = Refusal(
-            .duplicateSubscription,
-            "subscription \(text) exists already",
-            hint: "unsubscribe it first, or leave \"sub\" out",
-            at: request.sub.start
-        )
-        refusal.sub = text
+        let (sub, hint) = (String(sub.bytes), "unsubscribe it first, or leave \"sub\" out")
+        let message = "subscription \(sub) exists already"
+        var refusal = Refusal(.duplicateSubscription, message, hint: hint, at: request.sub.start)
+        refusal.sub = sub
         return refusal
     }
 

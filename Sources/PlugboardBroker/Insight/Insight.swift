@@ -89,8 +89,7 @@ struct Insight: ~Copyable {
         return !round.hasRevision
     }
 
-    /// Goes on with a round. Returns the slots of the next clients to look at. Slot 0 is among them if a
-    /// round begins.
+    /// The slots of the next clients to look at. Slot 0 is among them if a round begins.
     mutating func nextSlots(of count: Int, at now: UInt64) -> Range<Int> {
         let first = round.nextSlot
         if first == 0 { round.start = now }

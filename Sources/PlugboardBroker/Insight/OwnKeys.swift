@@ -197,8 +197,7 @@ extension Hub {
         if isObserved(.warnings) { refresh(.warnings, deadlines.now) }
     }
 
-    /// A round: updates own keys that are observed, and removes the others. If there is no room to record the
-    /// revision, it does nothing.
+    /// A round: updates own keys that are observed, and removes the others.
     mutating func lookRound() {
         let now = deadlines.now
         guard durability.hasOwnRoom else {

@@ -49,11 +49,9 @@ extension Hub {
             insight.tracing.append(text.bytes, client: client, isSent: outcome.isSent)
         }
     }
-}
 
-// Notes what happens to a call, for those who trace it: when it is sent to its server, and when it is over.
+    // MARK: Calls: when one is sent to its server, and when it is over
 
-extension Hub {
     mutating func traceEvent(of call: PendingCall, _ outcome: CallOutcome) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[call.caller].author(&keyspace), call.cause)

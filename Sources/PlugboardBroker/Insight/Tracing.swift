@@ -102,8 +102,7 @@ struct Tracing: ~Copyable {
 
     var limited: [Tracer] { limitedCount == 0 ? [] : tracers.values.filter { $0.limit != nil } }
 
-    /// Finds the tracers that want a write or a call of a key and may see it, each once. Returns the cost in
-    /// visits.
+    /// Finds the tracers that want a write or a call of a key, each once. Returns the cost in visits.
     mutating func find(_ key: Span<UInt8>, isCall: Bool, _ sessions: borrowing SessionTable) -> Int {
         found.removeAll(keepingCapacity: true)
         searches += 1
@@ -148,8 +147,7 @@ struct Tracing: ~Copyable {
         if tracer.isResting { countAwake(tracer, -1) }
     }
 
-    /// Notes a write or a call. `rest` is its line from the writer on. Call `append` for each observer of a write
-    /// afterwards.
+    /// `rest` is its line from the writer on. Call `append` for each observer of a write afterwards.
     mutating func begin(_ operation: Operation, _ key: Span<UInt8>, _ rest: Span<UInt8>, revision: UInt64) {
         let start = text.count
         text.append(#","key":""#)

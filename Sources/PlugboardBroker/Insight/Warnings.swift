@@ -41,8 +41,7 @@ struct Warnings: ~Copyable {
     private var lastNumber: UInt64 = 0
     private var lastMilliseconds: UInt64 = 0
 
-    /// Whether a chain that has come back so often gets a warning now. It doesn't if a loop was noted just
-    /// before.
+    /// Whether a chain that has come back so often gets a warning: not if a loop was noted just before.
     func isDue(_ returns: UInt8, at milliseconds: UInt64) -> Bool {
         guard returns >= Self.returnsMin, returns % Self.returnsMin == 0 else { return false }
         // The clock may have been set back.
@@ -113,16 +112,16 @@ struct Warnings: ~Copyable {
     }
 
     private static func append(_ warning: Warning, to buffer: inout ByteBuffer) {
-        buffer.append(#"{"warning":"#)
-        buffer.append(decimal: warning.number)
+        buffer.append("{")
+        buffer.append(member: "warning", warning.number, isFirst: true)
         buffer.append(#","kind":""#)
         buffer.append(string: warning.kind.rawValue)
-        buffer.append(#"","times":"#)
-        buffer.append(decimal: warning.times)
+        buffer.append("\"")
+        buffer.append(member: "times", warning.times)
         buffer.append(#","when":""#)
         buffer.append(milliseconds: warning.milliseconds)
-        buffer.append(#"","revision":"#)
-        buffer.append(decimal: warning.revision)
+        buffer.append("\"")
+        buffer.append(member: "revision", warning.revision)
         buffer.append(#","message":"#)
         JSONText.append(warning.message ?? message(warning), to: &buffer)
         if warning.message != nil { return buffer.append("}") }

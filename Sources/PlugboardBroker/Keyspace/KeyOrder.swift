@@ -106,8 +106,7 @@ struct KeyOrder: ~Copyable {
     }
 }
 
-/// A key with its first 16 bytes, which mostly suffice to compare it. Keys that begin alike are compared
-/// whole.
+/// A key with its first 16 bytes, which mostly suffice to compare it.
 struct OrderedKey {
     private let first: UInt64
     private let second: UInt64
@@ -193,9 +192,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
     private var probe = ByteBuffer()
 
     /// A hint that names existing keys similar to `key`; nil if there are none.
-    static func hint(
-        for key: Span<UInt8>, in table: borrowing Keyspace, to grant: Grant?
-    ) -> String? {
+    static func hint(for key: Span<UInt8>, in table: borrowing Keyspace, to grant: Grant?) -> String? {
         guard key.count <= keyBytesMax else { return nil }
         var search = NearestKeys(key, grant)
         search.lookForSlips(table)

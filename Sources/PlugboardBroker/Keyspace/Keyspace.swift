@@ -143,8 +143,7 @@ struct Keyspace: ~Copyable {
         return .ended
     }
 
-    /// A hint that names keys similar to a missing one, if the client may see them. After the first misses of
-    /// a turn there is none.
+    /// Names keys similar to a missing one. After the first misses of a turn there is no hint.
     mutating func hint(for key: Span<UInt8>, to grant: Grant?) -> String? {
         guard searches < NearestKeys.searchesPerTurn else { return nil }
         searches += 1
@@ -184,8 +183,7 @@ struct Keyspace: ~Copyable {
         return find(key, hash: hash) ?? insert(key, hash: hash)
     }
 
-    /// Makes the observable of a well-formed key that has none, with room for a value of about `valueCount`
-    /// bytes. 0 means that no value is expected soon.
+    /// The key is well-formed and has no observable. `valueCount` is 0 if no value is expected soon.
     mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
         let height = order.nextHeight()
         let observable = all.insert(Observable(key: key, height: height, valueCount: valueCount))
@@ -448,8 +446,7 @@ struct Keyspace: ~Copyable {
         return history[number]
     }
 
-    /// Ends a turn. The history lets go of what it has passed, a few keys in each turn: `takeReleased` has those
-    /// without a value.
+    /// The history lets go of what it has passed: `takeReleased` has those without a value.
     mutating func endTurn() {
         history.endTurn(&all, &authors)
         searches = 0
@@ -457,8 +454,7 @@ struct Keyspace: ~Copyable {
 
     // MARK: Lifetimes
 
-    /// Binds a value that isn't bound yet, and to a connection's end if one is given. Returns the place of
-    /// the bond.
+    /// Binds a value that isn't bound yet, to a connection's end if one is given. Returns the bond's place.
     mutating func bind(_ observable: ObservableHandle, to lease: LeaseHandle?) -> Int {
         let place = lifetimes.bind(observable, at: self[observable].revision, to: lease)
         set(bond: place, of: observable)
@@ -504,8 +500,7 @@ struct Keyspace: ~Copyable {
         while history.takeReleased() != nil {}
     }
 
-    /// Call after the last record. Of writes up to `snapshotRevision`, only the values that were left are
-    /// known.
+    /// Of writes up to `snapshotRevision`, only the values that were left are known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         history.begin(after: snapshotRevision)
         endLoading()
@@ -516,8 +511,7 @@ struct Keyspace: ~Copyable {
 extension Keyspace {
     private static var always: Invariants { Invariants(of: "Keyspace") }
 
-    /// Checks the whole room between two turns, and notes in `living` which keys exist. `owned` are the leases of
-    /// open connections.
+    /// Notes in `living` which keys exist. `owned` are the leases of open connections.
     func checkInvariants(
         _ living: inout Living, _ deadlines: borrowing Deadlines, _ owned: [LeaseHandle]
     ) throws(BrokenInvariant) {
@@ -603,8 +597,7 @@ struct CarriedValues {
         (now, wall) = (time.nanoseconds(), time.millisecondsSince1970())
     }
 
-    /// Gives each value up to `revision` to `body`. Leaves out the broker's own keys: its successor writes
-    /// those anew.
+    /// Leaves out the broker's own keys: its successor writes those anew.
     func forEach(
         in keyspace: borrowing Keyspace,
         upTo revision: UInt64 = .max,

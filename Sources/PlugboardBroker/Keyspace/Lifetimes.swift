@@ -41,14 +41,11 @@ struct Lifetimes: ~Copyable {
 
     var count: Int { bonds.count }
 
-    /// Gives back what was taken up by bonds that are gone. Looks at `visits` of their places; returns whether
-    /// that was all.
+    /// Looks at `visits` places of bonds that may be gone; returns whether that was all.
     mutating func shrink(visits: Int) -> Bool { bonds.shrink(visits: visits, MemoryPages.giveBack) }
 
     /// Binds a key that isn't bound yet, and to a connection's end if one is given. Returns the bond's place.
-    mutating func bind(
-        _ observable: ObservableHandle, at revision: UInt64, to lease: LeaseHandle?
-    ) -> Int {
+    mutating func bind(_ observable: ObservableHandle, at revision: UInt64, to lease: LeaseHandle?) -> Int {
         let bond = Bond(
             observable: observable,
             revision: revision,
@@ -193,8 +190,7 @@ struct Lifetimes: ~Copyable {
 extension Lifetimes {
     private static var always: Invariants { Invariants(of: "Lifetimes") }
 
-    /// The key, the deadline and the connection of each bond agree with it. `owned` are the leases of open
-    /// connections.
+    /// `owned` are the leases of open connections.
     func checkInvariants(
         _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,

@@ -225,8 +225,7 @@ struct Matching: ~Copyable {
         if listed == oldest.generation || listed != generation { reach.dropList(of: observable) }
     }
 
-    /// Gives back the memory of lists that are out of date, and of subscriptions that have ended. Looks at
-    /// `visits` of them, and returns whether it is done.
+    /// Looks at `visits` of what may be given back, and returns whether it is done.
     mutating func shrink(visits: Int, _ keyspace: borrowing Keyspace) -> Bool {
         var left = visits
         while left > 0, let oldest = longLists.first, oldest.generation != generation {
@@ -274,8 +273,7 @@ struct Matching: ~Copyable {
         return true
     }
 
-    /// Sorts by phase and age, and drops repeats, so that a subscription with overlapping patterns is told
-    /// once.
+    /// Sorts by phase and age. A subscription with overlapping patterns is told once.
     private func arrange(_ list: inout List<SubscriptionHandle>) {
         if !isInOrder(list) { list.sort { subscriptions[$0].rank < subscriptions[$1].rank } }
         var kept = 0

@@ -286,8 +286,7 @@ struct UserPatterns {
         return PatternPlace(node: node, index: Int32(index))
     }
 
-    /// Removes the entry at a place. Returns the subscription that moved there, if any, for the caller to
-    /// note.
+    /// Returns the subscription that moved there, if any, for the caller to note.
     mutating func remove(_ place: PatternPlace, of user: UInt32) -> SubscriptionHandle? {
         guard let tree = tree(of: user) else { return nil }
         let moved = tree.remove(at: Int(place.index), from: place.node)

@@ -168,8 +168,7 @@ struct Reach: ~Copyable {
 
     // MARK: Memory
 
-    /// Gives back the memory of keys that are gone. Looks at about `visits` of their places, and returns whether it is
-    /// done.
+    /// Looks at about `visits` places of keys that may be gone, and returns whether it is done.
     mutating func shrink(visits: Int) -> Bool {
         var left = visits
         while left > 0, let last = entries.last, last.isEmpty {
@@ -188,8 +187,7 @@ struct Reach: ~Copyable {
     /// So many entries are given back together: some pages of memory.
     static let blockEntries = 4_096
 
-    /// Gives back the pages of a block whose entries are empty, which reads as empty ones afterwards. Returns how many
-    /// visits that took.
+    /// If all are empty. They read as empty ones afterwards, too. Returns how many visits that took.
     private mutating func giveBackBlock(_ block: Int) -> Int {
         let places = block * Self.blockEntries..<(block + 1) * Self.blockEntries
         for place in places where !entries[place].isEmpty { return place - places.lowerBound + 1 }
@@ -256,9 +254,7 @@ extension Reach {
     private static var always: Invariants { Invariants(of: "Reach") }
 
     /// Each entry is that of a key that is there, and each key's observers are its own.
-    func checkInvariants(
-        _ living: borrowing Living, _ keyspace: borrowing Keyspace
-    ) throws(BrokenInvariant) {
+    func checkInvariants(_ living: borrowing Living, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
         var (slots, found): (Set<UInt32>, Set<UInt32>) = ([], [])
         for observable in living.observables {
             slots.insert(observable.slot)

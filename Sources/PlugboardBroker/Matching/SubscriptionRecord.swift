@@ -161,8 +161,7 @@ struct SubscriptionRecord: ~Copyable {
     }
 }
 
-/// A subscription in a key's list of observers, with all that is needed to tell it an event if its session
-/// keeps up.
+/// A subscription in a key's list of observers, with all that it takes to tell it an event at once.
 struct ObserverEntry: BitwiseCopyable {
     let subscription: SubscriptionHandle
     let session: SessionHandle
@@ -366,8 +365,7 @@ struct SubscriptionSet: ~Copyable {
         freeNumber(matching.sub(of: subscription))
     }
 
-    /// Remembers that a number is taken, so that smaller ones aren't tried again. This keeps the numbering of
-    /// many subscriptions fast.
+    /// A number is taken, so smaller ones aren't tried again.
     mutating func skipNumber(_ number: UInt64) {
         lowestFree = max(lowestFree, number + 1)
     }

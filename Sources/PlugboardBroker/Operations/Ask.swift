@@ -101,12 +101,10 @@ extension Hub {
             ask(service, call, value.span)
         }
     }
-}
 
-// A client's answer to a call. The caller gets it if it still waits.
+    // MARK: Answers
 
-extension Hub {
-    /// `answer`.
+    /// `answer`: the caller gets it if it still waits.
     mutating func answer(_ asked: AskedRequest) throws(Refusal) {
         let (session, name) = (asked.session, requests.decoder.options.call)
         guard let number = PendingCall.number(name.bytes(of: asked.line)),
@@ -149,11 +147,9 @@ extension Hub {
         delivery.send(reply, to: call.caller, at: revision, &sessions)
         return outcome
     }
-}
 
-// Who answers calls. A service ends with its connection at the latest.
+    // MARK: Services, which end with their connections at the latest
 
-extension Hub {
     /// `serve`.
     mutating func serve(_ asked: AskedRequest) throws(Refusal) {
         let (pattern, session) = (asked.request.key, asked.session)

@@ -71,12 +71,10 @@ extension Hub {
         refusal.offset = request.sub.start
         return refusal
     }
-}
 
-// Ends another client's connection. The loop tells that client at the end of the turn.
+    // MARK: Ending other clients' connections
 
-extension Hub {
-    /// `disconnect`.
+    /// `disconnect`. The loop tells the other client at the end of the turn.
     mutating func disconnect(_ asked: AskedRequest) throws(Refusal) {
         let (session, client) = (asked.session, requests.decoder.options.client)
         let other = try target(client, by: session)
@@ -116,12 +114,10 @@ extension Hub {
         let who = isNumber ? "" : " \(String(name.bytes))"
         return "client \(sessions[session].client)\(who) has ended this connection"
     }
-}
 
-// An observer of an earlier phase has handled an event.
+    // MARK: Acknowledgements and help
 
-extension Hub {
-    /// `ack`.
+    /// `ack`: an observer of an earlier phase has handled an event.
     mutating func acknowledge(_ asked: AskedRequest) throws(Refusal) {
         let options = requests.decoder.options
         let subscription = try asked.subscription(of: asked.session, matching, sessions)
@@ -139,12 +135,8 @@ extension Hub {
         acknowledge(subscription, upTo: options.revision)
         if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
-}
 
-// What the protocol offers: all operations, or one of them.
-
-extension Hub {
-    /// `help`.
+    /// `help`: what the protocol offers, all operations or one of them.
     mutating func help(_ asked: AskedRequest) throws(Refusal) {
         var operation: Operation?
         if asked.request.has(.about) {

@@ -12,9 +12,7 @@ extension Hub {
         }
         let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
         let key = write.key.bytes(of: asked.line)
-        delivery.openReply(to: asked.session, &sessions)
-        var reply = sessions.takeOwn(of: asked.session)
-        ReplyEncoder.appendStart(.explain, id: asked.id, to: &reply)
+        var reply = beginReply(to: asked)
         reply.append(#","op":""#)
         reply.append(write.operation.name)
         reply.append(#"","key":"#)
@@ -38,8 +36,7 @@ extension Hub {
             let isSeen = sessions[asked.session].authorize(.subscribe, key)
             appendOutcomes(of: expected, key, isSeen: isSeen, to: &reply)
         }
-        reply.append("}\n")
-        sessions.giveBack(reply, to: asked.session)
+        finish(reply, to: asked.session)
     }
 
     private mutating func appendOutcomes(
@@ -48,8 +45,8 @@ extension Hub {
         let listed = listObservers(of: key, expected.observable, isSeen: isSeen)
         reply.append(#","effect":""#)
         reply.append(expected.event.name)
-        reply.append(#"","revision":"#)
-        reply.append(decimal: expected.event == .emit ? revision : revision + 1)
+        reply.append("\"")
+        reply.append(member: "revision", expected.event == .emit ? revision : revision + 1)
         if !expected.value.isEmpty {
             reply.append(#","value":"#)
             reply.append(expected.value)

@@ -1,10 +1,10 @@
-// The value of one key, without observing it.
+// Questions about keys, without observing them.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// `get`.
+    /// `get`: the value of one key.
     mutating func get(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
         try Access.checkSeen(asked.request, asked.line, sessions[session])
@@ -24,12 +24,8 @@ extension Hub {
         tail.ending = ending.bytes
         EventEncoder.appendTail(tail, hasWhen: true, to: &sessions[session].outbox.own)
     }
-}
 
-// A page of the keys that match a pattern, in their order, without observing them.
-
-extension Hub {
-    /// `keys`.
+    /// `keys`: a page of those that match a pattern, in their order.
     mutating func listKeys(_ asked: AskedRequest) throws(Refusal) {
         let (request, options) = (asked.request, requests.decoder.options)
         if request.has(.key) { try Pattern.check(request.key, asked.line) }
@@ -46,21 +42,18 @@ extension Hub {
     }
 
     private mutating func reply(_ asked: AskedRequest, listing found: [ObservableHandle], upTo limit: Int) {
-        delivery.openReply(to: asked.session, &sessions)
-        var reply = sessions.takeOwn(of: asked.session)
-        ReplyEncoder.appendStart(.keys, id: asked.id, to: &reply)
+        var reply = beginReply(to: asked)
         reply.append(#","keys":["#)
         for (index, observable) in found.prefix(limit).enumerated() {
             reply.append(index == 0 ? #"{"key":""# : #",{"key":""#)
             reply.append(keyspace[observable].key)
-            reply.append(#"","revision":"#)
-            reply.append(decimal: keyspace[observable].revision)
+            reply.append("\"")
+            reply.append(member: "revision", keyspace[observable].revision)
             EventEncoder.appendLive(keyspace.isLive(observable), to: &reply)
             deadlines.appendEnd(of: keyspace.bond(of: observable), to: &reply)
             reply.append("}")
         }
-        reply.append(found.count > limit ? #"],"more":true}"# : #"],"more":false}"#)
-        reply.append("\n")
-        sessions.giveBack(reply, to: asked.session)
+        reply.append(found.count > limit ? #"],"more":true"# : #"],"more":false"#)
+        finish(reply, to: asked.session)
     }
 }

@@ -22,11 +22,10 @@ extension Hub {
     mutating func unsubscribe(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
         end(try asked.subscription(of: session, matching, sessions))
-        delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(.unsubscribe, id: asked.id, to: &sessions[session].outbox.own)
-        sessions[session].outbox.own.append(#","sub":"#)
-        sessions[session].outbox.own.append(asked.sub.bytes)
-        sessions[session].outbox.own.append("}\n")
+        var reply = beginReply(to: asked)
+        reply.append(#","sub":"#)
+        reply.append(contentsOf: asked.sub)
+        finish(reply, to: session)
     }
 
     /// Finds what a subscription begins with. Returns nil if the request is put off.
@@ -135,8 +134,7 @@ extension Hub {
         }
     }
 
-    /// Makes a subscription that observes its patterns. If keys would then visit too many nodes, makes none
-    /// and throws.
+    /// If keys would then visit too many nodes, makes none and throws.
     private mutating func makeSubscription(
         _ asked: AskedRequest, _ wanted: [ByteRange], _ sub: borrowing ByteBuffer, _ filter: Filter?
     ) throws(Refusal) -> SubscriptionHandle {
@@ -176,27 +174,18 @@ extension Hub {
             backlog.awaitReply()
             sessionBacklog.unanswered.append(subscription)
         }
-        delivery.openReply(to: session, &sessions)
-        ReplyEncoder.appendStart(asked.request.operation, id: asked.id, to: &sessions[session].outbox.own)
-        sessions[session].outbox.own.append(#","sub":"#)
-        sessions[session].outbox.own.append(matching.sub(of: subscription))
-        sessions[session].outbox.own.append(#","revision":"#)
-        sessions[session].outbox.own.append(decimal: revision)
-        if let isResumed {
-            sessions[session].outbox.own.append(isResumed ? #","resumed":true"# : #","resumed":false"#)
-        }
+        var reply = beginReply(to: asked)
+        reply.append(#","sub":"#)
+        reply.append(matching.sub(of: subscription))
+        reply.append(member: "revision", revision)
+        if let isResumed { reply.append(isResumed ? #","resumed":true"# : #","resumed":false"#) }
         if let emits {
-            sessions[session].outbox.own.append(#","emits":{"#)
-            if let missed = emits.missed {
-                sessions[session].outbox.own.append(#""missed":"#)
-                sessions[session].outbox.own.append(decimal: missed)
-                sessions[session].outbox.own.append(",")
-            }
-            sessions[session].outbox.own.append(#""latest":"#)
-            sessions[session].outbox.own.append(decimal: emits.latest)
-            sessions[session].outbox.own.append("}")
+            reply.append(#","emits":{"#)
+            if let missed = emits.missed { reply.append(member: "missed", missed, isFirst: true) }
+            reply.append(member: "latest", emits.latest, isFirst: emits.missed == nil)
+            reply.append("}")
         }
-        sessions[session].outbox.own.append("}\n")
+        finish(reply, to: session)
     }
 }
 

@@ -14,9 +14,7 @@ extension Hub {
         let queued = sessions[session].outbox.count
         let isSeen = sessions[session].authorize(.subscribe, key)
         let listed = listObservers(of: key, observable, isSeen: isSeen)
-        delivery.openReply(to: session, &sessions)
-        var reply = sessions.takeOwn(of: session)
-        ReplyEncoder.appendStart(.who, id: asked.id, to: &reply)
+        var reply = beginReply(to: asked)
         reply.append(#","key":""#)
         reply.append(key)
         reply.append(#"","observers":["#)
@@ -33,8 +31,7 @@ extension Hub {
         if isSeen || sessions[session].authorize(.call, key), let service = calls.server(of: key) {
             append(service, to: &reply)
         }
-        reply.append("}\n")
-        sessions.giveBack(reply, to: session)
+        finish(reply, to: session)
     }
 
     /// Finds the observers of a key for a reply, and leaves them in `matching.found`; nobody if the asking client may
@@ -59,8 +56,8 @@ extension Hub {
         buffer.append(matching.sub(of: subscription))
         buffer.append(#","pattern":""#)
         matching[subscription].appendPattern(matching: key, keyspace, to: &buffer)
-        buffer.append(#"","phase":"#)
-        buffer.append(decimal: UInt64(matching[subscription].phase))
+        buffer.append("\"")
+        buffer.append(member: "phase", UInt64(matching[subscription].phase))
     }
 
     /// Appends the members that show the state of an observer. `queued` replaces the size of its outbox.
@@ -68,15 +65,13 @@ extension Hub {
         let session = matching[subscription].session
         buffer.append(#","state":""#)
         buffer.append(string: matching[subscription].state(isBehind: sessions[session].isBehind).rawValue)
-        buffer.append(#"","queued":"#)
+        buffer.append("\"")
         let waiting = sessions[session].sessionBacklog?.queuedBytes ?? 0
-        buffer.append(decimal: UInt64((queued ?? sessions[session].outbox.count) + waiting))
-        buffer.append(#","owed":"#)
-        buffer.append(decimal: UInt64(owedCount(of: subscription)))
-        buffer.append(#","revision":"#)
+        buffer.append(member: "queued", UInt64((queued ?? sessions[session].outbox.count) + waiting))
+        buffer.append(member: "owed", UInt64(owedCount(of: subscription)))
         // All events for it up to this revision were sent or are in its outbox.
         let told = nextRevision(of: subscription).map { $0 > 0 ? $0 - 1 : 0 } ?? .max
-        buffer.append(decimal: min(told, revision))
+        buffer.append(member: "revision", min(told, revision))
     }
 
     /// The revision of what comes next for an observer; nil if nothing does.
@@ -91,8 +86,7 @@ extension Hub {
         buffer.append(#","writer":{"#)
         // A writer of an earlier broker's time has no number in this one.
         if keyspace.authors[writer].client > 0 {
-            buffer.append(#""client":"#)
-            buffer.append(decimal: keyspace.authors[writer].client)
+            buffer.append(member: "client", keyspace.authors[writer].client, isFirst: true)
             buffer.append(",")
         }
         buffer.append(#""name":"#)
@@ -100,8 +94,7 @@ extension Hub {
         buffer.append(keyspace.authors[writer].origin)
         EventEncoder.appendLive(keyspace.authors[writer].isLive, to: &buffer)
         EventEncoder.appendGrace(deadlines.graceLeft(of: keyspace.bond(of: observable)), to: &buffer)
-        buffer.append(#","revision":"#)
-        buffer.append(decimal: keyspace[observable].revision)
+        buffer.append(member: "revision", keyspace[observable].revision)
         buffer.append("}")
     }
 
@@ -111,8 +104,8 @@ extension Hub {
         sessions[service.session].appendIdentity(keyspace, to: &buffer)
         buffer.append(#","pattern":""#)
         buffer.append(service.pattern.span)
-        buffer.append(#"","calls":"#)
-        buffer.append(decimal: UInt64(sessions[service.session].duties?.toAnswer.count ?? 0))
+        buffer.append("\"")
+        buffer.append(member: "calls", UInt64(sessions[service.session].duties?.toAnswer.count ?? 0))
         for (place, spare) in service.spares.enumerated() {
             buffer.append(place == 0 ? #","spares":[{"# : "},{")
             sessions[spare.session].appendIdentity(keyspace, to: &buffer)

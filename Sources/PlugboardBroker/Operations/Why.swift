@@ -18,21 +18,17 @@ extension Hub {
         }
         let limit =
             asked.request.has(.limit) ? requests.decoder.options.limit : Limits.chainStepsDefault
-        delivery.openReply(to: session, &sessions)
-        var reply = sessions.takeOwn(of: session)
-        ReplyEncoder.appendStart(.why, id: asked.id, to: &reply)
+        var reply = beginReply(to: asked)
         reply.append(#","key":""#)
         reply.append(asked.key)
         reply.append(#"","chain":["#)
         let end = appendChain(of: observable, limit: limit, for: session, to: &reply)
         reply.append("]")
         reply.append(end.member)
-        reply.append("}\n")
-        sessions.giveBack(reply, to: session)
+        finish(reply, to: session)
     }
 
-    /// Appends the steps of a chain of causes, the newest first. A step that the client may not see counts as
-    /// forgotten.
+    /// The newest comes first. A step that the client may not see counts as forgotten.
     private mutating func appendChain(
         of observable: ObservableHandle, limit: Int, for session: SessionHandle, to buffer: inout ByteBuffer
     ) -> ChainEnd {
@@ -62,24 +58,16 @@ extension Hub {
     /// The entry of the write that made the key's value, or of its last delete, emit or call.
     private func newestEntry(of observable: ObservableHandle) -> UInt64? {
         guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
-        guard
-            let last = keyspace.history.last(
-                of: keyspace[observable].revision, before: keyspace.history.count
-            )
-        else {
-            return nil
-        }
+        let revision = keyspace[observable].revision
+        let last = keyspace.history.last(of: revision, before: keyspace.history.count)
         // `shared` looks at 64 entries of a revision, but a batch may be longer.
-        var number = last
-        while keyspace.history[number].observable != observable || !keyspace.history[number].isChange {
-            guard number > keyspace.history.oldest,
-                keyspace.history[number - 1].revision == keyspace[observable].revision
-            else {
-                return nil
-            }
-            number -= 1
+        var next = last
+        while let number = next, keyspace.history[number].revision == revision {
+            let entry = keyspace.history[number]
+            if entry.observable == observable, entry.isChange { return number }
+            next = number > keyspace.history.oldest ? number - 1 : nil
         }
-        return number
+        return nil
     }
 
     /// The entry that caused another. Of several entries with that revision, this is the last one that the
@@ -137,8 +125,8 @@ extension Hub {
         let entry = keyspace.history[number]
         buffer.append(#"{"key":""#)
         buffer.append(keyspace[entry.observable].key)
-        buffer.append(#"","revision":"#)
-        buffer.append(decimal: entry.revision)
+        buffer.append("\"")
+        buffer.append(member: "revision", entry.revision)
         buffer.append(#","op":""#)
         buffer.append(entry.operation.name)
         buffer.append("\"")
@@ -155,8 +143,8 @@ extension Hub {
     private func appendForgottenStep(_ observable: ObservableHandle, to buffer: inout ByteBuffer) {
         buffer.append(#"{"key":""#)
         buffer.append(keyspace[observable].key)
-        buffer.append(#"","revision":"#)
-        buffer.append(decimal: keyspace[observable].revision)
+        buffer.append("\"")
+        buffer.append(member: "revision", keyspace[observable].revision)
         buffer.append(keyspace.authors.by(keyspace.writer(of: observable)))
         EventEncoder.appendReason(keyspace.marks(of: observable).reason, to: &buffer)
         keyspace.cause(of: observable).append(to: &buffer)

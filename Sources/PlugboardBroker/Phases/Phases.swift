@@ -88,8 +88,7 @@ struct Phases: ~Copyable {
         return Array(done)
     }
 
-    /// A subscription has acknowledged an event of a key. Returns the key's gate if it waits for nobody any
-    /// more.
+    /// Returns the key's gate if it waits for nobody any more.
     mutating func release(_ entry: Awaited, by subscription: SubscriptionHandle) -> Gate? {
         guard var gate = gates[entry.observable] else { return nil }
         gate.waiting.removeAll { $0.subscription == subscription && $0.revision <= entry.revision }
@@ -168,8 +167,7 @@ struct Gate {
     var revision: UInt64
     /// The phase that was told last. Later ones wait.
     var phase: UInt8
-    /// Subscriptions of that phase that have not acknowledged yet, with the newest revision that each was
-    /// told.
+    /// Who has not acknowledged yet, with the newest revision that each was told.
     var waiting: [Acknowledger]
     /// When the time is up, in monotonic nanoseconds.
     let end: UInt64

@@ -56,12 +56,9 @@ struct Supervision: ~Copyable {
     /// Looks up the session of a process; nil if the process is gone.
     var sessionOf: (Int32) -> Int32? = { ProcessSession.of($0) }
     var supervisorName: String?
-    private var plugins: [String: SupervisedPlugin] = [:]
     /// All plugins, in the order in which they were reported first.
-    private var all: [SupervisedPlugin] = []
+    private var plugins: [SupervisedPlugin] = []
     private var lastNumber = 0
-    /// The plugins that are started on demand.
-    private(set) var onDemand: [SupervisedPlugin] = []
     /// The client that published the last report.
     var reporter: SessionHandle?
     /// Clients whose processes have ended. The end of the turn ends their connections, which others may hold.
@@ -75,49 +72,48 @@ struct Supervision: ~Copyable {
         guard supervisor != nil, peer.process > 0, !plugins.isEmpty,
             let session = sessionOf(peer.process)
         else { return nil }
-        return plugins.values.first { $0.process == session }
+        return plugins.first { $0.process == session }
     }
 
     func hasRoom(for name: String) -> Bool {
-        plugins[name] != nil || plugins.count < Self.pluginsMax
+        plugins.count < Self.pluginsMax || plugin(named: name) != nil
     }
 
-    var reports: [[UInt8]] { all.map(\.report) }
+    var reports: [[UInt8]] { plugins.map(\.report) }
 
-    func plugin(named name: String) -> SupervisedPlugin? { plugins[name] }
+    /// The plugins that are started on demand.
+    var onDemand: [SupervisedPlugin] { plugins.filter { $0.demand != nil } }
 
-    func plugin(_ number: Int) -> SupervisedPlugin? {
-        all.first { $0.number == number }
-    }
+    func plugin(named name: String) -> SupervisedPlugin? { plugins.first { $0.name == name } }
+
+    func plugin(_ number: Int) -> SupervisedPlugin? { plugins.first { $0.number == number } }
 
     /// The plugin that declares that it serves a key, if there is one. Plugins on demand come first, because
     /// they start only if they are asked for.
     func server(of key: Span<UInt8>, for caller: SupervisedPlugin?) -> SupervisedPlugin? {
-        for plugin in onDemand where plugin !== caller && plugin.willServe(key) { return plugin }
-        for plugin in all where plugin !== caller && plugin.willServe(key) { return plugin }
-        return nil
+        let willing = plugins.filter { $0 !== caller && $0.willServe(key) }
+        return willing.first { $0.demand != nil } ?? willing.first
     }
 
-    private mutating func takeDemand(_ report: PluginReport, _ plugin: SupervisedPlugin) {
+    private func takeDemand(_ report: PluginReport, _ plugin: SupervisedPlugin) {
         guard let idle = report.idleSeconds, let may = report.may else {
-            plugin.demand = nil
-            return onDemand.removeAll { $0 === plugin }
+            return plugin.demand = nil
         }
         let demand = plugin.demand ?? Demand()
         demand.observed = may[.publish] + may[.emit]
         demand.idleNanoseconds = UInt64(idle) * 1_000_000_000
         demand.isRunning = report.state == "running"
         plugin.demand = demand
-        if !onDemand.contains(where: { $0 === plugin }) { onDemand.append(plugin) }
     }
 
     /// Applies a report of the supervisor. Returns the plugin if other clients may belong to it now, or if
     /// its rights have changed.
     mutating func take(_ report: PluginReport) -> SupervisedPlugin? {
-        let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name, number: lastNumber + 1)
-        let isNew = plugins.updateValue(plugin, forKey: report.name) == nil
+        let known = plugin(named: report.name)
+        let isNew = known == nil
+        let plugin = known ?? SupervisedPlugin(name: report.name, number: lastNumber + 1)
         if isNew {
-            all.append(plugin)
+            plugins.append(plugin)
             lastNumber += 1
         }
         plugin.report = report.text
@@ -130,9 +126,7 @@ struct Supervision: ~Copyable {
         if isNew || report.may != plugin.may { plugin.allow(report.may) }
         return plugin
     }
-}
 
-extension Supervision {
     /// A client of a plugin may be left behind by its process: another process, which has left the plugin's
     /// session, may still hold its connection.
     mutating func addOrphan(_ session: SessionHandle, of plugin: SupervisedPlugin, _ peer: PeerIdentity) {
@@ -145,13 +139,11 @@ extension Supervision {
     /// Removes a plugin: its name is free, and no call waits for it. Its connected clients keep their limits.
     mutating func remove(_ plugin: SupervisedPlugin) {
         plugin.isExpected = false
-        plugins[plugin.name] = nil
-        all.removeAll { $0 === plugin }
-        onDemand.removeAll { $0 === plugin }
+        plugins.removeAll { $0 === plugin }
     }
-}
 
-extension Supervision {
+    // MARK: What a client may write or be called
+
     func checkName(_ name: Span<UInt8>, at offset: Int, _ session: borrowing Session) throws(Refusal) {
         guard supervisor != nil else { return }
         let wanted = String(name)
@@ -160,7 +152,7 @@ extension Supervision {
             let message = "this is the plugin \"\(plugin.name)\", which can't call itself \"\(wanted)\""
             throw Refusal(.forbidden, message, hint: "it has its name: hello isn't needed", at: offset)
         }
-        let isTaken = plugins[wanted] != nil || wanted == supervisorName
+        let isTaken = plugin(named: wanted) != nil || wanted == supervisorName
         guard isTaken, session.grant?.isSupervisor != true else { return }
         let message = "\"\(wanted)\" is the name of a plugin, which this client is not"
         throw Refusal(.forbidden, message, hint: "plugboard plugins lists them", at: offset)
@@ -259,8 +251,7 @@ struct PluginReport {
 extension Hub {
     // MARK: Observers
 
-    /// Counts the observers of a plugin anew. Subscriptions of a client that is being closed count until they
-    /// end, because they are subtracted then.
+    /// Subscriptions of a client that is being closed count until they end, because they are subtracted then.
     func countObservers(of plugin: SupervisedPlugin) -> Int {
         var count = 0
         for session in sessions.handles {
@@ -343,8 +334,7 @@ extension Hub {
 // needs it now. Owned by its `SupervisedPlugin`.
 
 final class Demand {
-    /// After so many seconds without demand, a plugin is no longer wanted, unless its declaration has another
-    /// number.
+    /// After so many seconds without demand, a plugin is no longer wanted, unless it declares another number.
     static let idleSecondsDefault: UInt32 = 30
 
     /// Patterns of the keys that it publishes or emits.
@@ -359,8 +349,7 @@ final class Demand {
     var isWanted = false
     var isTimed = false
 
-    /// Whether a subscription with this pattern asks for what the plugin publishes. A pattern that begins
-    /// with `*` asks for no particular plugin.
+    /// A pattern that begins with `*` asks for no particular plugin.
     func concerns(_ pattern: Span<UInt8>) -> Bool {
         pattern.first != UInt8(ascii: "*")
             && observed.contains { own in Pattern.overlaps(own.span, pattern) }

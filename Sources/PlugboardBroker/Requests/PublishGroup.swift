@@ -96,9 +96,7 @@ struct PublishGroup: ~Copyable {
     /// Asks for the memory of the last publish's observable, if its slot can be foretold, or of the entry that
     /// names it; and for the text and the audience of earlier ones.
     @inline(__always)
-    mutating func fetchAhead(
-        _ keyspace: borrowing Keyspace, _ reach: borrowing Reach, _ bytes: Span<UInt8>
-    ) {
+    mutating func fetchAhead(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach, _ bytes: Span<UInt8>) {
         let last = count &- 1
         if forecast.isReliable {
             let slot = last == 0 ? forecast.next : forecast.following(publishes[last &- 1].slot)

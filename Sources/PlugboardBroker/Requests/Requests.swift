@@ -38,8 +38,6 @@ struct Requests: ~Copyable {
     /// Begins a part of a turn. It has done enough when `hub.effort` reaches this.
     mutating func beginPart(until effort: UInt64) { effortEnd = effort }
 
-    // MARK: Lines
-
     /// The patterns of a request, checked and without repeats.
     func patterns(of asked: AskedRequest) throws(Refusal) -> [ByteRange] {
         if asked.request.has(.key) {
@@ -55,8 +53,6 @@ struct Requests: ~Copyable {
         }
         return wanted
     }
-
-    // MARK: Publishes in a row
 
     // MARK: Patches, sums and batches
 

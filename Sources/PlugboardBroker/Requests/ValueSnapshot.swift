@@ -304,8 +304,7 @@ struct KeyRuns {
         return first
     }
 
-    /// Keys of one batch share a revision, so their names decide. The place of a key that is gone doesn't
-    /// matter.
+    /// Keys of one batch share a revision, so their names decide. That of one that is gone doesn't matter.
     private static func precedes(_ one: DatedKey, _ other: DatedKey, _ keyspace: borrowing Keyspace) -> Bool {
         if one.revision != other.revision { return one.revision < other.revision }
         guard keyspace.contains(one.observable), keyspace.contains(other.observable)
