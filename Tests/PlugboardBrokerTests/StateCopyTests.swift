@@ -97,8 +97,8 @@ struct StateCopyTests {
         }
     }
 
-    @Test("of long values takes many turns, and waits while the disk doesn't take it")
-    func slices() throws {
+    /// Writes 40 values of 100,000 bytes, until it is time for a snapshot.
+    private func writeLong(_ random: inout SeededRandom) throws {
         for number in 0..<120 {
             let value = String(repeating: "x", count: 100_000)
             test.send("publish long\(number % 40) \"\(value)\"", from: client)
@@ -107,8 +107,25 @@ struct StateCopyTests {
         }
         let kept = test.hub.durability.journal
         let journal = try #require(kept)
-        var random = SeededRandom(seed: 1)
         while !journal.hasEndedSegment { try endTurn(&random) }
+    }
+
+    @Test("has a value that is overwritten meanwhile at once, so that only a piece of it is in memory")
+    func overwritten() throws {
+        var random = SeededRandom(seed: 1)
+        try writeLong(&random)
+        test.hub.beginSnapshot(.system)
+        for number in 0..<40 { test.send("publish long\(number) 1", from: client) }
+        let isCopying = test.hub.durability.isCopying
+        #expect(isCopying)
+        let file = disk.files.first { $0.key.hasSuffix(JournalFiles.unfinished("")) }
+        #expect(try #require(file).value.bytes.count > 3_800_000)
+    }
+
+    @Test("of long values takes many turns, and waits while the disk doesn't take it")
+    func slices() throws {
+        var random = SeededRandom(seed: 1)
+        try writeLong(&random)
         let expected = state()
         test.hub.beginSnapshot(.system)
         var turns = 0

@@ -221,7 +221,7 @@ struct Durability: ~Copyable {
     mutating func copyEarly(
         _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
-        copy?.copyBefore(of: observable, keyspace, deadlines)
+        if let journal { copy?.copyBefore(of: observable, keyspace, deadlines, to: journal) }
     }
 
     private mutating func takeSnapshot() -> StateSnapshot? {

@@ -21,12 +21,13 @@ struct StateCopy: ~Copyable {
 
     /// A key's value is about to change.
     mutating func copyBefore(
-        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
+        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines,
+        to journal: JournalWriter
     ) {
         if keyspace[observable].isReserved || isEarly(observable) { return }
         if !last.isEmpty, !KeyOrder.precedes(last.bytes, keyspace[observable].key) { return }
         markEarly(observable)
-        if keyspace[observable].hasValue { add(observable, keyspace, deadlines) }
+        if keyspace[observable].hasValue { add(observable, keyspace, deadlines, to: journal) }
     }
 
     /// So much waits to be written that no more should be copied now.
@@ -51,8 +52,7 @@ struct StateCopy: ~Copyable {
                 last.append(keyspace[observable].key)
             }
             let isWanted = keyspace[observable].hasValue && !keyspace[observable].isReserved
-            if isWanted, !isEarly(observable) { add(observable, keyspace, deadlines) }
-            if snapshot.hasPiece { journal.write(&snapshot) }
+            if isWanted, !isEarly(observable) { add(observable, keyspace, deadlines, to: journal) }
         }
         return true
     }
@@ -62,10 +62,13 @@ struct StateCopy: ~Copyable {
     /// Gives the snapshot back, to be ended or abandoned.
     consuming func finish() -> StateSnapshot { snapshot }
 
+    /// Whoever copies hands the pieces over: to copy many of them at once takes long.
     private mutating func add(
-        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
+        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines,
+        to journal: JournalWriter
     ) {
         snapshot.append(values.commit(observable, keyspace, deadlines))
+        if snapshot.hasPiece { journal.write(&snapshot) }
     }
 
     private func isEarly(_ observable: ObservableHandle) -> Bool {
