@@ -1,5 +1,6 @@
 // A recovery on a thread of its own, while the caller takes what was read. With two processors it takes the
-// longer of both times instead of their sum. One batch is read, one is taken, and one may wait between them.
+// longer of both times instead of their sum. Some batches may wait between both, because now the one is slower and
+// now the other, and because other programs may stop either for a while.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -10,19 +11,38 @@ import Synchronization
 final class ReadingAhead: Sendable {
     /// A batch has at least so many bytes, unless it is the last one.
     private static let batchBytes = 131_072
+    private static let waitingMax = 32
     /// Who has to wait sleeps only after this time. Each mostly waits for a part of a batch, and a sleeper that is
     /// woken often gets the processor of whoever woke it, while another one is idle: then nothing is done at once.
     private static let patienceSeconds = 0.001
 
     private struct State: ~Copyable {
-        /// The batch that waits. Whoever takes it leaves an empty one, whose memory is used again.
-        var batch = RecordBatch()
+        /// The batches that wait, the oldest first.
+        private var waiting: [RecordBatch] = []
+        /// Empty ones, whose memory is used again.
+        private var empty: [RecordBatch] = []
         /// How the recovery ended. No batch follows.
         var outcome: Result<Recovered, any Error>?
         /// Nobody takes more.
         var isGivenUp = false
         /// Who sleeps, if anybody does. Both never wait at the same time.
         private var sleeper: Wakeup?
+
+        /// Exchanges an empty batch for the next one. Returns false if none waits.
+        mutating func take(_ batch: inout RecordBatch) -> Bool {
+            if waiting.isEmpty { return false }
+            empty.append(batch)
+            batch = waiting.removeFirst()
+            return true
+        }
+
+        /// Exchanges a batch for an empty one. Returns false if too many wait.
+        mutating func add(_ batch: inout RecordBatch) -> Bool {
+            if waiting.count == ReadingAhead.waitingMax { return false }
+            waiting.append(batch)
+            batch = empty.popLast() ?? RecordBatch()
+            return true
+        }
 
         mutating func sleep(_ wakeup: Wakeup) { sleeper = wakeup }
         /// There is something new for whoever sleeps.
@@ -60,15 +80,15 @@ final class ReadingAhead: Sendable {
         }
         var batch = RecordBatch()
         while true {
-            batch.removeAll()
+            var outcome: Result<Recovered, any Error>?
             wait(hasRead) { state in
-                swap(&state.batch, &batch)
-                return !batch.entries.isEmpty || state.outcome != nil
+                if state.take(&batch) { return true }
+                outcome = state.outcome
+                return outcome != nil
             }
+            if let outcome { return try outcome.get() }
             try batch.forEach(expect, take)
-            if batch.entries.isEmpty, let outcome = state.withLock({ $0.outcome }) {
-                return try outcome.get()
-            }
+            batch.removeAll()
         }
     }
 
@@ -110,13 +130,11 @@ final class ReadingAhead: Sendable {
         }
     }
 
-    /// Hands a batch over and gets an empty one, as soon as the one before was taken.
+    /// Hands a batch over and gets an empty one, as soon as few enough wait.
     private func hand(over batch: inout RecordBatch) throws {
         try wait(hasTaken) { state in
             if state.isGivenUp { throw GivenUp() }
-            if !state.batch.entries.isEmpty { return false }
-            swap(&state.batch, &batch)
-            return true
+            return state.add(&batch)
         }
     }
 

@@ -105,10 +105,7 @@ public struct HashIndex: ~Copyable {
     /// waits.
     public mutating func insert(_ hash: UInt64, _ slot: UInt32, atOnce: Bool = false) {
         if (count + 1) * 4 > table.count * 3 { grow(atOnce: atOnce) }
-        if outgrown.entries.hasMemory {
-            move(count: atOnce ? outgrown.count : Self.movedPerInsert)
-            if atOnce { outgrown.entries.releaseMemory() }
-        }
+        if outgrown.entries.hasMemory { move(count: Self.movedPerInsert) }
         count += 1
         put(Entry(hash: UInt32(truncatingIfNeeded: hash), slot: slot))
     }
@@ -157,11 +154,16 @@ public struct HashIndex: ~Copyable {
     /// Begins a table of twice the size.
     private mutating func grow(atOnce: Bool) {
         if !outgrown.isEmpty { move(count: outgrown.count) }
-        outgrow(to: table.count * 2, isWritten: atOnce)
+        guard atOnce else { return outgrow(to: table.count * 2) }
+        var larger = ProbeTable<Entry>(count: table.count * 2, isWritten: true)
+        for place in table.indices where table[place].isFilled {
+            larger.insert(table[place], hash: UInt64(table[place].hash))
+        }
+        table = larger
     }
 
-    private mutating func outgrow(to count: Int, isWritten: Bool = false) {
-        outgrown = ProbeTable(count: count, isWritten: isWritten)
+    private mutating func outgrow(to count: Int) {
+        outgrown = ProbeTable(count: count)
         swap(&outgrown, &table)
     }
 

@@ -124,6 +124,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     }
 
     /// Calls `body` with the handle of each element.
+    @inlinable
     public func forEach<Failure: Error>(_ body: (Handle<Element>) throws(Failure) -> Void) throws(Failure) {
         for slot in 1..<max(1, used) where generation(of: slot) & 1 == 1 {
             try body(Handle(slot: slot, generation: generation(of: slot)))
@@ -131,13 +132,11 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     }
 
     /// Adds an element and returns its handle.
+    @inlinable
     public mutating func insert(_ element: consuming Element) -> Handle<Element> {
-        let slot = takeSlot()
-        let generation = generation(of: slot) | 1
-        unsafe cell(slot).storeBytes(of: generation, as: UInt32.self)
-        unsafe self.element(in: slot).initialize(to: element)
-        count += 1
-        return Handle(slot: slot, generation: generation)
+        let handle = takeSlot()
+        unsafe self.element(in: handle.slot).initialize(to: element)
+        return handle
     }
 
     /// Removes and returns an element. Its handle is stale from then on. Stops the program if the handle
@@ -311,17 +310,17 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         preconditionFailure("a handle of \(Element.self) is stale")
     }
 
-    /// A free slot. Its generation is even.
-    private mutating func takeSlot() -> UInt32 {
+    /// Makes a free slot that of an element, which has to be initialized at once.
+    @usableFromInline
+    mutating func takeSlot() -> Handle<Element> {
         if freeSlot == 0 { takeBackBlock() }
-        if freeSlot != 0 {
-            let slot = freeSlot
-            unlink(slot)
-            return slot
-        }
-        if used == 0 { addSlot(generation: Slab.noGeneration) }
-        addSlot(generation: laterGeneration)
-        return used - 1
+        if freeSlot == 0, used == 0 { addSlot(generation: Slab.noGeneration) }
+        let slot = freeSlot == 0 ? used : freeSlot
+        if slot == used { addSlot(generation: laterGeneration) } else { unlink(slot) }
+        let generation = generation(of: slot) | 1
+        unsafe cell(slot).storeBytes(of: generation, as: UInt32.self)
+        count += 1
+        return Handle(slot: slot, generation: generation)
     }
 
     private mutating func addSlot(generation: UInt32) {
