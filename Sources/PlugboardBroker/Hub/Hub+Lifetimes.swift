@@ -118,9 +118,7 @@ extension Hub {
     private mutating func writeWill(_ will: borrowing Will, of session: SessionHandle) {
         do throws(Refusal) {
             let asked = AskedRequest(will.write, will.bytes, from: session)
-            var planned = try plan(asked)
-            planned.reason = .will
-            try make(planned, asked)
+            try make(try plan(asked), asked, reason: .will)
         } catch {}
     }
 

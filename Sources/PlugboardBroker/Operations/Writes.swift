@@ -12,7 +12,7 @@ extension Hub {
         if asked.request.isDurable {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
         }
-        try make(planned, asked)
+        try make(planned, asked, reason: nil)
         replyWritten(asked)
     }
 
@@ -21,41 +21,53 @@ extension Hub {
     @inline(always)
     mutating func publish(_ waiting: WaitingPublish, _ line: Span<UInt8>, _ writer: Writer) throws(Refusal) {
         let (request, session) = (waiting.request, writer.session)
-        let asked = AskedRequest(request, line, from: session)
+        let key = request.key.bytes(of: line)
         let planned = try plan(waiting, line, writer)
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         let value = request.value.bytes(of: line)
-        if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, asked) }
+        if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
         keyspace.advance()
-        set(planned, asked, value, by: writer.author ?? sessions[session].author(&keyspace))
+        let observable =
+            planned.observable
+            ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
+        let author = writer.author ?? sessions[session].author(&keyspace)
+        set(.publish, observable, value, request, session, author, nil, isUnobserved: planned.isUnobserved)
         if request.isDurable {
-            replyWritten(asked)
+            replyWritten(AskedRequest(request, line, from: session))
         } else if request.wantsReply {
-            replyDone(.publish, id: asked.id, to: session)
+            replyDone(.publish, id: request.id.bytes(of: line), to: session)
         }
     }
 
     /// Makes a write that fits the state, or throws and changes nothing.
-    mutating func make(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
+    mutating func make(_ planned: PlannedWrite, _ asked: AskedRequest, reason: EventReason?) throws(Refusal) {
         let request = asked.request
         if request.operation.combines { try combine(planned, asked) }
         let bytes = request.operation.combines ? requests.merged.count : request.value.count
         if request.operation != .emit {
-            if !durability.hasRoom(for: bytes) { try makeRoom(for: bytes, asked) }
+            if !durability.hasRoom(for: bytes) {
+                do throws(Refusal) {
+                    try makeRoom(for: bytes, asked.key)
+                } catch {
+                    // A delete makes room, so it may use some of the room that is kept back.
+                    guard request.operation == .delete, durability.hasOwnRoom else { throw error }
+                }
+            }
             keyspace.advance()
         }
         if request.operation.combines {
-            commitMerged(planned, asked)
+            commitMerged(planned, asked, reason)
         } else {
-            commit(planned, asked, value: request.value.bytes(of: asked.line))
+            commit(planned, asked, value: request.value.bytes(of: asked.line), reason)
         }
     }
 
     @inline(never)
-    private mutating func commitMerged(_ planned: PlannedWrite, _ asked: AskedRequest) {
+    private mutating func commitMerged(_ planned: PlannedWrite, _ asked: AskedRequest, _ reason: EventReason?)
+    {
         var merged = ByteBuffer()
         requests.exchangeMerged(&merged)
-        commit(planned, asked, value: merged.bytes)
+        commit(planned, asked, value: merged.bytes, reason)
         requests.exchangeMerged(&merged)
     }
 
@@ -99,13 +111,13 @@ extension Hub {
 
     /// Looks the key up again, because an earlier write of the batch may have made or removed its observable.
     private mutating func commitWrite(at index: Int, _ write: AskedRequest, _ results: Span<UInt8>) {
-        let hash = requests.batch.writes[index].planned.hash
+        let hash = requests.batch.writes[index].hash
         let planned = PlannedWrite(hash: hash, observable: keyspace.find(write.key, hash: hash))
         let value =
             write.request.operation.combines
-            ? requests.batch.writes[index].result.bytes(of: results)
+            ? requests.batch.result(at: index).bytes(of: results)
             : write.request.value.bytes(of: write.line)
-        commit(planned, write, value: value)
+        commit(planned, write, value: value, nil)
     }
 
     /// Checks a write against the state, and makes nothing.
@@ -138,32 +150,45 @@ extension Hub {
     }
 
     /// Makes a checked write. `value` is the key's new value, or what is emitted.
-    private mutating func commit(_ planned: PlannedWrite, _ asked: AskedRequest, value: Span<UInt8>) {
+    private mutating func commit(
+        _ planned: PlannedWrite, _ asked: AskedRequest, value: Span<UInt8>, _ reason: EventReason?
+    ) {
+        let (operation, cause) = (asked.request.operation, asked.request.cause)
         let client = sessions[asked.session].author(&keyspace)
         let hasOrigin = asked.request.has(.origin)
         let author =
             hasOrigin ? keyspace.authors.author(client, from: asked.request.origin(of: asked.line)) : client
-        switch asked.request.operation {
-        case .emit: emit(asked, planned, by: author)
+        switch operation {
+        case .emit: emit(asked, planned, by: author, reason)
         case .delete:
             if let observable = planned.observable {
                 if keyspace[observable].isReserved { dropReport(observable) }
-                delete(observable, by: author, cause: asked.request.cause, reason: planned.reason)
+                delete(observable, by: author, cause: cause, reason: reason)
             }
-        default: set(planned, asked, value, by: author)
+        default:
+            let observable =
+                planned.observable
+                ?? keyspace.insert(asked.key, hash: planned.hash, valueCount: value.count)
+            set(operation, observable, value, asked.request, asked.session, author, reason)
         }
         if hasOrigin { keyspace.authors.release(author) }
     }
 
+    /// Its parameters stay single: as one value they would stand in memory, which costs a publish to a key that nobody
+    /// observes a twentieth of its instructions.
     @inline(always)
     private mutating func set(
-        _ planned: PlannedWrite, _ asked: AskedRequest, _ value: Span<UInt8>, by author: AuthorHandle
+        _ operation: Operation,
+        _ observable: ObservableHandle,
+        _ value: Span<UInt8>,
+        _ request: Request,
+        _ session: SessionHandle,
+        _ author: AuthorHandle,
+        _ reason: EventReason?,
+        isUnobserved: Bool = false
     ) {
-        let (request, operation, reason) = (asked.request, asked.request.operation, planned.reason)
-        let observable =
-            planned.observable ?? keyspace.insert(asked.key, hash: planned.hash, valueCount: value.count)
         let cause = request.cause
-        if !planned.isUnobserved || insight.tracing.isOn {
+        if !isUnobserved || insight.tracing.isOn {
             let news = WriteEvent(operation, of: observable, revision, to: value, by: author, cause, reason)
             if request.isBounded { announce(news, endingAs: request) } else { announce(news) }
         }
@@ -173,7 +198,7 @@ extension Hub {
         if !change.isReserved { durability.addLiveBytes(change.growth) }
         remember(operation, observable, author, cause)
         if reason != nil || request.isBounded || change.hasMarks {
-            renewLifetime(of: observable, request, reason, asked.session)
+            renewLifetime(of: observable, request, reason, session)
         }
         if durability.isKept {
             record(
@@ -209,9 +234,9 @@ extension Hub {
 
     @inline(never)
     private mutating func emit(
-        _ asked: AskedRequest, _ planned: PlannedWrite, by author: AuthorHandle
+        _ asked: AskedRequest, _ planned: PlannedWrite, by author: AuthorHandle, _ reason: EventReason?
     ) {
-        let (key, cause, reason) = (asked.key, asked.request.cause, planned.reason)
+        let (key, cause) = (asked.key, asked.request.cause)
         keyspace.emits.append(key, at: revision)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             if insight.tracing.isOn { trace(.emit, of: key, traceText(author, cause, reason)) }
@@ -243,19 +268,15 @@ extension Hub {
 
     /// Makes room in the journal for a write of a key, or refuses it. The broker's own keys are not kept.
     @inline(never)
-    private mutating func makeRoom(for bytes: Int, _ asked: AskedRequest) throws(Refusal) {
-        if Key.isReserved(asked.key) { return }
-        do throws(Refusal) {
-            try durability.makeRoom(for: bytes, isBatch: false, revision: revision)
-        } catch {
-            // A delete makes room, so it may use some of the room that is kept back.
-            guard asked.request.operation == .delete, durability.hasOwnRoom else { throw error }
-        }
+    private mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>) throws(Refusal) {
+        if Key.isReserved(key) { return }
+        try durability.makeRoom(for: bytes, isBatch: false, revision: revision)
     }
 
     // MARK: Recording
 
-    /// A delete has no value. Of the broker's own keys, only the revision is recorded.
+    /// Records a write that was just made. A delete has no value. Of the broker's own keys, only the revision
+    /// is recorded.
     @inline(__always)
     private mutating func record(_ news: borrowing WriteEvent, _ request: Request? = nil) {
         let observable = news.observable
@@ -330,8 +351,6 @@ struct PlannedWrite: BitwiseCopyable {
     let observable: ObservableHandle?
     /// It is certain that nobody observes the key.
     var isUnobserved = false
-    /// Why the broker makes it; nil if a client does.
-    var reason: EventReason?
 }
 
 extension Hub {
@@ -402,9 +421,11 @@ extension Hub {
     }
 }
 
+// Batches. Before the first write is made, all writes are checked, and all patches and sums are calculated.
+// So a batch is made whole or not at all, as one revision.
+
 extension Hub {
-    /// Checks all writes of a batch, calculates its patches and sums, and leaves the plans in `requests.batch`. So a
-    /// batch is made whole or not at all, as one revision.
+    /// Checks all writes of a batch, and leaves the plans in `requests.batch`.
     private mutating func planBatch(_ asked: AskedRequest) throws(Refusal) {
         let line = asked.line
         requests.batch.removeAll()
@@ -470,37 +491,51 @@ extension Hub {
     }
 }
 
-/// The checked writes of a batch. Owned by `Requests`, which keeps its memory from one batch to the next.
+// The checked writes of a batch. Owned by `Requests`, which keeps its memory from one batch to the next. What
+// always holds: only one request uses it at a time.
+
 struct PlannedBatch: ~Copyable {
-    /// Each with the place of its result in `bytes`, if it is a patch or a sum.
-    private(set) var writes: [(planned: PlannedWrite, result: ByteRange)] = []
+    private(set) var writes: [PlannedWrite] = []
+    /// Where the results of its patches and sums are in `bytes`, one range for each write.
+    private var merged: [ByteRange] = []
     private var bytes = ByteBuffer()
 
     init() {}
 
     var mergedCount: Int { bytes.count }
 
+    /// Where the result of the patch or the sum at a place is in the results.
+    func result(at index: Int) -> ByteRange { merged[index] }
+
     /// Exchanges all results, so that they can be used while the hub is.
     mutating func exchangeResults(_ results: inout ByteBuffer) { swap(&bytes, &results) }
 
-    mutating func append(_ write: PlannedWrite) { writes.append((write, .none)) }
+    mutating func append(_ write: PlannedWrite) {
+        writes.append(write)
+        merged.append(.none)
+    }
 
-    /// Keeps the result of the last write. Returns false if the batch would become too large.
+    /// Keeps the result of the last write, a patch or a sum. Returns false if the batch would become too
+    /// large.
     mutating func keep(_ result: borrowing ByteBuffer) -> Bool {
-        guard !writes.isEmpty, bytes.count + result.count <= Limits.outboxBytesMax else { return false }
-        writes[writes.count - 1].result = ByteRange(bytes.count, bytes.count + result.count)
+        guard !merged.isEmpty, bytes.count + result.count <= Limits.outboxBytesMax else { return false }
+        merged[merged.count - 1] = ByteRange(bytes.count, bytes.count + result.count)
         bytes.append(contentsOf: result)
         return true
     }
 
     mutating func removeAll() {
         writes.removeAll(keepingCapacity: true)
+        merged.removeAll(keepingCapacity: true)
         bytes.removeAll()
     }
 }
 
+// A will, or disconnect action: a write that is made when its client's connection ends. `Hub.writeWill` makes
+// it, in `Hub+Lifetimes.swift`.
+
 extension Hub {
-    /// `will`, or disconnect action: a write that is made when its client's connection ends, by `writeWill`.
+    /// `will`.
     mutating func keepWill(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
         if let write = requests.decoder.writes.first {
