@@ -95,6 +95,9 @@ public enum Limits {
     public static let owedKeysMax = 4_194_304
     /// Bytes that wait for all clients without a quota together to read.
     public static let commonOwedBytesMax = 1_073_741_824
+    /// Of the bytes that wait for several clients to read, so many are kept once for all of them, and count for none.
+    /// What is more is copied for each of them, and counts.
+    public static let sharedOwedBytesMax = 268_435_456
     /// Bytes of requests that all clients without a quota together have sent in part.
     public static let commonPartialBytesMax = 268_435_456
     /// Durable writes of one client that wait for the disk at the same time.

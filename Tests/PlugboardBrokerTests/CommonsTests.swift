@@ -79,10 +79,13 @@ struct CommonsTests {
         #expect(try stage.reply(to: "\n", from: second).contains("error"))
     }
 
-    @Test("who is owed too much is closed, the others go on, and who reads makes room")
-    func unread() throws {
+    @Test(
+        "who is owed too much is closed, the others go on, and who reads makes room",
+        arguments: [(false, 1), (true, 0)])
+    func unread(shares: Bool, dismissed: Int) throws {
         let value = 10_000
-        let stage = try SiegeStage(hasSlices: true, .common(owed: 3 * value))
+        // Without room for one that they share, each keeps a copy of its own.
+        let stage = try SiegeStage(hasSlices: true, .common(owed: 3 * value), sharesCopies: shares)
         let observers = try (0..<3).map { _ in try stage.connect() }
         for observer in observers { try stage.ask("subscribe k", observer) }
         for observer in observers { observer.reads = false }
@@ -92,8 +95,8 @@ struct CommonsTests {
         _ = try stage.news(of: writer)
         for observer in observers { observer.reads = true }
         let told = try observers.map { try stage.news(of: $0) }
-        #expect(told.count { $0.contains(#""reason":"limit""#) } == 1)
-        #expect(told.count { $0.contains(#""event":"update""#) } == 2)
+        #expect(told.count { $0.contains(#""reason":"limit""#) } == dismissed)
+        #expect(told.count { $0.contains(#""event":"update""#) } == 3 - dismissed)
         observers[0].reads = false
         _ = try stage.reply(to: write, from: writer)
         observers[0].reads = true

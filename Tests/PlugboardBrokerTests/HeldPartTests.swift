@@ -20,8 +20,8 @@ struct HeldPartTests {
     /// The number in a whole line about the key.
     private func number(_ line: String) -> Int? {
         let isWhole = line.hasSuffix("}") && line.utf8.count > Self.long.utf8.count
-        guard line.hasPrefix(#"{"event":"update""#), isWhole else { return nil }
-        return line.firstMatch(of: #/"value":"(\d)x/#).flatMap { Int($0.1) }
+        guard line.contains(#""event":"update""#), isWhole else { return nil }
+        return line.firstRange(of: #""value":""#).flatMap { line[$0.upperBound...].first?.wholeNumberValue }
     }
 
     @Test("are told whole and in order, then what is missing, then the reply that waited")
@@ -62,13 +62,72 @@ struct HeldPartTests {
         broker.stop()
     }
 
+    @Test(
+        "become parts with what waits before them, also where half of that was sent and the client is sent away"
+    )
+    func ownBefore() throws {
+        let broker = try TestBroker()
+        let writer = try broker.client()
+        let observers = try (0..<2).map { _ in try broker.client() }
+        let text = String(repeating: "y", count: 900_000)
+        try writer.send(#"{"op":"publish","key":"other","value":"\#(text)"}"#)
+        _ = try writer.ask("sync")
+        for observer in observers {
+            _ = try observer.ask(#"{"op":"subscribe","key":"long","initial":false}"#)
+        }
+        try observers[1].send("get other")
+        try write(1...1, writer)
+        #expect(try writer.ask(#"{"op":"disconnect","client":3}"#).contains(#""ok":"disconnect""#))
+        #expect(try observers[1].line().contains(text))
+        #expect(try observers[1].line().contains(#""event":"bye""#))
+        #expect(try number(observers[0].line()) == 1)
+        broker.stop()
+    }
+
+    @Test("and many short ones together: the first client copies them, the others share one copy")
+    func sharedRun() {
+        let bare = BareHub()
+        let writer = bare.client()
+        let observers = (0..<3).map { _ in bare.client() }
+        for observer in observers { bare.send("subscribe **", from: observer) }
+        for number in 1...200 { bare.take("publish k\(number) 1234567890", from: writer) }
+        for observer in observers { bare.hub.openOwn(of: observer) }
+        let counts = observers.map { bare.hub.sessions[$0].outbox.heldCount }
+        let alone = observers.map { bare.hub.sessions[$0].outbox.keptOwnCount }
+        bare.hub.endTurn()
+        let kept = observers.map { bare.hub.sessions[$0].outbox.takeKept() }
+        #expect(
+            counts[0] == 0 && counts[1] > 6_400 && counts[1] == counts[2] && alone == [kept[0].count, 0, 0])
+        #expect(kept[0].count == Int(counts[1]) && kept[1] == kept[0] && kept[2] == kept[0])
+    }
+
+    @Test("are copied for each client where all copies together would be over the limit by a byte")
+    func limit() {
+        let count = held(keptBytesMax: .max)
+        #expect(count > Self.long.utf8.count)
+        #expect(held(keptBytesMax: count) == count)
+        #expect(held(keptBytesMax: count - 1) == 0)
+    }
+
+    /// What a second client holds of a long line.
+    private func held(keptBytesMax: Int) -> Int {
+        let bare = BareHub()
+        bare.hub.delivery.log = FanoutBuffer(keptBytesMax: keptBytesMax)
+        let writer = bare.client()
+        let observers = (0..<2).map { _ in bare.client() }
+        for observer in observers { bare.send("subscribe long", from: observer) }
+        bare.take("publish long \"\(Self.long)\"", from: writer)
+        for observer in observers { bare.hub.openOwn(of: observer) }
+        return Int(bare.hub.sessions[observers[1]].outbox.heldCount)
+    }
+
     @Test("while one is sent, its client is in the middle of a line, and then it isn't")
     func sentInPart() {
         let bare = BareHub()
-        let (writer, observer) = (bare.client(), bare.client())
-        bare.send("subscribe long", from: observer)
+        let (writer, other, observer) = (bare.client(), bare.client(), bare.client())
+        for client in [other, observer] { bare.send("subscribe long", from: client) }
         bare.take("publish long \"\(Self.long)\"", from: writer)
-        bare.hub.openOwn(of: observer)
+        for client in [other, observer] { bare.hub.openOwn(of: client) }
         let count = Int(bare.hub.sessions[observer].outbox.heldCount)
         let ends = [10, count - 10].map { bare.hub.sessions[observer].outbox.removeHeld($0) }
         #expect(count > Self.long.count && ends == [false, true])

@@ -198,7 +198,7 @@ extension Session {
     var owedBytes: Int { outbox.keptCount + waitingBytes }
 
     /// The same without the bytes that it shares with other clients.
-    var ownOwedBytes: Int { mutating get { outbox.own.count + outbox.unsharedBytes() + waitingBytes } }
+    var ownOwedBytes: Int { outbox.keptOwnCount + waitingBytes }
 
     private var waitingBytes: Int {
         guard isOpen else { return 0 }

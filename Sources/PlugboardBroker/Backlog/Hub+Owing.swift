@@ -233,7 +233,7 @@ extension Hub {
             return
         }
         if place.count >= Delivery.sharedBytesMin {
-            backlog.lines.append(delivery.hold(place), header)
+            backlog.lines.append(delivery.log.hold(place), header)
         } else {
             backlog.lines.append(delivery.log.bytes(of: place), header)
         }

@@ -37,8 +37,8 @@ struct Delivery: ~Copyable {
     private var replyStart: Int?
     /// The first and the last number of an event in whose middle the log was started anew.
     private var renumbered: (first: UInt64, last: UInt64) = (0, 0)
-    /// The copy made last for clients that have to wait.
-    private var latest = LatestShared()
+    /// The value before an event, for all that are told of it later, and the number of that event.
+    private var old: (event: UInt64, value: SharedBytes)?
 
     init() {}
 
@@ -247,37 +247,44 @@ struct Delivery: ~Copyable {
     private mutating func copyOut(_ sessions: inout SessionTable) {
         for place in heard.indices { takeOverLog(heard[place], &sessions) }
         for place in dirty.indices { takeOverLog(dirty[place], &sessions) }
-        removeLog()
+        log.removeAll()
         let first = firstNumber
         log.beginEvent()
         renumbered = (first, eventNumber)
     }
 
-    private mutating func removeLog() {
-        log.removeAll()
-        latest.forgetPart()
-    }
-
-    /// Turns a session's share of the log, without its first bytes, into bytes of its own.
-    mutating func takeOverLog(_ session: SessionHandle, skipping: Int = 0, _ sessions: inout SessionTable) {
-        if !sessions[session].outbox.hasRunToHold {
-            buffers.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
+    /// Keeps a session's share of the log, without its first bytes, because more is to follow or because the turn
+    /// ends: as parts that others keep, too, and the rest as bytes of its own. Returns how many bytes it copied.
+    @discardableResult
+    mutating func takeOverLog(
+        _ session: SessionHandle, skipping: Int = 0, _ sessions: inout SessionTable
+    ) -> Int {
+        var left = sessions[session].outbox.sharedBytes - skipping
+        if var run = sessions[session].outbox.runToHold(skipping: skipping) {
+            log.keep(run)
+            while let part = log.takeKept(from: &run) { sessions[session].outbox.hold(part) }
+            left = run.count
         }
-        sessions[session].outbox.takeOver(log, skipping: skipping, &latest)
+        buffers.lend(left, to: &sessions[session].outbox.own)
+        sessions[session].outbox.takeOver(left, of: log)
+        return left
     }
-
-    /// A part of the log, kept once for all that have to wait for it.
-    mutating func hold(_ part: ByteRange) -> SharedBytes { latest.hold(part, of: log) }
 
     /// The value before this event, kept once for all that are told of it later.
-    mutating func hold(_ old: Span<UInt8>) -> SharedBytes? { latest.hold(old, before: eventNumber) }
+    mutating func hold(_ value: Span<UInt8>) -> SharedBytes? {
+        if value.isEmpty { return nil }
+        if let old, old.event == eventNumber { return old.value }
+        let held = SharedBytes(value)
+        old = (eventNumber, held)
+        return held
+    }
 
     /// Ends the turn. Its events are no longer needed, unless somebody is still to be served.
     mutating func endTurn() {
-        if isDone { removeLog() }
+        if isDone { log.removeAll() }
         log.beginTurn()
         freed.removeAll()
-        latest.forgetOld()
+        old = nil
         judge.forget()
     }
 }
@@ -291,7 +298,7 @@ extension Delivery {
     ) throws(BrokenInvariant) {
         if isDone { try log.checkInvariants() }
         try buffers.checkInvariants()
-        try Self.always.hold("no old value is held", !latest.hasOld)
+        try Self.always.hold("no old value is held", old == nil)
         try Self.always.hold("no reply is half written", replyStart == nil)
         for session in living.sessions where !sessions[session].isTouched {
             try sessions[session].outbox.checkInvariants(sessions[session].client)

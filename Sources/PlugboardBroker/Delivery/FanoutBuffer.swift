@@ -73,6 +73,50 @@ struct OwnForm: BitwiseCopyable, Equatable {
     }
 }
 
+/// Copies of parts of a log for those who have to wait for them. Each byte is copied once, because clients that are
+/// served in different turns have to wait for more and more of one log.
+private struct KeptParts: ~Copyable {
+    /// In the order of the log.
+    private var parts: [(place: ByteRange, bytes: SharedBytes)] = []
+    /// Up to where somebody had to wait. Who is the first copies the bytes to memory that is there already.
+    private var wanted = 0
+    private let total: KeptTotal
+
+    init(bytesMax: Int) { total = KeptTotal(most: bytesMax) }
+
+    private var end: Int { parts.last?.place.end ?? 0 }
+
+    mutating func hold(_ place: ByteRange, of log: borrowing ByteBuffer) -> SharedBytes {
+        if let last = parts.last, last.place == place { return last.bytes }
+        let bytes = SharedBytes(place.bytes(of: log.bytes), countedBy: total)
+        if place.start >= end { parts.append((place, bytes)) }
+        return bytes
+    }
+
+    mutating func add(_ run: ByteRange, of log: borrowing ByteBuffer) {
+        let rest = ByteRange(min(max(run.start, end), run.end), run.end)
+        if wanted > rest.start, rest.count >= Outbox.heldBytesMin, total.bytes + rest.count <= total.most {
+            _ = hold(rest, of: log)
+        }
+        wanted = max(wanted, run.end)
+    }
+
+    func takeFirst(of run: inout ByteRange) -> HeldPart? {
+        let start = run.start
+        guard let part = parts.last(where: { $0.place.start <= start }), start < min(part.place.end, run.end)
+        else { return nil }
+        let end = min(part.place.end, run.end)
+        run = ByteRange(end, run.end)
+        return HeldPart(part.bytes, ByteRange(start - part.place.start, end - part.place.start))
+    }
+
+    mutating func removeAll() {
+        if parts.isEmpty, wanted == 0 { return }
+        parts.removeAll(keepingCapacity: parts.count <= 64)
+        wanted = 0
+    }
+}
+
 /// The shared lines of a turn.
 struct FanoutBuffer: ~Copyable {
     private let inPlace = InPlace()
@@ -89,6 +133,7 @@ struct FanoutBuffer: ~Copyable {
     /// Where the events of this turn begin. Some clients may still have to be sent earlier ones.
     private var turnStart = 0
     private var extents = List<Extent>()
+    private var kept: KeptParts
     /// The number of the present event, so that its lines aren't confused with those of another event.
     private var event: UInt64 = 0
     /// The last line that told a change or `leave`.
@@ -97,7 +142,7 @@ struct FanoutBuffer: ~Copyable {
     private var tails = InlineArray<8, ByteRange>(repeating: .none)
     private var knownTails: UInt8 = 0
 
-    init() {}
+    init(keptBytesMax: Int = Limits.sharedOwedBytesMax) { kept = KeptParts(bytesMax: keptBytesMax) }
 
     /// How many bytes it has.
     @inline(__always) var count: Int { bytes.count }
@@ -180,11 +225,21 @@ struct FanoutBuffer: ~Copyable {
         return bytes.bytes[Int(extent.start)..<Int(extent.end)]
     }
 
+    /// A copy of a line, kept once for all that have to wait for it.
+    mutating func hold(_ line: ByteRange) -> SharedBytes { kept.hold(line, of: bytes) }
+
+    /// Sees to it that a run is kept, if others have to wait for it, too.
+    mutating func keep(_ run: ByteRange) { kept.add(run, of: bytes) }
+
+    /// Takes the kept bytes at the start of a run out of it; nil if there are none.
+    func takeKept(from run: inout ByteRange) -> HeldPart? { kept.takeFirst(of: &run) }
+
     /// Starts anew. No outbox may refer to it any more.
     mutating func removeAll() {
         bytes.removeAll()
         turnStart = 0
         extents.removeAll()
+        kept.removeAll()
         if bytes.allocatedBytes > Self.keptBytesMax { bytes.releaseMemory() }
         if extents.count > Self.keptBytesMax / 16 { extents.releaseMemory() }
     }

@@ -1,26 +1,26 @@
-// What waits to be sent to one client, in this order: long parts of earlier logs, shared with other clients
-// that haven't read them either; its own bytes (replies, snapshots, and what else earlier turns left); its
-// share of this turn's log.
+// What waits to be sent to one client, in this order: parts of earlier logs, shared with other clients that
+// haven't read them either, and what came before and between them; its own bytes (replies, snapshots, and what
+// else earlier turns left); its share of this turn's log.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// The output of one session.
 struct Outbox: ~Copyable {
-    /// A part is held from this size on, which is larger than many short lines of a turn together. These are
-    /// copied to memory that is there already.
-    private static let heldBytesMin = 786_432
+    /// Less than so many bytes of a log are copied to each client that has to wait for them. To keep a part costs
+    /// a client about a tenth of that.
+    static let heldBytesMin = 512
     /// Its newest run in the turn's log; −1 if there is none. Nearly always it is the only one.
     private(set) var newestEnd: Int32 = -1
     private(set) var newestStart: Int32 = -1
     private var sharedCount: Int32 = 0
-    /// How many bytes of the held parts are left to send.
+    /// How many bytes of the held parts are left to send, and how many of them no other client shares.
     private(set) var heldCount: Int32 = 0
+    private var heldOwnCount: Int32 = 0
     /// The client's own bytes.
     var own = ByteBuffer()
-    /// Long parts of earlier logs, the oldest first, and how many bytes of the oldest were sent.
-    private var held: [SharedBytes] = []
-    private var heldSent: Int32 = 0
+    /// The parts, the oldest first.
+    private var held: [HeldPart] = []
     /// The earlier runs: a chain in the log from first to last, −1 if there is none.
     private(set) var firstExtent: Int32 = -1
     private(set) var lastExtent: Int32 = -1
@@ -34,6 +34,8 @@ struct Outbox: ~Copyable {
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 && heldCount == 0 }
     /// What is left of earlier turns.
     var keptCount: Int { own.count + Int(heldCount) }
+    /// The same without what other clients share.
+    var keptOwnCount: Int { own.count + Int(heldOwnCount) }
 
     /// Extends the newest run by a line of the log. Returns false if the line doesn't follow it, or if more than
     /// `freshMax` bytes would wait.
@@ -73,34 +75,36 @@ struct Outbox: ~Copyable {
 
     // MARK: Parts that are shared
 
-    /// Its share of the log is one long run, and it has no own bytes before it.
-    @inline(__always) var hasRunToHold: Bool {
-        runs == 1 && own.isEmpty && sharedBytes >= Self.heldBytesMin
+    /// Its share of the log, if it can be kept as parts: one run of which much is left.
+    func runToHold(skipping sent: Int) -> ByteRange? {
+        guard runs == 1, sharedBytes - sent >= Self.heldBytesMin else { return nil }
+        return ByteRange(Int(newestStart) + sent, Int(newestEnd))
     }
 
-    /// Keeps its share of the log, which is all of `part`, without the bytes already sent.
-    private mutating func hold(_ part: SharedBytes, from sent: Int) {
-        // If part of it was sent, nothing else was waiting before it.
-        if held.isEmpty { heldSent = Int32(sent) }
+    /// Keeps a part that comes after its own bytes, which become a part, too.
+    mutating func hold(_ part: HeldPart) {
+        if !own.isEmpty {
+            append(HeldPart(SharedBytes(own.bytes)))
+            own.removeAll()
+        }
+        append(part)
+    }
+
+    private mutating func append(_ part: HeldPart) {
         held.append(part)
-        heldCount += Int32(part.count - sent)
-        dropShared()
-    }
-
-    /// How many bytes only this client holds.
-    mutating func unsharedBytes() -> Int {
-        var sum = 0
-        for index in held.indices where isKnownUniquelyReferenced(&held[index]) { sum += held[index].count }
-        return sum
+        heldCount += Int32(part.count)
+        if !part.isShared { heldOwnCount += Int32(part.count) }
     }
 
     /// The unsent bytes of the oldest held part; empty if there is none.
-    var heldPart: ArraySlice<UInt8> { held.first.map { $0.bytes[Int(heldSent)...] } ?? [] }
+    var heldPart: ArraySlice<UInt8> { held.first?.left ?? [] }
 
-    /// The rest of a held line that was sent in part.
+    /// How many bytes one write is given: those of a held part, or all.
+    var offeredBytes: Int { held.first?.count ?? count }
+
+    /// The rest of the held line that was sent in part.
     var heldLineRest: ArraySlice<UInt8> {
         let rest = heldPart
-        guard let first = held.first, heldSent > 0, first.bytes[Int(heldSent) - 1] != 0x0A else { return [] }
         let end = LineFramer.lineFeed(in: rest.span, from: 0) ?? rest.count - 1
         return rest.prefix(end + 1)
     }
@@ -108,30 +112,25 @@ struct Outbox: ~Copyable {
     /// Notes that so many bytes of the held parts were sent. Returns whether they end with a line.
     mutating func removeHeld(_ count: Int) -> Bool {
         heldCount -= Int32(count)
-        heldSent += Int32(count)
-        while let first = held.first, heldSent >= Int32(first.count) {
-            heldSent -= Int32(first.count)
+        var left = count
+        while let first = held.first, left > 0 {
+            if !first.isShared { heldOwnCount -= Int32(min(left, first.count)) }
+            if left < first.count { return held[0].removeFirst(left) }
+            left -= first.count
             held.removeFirst()
         }
-        guard let first = held.first, heldSent > 0 else { return true }
-        return first.bytes[Int(heldSent) - 1] == 0x0A
+        return true
     }
 
     mutating func dropHeld() {
         held = []
-        (heldSent, heldCount) = (0, 0)
+        (heldCount, heldOwnCount) = (0, 0)
     }
 
-    /// Turns its share of the log into its own, because more is to follow or because the turn ends. A long
-    /// run is held, anything else copied. Leaves out the first `skipping` bytes.
-    mutating func takeOver(_ log: borrowing FanoutBuffer, skipping: Int = 0, _ latest: inout LatestShared) {
-        if sharedBytes == 0 { return }
-        if hasRunToHold {
-            let run = ByteRange(Int(newestStart), Int(newestEnd))
-            return hold(latest.hold(run, of: log), from: skipping)
-        }
-        var toSkip = skipping
-        own.reserve(sharedBytes - skipping)
+    /// Copies the last `count` bytes of its share of the log to its own bytes, and forgets the share.
+    mutating func takeOver(_ count: Int, of log: borrowing FanoutBuffer) {
+        var toSkip = sharedBytes - count
+        own.reserve(count)
         var next = FanoutBuffer.firstRun(of: self)
         while next != FanoutBuffer.noRun {
             let run = log.run(&next, of: self)
@@ -150,8 +149,10 @@ extension Outbox {
     func checkInvariants(_ client: UInt64) throws(BrokenInvariant) {
         let isOwn = sharedBytes == 0 && runs == 0 && firstExtent < 0 && lastExtent < 0 && newestEnd < 0
         try Self.always.hold("nothing in it is of a log that has ended", isOwn, of: "client \(client)")
-        let left = held.reduce(0) { $0 + $1.count } - Int(heldSent)
-        try Self.always.agree("it counts what it shares", Int(heldCount), left, of: "client \(client)")
+        let left = held.reduce(0) { $0 + $1.count }
+        try Self.always.agree("it counts what it holds", Int(heldCount), left, of: "client \(client)")
+        let own = held.reduce(0) { $0 + ($1.isShared ? 0 : $1.count) }
+        try Self.always.agree("and what nobody shares", Int(heldOwnCount), own, of: "client \(client)")
     }
 }
 
@@ -161,44 +162,50 @@ extension Outbox {
 /// A shared copy of some bytes.
 final class SharedBytes {
     private let copy: [UInt8]
+    /// What it counts for while it is there; nil if its holder counts its bytes.
+    fileprivate let total: KeptTotal?
 
-    init(_ bytes: Span<UInt8>) {
+    init(_ bytes: Span<UInt8>, countedBy total: KeptTotal? = nil) {
         copy = Array(bytes)
+        self.total = total
+        total?.bytes += copy.count
     }
+
+    deinit { total?.bytes -= copy.count }
 
     var bytes: [UInt8] { copy }
     var count: Int { copy.count }
 }
 
-/// The copies made last. Others that have to wait for the same bytes share them.
-struct LatestShared {
-    /// The value before an event, and the number of that event.
-    private var old: (event: UInt64, value: SharedBytes)?
-    /// A part of the log.
-    private var part: (place: ByteRange, bytes: SharedBytes)?
+/// How many bytes the parts of logs take up that are kept for several clients. They count for none of these.
+final class KeptTotal {
+    let most: Int
+    fileprivate(set) var bytes = 0
 
-    init() {}
+    init(most: Int) { self.most = most }
+}
 
-    var hasOld: Bool { old != nil }
+/// What a client has yet to be sent of shared bytes.
+struct HeldPart {
+    private let shared: SharedBytes
+    private var start: Int32
+    private let end: Int32
 
-    mutating func hold(_ value: Span<UInt8>, before event: UInt64) -> SharedBytes? {
-        if value.isEmpty { return nil }
-        if let old, old.event == event { return old.value }
-        let held = SharedBytes(value)
-        old = (event, held)
-        return held
+    init(_ shared: SharedBytes, _ place: ByteRange? = nil) {
+        self.shared = shared
+        start = Int32(truncatingIfNeeded: place?.start ?? 0)
+        end = Int32(truncatingIfNeeded: place?.end ?? shared.count)
     }
 
-    mutating func hold(_ place: ByteRange, of log: borrowing FanoutBuffer) -> SharedBytes {
-        if let part, part.place == place { return part.bytes }
-        let held = SharedBytes(log.bytes(of: place))
-        part = (place, held)
-        return held
+    var count: Int { Int(end - start) }
+    var left: ArraySlice<UInt8> { shared.bytes[Int(start)..<Int(end)] }
+
+    /// Other clients hold it, too, so it doesn't count for this one.
+    var isShared: Bool { shared.total != nil }
+
+    /// Notes that so many bytes were sent, but not all. Returns whether they end with a line.
+    mutating func removeFirst(_ count: Int) -> Bool {
+        start += Int32(count)
+        return shared.bytes[Int(start) - 1] == 0x0A
     }
-
-    /// The turn has ended.
-    mutating func forgetOld() { old = nil }
-
-    /// The log starts anew.
-    mutating func forgetPart() { part = nil }
 }

@@ -108,11 +108,11 @@ extension EventLoop {
         hub.sessions[session].outbox.own = rest
     }
 
-    /// Writes once. What is left becomes the session's own, because the log ends with the turn.
+    /// Writes each held part, and all else at once. What is left is kept, because the log ends with the turn.
     private mutating func flush(_ connection: Connection) {
         let session = connection.session
         if connection.outputEnded { drop(session) }
-        if !hub.sessions[session].outbox.isEmpty, !connection.isWaitingToWrite {
+        while !hub.sessions[session].outbox.isEmpty, !connection.isWaitingToWrite {
             send(connection)
         }
         keepUnsent(session)
@@ -120,9 +120,7 @@ extension EventLoop {
 
     private mutating func keepUnsent(_ session: SessionHandle) {
         if hub.sessions[session].outbox.sharedBytes > 0 {
-            let before = hub.sessions[session].outbox.own.count
-            hub.delivery.takeOverLog(session, &hub.sessions)
-            let kept = hub.sessions[session].outbox.own.count - before
+            let kept = hub.delivery.takeOverLog(session, &hub.sessions)
             hub.insight.count(steps: kept / Cost.bytesKeptPerStep)
         }
         if hub.sessions[session].outbox.own.isEmpty {
@@ -139,12 +137,13 @@ extension EventLoop {
     private mutating func send(_ connection: Connection) {
         let session = connection.session
         let total = hub.sessions[session].outbox.count
+        let offered = hub.sessions[session].outbox.offeredBytes
         switch writeOnce(connection) {
         case .bytes(let count):
             hub.insight.count(sent: count)
             hub.insight.count(steps: count / Cost.bytesSentPerStep)
             hub.sessions[session].sent &+= UInt64(count)
-            connection.isWaitingToWrite = count < total
+            connection.isWaitingToWrite = count < offered
             if hub.insight.hasTraces, count == total {
                 hub.insight.tracing.setSent(hub.sessions[session].client)
             }

@@ -30,7 +30,7 @@ final class SiegeStage {
     private(set) var answers = 0
 
     /// Without slices all that somebody asks for is done in one turn.
-    init(hasSlices: Bool, _ common: Quota = .common()) throws {
+    init(hasSlices: Bool, _ common: Quota = .common(), sharesCopies: Bool = true) throws {
         let wakeup = try Wakeup()
         network = SiegeNetwork(time: time)
         network.stopDescriptor = wakeup.raw
@@ -43,6 +43,7 @@ final class SiegeStage {
             succession: succession
         )
         loop.hub.access = Access(common: common)
+        if !sharesCopies { loop.hub.delivery.log = FanoutBuffer(keptBytesMax: 0) }
         if hasSlices {
             loop.pace.effortMax = Self.effort
             loop.hub.requests.limitSlices(visits: Self.visits)

@@ -34,6 +34,8 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
     var turnsMost = 4
     /// The broker does no more at once, however large its budgets are.
     var hasFixedBudget = false
+    /// The broker keeps copies for several clients together.
+    var sharesCopies = true
     /// Gets everything ready. Returns what begins the attack, when the bystander is there.
     let prepare: @Sendable (SiegeStage) throws -> () throws -> Void
 
@@ -150,7 +152,8 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
             try stage.ask(lines(100) { "pause \($0)" }, observer)
             return { stage.send(writes(500, "siege.paused.k") + "\n", writer) }
         },
-        SmallAttack(name: "stopped", measure: \.keptBytes, most: 5 * stoppedBytes) { stage in
+        SmallAttack(name: "stopped", measure: \.keptBytes, most: 5 * stoppedBytes, sharesCopies: false) {
+            stage in
             let observers = try (0..<100).map { _ in try stage.connect() }
             let subscribe = #"{"op":"subscribe","key":"siege.all","delivery":"all","initial":false}"#
             for observer in observers { try stage.ask(subscribe, observer) }

@@ -13,7 +13,7 @@ struct SmallSiegeTests {
 
     @Test("no turn does too much, and a bystander is answered within a few", arguments: SmallAttack.all)
     func bounded(attack: SmallAttack) throws {
-        let stage = try SiegeStage(hasSlices: true)
+        let stage = try SiegeStage(hasSlices: true, sharesCopies: attack.sharesCopies)
         let start = try attack.prepare(stage)
         let (most, all) = try stage.watch(turns: Self.turns, attack.measure, after: start)
         #expect(most <= attack.most)
@@ -24,7 +24,7 @@ struct SmallSiegeTests {
 
     @Test("without slices each has its way", arguments: SmallAttack.all.filter { !$0.hasFixedBudget })
     func unbounded(attack: SmallAttack) throws {
-        let stage = try SiegeStage(hasSlices: false)
+        let stage = try SiegeStage(hasSlices: false, sharesCopies: attack.sharesCopies)
         let start = try attack.prepare(stage)
         let most = try stage.watch(turns: Self.turns, attack.measure, after: start).most
         #expect(most > attack.most)
