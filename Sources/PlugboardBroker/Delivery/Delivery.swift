@@ -259,15 +259,15 @@ struct Delivery: ~Copyable {
     mutating func takeOverLog(
         _ session: SessionHandle, skipping: Int = 0, _ sessions: inout SessionTable
     ) -> Int {
-        var left = sessions[session].outbox.sharedBytes - skipping
+        var (left, copied) = (sessions[session].outbox.sharedBytes - skipping, 0)
         if var run = sessions[session].outbox.runToHold(skipping: skipping) {
             log.keep(run)
-            while let part = log.takeKept(from: &run) { sessions[session].outbox.hold(part) }
+            while let part = log.takeKept(from: &run) { copied += sessions[session].outbox.hold(part) }
             left = run.count
         }
         buffers.lend(left, to: &sessions[session].outbox.own)
         sessions[session].outbox.takeOver(left, of: log)
-        return left
+        return copied + left
     }
 
     /// The value before this event, kept once for all that are told of it later.

@@ -74,10 +74,22 @@ struct OwnForm: BitwiseCopyable, Equatable {
 }
 
 /// Copies of parts of a log for those who have to wait for them. Each byte is copied once, because clients that are
-/// served in different turns have to wait for more and more of one log.
+/// served in different turns have to wait for more and more of one log. What follows is added to the same piece of
+/// memory, turn after turn, so that who waits for all of it only notes its end.
 private struct KeptParts: ~Copyable {
+    private static let pieceBytes = 65_536
+
+    private struct Part {
+        let place: ByteRange
+        let piece: SharedBytes
+        /// Where it is in the piece.
+        let start: Int
+    }
+
     /// In the order of the log.
-    private var parts: [(place: ByteRange, bytes: SharedBytes)] = []
+    private var parts: [Part] = []
+    /// The piece to which parts are added.
+    private var piece: SharedBytes?
     /// Up to where somebody had to wait. Who is the first copies the bytes to memory that is there already.
     private var wanted = 0
     private let total: KeptTotal
@@ -86,34 +98,49 @@ private struct KeptParts: ~Copyable {
 
     private var end: Int { parts.last?.place.end ?? 0 }
 
-    mutating func hold(_ place: ByteRange, of log: borrowing ByteBuffer) -> SharedBytes {
-        if let last = parts.last, last.place == place { return last.bytes }
-        let bytes = SharedBytes(place.bytes(of: log.bytes), countedBy: total)
-        if place.start >= end { parts.append((place, bytes)) }
-        return bytes
+    /// A line that is alone in its memory.
+    mutating func hold(_ line: ByteRange, of log: borrowing ByteBuffer) -> SharedBytes {
+        if let last = parts.last, last.place == line, last.piece.count == line.count { return last.piece }
+        let held = SharedBytes(reserving: line.count, countedBy: total)
+        held.add(line.bytes(of: log.bytes))
+        if line.start >= end { parts.append(Part(place: line, piece: held, start: 0)) }
+        return held
     }
 
     mutating func add(_ run: ByteRange, of log: borrowing ByteBuffer) {
         let rest = ByteRange(min(max(run.start, end), run.end), run.end)
         if wanted > rest.start, rest.count >= Outbox.heldBytesMin, total.bytes + rest.count <= total.most {
-            _ = hold(rest, of: log)
+            let piece = pieceWithRoom(for: rest.count)
+            parts.append(Part(place: rest, piece: piece, start: piece.count))
+            piece.add(rest.bytes(of: log.bytes))
         }
         wanted = max(wanted, run.end)
     }
 
+    private mutating func pieceWithRoom(for count: Int) -> SharedBytes {
+        if let piece, piece.count + count <= Self.pieceBytes { return piece }
+        let made = SharedBytes(reserving: max(count, Self.pieceBytes), countedBy: total)
+        piece = made
+        return made
+    }
+
+    /// Takes the kept bytes at the start of a run out of it; nil if there are none.
     func takeFirst(of run: inout ByteRange) -> HeldPart? {
         let start = run.start
         guard let part = parts.last(where: { $0.place.start <= start }), start < min(part.place.end, run.end)
         else { return nil }
         let end = min(part.place.end, run.end)
         run = ByteRange(end, run.end)
-        return HeldPart(part.bytes, ByteRange(start - part.place.start, end - part.place.start))
+        let moved = part.start - part.place.start
+        return HeldPart(part.piece, ByteRange(start + moved, end + moved))
     }
 
+    /// The log starts anew.
     mutating func removeAll() {
         if parts.isEmpty, wanted == 0 { return }
         parts.removeAll(keepingCapacity: parts.count <= 64)
         wanted = 0
+        if isKnownUniquelyReferenced(&piece) { piece = nil }
     }
 }
 

@@ -8,8 +8,8 @@ import PlugboardWire
 /// The output of one session.
 struct Outbox: ~Copyable {
     /// Less than so many bytes of a log are copied to each client that has to wait for them. To keep a part costs
-    /// a client about a tenth of that.
-    static let heldBytesMin = 512
+    /// a client much less than that.
+    static let heldBytesMin = 128
     /// Its newest run in the turn's log; −1 if there is none. Nearly always it is the only one.
     private(set) var newestEnd: Int32 = -1
     private(set) var newestStart: Int32 = -1
@@ -81,19 +81,21 @@ struct Outbox: ~Copyable {
         return ByteRange(Int(newestStart) + sent, Int(newestEnd))
     }
 
-    /// Keeps a part that comes after its own bytes, which become a part, too.
-    mutating func hold(_ part: HeldPart) {
+    /// Keeps a part that comes after its own bytes, which become a part, too. Returns how many bytes it copied.
+    mutating func hold(_ part: HeldPart) -> Int {
+        let copied = own.count
         if !own.isEmpty {
             append(HeldPart(SharedBytes(own.bytes)))
             own.removeAll()
         }
         append(part)
+        return copied
     }
 
     private mutating func append(_ part: HeldPart) {
-        held.append(part)
         heldCount += Int32(part.count)
         if !part.isShared { heldOwnCount += Int32(part.count) }
+        if held.isEmpty || !held[held.count - 1].extend(by: part) { held.append(part) }
     }
 
     /// The unsent bytes of the oldest held part; empty if there is none.
@@ -159,22 +161,31 @@ extension Outbox {
 // Bytes that several subscriptions or clients are owed, kept once for all of them: a value that observers saw
 // last, until each was told the next one, or a part of the log.
 
-/// A shared copy of some bytes.
+/// A shared copy of some bytes. More may be added to it.
 final class SharedBytes {
-    private let copy: [UInt8]
+    private(set) var bytes: [UInt8] = []
     /// What it counts for while it is there; nil if its holder counts its bytes.
     fileprivate let total: KeptTotal?
 
-    init(_ bytes: Span<UInt8>, countedBy total: KeptTotal? = nil) {
-        copy = Array(bytes)
-        self.total = total
-        total?.bytes += copy.count
+    init(_ bytes: Span<UInt8>) {
+        total = nil
+        add(bytes)
     }
 
-    deinit { total?.bytes -= copy.count }
+    /// Begins without any bytes, and with room for so many.
+    init(reserving count: Int, countedBy total: KeptTotal) {
+        self.total = total
+        bytes.reserveCapacity(count)
+    }
 
-    var bytes: [UInt8] { copy }
-    var count: Int { copy.count }
+    deinit { total?.bytes -= bytes.count }
+
+    var count: Int { bytes.count }
+
+    func add(_ more: Span<UInt8>) {
+        bytes.append(contentsOf: Array(more))
+        total?.bytes += more.count
+    }
 }
 
 /// How many bytes the parts of logs take up that are kept for several clients. They count for none of these.
@@ -189,12 +200,19 @@ final class KeptTotal {
 struct HeldPart {
     private let shared: SharedBytes
     private var start: Int32
-    private let end: Int32
+    private var end: Int32
 
     init(_ shared: SharedBytes, _ place: ByteRange? = nil) {
         self.shared = shared
         start = Int32(truncatingIfNeeded: place?.start ?? 0)
         end = Int32(truncatingIfNeeded: place?.end ?? shared.count)
+    }
+
+    /// Takes in a part that follows it in the same bytes. Returns whether it does.
+    mutating func extend(by next: HeldPart) -> Bool {
+        guard shared === next.shared, end == next.start else { return false }
+        end = next.end
+        return true
     }
 
     var count: Int { Int(end - start) }

@@ -204,11 +204,12 @@ struct Matching: ~Copyable {
         of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) {
         find(keyspace[observable].key, observable, sessions)
-        reach.list(found, subscriptions, of: observable, asOf: generation)
+        // A list that is dropped first leaves its memory to this one.
         if found.count >= LongLists.observersMin { bound(observable, keyspace) }
+        reach.list(found, subscriptions, of: observable, asOf: generation)
     }
 
-    /// Notes that a key has a long list, and drops the oldest lists if they are over the limit.
+    /// Notes that a key gets a long list, and drops the oldest lists if they are over the limit.
     private mutating func bound(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) {
         let made = LongLists.Entry(observable: observable, generation: generation, observerCount: found.count)
         longLists.append(made)

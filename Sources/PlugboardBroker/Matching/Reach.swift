@@ -117,6 +117,7 @@ struct Reach: ~Copyable {
         } else {
             let observers = makeObservers(of: key)
             all[observers].list.removeAll()
+            all[observers].list.reserve(found.count)
             all[observers].acknowledge = false
             for place in found.indices {
                 all[observers].list.append(ObserverEntry(found[place], subscriptions[found[place]]))
