@@ -101,8 +101,7 @@ private struct KeptParts: ~Copyable {
     /// A line that is alone in its memory.
     mutating func hold(_ line: ByteRange, of log: borrowing ByteBuffer) -> SharedBytes {
         if let last = parts.last, last.place == line, last.piece.count == line.count { return last.piece }
-        let held = SharedBytes(reserving: line.count, countedBy: total)
-        held.add(line.bytes(of: log.bytes))
+        let held = SharedBytes(line.bytes(of: log.bytes), countedBy: total)
         if line.start >= end { parts.append(Part(place: line, piece: held, start: 0)) }
         return held
     }

@@ -163,19 +163,21 @@ extension Outbox {
 
 /// A shared copy of some bytes. More may be added to it.
 final class SharedBytes {
-    private(set) var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8]
     /// What it counts for while it is there; nil if its holder counts its bytes.
     fileprivate let total: KeptTotal?
 
-    init(_ bytes: Span<UInt8>) {
-        total = nil
-        add(bytes)
+    init(_ bytes: Span<UInt8>, countedBy total: KeptTotal? = nil) {
+        self.bytes = Array(bytes)
+        self.total = total
+        total?.bytes += bytes.count
     }
 
     /// Begins without any bytes, and with room for so many.
     init(reserving count: Int, countedBy total: KeptTotal) {
-        self.total = total
+        bytes = []
         bytes.reserveCapacity(count)
+        self.total = total
     }
 
     deinit { total?.bytes -= bytes.count }
