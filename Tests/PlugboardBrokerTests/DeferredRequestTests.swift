@@ -64,7 +64,7 @@ struct WalkTests {
         let bare = BareHub()
         let askers = [bare.client(), bare.client()]
         for number in 0..<9 { bare.send("publish k.\(number) 1", from: askers[0]) }
-        bare.hub.requests.limitSlices(visits: 1)
+        bare.hub.requests = Requests(visitsMax: 1)
         for asker in askers { bare.take("keys k.*", from: asker) }
         bare.hub.goOnWithWalks()
         #expect(askers.map { bare.hub.sessions[$0].isBusy } == [true, true])

@@ -12,7 +12,7 @@ struct FilteredSnapshotTests {
 
     init() {
         (writer, observer) = (test.client(), test.client())
-        test.hub.requests.limitSlices(visits: .max)
+        test.hub.requests = Requests(visitsMax: .max)
         for number in 0..<Self.keys {
             test.take("publish k.\(number) \(number)", from: writer)
             if number % 1000 == 0 { test.endTurn() }

@@ -135,7 +135,7 @@ final class TestHub {
     var visitsMax: Int {
         get { bare.hub.requests.visitsMax }
         set {
-            bare.hub.requests.limitSlices(visits: newValue)
+            bare.hub.requests = Requests(visitsMax: newValue)
             goesOnByItself = false
         }
     }

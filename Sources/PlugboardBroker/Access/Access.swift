@@ -33,7 +33,6 @@ struct Access: ~Copyable {
     var followsPolicy: Bool { policy != nil }
     var policyText: [UInt8]? { policy?.text }
 
-    /// Whether a peer may connect at all.
     func admits(_ peer: PeerIdentity, _ groups: [UInt32]) -> Bool {
         policy?.admits(peer.user, groups, owner: owner) ?? (peer.user == owner || peer.user == 0)
     }
@@ -88,7 +87,6 @@ struct Access: ~Copyable {
         throw .noValue(request, line, hint: "none that \(who) lets this client see")
     }
 
-    /// Throws unless a client may do something with the key of a request.
     static func check(
         _ action: PolicyAction, _ request: Request, _ line: Span<UInt8>, _ session: borrowing Session
     ) throws(Refusal) {
@@ -138,7 +136,6 @@ struct Access: ~Copyable {
         return common
     }
 
-    /// Whether a user may have one more connection.
     mutating func hasRoom(for user: UInt32) -> Bool {
         let account = account(of: user)
         return account.used.connections < account.limits.connections
@@ -183,15 +180,11 @@ extension Session {
     /// Whether its waiting bytes have to be counted whenever it is served.
     var isCounted: Bool { isGuarded || isBehind || waiting[.owed] > 0 }
 
-    /// Whether something that was queued for this client has not been sent yet.
     var hasUnread: Bool {
         if let sessionBacklog, !sessionBacklog.isEmpty { return true }
         return outbox.count > 0 || isBehind || isHeld
     }
-}
 
-extension Session {
-    /// About how many bytes a call takes up while it waits for its answer.
     private static let callBytes = 512
 
     /// The bytes that wait for this client: its outbox, its catch-up, owed keys, and its unanswered calls.

@@ -45,7 +45,6 @@ struct ActionPatterns: Equatable, Sendable {
     }
 }
 
-/// The users that a rule or a quota names.
 enum PolicyMembers: Equatable, Sendable {
     case unsaid
     case everybody
@@ -122,14 +121,12 @@ public enum PolicyLimits {
     public static let rulesMax = 1_024
     public static let quotasMax = 1_024
     public static let patternsMax = 1_024
-    /// Users, groups or plugins that a rule names.
     public static let namesMax = 1_024
 }
 
 // Reads a policy file, and describes a mistake in it with its line and column. Don't call it on the loop's
 // thread: looking up the number of a user may wait for another service.
 
-/// Why a policy was refused.
 public struct PolicyProblem: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file, or `file:line:column`.
     public let place: String

@@ -87,7 +87,6 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     // MARK: Quotas
 
-    /// The elements of a member that is an array of what it is called.
     private func list(_ member: Member, most: Int) throws(PolicyFault) -> [Int] {
         let (name, node) = (member.name, member.value)
         guard json.kind(node, of: source) == .array else {
@@ -219,7 +218,6 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return lists
     }
 
-    /// Reads a pattern, or an array of them.
     private func patterns(_ node: Int, _ what: String) throws(PolicyFault) -> [[UInt8]] {
         let isList = json.kind(node, of: source) == .array
         guard !isList || json.childCount(node) <= PolicyLimits.patternsMax else {
@@ -287,7 +285,6 @@ struct PolicyReader: ~Copyable, ~Escapable {
 }
 
 extension JSONOutline {
-    /// The characters of a string, or of a member's name.
     func text(_ node: Int, of source: Span<UInt8>) -> String {
         String(decoding: JSONText.characters(characters(node, of: source)), as: UTF8.self)
     }

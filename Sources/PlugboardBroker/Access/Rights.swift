@@ -63,12 +63,9 @@ enum RightsScope {
 
 /// The rights of one client. It may do what both the policy and the supervisor allow.
 final class Grant {
-    /// The groups of its process when it connected.
     let groups: [UInt32]
     var name: String?
-    /// The rights from the policy; nil if there is no policy.
     var rights: Rights?
-    /// The account of the client's user; nil if there is no policy.
     var account: Account?
     var plugin: SupervisedPlugin?
     /// What was owed to its subscriptions of keys that it may not see now.

@@ -14,14 +14,12 @@ struct Calls: ~Copyable {
     private var lastNumber: UInt64 = 0
     private(set) var asked = AskedClients()
     private(set) var counts = CallCounts()
-    /// Calls that wait until a plugin serves their key.
     var held = HeldCalls()
 
     init() {}
 
     // MARK: Services
 
-    /// The service of exactly this pattern.
     func service(at pattern: Span<UInt8>) -> Service? { services.node(of: pattern)?.entries.first }
 
     /// The service for a call of a well-formed key: the one with the most specific pattern.
@@ -89,7 +87,6 @@ struct Calls: ~Copyable {
         service.counts.countAsked()
     }
 
-    /// A call has ended with an answer or an error.
     mutating func countEnd(of call: PendingCall, isAnswer: Bool, at now: UInt64) {
         let span = now - min(now, call.start)
         counts.countEnd(isAnswer: isAnswer, after: span)
@@ -183,7 +180,6 @@ extension Calls {
 final class Service {
     private let text: [UInt8]
     let session: SessionHandle
-    /// Its place in its session's list.
     var place = 0
     /// It stands in line, and gets no calls yet.
     var isSpare = false
@@ -221,7 +217,6 @@ final class SessionCalls {
     private(set) var services: [Service] = []
     /// Calls that it made, without an answer yet.
     private(set) var made: [PendingCall] = []
-    /// Calls that it has to answer.
     private(set) var toAnswer: [PendingCall] = []
 
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
@@ -252,9 +247,7 @@ final class SessionCalls {
     func removeToAnswer(_ call: PendingCall) {
         toAnswer.removeSwapping(at: call.serverPlace) { $0.serverPlace = $1 }
     }
-}
 
-extension SessionCalls {
     /// Perhaps a client's connection stayed open only for a call or a service that has just ended.
     static func touchIfIdle(
         for session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
@@ -304,7 +297,6 @@ struct AskedClients {
         last = max(last, call)
     }
 
-    /// Whether this call was sent to this client, as far as that is remembered.
     func wasAsked(_ client: UInt64, _ call: UInt64) -> Bool {
         guard call > 0, call <= last, last - call < UInt64(capacity) else { return false }
         return clients[place(of: call)] == client

@@ -15,12 +15,10 @@ final class PendingCall {
     /// How many milliseconds of that are left when it is sent to its server, at least 1.
     private(set) var timeLeft: UInt64
     let cause: WriteCause
-    /// The `id`, then the key.
     private let text: [UInt8]
     private let idCount: Int
     /// The service that counts it; nil while nobody serves the key.
     var service: Service?
-    /// When it was made, in monotonic nanoseconds.
     let start: UInt64
     var deadline: DeadlineTicket?
     var callerPlace = 0
@@ -50,9 +48,7 @@ final class PendingCall {
         let passed = (now - min(now, start)) / 1_000_000
         timeLeft = UInt64(timeout) - min(UInt64(timeout) - 1, passed)
     }
-}
 
-extension PendingCall {
     /// How many bytes the line of a call or an answer may have besides its value.
     static let wrappingBytes = 1_024
 
@@ -126,11 +122,13 @@ enum CallOutcome: Equatable {
 struct HeldCalls {
     static let bytesMax = 16_777_216
 
-    private struct Held {
+    struct Held {
+        let call: PendingCall
         /// Empty if the call has none.
         let value: [UInt8]
-        let bytes: Int
         let plugin: SupervisedPlugin
+
+        var bytes: Int { call.key.count + value.count }
     }
 
     private var held: [UInt64: Held] = [:]
@@ -138,18 +136,15 @@ struct HeldCalls {
 
     var isEmpty: Bool { held.isEmpty }
 
-    /// The numbers of held calls, in the order of the calls.
-    var numbers: [UInt64] { held.keys.sorted() }
+    /// In the order of the calls.
+    var all: [Held] { held.values.sorted { $0.call.number < $1.call.number } }
 
     func plugin(of number: UInt64) -> SupervisedPlugin? { held[number]?.plugin }
 
-    func value(of number: UInt64) -> [UInt8]? { held[number]?.value }
-
-    mutating func add(_ call: PendingCall, _ value: [UInt8], for plugin: SupervisedPlugin) {
-        let count = call.key.count + value.count
-        held[call.number] = Held(value: value, bytes: count, plugin: plugin)
-        bytes += count
-        plugin.heldCalls += 1
+    mutating func add(_ call: Held) {
+        held[call.call.number] = call
+        bytes += call.bytes
+        call.plugin.heldCalls += 1
     }
 
     /// Removes a call if it is held, and returns the plugin for which it waited.

@@ -28,7 +28,6 @@ struct Session: ~Copyable {
     }
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
-    /// It has a grant, so its rights have to be checked.
     private(set) var isGuarded = false
     /// It is among those of the list that are served first.
     var isServedFirst = false
@@ -113,7 +112,6 @@ struct Session: ~Copyable {
     /// It has said goodbye, and is sent the answers to what it asked before.
     var isParting: Bool { closeReason == .goodbye && sessionBacklog?.goodbye != nil }
 
-    /// Answers are still sent to it.
     var takesAnswers: Bool { isOpen || isParting }
 
     /// It waits for no answer, to a call or a durable write. Until then it needs its connection.
@@ -239,7 +237,6 @@ struct Session: ~Copyable {
         return author
     }
 
-    /// The client's presence, which all its names share.
     private func presence(_ keyspace: borrowing Keyspace) -> Liveness {
         if let signature { return keyspace.authors[signature].presence }
         return Liveness(client: client, account: grant?.account)
@@ -254,7 +251,6 @@ struct Session: ~Copyable {
 struct Writer: BitwiseCopyable {
     let session: SessionHandle
     let isGuarded: Bool
-    /// Nil if it has written nothing yet, and has no name.
     let author: AuthorHandle?
 }
 
@@ -268,7 +264,6 @@ enum CloseReason: String {
     case forbidden
     /// It lost the right to see something while lines for it were unread.
     case revoked
-    /// Its user is past a quota.
     case quota = "limit"
     case disconnected
     /// The peer has left, so nobody can be told.
@@ -301,7 +296,6 @@ enum CloseReason: String {
 /// The sessions of open connections. Owns them.
 struct SessionTable: ~Copyable {
     private var all = Slab<Session>()
-    /// The session of each slot; `.none` if the slot is free.
     private var row = List<SessionHandle>()
 
     init() {}
@@ -364,7 +358,6 @@ struct SessionTable: ~Copyable {
         return (matching[subscription].makeBacklog(), all[session].makeSessionBacklog())
     }
 
-    /// A session's own bytes that it hasn't been sent.
     @_lifetime(borrow self)
     func ownBytes(of session: SessionHandle) -> Span<UInt8> { all[session].outbox.own.bytes }
 

@@ -5,10 +5,9 @@ import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
-// MARK: Calls
-
 extension Hub {
-    /// Ends the services of a client, its calls, and the calls that it has to answer.
+    // MARK: Calls
+
     mutating func leaveCalls(of session: SessionHandle) {
         end(sessions[session].duties?.made.reversed() ?? [], nil)
         endServing(of: session)
@@ -22,12 +21,11 @@ extension Hub {
         end([call], Refusal(.timeout, "\(what) within \(call.timeout) ms"))
     }
 
-    /// Ends the held calls that a plugin won't serve any more.
     private mutating func endHeld(for plugin: SupervisedPlugin) {
         guard plugin.heldCalls > 0 else { return }
         let what = plugin.isExpected ? "may not any more" : "isn't running"
-        let numbers = calls.held.numbers.filter { calls.held.plugin(of: $0) === plugin }
-        let unserved = numbers.compactMap { calls.find($0) }.filter { !plugin.willServe($0.key.span) }
+        let held = calls.held.all.filter { $0.plugin === plugin }.map(\.call)
+        let unserved = held.filter { !plugin.willServe($0.key.span) }
         end(unserved, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))
     }
 
@@ -55,14 +53,12 @@ extension Hub {
         calls.remove(call, &sessions)
         SessionCalls.touchIfIdle(for: call.server, &sessions, &delivery)
     }
-}
 
-// MARK: Rights
+    // MARK: Rights
 
-// Rights change by another policy, a name, or a plugin's declaration. Keys that a client may not see don't exist for
-// it: refusals depend on the policy alone, never on what is there.
+    // Rights change by another policy, a name, or a plugin's declaration. Keys that a client may not see
+    // don't exist for it: refusals depend on the policy alone, never on what is there.
 
-extension Hub {
     mutating func follow(_ policy: Policy) {
         access.follow(policy, since: revision, sessions)
         matching.select()
@@ -120,7 +116,6 @@ extension Hub {
         }
     }
 
-    /// Applies what the supervisor has just published.
     mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
         guard let report = try? PluginReport(keyspace.value(of: observable), at: 0) else { return }
         supervision.reporter = reporter
@@ -176,11 +171,9 @@ extension Hub {
         }
         adjustOwed(to: session)
     }
-}
 
-// MARK: Phases
+    // MARK: Phases
 
-extension Hub {
     /// An observer has acknowledged a revision. When its subscription ends, it has acknowledged everything.
     mutating func acknowledge(_ subscription: SubscriptionHandle, upTo revision: UInt64) {
         for entry in phases.takeAwaited(by: subscription, upTo: revision) {
@@ -209,11 +202,9 @@ extension Hub {
         matching.reach.release(observable)
         matching.forget(observable, &keyspace)
     }
-}
 
-// MARK: Subscriptions
+    // MARK: Subscriptions
 
-extension Hub {
     /// A subscription has begun, or is about to end. Counts what the broker remembers for it, and weighs
     /// plugins that start on demand. `sign` is -1 when it ends.
     mutating func updateDemand(of subscription: SubscriptionHandle, _ sign: Int) {
@@ -252,11 +243,9 @@ extension Hub {
         let user = sessions[matching[subscription].session].peer.user
         matching.detach(subscription, of: user, &keyspace)
     }
-}
 
-// MARK: Durable writes
+    // MARK: Durable writes
 
-extension Hub {
     /// Answers the durable writes up to a mark, which are on disk; all with a refusal if there is one. Clients that have
     /// left get nothing. A client that is behind gets the answer after what it is owed.
     mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal? = nil) {

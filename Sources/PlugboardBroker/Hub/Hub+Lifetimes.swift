@@ -148,7 +148,6 @@ extension Hub {
         deleteEnded(goingOnAt: 0)
     }
 
-    /// Removes keys that the history has let go, and that nobody else needs.
     @inline(__always)
     mutating func forgetReleased() {
         while let observable = keyspace.history.takeReleased() { matching.forget(observable, &keyspace) }
@@ -177,7 +176,6 @@ extension Hub {
         }
     }
 
-    /// Deletes a value that has ended, in its writer's name.
     private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {
         keyspace.unbind(observable, &deadlines)
         guard let author = keyspace.writer(of: observable) else { return }
@@ -186,13 +184,11 @@ extension Hub {
         delete(observable, by: author, cause: .none, reason: reason)
         keyspace.authors.release(author)
     }
-}
 
-// A name with a grace stands for a program. When its client is gone, the will and the bound keys wait for the next
-// client of this name and user, which has them from then on. That client may be there already, if the new program
-// was started before the old one ended.
+    // A name with a grace stands for a program. When its client is gone, the will and the bound keys wait for
+    // the next client of this name and user, which has them from then on. That client may be there already,
+    // if the new program was started before the old one ended.
 
-extension Hub {
     /// A client has taken a name. Returns whether it has what an earlier client of that name left behind. The
     /// supervisor has no grace: its keys say which plugins there are.
     mutating func setGrace(_ milliseconds: UInt64, of session: SessionHandle) -> Bool {
@@ -212,15 +208,11 @@ extension Hub {
     }
 
     /// What a client left behind belongs to another one.
-    private mutating func handOver(_ left: LeaseHandle, _ account: Account?, to session: SessionHandle) {
-        var lease = left
-        account?.used.kept -= keyspace.willBytes(of: lease)
-        if let own = sessions[session].lease {
-            access.account(of: sessions[session]).used.kept -= keyspace.willBytes(of: own)
-            lease = keyspace.lifetimes.inherit(lease, by: own)
-        }
+    private mutating func handOver(_ left: LeaseHandle, _ before: Account?, to session: SessionHandle) {
+        let lease = inherit(
+            left, before, by: sessions[session].lease, access.account(of: sessions[session])
+        )
         sessions[session].lease = lease
-        access.account(of: sessions[session]).used.kept += keyspace.willBytes(of: lease)
         keyspace.lifetimes.setDeadline(.none, grace: graces.milliseconds(of: session), of: lease)
     }
 
@@ -243,14 +235,23 @@ extension Hub {
         var lease = left
         if let (earlier, before, deadline) = graces.take(absence.name) {
             deadlines.cancel(deadline)
-            before.account?.used.kept -= keyspace.willBytes(of: earlier)
-            absence.account?.used.kept -= keyspace.willBytes(of: lease)
-            lease = keyspace.lifetimes.inherit(earlier, by: lease)
-            absence.account?.used.kept += keyspace.willBytes(of: lease)
+            lease = inherit(earlier, before.account, by: lease, absence.account)
         }
         let deadline = deadlines.add(after: milliseconds, .grace(lease))
         keyspace.lifetimes.setDeadline(deadline, grace: milliseconds, of: lease)
         graces.wait(lease, absence, until: deadline)
+    }
+
+    /// What two clients leave behind is one from now on. The account of the later one pays for the will.
+    private mutating func inherit(
+        _ earlier: LeaseHandle, _ before: Account?, by later: LeaseHandle?, _ account: Account?
+    ) -> LeaseHandle {
+        var lease = earlier
+        before?.used.kept -= keyspace.willBytes(of: earlier)
+        account?.used.kept -= keyspace.willBytes(of: later)
+        if let later { lease = keyspace.lifetimes.inherit(earlier, by: later) }
+        account?.used.kept += keyspace.willBytes(of: lease)
+        return lease
     }
 
     /// What an earlier broker's clients had bound waits for them. Their time begins anew.

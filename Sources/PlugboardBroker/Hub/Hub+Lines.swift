@@ -163,7 +163,6 @@ extension Hub {
         }
     }
 
-    /// Removes owed keys that nobody needs, some at a time.
     private mutating func forgetAbandoned() {
         var count = 0
         while count < requests.visitsMax, let backlog = requests.abandoned.last {
@@ -229,7 +228,6 @@ extension Hub {
         return isDone
     }
 
-    /// Executes a request that was put off, with what was found.
     private mutating func finish(_ walk: DeferredRequest) {
         let session = walk.session
         sessions[session].isBusy = false

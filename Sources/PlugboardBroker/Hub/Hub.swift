@@ -37,7 +37,6 @@ struct Hub: ~Copyable {
 
     var revision: UInt64 { keyspace.revision }
 
-    /// Gives a client that has just connected its rights.
     mutating func place(_ session: SessionHandle, _ groups: [UInt32]) {
         let peer = sessions[session].peer
         let plugin = supervision.plugin(of: peer)
@@ -138,7 +137,6 @@ struct Hub: ~Copyable {
         return true
     }
 
-    /// Queues the last line of a client that is being closed.
     mutating func appendBye(to session: SessionHandle) {
         guard let closeReason = sessions[session].closeReason else { return }
         delivery.openReply(to: session, &sessions)
@@ -149,7 +147,6 @@ struct Hub: ~Copyable {
         )
     }
 
-    /// Removes a session whose connection is gone.
     mutating func forget(_ session: SessionHandle) {
         leave(session)
         access.closeAccount(of: sessions[session])
@@ -196,7 +193,6 @@ struct Hub: ~Copyable {
         insight.tracing.forgetToldGaps()
     }
 
-    /// Ends the turn. What its events shared isn't needed any more.
     mutating func endTurn() {
         delivery.endTurn()
         durability.endTurn()

@@ -38,7 +38,7 @@ extension Hub {
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
         try matching.checkInvariants(living, keyspace, sessions)
-        try insight.checkInvariants(living, matching)
+        try insight.tracing.checkInvariants(living, matching)
         try rhythmsAreKept(living)
         try knownShapesAreSo(living)
     }
@@ -202,7 +202,6 @@ extension Hub {
 
     // MARK: What clients take up
 
-    /// What each account should count, counted anew.
     private func foundUse(_ living: borrowing Living) -> [ObjectIdentifier: Quota] {
         var found: [ObjectIdentifier: Quota] = [:]
         for session in living.sessions {
@@ -230,7 +229,6 @@ extension Hub {
         return found
     }
 
-    /// The patterns of a client, and the bytes of its will and its filters.
     private func use(of session: SessionHandle) -> (subscriptions: Int, kept: Int) {
         var patterns = sessions[session].duties?.services.count ?? 0
         var kept = keyspace.willBytes(of: sessions[session].lease)
@@ -276,7 +274,6 @@ private struct DueCounts {
 // found. Each structure checks itself between two turns, and the hub checks how they fit together. Nothing
 // that a peer sends can break one of these.
 
-/// Something that should always hold, and doesn't.
 struct BrokenInvariant: Error, Equatable, CustomStringConvertible {
     let structure: String
     let sentence: String
@@ -303,7 +300,6 @@ struct Invariants {
         if !holds { throw broken(sentence, subject()) }
     }
 
-    /// Throws unless the stated number is the one that was found.
     @inline(__always)
     func agree<Number: Equatable>(
         _ sentence: StaticString,

@@ -4,9 +4,7 @@
 enum Cost {
     // MARK: A connection's
 
-    /// To read once.
     static let read = 64
-    /// To send once.
     static let serve = 64
     /// To close a connection of which all was read.
     static let close = 128
@@ -14,7 +12,6 @@ enum Cost {
     static let closeUnread = 512
     /// So many bytes are read in the time of a step, and executed besides.
     static let bytesReadPerStep = 32
-    /// So many bytes are sent in the time of a step.
     static let bytesSentPerStep = 64
     /// So many bytes of a session's share of the log are kept in the time of a step.
     static let bytesKeptPerStep = 8
@@ -55,6 +52,5 @@ enum Cost {
     static let outcome = 64
     /// To tell a tracer that traces are missing.
     static let gap = 16
-    /// So many bytes of a trace are made in the time of a step.
     static let bytesTracedPerStep = 128
 }

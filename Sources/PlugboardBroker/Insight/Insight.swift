@@ -12,7 +12,6 @@ struct Insight: ~Copyable {
     /// The author `$broker`, which writes the broker's own keys.
     let author: AuthorHandle
     var warnings = Warnings()
-    /// What happened to the writes of this turn, for tracers.
     var tracing: Tracing
     private var counts = Counts()
     private(set) var rates: Rates
@@ -43,7 +42,6 @@ struct Insight: ~Copyable {
         counts.sent &+= UInt64(sent)
     }
 
-    /// Counts the lines of a client that leaves.
     mutating func count(departed lines: UInt64) { counts.lines &+= lines }
 
     /// All work since the start, in observers told.
@@ -83,7 +81,6 @@ struct Insight: ~Copyable {
     /// Begins a group of writes. They share one revision, if there are any.
     mutating func beginWrites() { round.hasRevision = false }
 
-    /// Whether a write is the first of its group.
     mutating func takesRevision() -> Bool {
         defer { round.hasRevision = true }
         return !round.hasRevision
@@ -121,10 +118,6 @@ struct Insight: ~Copyable {
         // The present turn goes on.
         turns.times = Times()
     }
-
-    func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
-        try tracing.checkInvariants(living, matching)
-    }
 }
 
 struct Round {
@@ -132,7 +125,6 @@ struct Round {
     static let clientsPerTurn = 1_024
 
     fileprivate(set) var isOn = false
-    /// Whether the present group of writes has taken its revision.
     fileprivate(set) var hasRevision = false
     fileprivate(set) var nextSlot = 0
     fileprivate(set) var start: UInt64 = 0
@@ -145,7 +137,6 @@ struct Counts {
     /// Lines of clients that have left. Those of connected clients are added when somebody asks.
     var lines: UInt64 = 0
     var writes: UInt64 = 0
-    /// Events, once for each observer.
     var events: UInt64 = 0
     var received: UInt64 = 0
     var sent: UInt64 = 0

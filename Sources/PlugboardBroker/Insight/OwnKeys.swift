@@ -8,7 +8,6 @@ import PlugboardWire
 
 enum BrokerKey {
     case stats, warnings, services
-    /// A client's key, which need not have a value.
     case client(SessionHandle)
 
     static var prefix: Span<UInt8> {
@@ -64,7 +63,6 @@ enum BrokerKey {
 // Writes the values of the broker's own keys as JSON: `$broker.stats`, with its rates, and
 // `$broker.clients.…`.
 
-/// The rates of `$broker.stats`: what was counted since it was made last.
 struct Rates {
     /// A client that asks again within this time gets the last value.
     private static let freshNanoseconds: UInt64 = 100_000_000
@@ -112,17 +110,13 @@ extension SessionTable {
                 value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
                 listed += 1 + service.spares.count
                 value.append(service.pattern.span)
-                value.append("\"")
-                value.append(member: "client", self[session].client)
-                value.append(#","name":"#)
-                self[session].appendName(keyspace, to: &value)
+                value.append("\",")
+                self[session].appendSource(keyspace, to: &value)
                 value.append(",")
                 service.counts.appendMembers(to: &value)
                 for (place, spare) in service.spares.enumerated() {
                     value.append(place == 0 ? #","spares":[{"# : "},{")
-                    value.append(member: "client", self[spare.session].client, isFirst: true)
-                    value.append(#","name":"#)
-                    self[spare.session].appendName(keyspace, to: &value)
+                    self[spare.session].appendSource(keyspace, to: &value)
                 }
                 value.append(service.spares.isEmpty ? "}" : "}]}")
             }
@@ -140,10 +134,7 @@ extension Session {
         _ keyspace: borrowing Keyspace, _ matching: borrowing Matching, to value: inout ByteBuffer
     ) {
         value.append("{")
-        value.append(member: "client", client, isFirst: true)
-        value.append(#","name":"#)
-        appendName(keyspace, to: &value)
-        if peer.process > 0 { value.append(member: "pid", UInt64(peer.process)) }
+        appendIdentity(keyspace, to: &value)
         value.append(#","since":""#)
         value.append(milliseconds: since)
         value.append(#"","state":""#)

@@ -24,7 +24,6 @@ struct Tracing: ~Copyable {
         fileprivate let key: ByteRange
         /// The text of the line from the key up to the observers.
         fileprivate let head: ByteRange
-        /// When the write was made, in monotonic nanoseconds.
         fileprivate let time: UInt64
         /// The places of its observers: from `first` up to, not including, `last`.
         fileprivate let first: Int
@@ -67,10 +66,8 @@ struct Tracing: ~Copyable {
         countAwake(tracer, 1)
     }
 
-    /// Whether anybody wants to know of writes now.
     @inline(__always) var isOn: Bool { awakeForWritesCount > 0 }
 
-    /// Whether anybody wants to know of calls now.
     var isOnForCalls: Bool { awakeCount > 0 }
 
     private mutating func countAwake(_ tracer: Tracer, _ difference: Int) {
@@ -140,7 +137,6 @@ struct Tracing: ~Copyable {
         return isWanted && !isFull
     }
 
-    /// Counts the next note for a tracer with a limit.
     private mutating func countEvent(for tracer: Tracer) {
         guard tracer.limit != nil else { return }
         tracer.limit?.take(records.count, at: source.nanoseconds())
@@ -185,7 +181,6 @@ struct Tracing: ~Copyable {
         records[place].last = observers.count
     }
 
-    /// Notes that a client was sent everything that waited for it.
     mutating func setSent(_ client: UInt64) {
         if !records.isEmpty { sentAt[client] = source.nanoseconds() }
     }
@@ -231,7 +226,6 @@ struct Tracing: ~Copyable {
         tracer.drop(revision)
     }
 
-    /// Tracers have a gap, or had one.
     var hasGaps: Bool { !withGap.isEmpty }
 
     /// Takes the gap of the next tracer that has one.
@@ -335,7 +329,6 @@ final class Tracer {
     /// It is told nothing until its rest is over.
     var isResting: Bool { limit?.isReached == true }
 
-    /// Whether it is told this note of the turn, if it wants it.
     func isTold(_ place: Int) -> Bool { limit?.told.contains(place) != false }
 
     /// Another entry of the tree was removed, so one of its own has moved.
@@ -356,7 +349,6 @@ struct TracerPlace {
 // rest, a write costs no more than without tracers. Owned by its tracer. What always holds between turns: a
 // resting tracer has a deadline that ends the rest.
 
-/// The limit of one tracer, and its place in the present span.
 struct TraceLimit {
     /// The span if only the number of events is given, and the number if only the span is given.
     static let millisecondsDefault: UInt32 = 1_000
@@ -377,7 +369,6 @@ struct TraceLimit {
 
     var isReached: Bool { count >= events }
 
-    /// Whether a note is the last one before the rest.
     func isLast(_ place: Int) -> Bool { isReached && place + 1 == told.upperBound }
 
     mutating func take(_ place: Int, at now: UInt64) {

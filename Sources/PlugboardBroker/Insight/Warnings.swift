@@ -9,7 +9,6 @@ struct Warnings: ~Copyable {
     /// How often a chain has to come back to the same key and writer to count as a loop.
     static let returnsMin: UInt8 = 16
     static let keptMax = 32
-    /// The shortest time between two notes about loops.
     private static let pauseMilliseconds: UInt64 = 100
 
     enum Kind: String {
@@ -21,7 +20,6 @@ struct Warnings: ~Copyable {
         var kind = Kind.loop
         /// Nil if it is a loop, whose steps say all.
         var message: String?
-        /// When the problem was last seen, in milliseconds since 1970.
         var milliseconds: UInt64
         var revision: UInt64
         var times: UInt64 = 1
@@ -29,15 +27,12 @@ struct Warnings: ~Copyable {
         let steps: [Step]
     }
 
-    /// One write of a loop.
     struct Step: Equatable {
         let key: String
-        /// The writer's name as JSON.
         let by: String
     }
 
     private(set) var latest: [Warning] = []
-    private(set) var changes: UInt64 = 0
     private var lastNumber: UInt64 = 0
     private var lastMilliseconds: UInt64 = 0
 
@@ -89,7 +84,6 @@ struct Warnings: ~Copyable {
     }
 
     private mutating func raise(_ warning: Warning, again known: Int?) {
-        changes += 1
         guard let known else {
             lastNumber += 1
             latest.append(warning)

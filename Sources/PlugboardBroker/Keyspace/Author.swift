@@ -19,10 +19,8 @@ struct Author: ~Copyable {
     fileprivate(set) var references: UInt32 = 1
     /// The newest generation of the history that keeps it; see `History`.
     var generation: UInt32 = 0
-    /// Shared with the client's other names.
     let presence: Liveness
 
-    /// `origin` is JSON; empty for none.
     fileprivate init(name: Span<UInt8>, origin: Span<UInt8> = Span(), presence: Liveness) {
         var buffer = ByteBuffer()
         EventEncoder.appendAuthor(name: name, to: &buffer)

@@ -13,13 +13,11 @@ struct ProgramName: Hashable {
     let name: [UInt8]
 }
 
-/// A program that is gone, and may come back.
 struct Absence {
     let name: ProgramName
     /// The client that is gone; 0 for one of an earlier broker.
     var client: UInt64 = 0
     var groups: [UInt32] = []
-    /// Who is charged for its will.
     var account: Account?
 }
 
@@ -33,7 +31,6 @@ struct Graces: ~Copyable {
 
     init() {}
 
-    /// Whether one more name may be waited for.
     func hasRoom(for name: ProgramName) -> Bool {
         absences.count < Limits.absencesMax || waiting[name] != nil
     }
@@ -42,7 +39,6 @@ struct Graces: ~Copyable {
         clients.isEmpty ? 0 : clients[session]?.milliseconds ?? 0
     }
 
-    /// The client that has a name, and was the last to take it.
     func client(named name: ProgramName) -> SessionHandle? { newest[name] }
 
     /// A client takes a name with a grace.

@@ -10,7 +10,6 @@ struct History: ~Copyable {
     private let inPlace = InPlace()
     static let writesMax = 65_536
 
-    /// One write, or one emit or call that somebody received.
     struct Entry: BitwiseCopyable {
         let observable: ObservableHandle
         let author: AuthorHandle
@@ -59,7 +58,6 @@ struct History: ~Copyable {
     var writeCount: UInt64 { count - callCount }
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
-    /// The same in seconds since 1970, for values.
     private(set) var seconds: UInt32 = 0
     private let source: TimeSource
     /// All writes after this revision are known, except the broker's own. Those up to it were made before there
@@ -215,7 +213,6 @@ struct History: ~Copyable {
     }
 }
 
-/// What the entries of one generation name.
 private struct Named: ~Copyable {
     /// Usually there are only a few. For these, a warm broker allocates nothing.
     private static let usualCount: Int32 = 32
@@ -272,7 +269,6 @@ extension History {
         }
     }
 
-    /// The authors that it keeps, once for each reference.
     var keptAuthors: [AuthorHandle] { named.flatMap(\.authors) }
 
     private var named: [(mark: UInt8, observables: [ObservableHandle], authors: [AuthorHandle])] {
@@ -377,7 +373,6 @@ extension History {
 // away learns how many emits it missed. There are two generations: when the newer one is full, the older one
 // is forgotten. What always holds: revisions ascend, and all emits from `completeSince` on are here.
 
-/// The keys of the last emits of a bus. Owned by the keyspace.
 struct EmitLog: ~Copyable {
     /// The limits of one generation. Emits in a row to the same key at the same revision are one entry.
     static let entriesMax = 32_768

@@ -185,7 +185,6 @@ struct NearestKeys: ~Copyable, ~Escapable {
     private static let differenceMax = 3
 
     private let key: Span<UInt8>
-    /// The rights of the client: it only learns of keys that it may see.
     private let grant: Grant?
     private var found: [(key: String, difference: Int)] = []
     /// The next key to look up, put together here.
@@ -255,7 +254,6 @@ struct NearestKeys: ~Copyable, ~Escapable {
         }
     }
 
-    /// Notes the key with one token replaced, if it exists.
     private mutating func add(
         _ other: Span<UInt8>, for token: ByteRange, _ difference: Int, _ table: borrowing Keyspace
     ) {

@@ -23,17 +23,14 @@ struct Keyspace: ~Copyable {
     var emits = EmitLog()
     var authors = Authors()
     var lifetimes = Lifetimes()
-    /// Hashes a key the way its look-up does.
     let hash = KeyHash()
     private var index = HashIndex()
     private(set) var all = Slab<Observable>()
-    /// What few keys have.
     private var extras = Slab<KeyExtras>()
     private var order = KeyOrder()
     /// Many keys come at once. Unless they come in order, they are sorted when all of them are there.
     private var isLoading = false
     private var isInOrder = true
-    /// The key that came last.
     private var newest = ObservableHandle.none
     /// How many searches for the nearest keys were made in this turn.
     private var searches = 0
@@ -65,7 +62,6 @@ struct Keyspace: ~Copyable {
         _modify { yield &all[observable] }
     }
 
-    /// How many keys are known, with a value or without.
     var observableCount: Int { all.count }
     /// So many keys are probably in the processor's fastest cache, and needn't be fetched.
     static let cachedMax = 64
@@ -105,7 +101,6 @@ struct Keyspace: ~Copyable {
         return first == .none ? nil : first
     }
 
-    /// The next key in order.
     func next(after observable: ObservableHandle) -> ObservableHandle? {
         all.handle(inSlot: all[observable].link(0))
     }
@@ -177,7 +172,6 @@ struct Keyspace: ~Copyable {
 
     // MARK: Keys that come and go
 
-    /// The observable of a well-formed key; makes it if there is none.
     mutating func findOrInsert(_ key: Span<UInt8>) -> ObservableHandle {
         let hash = hash(key)
         return find(key, hash: hash) ?? insert(key, hash: hash)
@@ -348,7 +342,6 @@ struct Keyspace: ~Copyable {
         all[observable].extras = 0
     }
 
-    /// What the last write named as its cause.
     func cause(of observable: ObservableHandle) -> WriteCause {
         extras.handle(inSlot: all[observable].extras).map { extras[$0].cause } ?? .none
     }
@@ -362,7 +355,6 @@ struct Keyspace: ~Copyable {
         }
     }
 
-    /// What will end the value, and why the broker made the last write.
     func marks(of observable: ObservableHandle) -> LifetimeMarks {
         extras.handle(inSlot: all[observable].extras).map { extras[$0].marks } ?? LifetimeMarks()
     }
@@ -393,7 +385,6 @@ struct Keyspace: ~Copyable {
         writer(of: observable).flatMap { authors[$0].presence.account }
     }
 
-    /// How many bytes of a key with a value count.
     func chargedBytes(of observable: ObservableHandle) -> Int {
         self[observable].keptBytes + (writer(of: observable).map { authors[$0].origin.count } ?? 0)
     }
@@ -425,7 +416,6 @@ struct Keyspace: ~Copyable {
         history.append(History.Entry(operation, observable, author, revision, cause), &authors)
     }
 
-    /// Remembers a call that is sent to its server.
     mutating func remember(callOf key: Span<UInt8>, by author: AuthorHandle, _ cause: WriteCause) {
         let observable = findOrInsert(key)
         remember(.call, observable, author, cause)
@@ -437,7 +427,6 @@ struct Keyspace: ~Copyable {
     @inline(__always)
     mutating func keepForHistory(_ observable: ObservableHandle) { history.keep(observable, &all) }
 
-    /// The last entry about a key without a value, if it is still remembered.
     func lastEntry(of observable: ObservableHandle) -> UInt64? { history.lastEntry(of: observable, all) }
 
     /// The delete of a key without a value, if it is still remembered and nothing else came after it.
@@ -461,21 +450,18 @@ struct Keyspace: ~Copyable {
         return place
     }
 
-    /// Removes what would end a key's value.
     mutating func unbind(_ observable: ObservableHandle, _ deadlines: inout Deadlines) {
         guard let place = marks(of: observable).bond else { return }
         set(bond: nil, of: observable)
         if let ticket = lifetimes.unbind(at: place) { deadlines.cancel(ticket) }
     }
 
-    /// What will end a key's value; nil if nothing will.
     func bond(of observable: ObservableHandle) -> BondEnd? {
         lifetimes.bond(of: marks(of: observable))
     }
 
     func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
 
-    /// The grace of the writer of a bound key, in milliseconds; 0 if there is none.
     func grace(of observable: ObservableHandle) -> UInt64 { lifetimes.grace(of: marks(of: observable)) }
 
     /// Queues the bound keys of a connection that has ended, and returns its will.

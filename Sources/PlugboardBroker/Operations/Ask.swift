@@ -5,7 +5,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// `call`.
     mutating func call(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
         try Key.check(asked.request.key, asked.line)
@@ -82,23 +81,24 @@ extension Hub {
         }
         try PendingCall.checkRoom(for: asked.request, from: sessions[asked.session], to: sessions[reporter])
         let call = begin(asked, to: reporter)
-        calls.held.add(call, Array(value(of: asked)), for: plugin)
+        calls.held.add(HeldCalls.Held(call: call, value: Array(value(of: asked)), plugin: plugin))
         traceEvent(of: call, .held)
         weigh(plugin)
     }
 
     /// Somebody serves more keys than before. Sends the held calls of these keys.
     private mutating func askHeld() {
-        for number in calls.held.numbers {
-            guard let call = calls.find(number), let service = server(of: call.key.span),
-                let value = calls.held.value(of: number)
-            else { continue }
-            if let plugin = calls.held.remove(call.number) { weigh(plugin) }
+        for held in calls.held.all {
+            let call = held.call
+            guard let service = server(of: call.key.span), let plugin = calls.held.remove(call.number) else {
+                continue
+            }
+            weigh(plugin)
             let reporter = call.server
             calls.move(call, to: service.session, &sessions)
             call.shortenTimeLeft(until: deadlines.now)
             SessionCalls.touchIfIdle(for: reporter, &sessions, &delivery)
-            ask(service, call, value.span)
+            ask(service, call, held.value.span)
         }
     }
 
@@ -150,7 +150,6 @@ extension Hub {
 
     // MARK: Services, which end with their connections at the latest
 
-    /// `serve`.
     mutating func serve(_ asked: AskedRequest) throws(Refusal) {
         let (pattern, session) = (asked.request.key, asked.session)
         try Pattern.check(pattern, asked.line)
@@ -176,7 +175,6 @@ extension Hub {
         if !calls.held.isEmpty { askHeld() }
     }
 
-    /// `unserve`.
     mutating func unserve(_ asked: AskedRequest) throws(Refusal) {
         try Pattern.check(asked.request.key, asked.line)
         guard let service = calls.service(at: asked.key)?.inLine(of: asked.session) else {
@@ -186,7 +184,6 @@ extension Hub {
         replyServed(asked, waits: false)
     }
 
-    /// Ends the services of a client, and the calls that it has to answer.
     mutating func endServing(of session: SessionHandle) {
         while let service = sessions[session].duties?.services.last { end(service) }
         // Callers are told in the order of their calls.
@@ -194,7 +191,6 @@ extension Hub {
         end(unanswered ?? [], .providerGone)
     }
 
-    /// Ends services and calls that are not permitted any more.
     mutating func endForbidden(of session: SessionHandle) {
         for service in sessions[session].duties?.services ?? []
         where !sessions[session].authorize(.serve, service.pattern.span, .all) {

@@ -5,7 +5,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// `explain`.
     mutating func explain(_ asked: AskedRequest) throws(Refusal) {
         guard let write = requests.decoder.writes.first else {
             throw Refusal(.missingField, "explain needs \"write\"")

@@ -236,7 +236,6 @@ extension Hub {
         return isRemembered ? .remembered : .anew
     }
 
-    /// The writes since then, including deletes.
     private func missed(_ asked: AskedRequest, _ wanted: [ByteRange]) -> [History.Entry] {
         var missed: [History.Entry] = []
         let first = keyspace.history.first(after: requests.decoder.options.since)
@@ -287,7 +286,6 @@ extension Hub {
         return count
     }
 
-    /// Whether `since` is a revision of the current epoch.
     private func isOfThisLife(_ asked: AskedRequest) -> Bool {
         let options = requests.decoder.options
         if asked.request.has(.epoch), String(options.epoch.bytes(of: asked.line)) != keyspace.epoch {

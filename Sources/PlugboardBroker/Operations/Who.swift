@@ -5,7 +5,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// `who`.
     mutating func who(_ asked: AskedRequest) throws(Refusal) {
         endExpired(asked.key)
         try Key.check(asked.request.key, asked.line)
@@ -47,7 +46,6 @@ extension Hub {
         return matching.listed(sessions)
     }
 
-    /// Appends the members that name an observer of a key.
     func appendObserver(
         _ subscription: SubscriptionHandle, of key: Span<UInt8>, to buffer: inout ByteBuffer
     ) {

@@ -5,7 +5,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// `why`.
     mutating func why(_ asked: AskedRequest) throws(Refusal) {
         endExpired(asked.key)
         let session = asked.session
@@ -153,7 +152,6 @@ extension Hub {
 }
 
 private enum ChainEnd {
-    /// How many observers are checked for one answer.
     static let checksMax = 65_536
 
     /// At a write that names no cause, or an unknown one.

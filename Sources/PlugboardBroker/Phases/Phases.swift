@@ -12,7 +12,6 @@ struct Phases: ~Copyable {
     private var gates: [ObservableHandle: Gate] = [:]
     /// The events that each subscription has to acknowledge, in the order in which it was told.
     private var awaited: [SubscriptionHandle: [Awaited]] = [:]
-    /// The newest revision that each subscription has acknowledged.
     private var acknowledged: [SubscriptionHandle: UInt64] = [:]
 
     init() {}
@@ -68,7 +67,6 @@ struct Phases: ~Copyable {
         gates[observable]?.first = revision
     }
 
-    /// Removes a key's gate, if it has one. Sends nothing.
     mutating func open(
         _ observable: ObservableHandle, _ matching: inout Matching, _ deadlines: inout Deadlines
     ) {
@@ -169,7 +167,6 @@ struct Gate {
     var phase: UInt8
     /// Who has not acknowledged yet, with the newest revision that each was told.
     var waiting: [Acknowledger]
-    /// When the time is up, in monotonic nanoseconds.
     let end: UInt64
     let ticket: DeadlineTicket
 
@@ -338,11 +335,9 @@ extension Hub {
 
 // Clients that have not acknowledged in time. The lines of later phases name them in `unacked`.
 
-/// A client that is late with its `ack` of a key.
 struct LateClient {
     let client: UInt64
     let name: [UInt8]
-    /// The first revision of the key that it has not acknowledged.
     var first: UInt64
 }
 

@@ -17,7 +17,6 @@ final class SupervisedPlugin {
     fileprivate private(set) var may: ActionPatterns?
     /// Whether it runs or will start by itself: it is not broken, stopped or ended.
     fileprivate(set) var isExpected = false
-    /// How many calls wait until it serves their keys.
     var heldCalls = 0
     /// The demand for it; nil if it isn't started on demand.
     fileprivate(set) var demand: Demand?
@@ -51,7 +50,6 @@ final class SupervisedPlugin {
 struct Supervision: ~Copyable {
     static let pluginsMax = 1_024
 
-    /// The process of the supervisor; nil if the broker has none.
     var supervisor: Int32?
     /// Looks up the session of a process; nil if the process is gone.
     var sessionOf: (Int32) -> Int32? = { ProcessSession.of($0) }
@@ -59,7 +57,6 @@ struct Supervision: ~Copyable {
     /// All plugins, in the order in which they were reported first.
     private var plugins: [SupervisedPlugin] = []
     private var lastNumber = 0
-    /// The client that published the last report.
     var reporter: SessionHandle?
     /// Clients whose processes have ended. The end of the turn ends their connections, which others may hold.
     var orphaned = List<SessionHandle>()
@@ -81,7 +78,6 @@ struct Supervision: ~Copyable {
 
     var reports: [[UInt8]] { plugins.map(\.report) }
 
-    /// The plugins that are started on demand.
     var onDemand: [SupervisedPlugin] { plugins.filter { $0.demand != nil } }
 
     func plugin(named name: String) -> SupervisedPlugin? { plugins.first { $0.name == name } }
@@ -190,7 +186,6 @@ struct PluginReport {
     let state: String
     /// For a plugin on demand: after how many seconds without demand it is no longer wanted. Otherwise nil.
     let idleSeconds: UInt32?
-    /// These members as they were written, as a JSON object.
     let text: [UInt8]
 
     static let idleSecondsMax: UInt32 = 86_400
@@ -337,11 +332,9 @@ final class Demand {
     /// After so many seconds without demand, a plugin is no longer wanted, unless it declares another number.
     static let idleSecondsDefault: UInt32 = 30
 
-    /// Patterns of the keys that it publishes or emits.
     var observed: [[UInt8]] = []
     var idleNanoseconds: UInt64 = 0
     var isRunning = false
-    /// How many subscriptions of other clients ask for what it publishes.
     var observers = 0
     /// When the last observer or call ended, or a client last called it.
     var quietSince: UInt64 = 0

@@ -10,7 +10,6 @@ import PlugboardWire
 /// A publish that was read but not made yet. Its line stays where it was read.
 struct WaitingPublish: BitwiseCopyable {
     var request = Request()
-    /// The place of its line among the bytes that were read.
     var line = ByteRange.none
     var number: UInt64 = 0
     /// The hash of its key, if memory is asked for and the slot couldn't be foretold.
@@ -45,9 +44,7 @@ struct PublishGroup: ~Copyable {
     private static let fetchDistance = 6
     private var publishes = List(repeating: WaitingPublish(), count: publishesMax)
     private(set) var count = 0
-    /// The rest of the group, if the turn had done enough.
     var leftOver: LeftOver?
-    /// Where the next publish's observable probably is.
     var forecast = SlotForecast()
     private(set) var session: SessionHandle?
 
@@ -160,7 +157,6 @@ struct SlotForecast: BitwiseCopyable {
     static let reliableMin = PublishGroup.publishesMax
     private var last: UInt32 = 0
     private var step: UInt32 = 0
-    /// How many slots in a row were foretold.
     private var hits = 0
 
     @inline(__always) var isReliable: Bool { hits >= Self.reliableMin }

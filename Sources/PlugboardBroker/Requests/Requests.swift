@@ -16,24 +16,23 @@ struct Requests: ~Copyable {
 
     /// The parts of the present request besides its operation and its key.
     var decoder = RequestDecoder()
-    /// Publishes that were read but not made yet.
     var group = PublishGroup()
     var batch = PlannedBatch()
     private(set) var merged = ByteBuffer()
-    /// The place of the last sum in it.
     private(set) var sum = ByteRange.none
     /// Owed keys that nobody needs any more, still to be removed.
     private(set) var abandoned: [Backlog] = []
-    /// Requests that were put off, in the order of their turns.
     private var walks: [DeferredRequest] = []
     /// Keys that a search has passed by because their time is over, to be ended at once.
     private var expired: [ObservableHandle] = []
     private(set) var finished: DeferredRequest?
-    private(set) var visitsMax = visitsPerSlice
+    let visitsMax: Int
     /// When `hub.effort` reaches this, this part of the turn has done enough, and the rest waits for the next turn.
     private(set) var effortEnd = UInt64.max
 
-    init() {}
+    init(visitsMax: Int = Self.visitsPerSlice) {
+        self.visitsMax = visitsMax
+    }
 
     /// Begins a part of a turn. It has done enough when `hub.effort` reaches this.
     mutating func beginPart(until effort: UInt64) { effortEnd = effort }
@@ -94,9 +93,6 @@ struct Requests: ~Copyable {
         swap(&walk.decoder, &decoder)
         walks.append(walk)
     }
-
-    /// Tests look at fewer keys in a slice.
-    mutating func limitSlices(visits: Int) { visitsMax = visits }
 
     /// Keys were passed by because their time is over.
     mutating func add(expired keys: [ObservableHandle]) { expired += keys }

@@ -46,10 +46,10 @@ final class SiegeStage {
         if !sharesCopies { loop.hub.delivery.log = FanoutBuffer(keptBytesMax: 0) }
         if hasSlices {
             loop.pace.effortMax = Self.effort
-            loop.hub.requests.limitSlices(visits: Self.visits)
+            loop.hub.requests = Requests(visitsMax: Self.visits)
         } else {
             loop.pace.effortMax = 1 << 40
-            loop.hub.requests.limitSlices(visits: 1 << 40)
+            loop.hub.requests = Requests(visitsMax: 1 << 40)
         }
     }
 

@@ -104,7 +104,7 @@ final class SimulatedWorld {
             report: reports.take
         )
         loop.hub.keyspace.resume("00000000000000aa", at: 0)
-        if scenario.features.hasSlices { loop.hub.requests.limitSlices(visits: 1) }
+        if scenario.features.hasSlices { loop.hub.requests = Requests(visitsMax: 1) }
         if scenario.features.hasShortTurns { loop.pace.effortMax = 1 }
         if scenario.hasJournal {
             let worker = SlowWorker(disk)
