@@ -53,14 +53,14 @@ enum PatternFuzz {
             let (node, place) = tree.insert(pattern.span, reference)
             places.append((reference, node, place))
         }
-        var found = List<SubscriptionHandle>()
-        tree.match(key.span) { found.append($0) }
+        var found: [SubscriptionHandle] = []
+        tree.match(key.span) { found += $0.entries }
         let expected = wild.filter { Pattern.matches($0.span, key.span) }.count
         hold(found.count == expected, "the tree finds \(found.count) of \(expected)")
         // In the other order the result is the same.
         for (_, node, place) in places.reversed() { _ = tree.remove(at: place, from: node) }
         found.removeAll()
-        tree.match(key.span) { found.append($0) }
+        tree.match(key.span) { found += $0.entries }
         hold(found.isEmpty, "an empty tree finds something")
     }
 

@@ -63,13 +63,13 @@ struct ModelTests {
             let key = (0..<Int.random(in: 1...5)).map { _ in tokens[Int.random(in: 0..<4)] }.joined(
                 separator: "."
             )
-            var found = List<SubscriptionHandle>()
-            let visits = withKey(key) { key in tree.match(key) { found.append($0) } }
+            var found: [SubscriptionHandle] = []
+            let visits = withKey(key) { key in tree.match(key) { found += $0.entries } }
             #expect(visits <= tree.steps)
             let expected = patterns.filter { entry in
                 withKey(entry.0) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
             }
-            let elements = Set(found.all)
+            let elements = Set(found)
             #expect(elements == Set(expected.map(\.1)))
             let count = found.count
             #expect(count == expected.count)
@@ -78,8 +78,8 @@ struct ModelTests {
             let place = places[reference] ?? -1
             if let moved = tree.remove(at: place, from: node) { places[moved] = place }
         }
-        var found = List<SubscriptionHandle>()
-        withKey("a.b") { key in _ = tree.match(key) { found.append($0) } }
+        var found: [SubscriptionHandle] = []
+        withKey("a.b") { key in _ = tree.match(key) { found += $0.entries } }
         let left = found.count
         #expect(left == 0)
         #expect(tree.isEmpty && tree.steps == 1)

@@ -56,9 +56,15 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("Reach", "a key is needed by something") { bus in
             bus.hub.keyspace[try bus.observable("a.gone")].generation = 0
         },
-        StateMistake("Observable", "its observers are those who match") { bus in
+        StateMistake("Reach", "a list has observers") { bus in
             // As while they are told.
             var observers = List<ObserverEntry>()
+            bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
+        },
+        StateMistake("Observable", "its observers are those who match") { bus in
+            var observers = List<ObserverEntry>()
+            bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
+            observers.append(observers[0])
             bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
         },
         StateMistake("Subscription", "keys have no observers that are gone") { bus in

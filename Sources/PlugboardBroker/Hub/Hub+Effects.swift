@@ -100,7 +100,7 @@ extension Hub {
         else { return false }
         let before = grant.rights
         grant.rights = rights
-        matching.outdate()
+        matching.reach.outdate()
         hideEarlier(of: session)
         endForbidden(of: session)
         adjustOwed(to: session)
@@ -123,7 +123,7 @@ extension Hub {
         if let plugin = supervision.take(report) {
             if plugin.rights != nil { matching.select() }
             for session in sessions.handles { apply(plugin, before, to: session) }
-            matching.outdate()
+            matching.reach.outdate()
         }
         guard let plugin = supervision.plugin(named: report.name) else { return }
         endHeld(for: plugin)

@@ -197,6 +197,7 @@ struct Hub: ~Copyable {
         delivery.endTurn()
         durability.endTurn()
         keyspace.endTurn()
+        matching.reach.endTurn()
         forgetReleased()
         insight.endTurn()
     }

@@ -104,13 +104,15 @@ struct Tracing: ~Copyable {
         found.removeAll(keepingCapacity: true)
         searches += 1
         var entries = 0
-        let visits = tree.match(key) { tracer in
-            entries += 1
-            guard tracer.lastSearch != searches, isCall || !tracer.onlyCalls,
-                sessions[tracer.session].authorize(.subscribe, key)
-            else { return }
-            tracer.lastSearch = searches
-            found.append(tracer)
+        let visits = tree.match(key) { end in
+            entries += end.entries.count
+            for tracer in end.entries
+            where tracer.lastSearch != searches && (isCall || !tracer.onlyCalls)
+                && sessions[tracer.session].authorize(.subscribe, key)
+            {
+                tracer.lastSearch = searches
+                found.append(tracer)
+            }
         }
         return visits + entries
     }

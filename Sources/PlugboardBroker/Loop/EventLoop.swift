@@ -520,7 +520,7 @@ extension EventLoop {
         let visits = Tidying.visitsPerPiece
         let areKeysDone = hub.keyspace.shrink(visits: visits)
         let areDeadlinesDone = hub.deadlines.shrink(visits: visits)
-        return hub.matching.shrink(visits: visits, hub.keyspace) && areKeysDone && areDeadlinesDone
+        return hub.matching.shrink(visits: visits) && areKeysDone && areDeadlinesDone
     }
 }
 

@@ -13,8 +13,6 @@ import PlugboardWire
 /// All subscriptions of a bus, and what they match. Used by the loop's thread alone.
 struct Matching: ~Copyable {
     private var patterns = UserPatterns()
-    /// Grows whenever a list of observers may be out of date.
-    private(set) var generation: UInt64 = 1
     private var subscriptions = Slab<SubscriptionRecord>()
     private var texts = SubscriptionTexts()
     private var lastSerial: UInt64 = 0
@@ -27,7 +25,8 @@ struct Matching: ~Copyable {
     var lanes = Lanes()
     /// Some clients may not see all keys, and have to be left out of lists of observers.
     private(set) var isSelective = false
-    private(set) var longLists = LongLists()
+    /// Where the patterns end that the last search found.
+    private var ends: [Reach.PatternEnd] = []
 
     init() {}
 
@@ -75,9 +74,6 @@ struct Matching: ~Copyable {
     /// From now on, some clients may not see all keys.
     mutating func select() { isSelective = true }
 
-    /// Makes all lists of observers out of date, because rights have changed.
-    mutating func outdate() { generation += 1 }
-
     func steps(of user: UInt32) -> Int { patterns.steps(of: user) }
 
     // MARK: Coming and going
@@ -107,7 +103,7 @@ struct Matching: ~Copyable {
     ) {
         if Pattern.hasWildcard(pattern) {
             let place = patterns.insert(pattern, subscription, of: user)
-            generation += 1
+            reach.outdate()
             return subscriptions[subscription].patterns.append(place)
         }
         let observable = keyspace.findOrInsert(pattern)
@@ -119,7 +115,7 @@ struct Matching: ~Copyable {
     mutating func detach(_ subscription: SubscriptionHandle, of user: UInt32, _ keyspace: inout Keyspace) {
         for place in subscriptions[subscription].keys.all { leave(place, &keyspace) }
         for place in subscriptions[subscription].patterns {
-            generation += 1
+            reach.outdate()
             if let moved = patterns.remove(place, of: user) {
                 subscriptions[moved].setPlace(in: place.node, to: Int(place.index))
             }
@@ -154,7 +150,7 @@ struct Matching: ~Copyable {
     /// Whether it is certain that nobody observes a key.
     @inline(__always)
     func isUnobserved(_ observable: ObservableHandle) -> Bool {
-        reach.isUnobserved(observable, asOf: generation)
+        reach.isUnobserved(observable)
     }
 
     /// Finds the observers of a key, and leaves them in `found` in the order in which they are told.
@@ -165,14 +161,17 @@ struct Matching: ~Copyable {
         var list = List<SubscriptionHandle>()
         swap(&list, &found)
         defer { swap(&list, &found) }
-        if let observable, reach.isListed(observable, asOf: generation) {
+        if let observable, reach.isListed(observable) {
             // Sorting very many observers takes long. This list was sorted when they were told last.
             list.removeAll()
             let known = reach.observers(of: observable)
             for place in known.indices { list.append(known[place].subscription) }
             return
         }
-        visits &+= collect(key, observable, sessions, into: &list)
+        search(key)
+        gather(at: ends, naming: observable, into: &list)
+        visits &+= UInt64(list.count)
+        arrange(&list, of: key, sessions)
     }
 
     mutating func forgetFound() { found.removeAll() }
@@ -195,64 +194,53 @@ struct Matching: ~Copyable {
     mutating func refreshObservers(
         of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) {
-        if reach.isListed(observable, asOf: generation) { return }
-        rebuildObservers(of: observable, keyspace, sessions)
+        if reach.isListed(observable) { return }
+        findObservers(of: observable, keyspace, sessions)
     }
 
     @inline(never)
-    mutating func rebuildObservers(
+    private mutating func findObservers(
         of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) {
-        find(keyspace[observable].key, observable, sessions)
-        // A list that is dropped first leaves its memory to this one.
-        if found.count >= LongLists.observersMin { bound(observable, keyspace) }
-        reach.list(found, subscriptions, of: observable, asOf: generation)
-    }
-
-    /// Notes that a key gets a long list, and drops the oldest lists if they are over the limit.
-    private mutating func bound(_ observable: ObservableHandle, _ keyspace: borrowing Keyspace) {
-        let made = LongLists.Entry(observable: observable, generation: generation, observerCount: found.count)
-        longLists.append(made)
-        while longLists.isFull { releaseOldestList(keyspace) }
-    }
-
-    /// Drops the oldest long list, unless it was made again since.
-    private mutating func releaseOldestList(_ keyspace: borrowing Keyspace) {
-        guard let oldest = longLists.first else { return }
-        longLists.removeFirst()
-        let observable = oldest.observable
-        guard keyspace.contains(observable) else { return }
-        let listed = reach.generation(of: observable)
-        if listed == oldest.generation || listed != generation { reach.dropList(of: observable) }
+        let key = keyspace[observable].key
+        search(key)
+        let isShared = !isSelective && !reach.isNamed(observable)
+        if isShared, reach.share(ends, with: observable) { return }
+        var list = List<SubscriptionHandle>()
+        swap(&list, &found)
+        gather(at: ends, naming: observable, into: &list)
+        visits &+= UInt64(list.count)
+        arrange(&list, of: key, sessions)
+        reach.list(list, subscriptions, of: observable, sharedBy: isShared ? ends : [])
+        swap(&list, &found)
     }
 
     /// Looks at `visits` of what may be given back, and returns whether it is done.
-    mutating func shrink(visits: Int, _ keyspace: borrowing Keyspace) -> Bool {
-        var left = visits
-        while left > 0, let oldest = longLists.first, oldest.generation != generation {
-            releaseOldestList(keyspace)
-            left -= 1
-        }
-        let areShort = subscriptions.shrink(visits: left, MemoryPages.giveBack) && reach.shrink(visits: left)
-        return texts.shrink(visits: left) && lanes.shrink(visits: left) && areShort && left > 0
+    mutating func shrink(visits: Int) -> Bool {
+        let areShort =
+            subscriptions.shrink(visits: visits, MemoryPages.giveBack) && reach.shrink(visits: visits)
+        return texts.shrink(visits: visits) && lanes.shrink(visits: visits) && areShort
     }
 
-    /// Returns the number of visited nodes and found observers.
-    private func collect(
-        _ key: Span<UInt8>,
-        _ observable: ObservableHandle?,
-        _ sessions: borrowing SessionTable,
+    /// Finds the ends of the patterns that match a key.
+    private mutating func search(_ key: Span<UInt8>) {
+        ends.removeAll(keepingCapacity: true)
+        visits &+= UInt64(patterns.match(key, into: &ends))
+    }
+
+    /// All who name a key, or stand at these ends of patterns, in any order.
+    private func gather(
+        at ends: [Reach.PatternEnd], naming observable: ObservableHandle?,
         into list: inout List<SubscriptionHandle>
-    ) -> UInt64 {
+    ) {
         list.removeAll()
         if let observable {
             let naming = reach.naming(observable)
             for place in naming.indices { list.append(naming[place]) }
         }
-        let visits = patterns.match(key, into: &list) + list.count
-        if isSelective { dropForbidden(key, from: &list, sessions) }
-        arrange(&list)
-        return UInt64(visits)
+        for end in ends {
+            for subscription in end.entries { list.append(subscription) }
+        }
     }
 
     private func dropForbidden(
@@ -274,8 +262,11 @@ struct Matching: ~Copyable {
         return true
     }
 
-    /// Sorts by phase and age. A subscription with overlapping patterns is told once.
-    private func arrange(_ list: inout List<SubscriptionHandle>) {
+    /// Those who may observe a key, by phase and age. A subscription with overlapping patterns is told once.
+    private func arrange(
+        _ list: inout List<SubscriptionHandle>, of key: Span<UInt8>, _ sessions: borrowing SessionTable
+    ) {
+        if isSelective { dropForbidden(key, from: &list, sessions) }
         if !isInOrder(list) { list.sort { subscriptions[$0].rank < subscriptions[$1].rank } }
         var kept = 0
         for index in list.indices where kept == 0 || list[kept - 1] != list[index] {
@@ -296,9 +287,13 @@ extension Matching {
         try reach.checkInvariants(living, keyspace)
         try observersAreWhereTheySay(living, keyspace)
         var list = List<SubscriptionHandle>()
-        for observable in living.observables where reach.isListed(observable, asOf: generation) {
+        var ends: [Reach.PatternEnd] = []
+        for observable in living.observables where reach.isListed(observable) {
             let key = keyspace[observable].key
-            _ = collect(key, observable, sessions, into: &list)
+            ends.removeAll()
+            _ = patterns.match(key, into: &ends)
+            gather(at: ends, naming: observable, into: &list)
+            arrange(&list, of: key, sessions)
             try observersAreThoseWhoMatch(observable, keyspace, list)
         }
     }
@@ -342,48 +337,5 @@ extension Matching {
         let acknowledges = list.all.contains { self[$0].acknowledges }
         let isNoted = reach.hasAcknowledgers(observable) == acknowledges
         try always.hold("it knows whether one of them acknowledges", isNoted, of: key)
-    }
-}
-
-// The keys that have long lists of observers, in the order in which the lists were made. A key's next event
-// makes its list anew from patterns and names, so a list may be dropped at any time. Without a limit, many
-// observers of many keys would take up their product.
-
-/// Long lists of observers, the oldest first. Used by the loop's thread alone.
-struct LongLists: ~Copyable {
-    /// A list that was made. It may have been made again since.
-    struct Entry: BitwiseCopyable {
-        let observable: ObservableHandle
-        /// The generation of patterns at that time.
-        let generation: UInt64
-        let observerCount: Int
-    }
-
-    static let observersMin = 8
-    /// How many observers all long lists together may have; the newest list is always kept.
-    static let observersMax = 524_288
-
-    private var entries = List<Entry>()
-    private var goneCount = 0
-    private(set) var observerCount = 0
-
-    init() {}
-
-    var isFull: Bool { observerCount > Self.observersMax && entries.count - goneCount > 1 }
-
-    var first: Entry? { goneCount < entries.count ? entries[goneCount] : nil }
-
-    mutating func append(_ entry: Entry) {
-        entries.append(entry)
-        observerCount += entry.observerCount
-    }
-
-    mutating func removeFirst() {
-        observerCount -= entries[goneCount].observerCount
-        goneCount += 1
-        guard goneCount * 2 > entries.count else { return }
-        entries.removeFirst(goneCount)
-        goneCount = 0
-        if entries.isEmpty { entries.releaseMemory() }
     }
 }

@@ -149,14 +149,14 @@ final class PatternTree<Entry> {
 
     func hasBranch(_ token: String) -> Bool { root.child(Array(token.utf8).span) != nil }
 
-    /// Shows the entries of all matching patterns. An entry with several matching patterns may be shown more than
-    /// once. Returns the number of visited nodes.
+    /// Shows the nodes at which matching patterns end: for the same patterns in the same order. Returns the number of
+    /// visited nodes.
     @discardableResult
-    func match(_ key: Span<UInt8>, _ body: (Entry) -> Void) -> Int {
+    func match(_ key: Span<UInt8>, _ body: (PatternNode<Entry>) -> Void) -> Int {
         if root.isUnused { return 0 }
         var visits = 0
         search(key, &visits) { node in
-            for entry in node.entries { body(entry) }
+            body(node)
             return false
         }
         return visits
@@ -296,11 +296,9 @@ struct UserPatterns {
 
     func hasBranch(_ token: String) -> Bool { trees.contains { $0.tree.hasBranch(token) } }
 
-    /// Appends the subscriptions of all matching patterns to `found`. Returns the number of visited nodes.
-    func match(_ key: Span<UInt8>, into found: inout List<SubscriptionHandle>) -> Int {
-        var visits = 0
-        for place in trees.indices { visits += trees[place].tree.match(key) { found.append($0) } }
-        return visits
+    /// Appends the ends of all matching patterns. Returns the number of visited nodes.
+    func match(_ key: Span<UInt8>, into ends: inout [PatternNode<SubscriptionHandle>]) -> Int {
+        trees.reduce(0) { $0 + $1.tree.match(key) { ends.append($0) } }
     }
 
     private func tree(of user: UInt32) -> PatternTree<SubscriptionHandle>? {

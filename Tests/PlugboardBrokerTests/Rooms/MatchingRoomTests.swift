@@ -30,6 +30,9 @@ struct MatchingRoomTests {
             return subscription
         }
 
+        /// Brings a key's list of observers up to date.
+        func find(_ key: ObservableHandle) { matching.refreshObservers(of: key, keyspace, sessions) }
+
         /// How many observers a key's list has.
         func listed(_ key: ObservableHandle) -> Int {
             Self.listed(key, matching)
@@ -40,33 +43,57 @@ struct MatchingRoomTests {
         }
     }
 
-    @Test("long lists have a bound: the oldest go, and are made anew when they are asked for")
+    @Test(
+        "keys that nobody names and that match the same patterns share a list; a key that is named has its own"
+    )
+    func sharedLists() {
+        let rooms = Rooms()
+        let all = (0..<100).map { _ in rooms.subscribe("**") }
+        let some = rooms.subscribe("b.*", "b.**")
+        let keys = ["a.1", "a.2", "b.1", "b.2", "b.2.x"].map {
+            rooms.keyspace.findOrInsert(Array($0.utf8).span)
+        }
+        for key in keys { rooms.matching.reach.retain(key) }
+        func count() -> Int {
+            for key in keys { rooms.find(key) }
+            return rooms.matching.reach.listedCount
+        }
+        // Those of `a`, of `b` with `*`, of `b` with `**` alone.
+        #expect(count() == 100 + 101 + 101)
+        #expect(keys.map(rooms.listed) == [100, 100, 101, 101, 101])
+        let naming = rooms.subscribe("a.2")
+        #expect(count() == 302 + 100)
+        #expect(keys.map(rooms.listed) == [100, 101, 101, 101, 101])
+        rooms.matching.detach(naming, of: 1, &rooms.keyspace)
+        #expect(count() == 302)
+        rooms.matching.detach(some, of: 1, &rooms.keyspace)
+        #expect(count() == 100)
+        for subscription in all { rooms.matching.detach(subscription, of: 1, &rooms.keyspace) }
+        #expect(count() == 0 && keys.allSatisfy { rooms.listed($0) == 0 })
+    }
+
+    @Test("long lists have a bound: beyond it, a turn is the last one for which they are kept")
     func longLists() {
         let rooms = Rooms()
         let observers = 4_096
         for _ in 0..<observers { _ = rooms.subscribe("**") }
-        let fitting = LongLists.observersMax / observers
+        let fitting = Reach.listedMax / observers
         let keys = (0...fitting).map { rooms.keyspace.findOrInsert(Array("k\($0)".utf8).span) }
-        func rebuild(_ key: ObservableHandle) {
-            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions)
-        }
-        for key in keys.dropLast() { rebuild(key) }
-        #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
-        #expect(keys.dropLast().allSatisfy { rooms.listed($0) == observers })
-        rebuild(keys[fitting])
-        #expect(rooms.matching.longLists.observerCount == LongLists.observersMax)
-        #expect(rooms.listed(keys[0]) == 0)
-        #expect(rooms.matching.reach.generation(of: keys[0]) == 0)
-        #expect(rooms.listed(keys[1]) == observers)
-        #expect(rooms.listed(keys[fitting]) == observers)
-        rebuild(keys[0])
-        #expect(rooms.listed(keys[0]) == observers)
-        #expect(rooms.listed(keys[1]) == 0)
-        // Somebody came: they are all out of date, and go when memory is given back.
-        _ = rooms.subscribe("a.**")
-        while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}
-        #expect(rooms.matching.longLists.observerCount == 0)
-        #expect(keys.allSatisfy { rooms.listed($0) == 0 })
+        for key in keys { _ = rooms.matching.reach.name(key, by: rooms.subscribe()) }
+        for key in keys.dropLast() { rooms.find(key) }
+        rooms.matching.reach.endTurn()
+        // Who names a key isn't counted.
+        #expect(rooms.matching.reach.listedCount == Reach.listedMax)
+        #expect(keys.dropLast().allSatisfy { rooms.listed($0) == observers + 1 })
+        rooms.find(keys[fitting])
+        #expect(rooms.matching.reach.listedCount == Reach.listedMax + observers)
+        #expect(rooms.listed(keys[0]) == observers + 1)
+        rooms.matching.reach.endTurn()
+        #expect(rooms.matching.reach.listedCount == 0 && keys.allSatisfy { rooms.listed($0) == 0 })
+        rooms.find(keys[0])
+        #expect(rooms.listed(keys[0]) == observers + 1)
+        while !rooms.matching.shrink(visits: 100) {}
+        #expect(rooms.matching.reach.listedCount == observers && rooms.listed(keys[0]) == observers + 1)
     }
 
     @Test(
@@ -75,9 +102,7 @@ struct MatchingRoomTests {
         let rooms = Rooms()
         let key = rooms.keyspace.findOrInsert(StaticString("a.b").bytes)
         func isUnobserved() -> Bool { rooms.matching.isUnobserved(key) }
-        func rebuild() {
-            rooms.matching.rebuildObservers(of: key, rooms.keyspace, rooms.sessions)
-        }
+        func rebuild() { rooms.find(key) }
         #expect(!isUnobserved())
         rebuild()
         #expect(isUnobserved())
@@ -98,7 +123,7 @@ struct MatchingRoomTests {
         let rooms = Rooms()
         _ = rooms.subscribe("old.*")
         let old = rooms.keyspace.findOrInsert(StaticString("old.key").bytes)
-        rooms.matching.rebuildObservers(of: old, rooms.keyspace, rooms.sessions)
+        rooms.find(old)
         #expect(rooms.listed(old) == 1)
         rooms.matching.reach.retain(old)
         rooms.matching.forget(old, &rooms.keyspace)
@@ -122,7 +147,7 @@ struct MatchingRoomTests {
             rooms.matching.reach.release(key)
             rooms.matching.forget(key, &rooms.keyspace)
         }
-        while !rooms.matching.shrink(visits: 100, rooms.keyspace) {}
+        while !rooms.matching.shrink(visits: 100) {}
         #expect(
             rooms.keyspace.observableCount == 2 && stays.allSatisfy { rooms.matching.reach.owedBy($0) == 1 }
         )
