@@ -1,5 +1,5 @@
 // The worker of a broker. The journal's writer owns it. Each kind of work has a thread of its own, so a snapshot
-// never delays a sync. When `finish` returns, all work is done and the threads have ended.
+// never delays a sync. When `finish` returns, all work is done and the threads end.
 
 import PlugboardPosix
 import Synchronization
@@ -45,8 +45,6 @@ public final class BackgroundWorker: JournalWorker, Sendable {
 
     private func report(_ result: WorkDone) {
         done.withLock { $0.append(result) }
-        // The loop can learn of that later.
-        if case .released = result { return }
         wakeup.signal()
     }
 }
@@ -56,19 +54,15 @@ final class WorkQueue: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
         var isEnding = false
-        /// The thread found nothing to do, and has to be woken.
-        var isIdle = false
     }
 
     private let state = Mutex(State())
     private let arrived: Wakeup
-    private let ended: Wakeup
 
     /// Starts the thread. If `isAwaited` is false, nobody waits for its work, and it runs at a lower
     /// priority. Throws `SystemError`.
     init(isAwaited: Bool) throws {
         arrived = try Wakeup()
-        ended = try Wakeup()
         try Background.start { [self] in
             if !isAwaited { Background.yieldToOthers() }
             work()
@@ -76,18 +70,8 @@ final class WorkQueue: Sendable {
     }
 
     func add(_ piece: @escaping @Sendable () -> Void) {
-        wake { $0.waiting.append(piece) }
-    }
-
-    /// Changes the state, and wakes the thread unless it looks again without that. Waking takes
-    /// microseconds.
-    private func wake(_ change: (inout State) -> Void) {
-        let wasIdle = state.withLock { state in
-            change(&state)
-            defer { state.isIdle = false }
-            return state.isIdle
-        }
-        if wasIdle { arrived.signal() }
+        state.withLock { $0.waiting.append(piece) }
+        arrived.signal()
     }
 
     /// Returns when all pieces that were added before are done.
@@ -102,30 +86,29 @@ final class WorkQueue: Sendable {
     }
 
     /// Ends the thread when all pieces are done.
-    func end() { wake { $0.isEnding = true } }
+    func end() {
+        state.withLock { $0.isEnding = true }
+        arrived.signal()
+    }
 
-    /// Returns when all pieces are done and the thread has ended.
+    /// Returns when all pieces are done. The thread ends then.
     func finish() {
+        wait()
         end()
-        PipeCalls.waitReadable(ended.raw)
     }
 
     private func work() {
         while true {
+            PipeCalls.waitReadable(arrived.raw)
+            arrived.drain()
             var (pieces, isEnding) = state.withLock { state in
                 defer { state.waiting = [] }
-                state.isIdle = state.waiting.isEmpty && !state.isEnding
                 return (Array(state.waiting.reversed()), state.isEnding)
             }
-            let isIdle = pieces.isEmpty
             // `popLast` releases each piece before the next begins. So the files that it held are closed
             // when `wait` returns.
             while let piece = pieces.popLast() { piece() }
-            if isIdle {
-                if isEnding { return ended.signal() }
-                PipeCalls.waitReadable(arrived.raw)
-                arrived.drain()
-            }
+            if isEnding { return }
         }
     }
 }

@@ -13,45 +13,23 @@ public struct Commit: ~Copyable, ~Escapable {
     /// The writer as members: `,"by":…`, `,"origin":…` if the write named one, and `,"user":…` if what that
     /// user keeps is counted.
     public var by: Span<UInt8>
-    public var cause: WriteCause
+    public var cause = WriteCause.none
     public var reason: EventReason?
     /// When it was made, in milliseconds since 1970; 0 is now.
-    public var when: UInt64
+    public var when: UInt64 = 0
     /// Whether the value ends with its writer's connection.
-    public var isWhileConnected: Bool
+    public var isWhileConnected = false
     /// The `grace` of that writer's name, in milliseconds; 0 if it has none.
-    public var grace: UInt64
+    public var grace: UInt64 = 0
     /// When the value ends, in milliseconds since 1970; 0 if it doesn't.
-    public var expires: UInt64
+    public var expires: UInt64 = 0
     /// The same by a clock that nobody can set, if it ends.
     public var end: EndSinceBoot?
 
     @inlinable
     @_lifetime(copy key, copy value, copy by)
-    public init(
-        key: Span<UInt8>,
-        revision: UInt64,
-        value: Span<UInt8>,
-        by: Span<UInt8>,
-        cause: WriteCause = .none,
-        reason: EventReason? = nil,
-        when: UInt64 = 0,
-        isWhileConnected: Bool = false,
-        grace: UInt64 = 0,
-        expires: UInt64 = 0,
-        end: EndSinceBoot? = nil
-    ) {
-        self.end = end
-        self.when = when
-        self.isWhileConnected = isWhileConnected
-        self.grace = grace
-        self.expires = expires
-        self.key = key
-        self.revision = revision
-        self.value = value
-        self.by = by
-        self.cause = cause
-        self.reason = reason
+    public init(key: Span<UInt8>, revision: UInt64, value: Span<UInt8>, by: Span<UInt8>) {
+        (self.revision, self.key, self.value, self.by) = (revision, key, value, by)
     }
 
     @inline(__always)

@@ -25,13 +25,12 @@ extension FileStore {
     private func merge(_ files: JournalFiles, upTo last: UInt64) throws -> Int {
         let from = files.snapshots.last { $0 <= last }
         let segments = files.segments.filter { $0 > from ?? 0 && $0 <= last }.map(JournalFiles.segment)
-        var survey = try Survey(self, (from.map { [JournalFiles.snapshot($0)] } ?? []) + segments)
-        defer { survey.removeAll() }
+        let survey = try Survey(self, (from.map { [JournalFiles.snapshot($0)] } ?? []) + segments)
         return try write(survey, survey.header(upTo: last), when: survey.when)
     }
 
     /// Writes what a survey found as a snapshot. Returns its size.
-    func write(_ survey: borrowing Survey, _ header: FileHeader, when: UInt64) throws -> Int {
+    func write(_ survey: Survey, _ header: FileHeader, when: UInt64) throws -> Int {
         try place(JournalFiles.snapshot(header.segment)) { file in
             var snapshot = StateSnapshot(header, SnapshotFile(file), when: when)
             try survey.forEachLatest { body, when in

@@ -13,37 +13,19 @@ public enum SyncMode: String, CaseIterable, Sendable {
 
 /// The settings of one journal.
 public struct JournalOptions: Sendable {
-    public var sync: SyncMode
+    public var sync = SyncMode.interval
     /// Bytes of ended segments to keep as history.
-    public var historyBytes: Int
+    public var historyBytes = JournalLimits.historyBytesDefault
     /// Whether the program before had this journal's lock until now, so that it is no copy.
     public var isGoingOn = false
-    /// The shortest and the longest segment. Only tests set it.
-    public var segmentBytes: ClosedRange<Int>
-    /// What the journal may take up on a large disk besides. Only tests set it.
-    public var leewayBytes: ClosedRange<Int>
-    /// So much may wait for the disk before clients are slowed down. Only tests set it.
-    public var waitingBytes = JournalLimits.waitingBytesMin
-    /// Only tests set it.
-    public var slackBytes: Int
-    /// Only tests set it.
-    public var laidOutBytes: Int
-
-    public init(
-        sync: SyncMode = .interval,
-        historyBytes: Int = JournalLimits.historyBytesDefault,
-        segmentBytes: ClosedRange<Int> = JournalLimits.segmentBytes,
-        leewayBytes: ClosedRange<Int> = JournalLimits.leewayBytes,
-        slackBytes: Int = JournalLimits.slackBytes,
-        laidOutBytes: Int = JournalLimits.laidOutBytes
-    ) {
-        self.sync = sync
-        self.historyBytes = historyBytes
-        self.segmentBytes = segmentBytes
-        self.leewayBytes = leewayBytes
-        self.slackBytes = slackBytes
-        self.laidOutBytes = laidOutBytes
-    }
+    /// The shortest and the longest segment.
+    var segmentBytes = JournalLimits.segmentBytes
+    /// What the journal may take up on a large disk besides.
+    var leewayBytes = JournalLimits.leewayBytes
+    /// So much may wait for the disk before clients are slowed down.
+    var waitingBytes = JournalLimits.waitingBytesMin
+    var slackBytes = JournalLimits.slackBytes
+    var laidOutBytes = JournalLimits.laidOutBytes
 
     /// What the journal may take up beyond its tight bound, where so many bytes are free and so many are
     /// written in a second.
@@ -61,6 +43,13 @@ public struct JournalOptions: Sendable {
         let left = leeway - leeway / JournalLimits.leewayForFew - meanwhile
         let used = max(leeway / JournalLimits.leewayUsedMin, min(left, leeway / 2))
         return JournalLimits.share(of: live) + slackBytes + used
+    }
+}
+
+extension JournalOptions {
+    public init(sync: SyncMode) {
+        self.init()
+        self.sync = sync
     }
 }
 

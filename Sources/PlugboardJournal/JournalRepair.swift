@@ -33,8 +33,8 @@ public struct JournalRepair: ~Copyable {
     }
 
     /// Makes a snapshot of all lines that can be read, then renames all files before it. If it is interrupted, the next
-    /// run does the rest. Returns nil and changes nothing if nothing is damaged. Throws `JournalError.unknownVersion` for a journal of a later version, because it might lose records that
-    /// it doesn't know.
+    /// run does the rest. Returns nil and changes nothing if nothing is damaged. Throws `JournalError.unknownVersion` for
+    /// a journal of a later version, because it might lose records that it doesn't know.
     public mutating func run(epoch: String) throws -> Repaired? {
         let whole = try whole()
         if let whole, !whole.isRepaired { return nil }
@@ -106,7 +106,7 @@ public struct JournalRepair: ~Copyable {
         if result.damages.count < Self.placesMax { result.damages.append(place) }
     }
 
-    private mutating func write(_ survey: borrowing Survey, _ epoch: String) throws {
+    private mutating func write(_ survey: Survey, _ epoch: String) throws {
         var header = survey.header(upTo: files.last + 1)
         (header.epoch, header.boot, header.previous) = (epoch, "", 0)
         (result.keys, result.revision) = (survey.latest.count, header.revision)

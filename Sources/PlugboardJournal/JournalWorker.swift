@@ -34,16 +34,15 @@ public enum JournalWork: Sendable {
     case send([UnsyncedFile], upTo: Int)
     /// Frees the unused room of an ended file, so many bytes. That may have to wait for the disk.
     case release(any AppendableFile, bytes: Int)
-    /// Closes files that were removed. For large files the system needs time for that.
-    case close([UnsyncedFile])
     /// Appends to the file of a snapshot.
     case write(SnapshotFile, [UInt8])
     /// Makes a snapshot that replaces all segments up to this one, which has ended. The file has the values in memory.
     /// Without it, the files are read.
     case compact(upTo: UInt64, SnapshotFile?)
-    /// Removes segments that a snapshot replaces and that have so many bytes. If it isn't certain that the snapshot is
-    /// on disk, the names are synced first.
-    case trim([UInt64], bytes: Int, isCertain: Bool)
+    /// Removes segments that a snapshot replaces and that have so many bytes, and closes those of their files that are
+    /// still open. For large files the system needs time for that. If it isn't certain that the snapshot is on disk, the
+    /// names are synced first.
+    case trim([UInt64], closing: [UnsyncedFile] = [], bytes: Int, isCertain: Bool)
     /// Reads the next piece of history for a client.
     case read(ReadRequest)
 
@@ -56,7 +55,7 @@ public enum JournalWork: Sendable {
     public var kind: Kind {
         switch self {
         case .sync: .syncs
-        case .release, .close, .write, .compact, .trim: .rooms
+        case .release, .write, .compact, .trim: .rooms
         case .read: .readings
         case .prepare: .preparations
         case .send: .sendings
@@ -78,12 +77,11 @@ public enum JournalWork: Sendable {
             case .release(let file, let bytes):
                 try file.releaseRoom()
                 return .released(bytes: bytes)
-            case .close: return nil
             case .write(let file, let piece):
                 file.append(piece)
                 return nil
             case .compact(let last, let file): return .compacted(bytes: try store.compact(upTo: last, file))
-            case .trim(let segments, let bytes, let isCertain):
+            case .trim(let segments, _, let bytes, let isCertain):
                 // An earlier broker made the snapshot. It may have been killed before the name was on disk.
                 if !isCertain { try store.syncNames() }
                 store.removeAll(segments.map(JournalFiles.segment))
@@ -106,7 +104,7 @@ public enum JournalWork: Sendable {
         case .prepare: .prepared(nil)
         // What couldn't be freed stays until the next start.
         case .release(_, let bytes): .released(bytes: bytes)
-        case .close, .write, .read: nil
+        case .write, .read: nil
         }
     }
 

@@ -98,8 +98,11 @@ extension JournalWriter {
         guard let last = old.last else { return }
         let bytes = index.forget(old)
         unreleased += bytes
-        worker.add(.trim(old, bytes: bytes, isCertain: isSnapshotCertain))
-        if isSnapshotCertain { letGo(upTo: last) }
+        // These need no sync any more, and the system may drop their unwritten bytes.
+        let gone = ended.filter { $0.segment <= last }
+        if !gone.isEmpty { isClosing = true }
+        ended.removeAll { $0.segment <= last }
+        worker.add(.trim(old, closing: gone, bytes: bytes, isCertain: isSnapshotCertain))
     }
 
     /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
@@ -141,7 +144,7 @@ extension JournalWriter {
         }
         guard isClosing, self.isClosing else { return }
         self.isClosing = false
-        worker.wait(for: .rooms)
+        // A sync may have them open, too.
         worker.wait(for: .syncs)
     }
 

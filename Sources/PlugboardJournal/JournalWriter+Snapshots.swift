@@ -67,16 +67,6 @@ extension JournalWriter {
         snapshotBegan = time.nanoseconds()
     }
 
-    /// Closes ended segments that a snapshot on disk replaces. They need no sync any more, and the system
-    /// may drop their unwritten bytes.
-    func letGo(upTo last: UInt64) {
-        let gone = ended.filter { $0.segment <= last }
-        guard !gone.isEmpty else { return }
-        ended.removeAll { $0.segment <= last }
-        isClosing = true
-        worker.add(.close(gone))
-    }
-
     // MARK: Reading again
 
     /// The place from which everything after `revision` can be read; nil if some of it is gone. The

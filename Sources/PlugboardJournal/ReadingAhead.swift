@@ -12,52 +12,22 @@ final class ReadingAhead: Sendable {
     /// A batch has at least so many bytes, unless it is the last one.
     private static let batchBytes = 131_072
     private static let waitingMax = 32
-    /// Who has to wait sleeps only after this time. Each mostly waits for a part of a batch, and a sleeper that is
-    /// woken often gets the processor of whoever woke it, while another one is idle: then nothing is done at once.
-    private static let patienceSeconds = 0.001
+    /// Who has to wait looks again after so long. That is less than the other one takes for the batches that may wait,
+    /// so only the quicker one ever waits.
+    private static let pauseSeconds = 0.000_05
 
-    private struct State: ~Copyable {
+    private struct State {
         /// The batches that wait, the oldest first.
-        private var waiting: [RecordBatch] = []
+        var waiting: [RecordBatch] = []
         /// Empty ones, whose memory is used again.
-        private var empty: [RecordBatch] = []
+        var empty: [RecordBatch] = []
         /// How the recovery ended. No batch follows.
         var outcome: Result<Recovered, any Error>?
         /// Nobody takes more.
         var isGivenUp = false
-        /// Who sleeps, if anybody does. Both never wait at the same time.
-        private var sleeper: Wakeup?
-
-        /// Exchanges an empty batch for the next one. Returns false if none waits.
-        mutating func take(_ batch: inout RecordBatch) -> Bool {
-            if waiting.isEmpty { return false }
-            empty.append(batch)
-            batch = waiting.removeFirst()
-            return true
-        }
-
-        /// Exchanges a batch for an empty one. Returns false if too many wait.
-        mutating func add(_ batch: inout RecordBatch) -> Bool {
-            if waiting.count == ReadingAhead.waitingMax { return false }
-            waiting.append(batch)
-            batch = empty.popLast() ?? RecordBatch()
-            return true
-        }
-
-        mutating func sleep(_ wakeup: Wakeup) { sleeper = wakeup }
-        /// There is something new for whoever sleeps.
-        mutating func wake() { sleeper.take()?.signal() }
     }
 
     private let state = Mutex(State())
-    private let hasRead: Wakeup
-    private let hasTaken: Wakeup
-
-    /// Throws `SystemError`.
-    init() throws {
-        hasRead = try Wakeup()
-        hasTaken = try Wakeup()
-    }
 
     /// The same as `Recovery.run`. `take` runs on the calling thread. If it throws, nothing more is read. `expect` gets
     /// most keys a little before, so that their memory can be fetched.
@@ -70,21 +40,21 @@ final class ReadingAhead: Sendable {
         let processor = ProcessorPlace.current
         try Background.start { [self] in
             _ = try? ProcessorPlace(.allBut(processor))
-            read(store, boot)
+            let outcome = Result { try read(store, boot) }
+            state.withLock { $0.outcome = outcome }
         }
-        defer {
-            state.withLock { state in
-                state.isGivenUp = true
-                state.wake()
-            }
-        }
+        defer { state.withLock { $0.isGivenUp = true } }
         var batch = RecordBatch()
         while true {
             var outcome: Result<Recovered, any Error>?
-            wait(hasRead) { state in
-                if state.take(&batch) { return true }
-                outcome = state.outcome
-                return outcome != nil
+            wait { state in
+                if state.waiting.isEmpty {
+                    outcome = state.outcome
+                    return outcome != nil
+                }
+                state.empty.append(batch)
+                batch = state.waiting.removeFirst()
+                return true
             }
             if let outcome { return try outcome.get() }
             try batch.forEach(expect, take)
@@ -93,48 +63,30 @@ final class ReadingAhead: Sendable {
     }
 
     /// Waits until `isDone`, which the other thread makes possible.
-    private func wait(_ wakeup: Wakeup, _ isDone: (inout State) throws -> Bool) rethrows {
-        let patience = TimeLimit(seconds: Self.patienceSeconds)
-        while true {
-            let isOver = patience.isOver
-            let isDone = try state.withLock { state in
-                let isDone = try isDone(&state)
-                if isDone { state.wake() } else if isOver { state.sleep(wakeup) }
-                return isDone
-            }
-            if isDone { return }
-            if isOver {
-                PipeCalls.waitReadable(wakeup.raw)
-                wakeup.drain()
-            } else {
-                Pause.letOthersRun()
-            }
-        }
+    private func wait(until isDone: (inout State) throws -> Bool) rethrows {
+        while try !state.withLock({ try isDone(&$0) }) { Pause.sleep(seconds: Self.pauseSeconds) }
     }
 
     // MARK: The thread
 
-    private func read(_ store: any FileStore, _ boot: String) {
+    private func read(_ store: any FileStore, _ boot: String) throws -> Recovered {
         var batch = RecordBatch()
-        let outcome = Result {
-            let found = try Recovery.run(store, boot: boot, isCutting: true) { record, line in
-                batch.append(record, line)
-                if batch.bytes.count >= Self.batchBytes { try hand(over: &batch) }
-            }
-            try hand(over: &batch)
-            return found
+        let found = try Recovery.run(store, boot: boot, isCutting: true) { record, line in
+            batch.append(record, line)
+            if batch.bytes.count >= Self.batchBytes { try hand(over: &batch) }
         }
-        state.withLock { state in
-            state.outcome = outcome
-            state.wake()
-        }
+        try hand(over: &batch)
+        return found
     }
 
     /// Hands a batch over and gets an empty one, as soon as few enough wait.
     private func hand(over batch: inout RecordBatch) throws {
-        try wait(hasTaken) { state in
+        try wait { state in
             if state.isGivenUp { throw GivenUp() }
-            return state.add(&batch)
+            if state.waiting.count == Self.waitingMax { return false }
+            state.waiting.append(batch)
+            batch = state.empty.popLast() ?? RecordBatch()
+            return true
         }
     }
 

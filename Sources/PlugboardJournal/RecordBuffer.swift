@@ -85,15 +85,17 @@ public struct RecordBuffer: ~Copyable {
     public mutating func append(_ commit: borrowing Commit) {
         commits &+= 1
         if commit.when > 0, !isTimed || commit.when != when { encodeTime(commit.when) }
-        if !commit.isDelete, !commit.isUnusual, !isBatch { return appendPlain(commit) }
+        // Room for all parts of most records at once.
+        lines.reserve(commit.key.count &+ commit.value.count &+ commit.by.count &+ Self.plainBytesMax)
         if isBatch { return appendToBatch(commit) }
         beginLine()
         appendBody(commit)
         endLine()
     }
 
-    /// Puts all commits up to `endBatch` into one record.
+    /// Puts all commits up to `endBatch` into one record: they are kept together or not at all.
     public mutating func beginBatch(revision: UInt64) {
+        guard isKept else { return }
         isBatch = true
         beginLine()
         lines.append(#"{"event":"batch","revision":"#)
@@ -144,22 +146,7 @@ public struct RecordBuffer: ~Copyable {
         seal()
     }
 
-    /// Adds an update without rare members. Reserves room for all its parts at once.
-    @inline(__always)
-    private mutating func appendPlain(_ commit: borrowing Commit) {
-        let pieces = commit.key.count &+ commit.value.count &+ commit.by.count
-        lines.reserve(pieces &+ Self.plainBytesMax)
-        beginLine()
-        lines.append(#"{"event":"update""#)
-        EventEncoder.appendKey(commit.key, to: &lines)
-        lines.append(decimal: commit.revision)
-        lines.append(#","value":"#)
-        lines.append(commit.value)
-        lines.append(commit.by)
-        endLine()
-    }
-
-    /// The most bytes of such an update without its parts. Includes the bytes that `append(word:count:)`
+    /// The most bytes of an update without its parts and rare members. Includes the bytes that `append(word:count:)`
     /// writes beyond its end.
     private static let plainBytesMax = 192
 

@@ -1,15 +1,17 @@
 // Finds the newest write of each key. It reads the files twice, each time from front to back with all checksums. In
-// memory it keeps keys and the places of their writes in that order; values stay in the files. Snapshots are made of it.
+// memory it keeps keys and the numbers of their writes in that order; values stay in the files. Snapshots are made of
+// it where the state isn't in memory or can't be given at once.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
 /// The newest writes of several files.
-struct Survey: ~Copyable {
+struct Survey {
     private let store: any FileStore
     private let names: [String]
-    private(set) var latest = LatestWrites()
+    /// The number of the newest write of each key that has a value.
+    private(set) var latest: [[UInt8]: UInt64] = [:]
     private var header = FileHeader(kind: .snapshot, segment: 0, epoch: "", revision: 0)
     /// The time of the last record, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
@@ -24,7 +26,7 @@ struct Survey: ~Copyable {
             note(reader)
             return reader.record.forEachWrite(of: reader.line) { write, bytes in
                 number += 1
-                latest.note(write.key.bytes(of: bytes), at: write.kind == .update ? number : 0)
+                latest[Array(write.key.bytes(of: bytes))] = write.kind == .update ? number : nil
             }
         }
     }
@@ -34,11 +36,6 @@ struct Survey: ~Copyable {
         var header = self.header
         (header.segment, header.keys) = (segment, latest.count)
         return header
-    }
-
-    /// Frees the memory of all keys.
-    mutating func removeAll() {
-        latest.removeAll()
     }
 
     private mutating func note(_ reader: borrowing LogReader) {
@@ -60,7 +57,7 @@ struct Survey: ~Copyable {
             let endBytes = isBatch ? 1 : RecordEnd.bytes
             return try reader.record.forEachWrite(of: reader.line) { write, bytes in
                 number += 1
-                guard latest.place(of: write.key.bytes(of: bytes)) == number else { return }
+                guard latest[Array(write.key.bytes(of: bytes))] == number else { return }
                 left -= 1
                 try body(bytes[..<(bytes.count - endBytes)], isBatch ? write.when : 0)
             }
@@ -69,66 +66,5 @@ struct Survey: ~Copyable {
             let place = JournalPlace(file: names.last ?? "", offset: 0, line: 0)
             throw JournalError.damaged(place, "the files have changed")
         }
-    }
-}
-
-// A table of keys with the places of their newest writes. All keys are in one piece of memory, one after another, so a
-// million keys take no million allocations.
-
-/// The number of the newest write of each key.
-struct LatestWrites: ~Copyable {
-    private struct Entry: BitwiseCopyable {
-        /// 0 if the key has no value.
-        var place: UInt64
-        /// The offset of the key in `keys`.
-        let keyStart: Int
-        let keyCount: Int
-    }
-
-    private var entries = List<Entry>()
-    private var keys = ByteBuffer()
-    /// The entries by their keys. Its slots begin with 1.
-    private var index = HashIndex()
-    /// The number of keys that have a value.
-    private(set) var count = 0
-
-    init() {}
-
-    /// Notes a write. A delete has the place 0.
-    mutating func note(_ key: Span<UInt8>, at place: UInt64) {
-        let entry = find(key)
-        if let entry, entries[entry].place > 0 { count -= 1 }
-        if place > 0 { count += 1 }
-        if let entry { entries[entry].place = place } else if place > 0 { add(key, at: place) }
-    }
-
-    /// The newest write of a key; nil if the key isn't known.
-    func place(of key: Span<UInt8>) -> UInt64? { find(key).map { entries[$0].place } }
-
-    /// Removes everything. Gives the memory back in a way that doesn't hold up other threads.
-    mutating func removeAll() {
-        var freed = entries.mutableSpan
-        MemoryPages.giveBack(&freed)
-        var freedKeys = keys.mutableBytes
-        MemoryPages.giveBack(&freedKeys)
-        self = LatestWrites()
-    }
-
-    private func find(_ key: Span<UInt8>) -> Int? {
-        var search = index.search(key.seededHash)
-        while let slot = index.next(&search) {
-            let entry = entries[Int(slot) - 1]
-            let end = entry.keyStart + entry.keyCount
-            if entry.keyCount == key.count, keys.bytes[entry.keyStart..<end].isEqual(to: key) {
-                return Int(slot) - 1
-            }
-        }
-        return nil
-    }
-
-    private mutating func add(_ key: Span<UInt8>, at place: UInt64) {
-        entries.append(Entry(place: place, keyStart: keys.count, keyCount: key.count))
-        keys.append(key)
-        index.insert(key.seededHash, UInt32(truncatingIfNeeded: entries.count))
     }
 }

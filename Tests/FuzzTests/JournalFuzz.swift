@@ -1,10 +1,11 @@
 // A segment of a journal with any content, such as a broken disk or a person with an editor may leave.
 
-import PlugboardJournal
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
+
+@testable import PlugboardJournal
 
 enum JournalFuzz {
     private static let segment = "segment-0000000001.jsonl"

@@ -1,11 +1,11 @@
 // A hub without sockets: lines go in, lines come out, and a turn ends when the test says so.
 
-import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
 
 @testable import PlugboardBroker
+@testable import PlugboardJournal
 
 /// A hub and its clients, on the test's own thread.
 final class BareHub {

@@ -3,10 +3,11 @@
 
 import Foundation
 import PlugboardBroker
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite("Catching up from the journal", .someAtATime, .serialized)
 struct CatchingUpTests {

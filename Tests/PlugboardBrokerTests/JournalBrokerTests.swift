@@ -2,11 +2,12 @@
 
 import Foundation
 import PlugboardBroker
-import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite("What is kept", .someAtATime, .serialized)
 struct JournalBrokerTests {

@@ -3,10 +3,11 @@
 
 import Foundation
 import PlugboardBroker
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite("The journal of a busy broker", .oneAtATime, .serialized)
 struct JournalGrowthTests {

@@ -1,11 +1,11 @@
 // A disk that fails while the broker says goodbye to its clients.
 
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
 
 @testable import PlugboardBroker
+@testable import PlugboardJournal
 
 @Suite("A sync that fails while the broker is stopping", .someAtATime)
 struct LastSyncTests {

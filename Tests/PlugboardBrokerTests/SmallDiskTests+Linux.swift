@@ -3,10 +3,11 @@
 #if os(Linux)
     import Foundation
     import PlugboardBroker
-    import PlugboardJournal
     import PlugboardPosix
     import TestSupport
     import Testing
+
+    @testable import PlugboardJournal
 
     @Suite(
         "On a disk of 3 MB",

@@ -74,7 +74,7 @@ struct StateCopyTests {
         for _ in 0..<6 {
             // The file ends with a turn.
             while !journal.hasEndedSegment
-                || !journal.isCompactionWorthwhile(test.hub.durability.liveBytes)
+                || !journal.isCompactionWorthwhile(test.hub.durability.records.liveBytes)
             {
                 try endTurn(&random)
             }

@@ -15,7 +15,7 @@ final class TestBroker: Sendable {
     init(
         poller: PollerKind = .standard,
         state: String? = nil,
-        _ options: JournalOptions = JournalOptions(),
+        _ options: JournalOptions = JournalOptions(sync: .interval),
         policy: Policy? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {

@@ -1,11 +1,11 @@
 // A disk that is behind what clients write.
 
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
 
 @testable import PlugboardBroker
+@testable import PlugboardJournal
 
 @Suite("While the disk is behind", .someAtATime)
 struct ThrottleTests {

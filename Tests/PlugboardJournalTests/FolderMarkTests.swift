@@ -38,7 +38,7 @@ struct FolderMarkTests {
     /// Opens the journal, and closes it again.
     private func open(_ store: any FileStore, _ epoch: String, isGoingOn: Bool = false) throws -> Opened {
         var records = RecordBuffer(clock: { 1 })
-        var options = JournalOptions()
+        var options = JournalOptions(sync: .interval)
         options.isGoingOn = isGoingOn
         let (recovered, writer, given) = try Journal.open(
             store,

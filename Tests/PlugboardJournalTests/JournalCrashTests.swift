@@ -2,10 +2,11 @@
 // during the recovery from it. Nothing that was promised may be missing, and the state must
 // be one that the bus was in.
 
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite(.computing) struct JournalCrashTests {
     /// How a session is played.

@@ -1,9 +1,10 @@
 // Bytes that change by themselves, and files that end too early, never give a wrong value.
 
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite(.computing) struct JournalDamageTests {
     /// A journal of 100 records in one segment, closed in order, and all its states.

@@ -1,9 +1,10 @@
 // What a repair saves of a damaged journal, and what it doesn't change.
 
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite("A repair", .computing)
 struct JournalRepairTests {

@@ -1,9 +1,10 @@
 // A lost file of the journal, whichever it is, is noticed or not needed.
 
-import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import PlugboardJournal
 
 @Suite("A lost file")
 struct LostFileTests {

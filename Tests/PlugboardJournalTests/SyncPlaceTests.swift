@@ -39,7 +39,8 @@ struct SyncPlaceTests {
     init() throws {
         let disk = SimulatedDisk()
         worker = SlowWorker(disk, time)
-        journal = try TestJournal(disk, options: JournalOptions(), worker: worker, time: TimeSource(time))
+        journal = try TestJournal(
+            disk, options: JournalOptions(sync: .interval), worker: worker, time: TimeSource(time))
     }
 
     /// Writes and waits. Returns whether the worker was asked.

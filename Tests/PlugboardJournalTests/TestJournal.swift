@@ -130,9 +130,8 @@ final class TestJournal {
         var author = ByteBuffer()
         EventEncoder.appendAuthor(name: Array(by.utf8).span, to: &author)
         let text = Array((value ?? "").utf8)
-        let commit = Commit(
-            key: name.span, revision: revision, value: text.span, by: author.bytes, when: when
-        )
+        var commit = Commit(key: name.span, revision: revision, value: text.span, by: author.bytes)
+        commit.when = when
         records.append(commit)
     }
 
@@ -167,11 +166,9 @@ final class TestJournal {
         var author = ByteBuffer()
         value.append(string: held.value)
         author.append(string: #","by":"# + held.by)
-        let when = UInt64(held.seconds) * 1_000
-        body(
-            Commit(
-                key: name.span, revision: held.revision, value: value.bytes, by: author.bytes, when: when)
-        )
+        var commit = Commit(key: name.span, revision: held.revision, value: value.bytes, by: author.bytes)
+        commit.when = UInt64(held.seconds) * 1_000
+        body(commit)
     }
 
     /// Asks for a sync. `waiting` is how many replies wait for it.

@@ -258,7 +258,8 @@ extension Hub {
     /// How many events of this revision come before this one in the journal; nil if it isn't there.
     private func journalPlace(of news: borrowing WriteEvent) -> Int? {
         let isReserved = keyspace[news.observable].isReserved
-        return durability.isReadBack(news.event, isReserved: isReserved) ? durability.eventsOfBatch : nil
+        return durability.isReadBack(news.event, isReserved: isReserved)
+            ? durability.records.eventsOfBatch : nil
     }
 
     /// Sends or queues a line for a subscription that isn't about a key's event.

@@ -13,14 +13,13 @@ import PlugboardWire
 struct Durability: ~Copyable {
     private static let tickNanoseconds: UInt64 = 1_000_000_000
     private let inPlace = InPlace()
-    private var records = RecordBuffer()
+    /// The records that wait to be written.
+    private(set) var records = RecordBuffer()
     private(set) var journal: JournalWriter?
-    /// A snapshot of the values in memory is being made.
-    private(set) var isCopying = false
-    /// So much of it waits to be written that no more is copied now.
-    private(set) var isCopyHeldUp = false
+    /// A snapshot of the values in memory, while it is being made.
     private var copy: StateCopy?
     private var tickTime: UInt64 = 0
+    /// Replies that wait for the disk.
     private(set) var replies = DurableReplies()
     /// Subscriptions that are sent older events from the journal.
     private(set) var replays = ReplayTable()
@@ -31,19 +30,6 @@ struct Durability: ~Copyable {
     init() {}
 
     // MARK: Recording
-
-    /// Whether writes are recorded.
-    @inline(__always) var isKept: Bool { records.isKept }
-    /// About how many bytes the records of all values have.
-    var liveBytes: Int { records.liveBytes }
-    /// Whether there is certainly room for the broker's own writes, such as the end of a value by `ttl`.
-    var hasOwnRoom: Bool { records.hasOwnRoom }
-    /// How many events the present batch has so far.
-    var eventsOfBatch: Int { records.eventsOfBatch }
-
-    /// Whether there is certainly room for a commit with `bytes` of values.
-    @inline(__always)
-    func hasRoom(for bytes: Int) -> Bool { records.hasRoom(for: bytes) }
 
     /// Makes room for a record with `bytes` of values, or throws; then nothing has changed. A batch needs
     /// more room for the same bytes.
@@ -68,32 +54,20 @@ struct Durability: ~Copyable {
 
     /// Notes that the records of all values have grown by so many bytes, or shrunk if `bytes` is negative.
     @inline(__always)
-    mutating func addLiveBytes(_ bytes: Int) {
-        records.liveBytes += bytes
-    }
+    mutating func addLiveBytes(_ bytes: Int) { records.liveBytes += bytes }
 
     @inline(__always)
-    mutating func record(_ commit: borrowing Commit) {
-        records.append(commit)
-    }
+    mutating func record(_ commit: borrowing Commit) { records.append(commit) }
 
     /// Records that a revision was used for something that isn't kept.
-    mutating func pass(_ revision: UInt64) {
-        records.append(passedRevision: revision)
-    }
+    mutating func pass(_ revision: UInt64) { records.append(passedRevision: revision) }
 
     /// Begins a batch: the records up to `endBatch` are kept together or not at all.
-    mutating func beginBatch(revision: UInt64) {
-        if records.isKept { records.beginBatch(revision: revision) }
-    }
+    mutating func beginBatch(revision: UInt64) { records.beginBatch(revision: revision) }
 
-    mutating func endBatch() {
-        records.endBatch()
-    }
+    mutating func endBatch() { records.endBatch() }
 
-    mutating func endTurn() {
-        records.endTurn()
-    }
+    mutating func endTurn() { records.endTurn() }
 
     // MARK: Durable replies
 
@@ -165,21 +139,16 @@ struct Durability: ~Copyable {
     }
 
     /// Notes that so many replies were sent. Their clients will probably write again.
-    mutating func expectWrites(_ count: Int) {
-        replies.expectWrites(count)
-    }
+    mutating func expectWrites(_ count: Int) { replies.expectWrites(count) }
 
     // MARK: The journal
-
-    /// How many bytes of records were ever added.
-    @inline(__always) var recordedBytes: Int { records.addedBytes }
 
     /// Whether nothing waits to be written and the disk has not failed.
     @inline(__always) var isWritten: Bool { records.isEmpty && failure == nil }
 
     /// Sets the records in use.
     mutating func begin(_ records: consuming RecordBuffer) {
-        let live = liveBytes
+        let live = self.records.liveBytes
         self.records = records
         self.records.liveBytes = live
     }
@@ -199,38 +168,32 @@ struct Durability: ~Copyable {
         return journal.hasEndedSegment
     }
 
-    // MARK: Snapshots
+    /// A snapshot of the values in memory is being made.
+    @inline(__always) var isCopying: Bool { copy != nil }
 
     /// Begins to copy the values into a snapshot.
-    mutating func begin(_ copy: consuming StateCopy) {
-        self.copy = consume copy
-        isCopying = true
-    }
+    mutating func begin(_ copy: consuming StateCopy) { self.copy = consume copy }
 
     /// Copies more values, and ends the snapshot if that were all.
     mutating func goOnCopying(
         _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int
     ) {
-        guard let journal else { return }
-        isCopyHeldUp = !journal.needsSnapshotAtOnce && copy?.isHeldUp == true
-        guard !isCopyHeldUp, copy?.goOn(keyspace, deadlines, &visits, to: journal) == true else { return }
-        if let snapshot = takeSnapshot() { journal.end(snapshot) }
+        if copy?.goOn(keyspace, deadlines, &visits) == true { copy.take()?.end() }
     }
 
     /// A value is about to change.
     mutating func copyEarly(
         _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
-        if let journal { copy?.copyBefore(of: observable, keyspace, deadlines, to: journal) }
+        copy?.copyBefore(of: observable, keyspace, deadlines)
     }
 
-    private mutating func takeSnapshot() -> StateSnapshot? {
-        (isCopying, isCopyHeldUp) = (false, false)
-        return copy.take()?.finish()
-    }
-
-    private mutating func abandonSnapshot() {
-        if let snapshot = takeSnapshot() { journal?.abandon(snapshot) }
+    /// So much of it waits to be written that no more is copied now.
+    var isCopyHeldUp: Bool {
+        switch copy {
+        case .some(let copy): copy.isHeldUp
+        case .none: false
+        }
     }
 
     /// Asks for a sync if durable writes wait for one, if the last sync is done, and if enough writes have
@@ -264,7 +227,9 @@ struct Durability: ~Copyable {
     }
 
     /// Whether an event that finds no room is read again from the journal. Reserved keys are not in it.
-    func isReadBack(_ event: EventKind, isReserved: Bool) -> Bool { isKept && event != .emit && !isReserved }
+    func isReadBack(_ event: EventKind, isReserved: Bool) -> Bool {
+        records.isKept && event != .emit && !isReserved
+    }
 
     /// Begins to send a subscription older events from the journal. Returns the number of the replay.
     mutating func beginReplay(of subscription: SubscriptionHandle) -> UInt64 { replays.begin(subscription) }
@@ -282,7 +247,7 @@ struct Durability: ~Copyable {
 
     /// Call it when the disk has failed. From then on, nothing is kept.
     mutating func loseJournal() {
-        abandonSnapshot()
+        copy.take()?.abandon()
         journal?.noteFailure()
         journal = nil
         failure = nil
@@ -300,7 +265,7 @@ struct Durability: ~Copyable {
     /// Writes the last line, and returns when everything is on disk.
     mutating func close(revision: UInt64) throws {
         guard let journal else { return }
-        abandonSnapshot()
+        copy.take()?.abandon()
         do {
             try journal.close(&records, revision: revision)
         } catch {

@@ -8,36 +8,37 @@ import PlugboardPosix
 /// A copy that is being made. Owned by `Durability`.
 struct StateCopy: ~Copyable {
     private var snapshot: StateSnapshot
+    private let journal: JournalWriter
     private let values: CarriedValues
     /// All keys up to this one were copied; empty at the beginning.
     private var last = ByteBuffer()
     /// A bit for each slot whose key was copied before its turn, or had no value at the beginning.
     private var early = List<UInt64>()
 
-    init(_ snapshot: consuming StateSnapshot, _ values: CarriedValues) {
+    init(_ snapshot: consuming StateSnapshot, of journal: JournalWriter, _ values: CarriedValues) {
         self.snapshot = snapshot
+        self.journal = journal
         self.values = values
     }
 
     /// A key's value is about to change.
     mutating func copyBefore(
-        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines,
-        to journal: JournalWriter
+        of observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
         if keyspace[observable].isReserved || isEarly(observable) { return }
         if !last.isEmpty, !KeyOrder.precedes(last.bytes, keyspace[observable].key) { return }
         markEarly(observable)
-        if keyspace[observable].hasValue { add(observable, keyspace, deadlines, to: journal) }
+        if keyspace[observable].hasValue { add(observable, keyspace, deadlines) }
     }
 
     /// So much waits to be written that no more should be copied now.
-    var isHeldUp: Bool { snapshot.isHeldUp }
+    var isHeldUp: Bool { !journal.needsSnapshotAtOnce && snapshot.isHeldUp }
 
     /// Copies the next values. To look at a key takes a visit, and to copy a long value more. Returns whether it is done.
     mutating func goOn(
-        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int,
-        to journal: JournalWriter
+        _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ visits: inout Int
     ) -> Bool {
+        if isHeldUp { return false }
         var next = keyspace.first(from: last.bytes)
         if let observable = next, keyspace[observable].key.isEqual(to: last.bytes) {
             next = keyspace.next(after: observable)
@@ -52,20 +53,19 @@ struct StateCopy: ~Copyable {
                 last.append(keyspace[observable].key)
             }
             let isWanted = keyspace[observable].hasValue && !keyspace[observable].isReserved
-            if isWanted, !isEarly(observable) { add(observable, keyspace, deadlines, to: journal) }
+            if isWanted, !isEarly(observable) { add(observable, keyspace, deadlines) }
         }
         return true
     }
 
     private static let bytesPerVisit = 4_096
 
-    /// Gives the snapshot back, to be ended or abandoned.
-    consuming func finish() -> StateSnapshot { snapshot }
+    consuming func end() { journal.end(snapshot) }
+    consuming func abandon() { journal.abandon(snapshot) }
 
     /// Whoever copies hands the pieces over: to copy many of them at once takes long.
     private mutating func add(
-        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines,
-        to journal: JournalWriter
+        _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
         snapshot.append(values.commit(observable, keyspace, deadlines))
         if snapshot.hasPiece { journal.write(&snapshot) }
@@ -88,8 +88,10 @@ extension Hub {
     mutating func beginSnapshot(_ time: TimeSource) {
         guard let journal = durability.journal else { return }
         let keys = keyspace.keyCount
-        guard let snapshot = journal.beginSnapshot(keys: keys, live: durability.liveBytes) else { return }
-        durability.begin(StateCopy(snapshot, CarriedValues(time)))
+        guard let snapshot = journal.beginSnapshot(keys: keys, live: durability.records.liveBytes) else {
+            return
+        }
+        durability.begin(StateCopy(snapshot, of: journal, CarriedValues(time)))
         goOnWithSnapshot(effort: 0)
     }
 

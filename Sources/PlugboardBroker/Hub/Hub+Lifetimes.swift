@@ -26,7 +26,7 @@ extension Hub {
         switch deadline {
         case .expiry(let bond, let revision):
             guard let observable = keyspace.lifetimes.find(bond, revision: revision) else { return }
-            if durability.hasOwnRoom { return end(observable, .expired) }
+            if durability.records.hasOwnRoom { return end(observable, .expired) }
             let ticket = deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline)
             keyspace.lifetimes.setDeadline(ticket, ofBondAt: bond)
         case .ended:
@@ -128,7 +128,7 @@ extension Hub {
     mutating func deleteEnded(goingOnAt time: UInt64) {
         var deleted = 0
         while let observable = keyspace.lifetimes.nextEnded() {
-            let hasRoom = durability.hasOwnRoom
+            let hasRoom = durability.records.hasOwnRoom
             guard hasRoom, deleted < Deadlines.firedPerTurnMax, delivery.log.hasRoom
             else {
                 let next = hasRoom ? time : deadlines.now &+ Self.roomPatienceNanoseconds
@@ -165,7 +165,7 @@ extension Hub {
     /// has expired, even if the journal has no room for that yet.
     private mutating func endExpired(_ observable: ObservableHandle) -> Bool {
         guard deadlines.isOver(keyspace.bond(of: observable)) else { return false }
-        if durability.hasOwnRoom { self.end(observable, .expired) }
+        if durability.records.hasOwnRoom { self.end(observable, .expired) }
         return true
     }
 

@@ -72,7 +72,7 @@ extension Hub {
         for observable in living.observables {
             if !keyspace[observable].isReserved { bytes += keyspace[observable].recordBytes }
         }
-        try always.agree("it counts the bytes of their records", durability.liveBytes, bytes)
+        try always.agree("it counts the bytes of their records", durability.records.liveBytes, bytes)
     }
 
     // MARK: Deadlines
@@ -245,7 +245,7 @@ extension Hub {
 
     private func checkTurn(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
-        try always.hold("no batch is being written", durability.eventsOfBatch == 0)
+        try always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
         try delivery.checkInvariants(living, sessions)
     }
 }

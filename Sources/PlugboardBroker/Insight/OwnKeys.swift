@@ -191,7 +191,7 @@ extension Hub {
     /// A round: updates own keys that are observed, and removes the others.
     mutating func lookRound() {
         let now = deadlines.now
-        guard durability.hasOwnRoom else {
+        guard durability.records.hasOwnRoom else {
             deadlines.add(at: now + Round.intervalNanoseconds, .ownState)
             return
         }

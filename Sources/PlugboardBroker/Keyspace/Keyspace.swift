@@ -625,15 +625,14 @@ struct CarriedValues {
     /// A delete, or a write that was overwritten. Neither counts for a user.
     @_lifetime(borrow keyspace)
     private func past(_ entry: History.Entry, _ keyspace: borrowing Keyspace) -> Commit {
-        Commit(
+        var commit = Commit(
             key: keyspace.all[entry.observable].key,
             revision: entry.revision,
             value: entry.operation == .delete ? Span() : StaticString("null").bytes,
-            by: keyspace.authors.by(entry.author),
-            cause: entry.cause,
-            reason: entry.reason,
-            when: entry.milliseconds
+            by: keyspace.authors.by(entry.author)
         )
+        (commit.cause, commit.reason, commit.when) = (entry.cause, entry.reason, entry.milliseconds)
+        return commit
     }
 
     /// The write that made a key's value.

@@ -243,10 +243,9 @@ extension Commit {
             key: keyspace.all[observable].key,
             revision: keyspace.all[observable].revision,
             value: keyspace.value(of: observable),
-            by: keyspace.authors.recorded(keyspace.writer(of: observable)),
-            cause: keyspace.cause(of: observable),
-            reason: keyspace.marks(of: observable).reason,
-            when: UInt64(keyspace.all[observable].when) * 1000
+            by: keyspace.authors.recorded(keyspace.writer(of: observable))
         )
+        (cause, reason) = (keyspace.cause(of: observable), keyspace.marks(of: observable).reason)
+        when = UInt64(keyspace.all[observable].when) * 1000
     }
 }

@@ -233,7 +233,7 @@ public struct Configuration: Sendable {
     public var poller: PollerKind
     /// The folder of the journal; nil if values are kept only in memory.
     public var stateFolder: String?
-    public var journal = JournalOptions()
+    public var journal = JournalOptions(sync: .interval)
     /// The policy; nil if only the broker's own user and root can connect, and may do everything.
     public var policy: Policy?
     /// A socket that listens at `socketPath` already. The broker closes it, and whoever made it removes it.

@@ -131,11 +131,11 @@ extension EventLoop {
     ) -> Int {
         let session = connection.session
         let before = hub.effort
-        let recorded = hub.durability.recordedBytes
+        let recorded = hub.durability.records.addedBytes
         defer {
             connection.isHeavy = hub.effort &- before > pace.effort / 4
             if let pressure = hub.durability.journal?.pressure {
-                throttle(connection, hub.durability.recordedBytes - recorded, pressure)
+                throttle(connection, hub.durability.records.addedBytes - recorded, pressure)
             }
         }
         var (start, search) = (0, searchFrom)

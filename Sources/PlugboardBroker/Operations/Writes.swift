@@ -25,7 +25,7 @@ extension Hub {
         let planned = try plan(waiting, line, writer)
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         let value = request.value.bytes(of: line)
-        if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
+        if !durability.records.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
         keyspace.advance()
         let observable =
             planned.observable
@@ -45,12 +45,12 @@ extension Hub {
         if request.operation.combines { try combine(planned, asked) }
         let bytes = request.operation.combines ? requests.merged.count : request.value.count
         if request.operation != .emit {
-            if !durability.hasRoom(for: bytes) {
+            if !durability.records.hasRoom(for: bytes) {
                 do throws(Refusal) {
                     try makeRoom(for: bytes, asked.key)
                 } catch {
                     // A delete makes room, so it may use some of the room that is kept back.
-                    guard request.operation == .delete, durability.hasOwnRoom else { throw error }
+                    guard request.operation == .delete, durability.records.hasOwnRoom else { throw error }
                 }
             }
             keyspace.advance()
@@ -93,7 +93,7 @@ extension Hub {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
         }
         let bytes = asked.line.count + requests.batch.mergedCount
-        if !durability.hasRoom(for: bytes) {
+        if !durability.records.hasRoom(for: bytes) {
             try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
         }
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
@@ -200,7 +200,7 @@ extension Hub {
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
         }
-        if durability.isKept {
+        if durability.records.isKept {
             record(
                 WriteEvent(operation, of: observable, revision, to: value, by: author, cause, reason), request
             )
@@ -221,7 +221,7 @@ extension Hub {
         keyspace.set(reason, of: observable)
         remember(.delete, observable, author, cause)
         if let reason { keyspace.history.setReason(reason) }
-        if durability.isKept { record(news) }
+        if durability.records.isKept { record(news) }
         keyspace.keepForHistory(observable)
     }
 
@@ -281,21 +281,18 @@ extension Hub {
     private mutating func record(_ news: borrowing WriteEvent, _ request: Request? = nil) {
         let observable = news.observable
         if keyspace[observable].isReserved { return durability.pass(revision) }
-        durability.record(
-            Commit(
-                key: keyspace[observable].key,
-                revision: revision,
-                value: news.value,
-                by: keyspace.authors.recorded(news.author, isDelete: news.value.isEmpty),
-                cause: news.cause,
-                reason: news.reason,
-                when: keyspace.history.milliseconds,
-                isWhileConnected: request?.has(.whileConnected) ?? false,
-                grace: request?.has(.whileConnected) == true ? keyspace.grace(of: observable) : 0,
-                expires: expiry(request),
-                end: end(request)
-            )
+        var commit = Commit(
+            key: keyspace[observable].key,
+            revision: revision,
+            value: news.value,
+            by: keyspace.authors.recorded(news.author, isDelete: news.value.isEmpty)
         )
+        (commit.cause, commit.reason, commit.when) = (news.cause, news.reason, keyspace.history.milliseconds)
+        if request?.has(.whileConnected) == true {
+            (commit.isWhileConnected, commit.grace) = (true, keyspace.grace(of: observable))
+        }
+        (commit.expires, commit.end) = (expiry(request), end(request))
+        durability.record(commit)
     }
 
     /// When the written value ends, in milliseconds since 1970; 0 if it doesn't.
@@ -308,7 +305,7 @@ extension Hub {
     /// The same by a clock that nobody can set.
     @inline(__always)
     private func end(_ request: Request?) -> EndSinceBoot? {
-        guard let request, request.has(.timeToLive), durability.isKept else { return nil }
+        guard let request, request.has(.timeToLive), durability.records.isKept else { return nil }
         return deadlines.end(in: request.timeToLive)
     }
 

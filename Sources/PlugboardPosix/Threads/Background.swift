@@ -30,9 +30,6 @@ public enum Background {
 
 /// Sleeping, for threads that have nothing to watch meanwhile.
 public enum Pause {
-    /// Other threads that wait for this one's processor come first.
-    public static func letOthersRun() { sched_yield() }
-
     public static func sleep(seconds: Double) {
         var left = timespec()
         left.tv_sec = Int(seconds)

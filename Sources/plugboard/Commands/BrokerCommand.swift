@@ -251,7 +251,7 @@ extension Command {
     }
 
     private static func journalOptions(_ invocation: Invocation) -> JournalOptions {
-        var options = JournalOptions()
+        var options = JournalOptions(sync: .interval)
         if let sync = invocation.text(.sync).flatMap({ SyncMode(rawValue: $0) }) { options.sync = sync }
         if let bytes = invocation.text(.history).flatMap({ Int($0) }) { options.historyBytes = bytes }
         return options

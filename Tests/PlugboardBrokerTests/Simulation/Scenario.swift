@@ -1,7 +1,8 @@
 // What kind of run a seed makes: with a journal or without, with how many clients, and with what habits.
 
-import PlugboardJournal
 import PlugboardPosix
+
+@testable import PlugboardJournal
 
 /// The kind of a run.
 struct Scenario {

@@ -287,7 +287,7 @@ final class SlowWorker: JournalWorker {
         case .read:
             worker.add(work)
             hasDone = true
-        case .trim, .send, .close: worker.add(work)
+        case .trim, .send: worker.add(work)
         }
     }
 
