@@ -33,78 +33,52 @@ public enum Journal {
         let epoch = isNew ? newEpoch() : recovered.epoch ?? newEpoch()
         var index = try SegmentIndex(store, epoch: epoch, after: recovered)
         do {
-            try shrink(store, options, &recovered, &index)
+            if recovered.hasFailed { try writeAnew(store, &recovered, &index) }
+            if isShort(store, after: recovered.lastSegment) { try trim(store, &index) }
+            let writer = try JournalWriter(
+                store, worker: worker, options: options, after: recovered, index, epoch: epoch, boot: boot,
+                time: time
+            )
+            try writer.begin(&records, after: recovered)
+            return (recovered, writer, epoch)
         } catch let error as JournalError {
-            // The system tells it only once.
+            // The system tells it only once. And the next recovery may find the first line of the new segment, although it
+            // may never get to disk.
             _ = try? store.create(JournalFiles.failed)
             throw error
         }
-        let writer = try JournalWriter(
-            store, worker: worker, options: options, after: recovered, index, epoch: epoch, boot: boot,
-            time: time
-        )
-        do {
-            try writer.begin(&records, after: recovered)
-        } catch {
-            // The next recovery may find this first line, although it may never get to disk.
-            writer.noteFailure()
-            throw error
-        }
-        return (recovered, writer, epoch)
     }
 
-    /// Makes a snapshot before anybody is served, if a sync has failed, if earlier brokers left too much, or if the disk
-    /// is short of room. After a failed sync the system may take unwritten bytes for written, so no later sync can be
-    /// trusted, and everything is written again. Otherwise the journal may stay as it is.
-    private static func shrink(
-        _ store: any FileStore, _ options: JournalOptions, _ recovered: inout Recovered,
-        _ index: inout SegmentIndex
+    /// After a failed sync the system may take unwritten bytes for written. So no later sync can be trusted, and
+    /// everything is written again.
+    private static func writeAnew(
+        _ store: any FileStore, _ recovered: inout Recovered, _ index: inout SegmentIndex
     ) throws {
-        let isShort = !recovered.hasFailed && index.looseBytes > 0 && isShort(store, recovered)
-        guard recovered.hasFailed || isShort || isOverdue(store, options, recovered, index) else { return }
-        // Without much room, the history goes: before the snapshot, and with what the snapshot replaces.
-        if isShort { try trim(store, &index, keeping: 0) }
         do {
             if recovered.lastSegment > 0 {
                 recovered.snapshotBytes = try store.compact(upTo: recovered.lastSegment)
                 recovered.unsynced = []
                 index.snapshot = recovered.lastSegment
             }
-            if recovered.hasFailed { try store.remove(JournalFiles.failed) }
-        } catch let error as SystemError where recovered.hasFailed {
+            try store.remove(JournalFiles.failed)
+        } catch let error as SystemError {
             throw JournalError.failed(error)
-        } catch let error where !recovered.hasFailed {
-            if case JournalError.failed = error { throw error }
         }
-        try trim(store, &index, keeping: isShort ? 0 : options.historyBytes)
     }
 
-    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex, keeping historyBytes: Int)
-        throws
-    {
-        let old = index.old(upTo: index.snapshot, keeping: historyBytes)
+    /// Whether the disk has too little free room for the writer to begin.
+    private static func isShort(_ store: any FileStore, after segment: UInt64) -> Bool {
+        guard let free = store.freeBytes(), free < JournalLimits.shortBytes, segment > 0 else { return false }
+        // A killed broker may have left reserved room after the end. This frees it.
+        try? store.sync(JournalFiles.segment(segment))
+        return store.freeBytes() ?? 0 < JournalLimits.shortBytes
+    }
+
+    /// Without much room, the history goes.
+    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex) throws {
+        let old = index.old(upTo: index.snapshot, keeping: 0)
         let done = JournalWork.trim(old, bytes: index.forget(old), isCertain: false).run(store)
         if case .syncFailed(let error) = done { throw JournalError.failed(error) }
-    }
-
-    /// Whether ended segments are far beyond the limit for a snapshot.
-    private static func isOverdue(
-        _ store: any FileStore, _ options: JournalOptions, _ recovered: Recovered, _ index: SegmentIndex
-    ) -> Bool {
-        let leeway = options.leeway(free: store.freeBytes() ?? 0)
-        let most = options.deadBytesMax(live: recovered.snapshotBytes, leeway: leeway)
-        return index.looseBytes > JournalLimits.overdueFactor * most
-            || index.looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
-    }
-
-    /// Whether the disk has too little free room.
-    private static func isShort(_ store: any FileStore, _ recovered: Recovered) -> Bool {
-        guard let free = store.freeBytes() else { return false }
-        if recovered.lastSegment > 0, free < JournalLimits.shortBytes {
-            // A killed broker may have left reserved room after the end. This frees it.
-            try? store.sync(JournalFiles.segment(recovered.lastSegment))
-        }
-        return store.freeBytes() ?? 0 < JournalLimits.shortBytes
     }
 
     /// A random name for a life of the revision counter: 16 hexadecimal digits.

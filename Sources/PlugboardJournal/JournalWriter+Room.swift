@@ -197,10 +197,21 @@ extension JournalWriter {
         return segment > ended
     }
 
+    /// Call it before anybody is served. If earlier brokers left very much, they didn't live long enough to make a
+    /// snapshot: then it is awaited.
+    public func settleFirst(_ records: inout RecordBuffer) throws {
+        let (live, factor) = (records.liveBytes, JournalLimits.overdueFactor)
+        let isOverdue =
+            index.looseSegments > factor * JournalLimits.looseSegmentsMax
+            || dead(live) > factor * options.deadBytesMax(live: live, leeway: leeway)
+        try settle(&records)
+        if isOverdue { awaitRoom() }
+    }
+
     /// Makes a snapshot if the journal holds too much. Call it when nothing waits to be written: at the
     /// start, because an earlier broker may have left too much, when nothing is written any more, and on a small
     /// disk after a snapshot, because much may have been written meanwhile.
-    public func settle(_ records: inout RecordBuffer) throws {
+    func settle(_ records: inout RecordBuffer) throws {
         trimHistory()
         compactIfWorthwhile(records.liveBytes)
         if records.isEmpty, holdsTooMuch(records.liveBytes), try endSegment(&records) {

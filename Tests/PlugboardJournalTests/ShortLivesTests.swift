@@ -8,20 +8,12 @@ import Testing
 @testable import PlugboardJournal
 
 @Suite(.computing) struct ShortLivesTests {
-    /// Never does any work.
-    private final class IdleWorker: JournalWorker {
-        func add(_ work: JournalWork) {}
-        func wait(for kind: JournalWork.Kind) {}
-        func takeDone() -> [WorkDone] { [] }
-        func finish() {}
-    }
-
-    /// Lives with a few writes each. A kill ends each of them.
+    /// Lives with a few writes each. A kill ends each of them before it has done any work that nobody waits for.
     private func live(_ lives: Int, writes: Int, options: JournalOptions) throws -> (SimulatedDisk, State) {
         var disk = SimulatedDisk()
         var state: State = [:]
         for life in 1...lives {
-            let journal = try TestJournal(disk, options: options, worker: IdleWorker())
+            let journal = try TestJournal(disk, options: options, worker: LateWorker(disk))
             #expect(journal.state == state)
             for write in 0..<writes { journal.publish("key.\((life + write) % 5)", "\(life)") }
             try journal.endTurn()

@@ -69,7 +69,7 @@ final class TestJournal {
         (recovered, writer, epoch) = opened
         self.records = records
         self.records.liveBytes = state.reduce(0) { $0 + Self.recordBytes($1.key, $1.value) }
-        try writer.settle(&self.records)
+        try writer.settleFirst(&self.records)
     }
 
     /// About how many bytes a record of a value has.

@@ -156,7 +156,7 @@ struct Durability: ~Copyable {
     /// Continues a journal that has been read, with the records that were made meanwhile.
     mutating func begin(_ journal: JournalWriter, _ records: consuming RecordBuffer) throws {
         begin(records)
-        try journal.settle(&self.records)
+        try journal.settleFirst(&self.records)
         self.journal = journal
     }
 
