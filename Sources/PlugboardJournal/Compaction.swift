@@ -31,15 +31,17 @@ extension FileStore {
 
     /// Writes what a survey found as a snapshot. Returns its size.
     func write(_ survey: Survey, _ header: FileHeader, when: UInt64) throws -> Int {
-        try place(JournalFiles.snapshot(header.segment)) { file in
-            var snapshot = StateSnapshot(header, SnapshotFile(file), when: when)
+        let name = JournalFiles.snapshot(header.segment)
+        return try place(name) {
+            let file = SnapshotFile(try createAnew(JournalFiles.unfinished(name)))
+            var snapshot = StateSnapshot(header, file, when: when)
             try survey.forEachLatest { body, when in
                 snapshot.append(body, when: when)
-                if snapshot.hasPiece { snapshot.file.append(snapshot.takePiece()) }
+                if snapshot.hasPiece { file.append(snapshot.takePiece()) }
             }
             snapshot.end()
-            snapshot.file.append(snapshot.takePiece())
-            return try snapshot.file.finish()
+            file.append(snapshot.takePiece())
+            return try file.finish()
         }
     }
 }

@@ -84,11 +84,6 @@ extension AppendableFile {
 }
 
 extension FileStore {
-    /// Writes a file under another name, and gives it its own name when it is on disk.
-    func place<Result>(_ name: String, _ write: (any AppendableFile) throws -> Result) throws -> Result {
-        try place(name, whenOnDisk: { try write(try createAnew(JournalFiles.unfinished(name))) })
-    }
-
     /// Gives a file its own name when `finish` has returned, which brings to disk what was written under another one.
     /// Throws `JournalError.failed` if it isn't known whether the names are on disk: that counts for all names.
     func place<Result>(_ name: String, whenOnDisk finish: () throws -> Result) throws -> Result {

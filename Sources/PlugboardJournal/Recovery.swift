@@ -345,7 +345,9 @@ extension FileStore {
         }
         var isKept = true
         do {
-            try place(name) { copy in try self.copy(segment, offset..<end, to: copy) }
+            try place(name) {
+                try copy(segment, offset..<end, to: try createAnew(JournalFiles.unfinished(name)))
+            }
         } catch let error as SystemError where error.isNoRoom {
             isKept = false
         }
