@@ -86,7 +86,7 @@ public enum JournalWork: Sendable {
                 if !isCertain { try store.syncNames() }
                 store.removeAll(segments.map(JournalFiles.segment))
                 return .released(bytes: bytes)
-            case .read(let request): return .read(SegmentReading.piece(request, store))
+            case .read(let request): return .read(ReadPiece(request, store))
             }
         } catch {
             return failed(error)

@@ -341,17 +341,12 @@ public final class JournalWriter {
         let fresh = bytes - laidOut.seen
         laidOut.seen = bytes
         let room = min(options.laidOutBytes, segmentEnd - bytes)
-        let isWorthwhile = fresh * JournalLimits.syncsPerLayingOutMin <= room
+        let isWorthwhile = fresh * JournalLimits.syncsPerLayingOutMin <= room && laidOut.end - bytes < fresh
         let quickBefore = quickSyncs
-        guard isWorthwhile, laidOut.end - bytes < fresh, layOut(room) else { return try syncNow() }
+        let hasLaidOut = isWorthwhile && (try? file.layOut(room)) != nil
+        if hasLaidOut { laidOut.end = bytes + room }
         try syncNow()
-        quickSyncs = quickBefore
-    }
-
-    private func layOut(_ room: Int) -> Bool {
-        guard (try? file.layOut(room)) != nil else { return false }
-        laidOut.end = bytes + room
-        return true
+        if hasLaidOut { quickSyncs = quickBefore }
     }
 
     /// Syncs and returns when it is done.

@@ -57,22 +57,16 @@ struct LogReader: ~Copyable {
     /// Bytes to read at a time.
     private let readBytes: Int
 
-    /// Reads from the beginning of the file.
-    init(_ name: String, in store: any FileStore, readBytes: Int = JournalLimits.lineReadBytes) throws {
+    /// Reads from `start` on, after a line with the checksum that comes with it. Line numbers begin there.
+    init(
+        _ name: String, in store: any FileStore, from start: (offset: Int, chain: UInt32) = (0, 0),
+        readBytes: Int = JournalLimits.lineReadBytes
+    ) throws {
         self.name = name
         file = try store.open(name)
         self.readBytes = min(readBytes, max(file.bytes, 1))
         isSnapshot = JournalFiles.isSnapshot(name)
-    }
-
-    /// Reads from `offset` on, after a line with the checksum `chain`. Line numbers begin there.
-    init(_ name: String, in store: any FileStore, from offset: Int, chain: UInt32) throws {
-        self.name = name
-        readBytes = JournalLimits.pieceBytesMax
-        file = try store.open(name)
-        self.offset = offset
-        (self.chain, said) = (chain, chain)
-        isSnapshot = false
+        (offset, chain, said) = (start.offset, start.chain, start.chain)
     }
 
     var fileBytes: Int { file.bytes }
@@ -193,11 +187,6 @@ struct LogReader: ~Copyable {
     private var emptyLines: Int {
         let bytes = window.bytes
         var count = 0
-        while count + 8 <= bytes.count,
-            bytes.word(at: count) == 0x0A0A_0A0A_0A0A_0A0A
-        {
-            count += 8
-        }
         while count < bytes.count, bytes[count] == 0x0A { count += 1 }
         return count
     }

@@ -68,51 +68,38 @@ public struct RecordBatch: Sendable {
 public struct ReadPiece: Sendable {
     /// The number of the request.
     public let number: UInt64
-    public fileprivate(set) var records = RecordBatch()
+    public private(set) var records = RecordBatch()
     /// Where the next piece begins; nil after the last piece.
-    public fileprivate(set) var next: ReadPlace?
+    public private(set) var next: ReadPlace?
     /// Whether the records after these can't be read.
-    public fileprivate(set) var hasFailed = false
-}
+    public private(set) var hasFailed = false
 
-/// The reading of one piece.
-struct SegmentReading {
-    private let request: ReadRequest
-    private let store: any FileStore
-    private var piece: ReadPiece
-
-    /// Reads a piece. If reading fails, the piece says so.
-    static func piece(_ request: ReadRequest, _ store: any FileStore) -> ReadPiece {
-        var reading = SegmentReading(request, store)
-        do { try reading.run() } catch { reading.piece.hasFailed = true }
-        return reading.piece
-    }
-
-    private init(_ request: ReadRequest, _ store: any FileStore) {
-        self.request = request
-        self.store = store
-        piece = ReadPiece(number: request.number)
-    }
-
-    private mutating func run() throws {
-        var place = request.place
-        while try read(from: place) {
-            guard place.segment < request.last else { return }
-            place = ReadPlace(segment: place.segment + 1)
+    /// Reads a piece.
+    init(_ request: ReadRequest, _ store: any FileStore) {
+        number = request.number
+        do {
+            var place = request.place
+            while try read(request, from: place, store), place.segment < request.last {
+                place = ReadPlace(segment: place.segment + 1)
+            }
+        } catch {
+            hasFailed = true
         }
     }
 
     /// Returns true if the segment has ended and more is wanted.
-    private mutating func read(from place: ReadPlace) throws -> Bool {
+    private mutating func read(_ request: ReadRequest, from place: ReadPlace, _ store: any FileStore) throws
+        -> Bool
+    {
         let name = JournalFiles.segment(place.segment)
-        var reader = try LogReader(name, in: store, from: place.offset, chain: place.chain)
+        var reader = try LogReader(name, in: store, from: (place.offset, place.chain))
         while try reader.nextRecord() {
-            guard try take(reader) else { return false }
+            guard try take(reader, request) else { return false }
             // Later lines may be half written now.
             if reader.record.revision >= request.upTo { return false }
             if isFull {
                 let end = reader.offset + reader.line.count + 1
-                piece.next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
+                next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
                 return false
             }
         }
@@ -120,30 +107,24 @@ struct SegmentReading {
     }
 
     private var isFull: Bool {
-        piece.records.bytes.count >= JournalLimits.pieceBytesMax
-            || piece.records.entries.count >= JournalLimits.pieceRecordsMax
+        records.bytes.count >= JournalLimits.pieceBytesMax
+            || records.entries.count >= JournalLimits.pieceRecordsMax
     }
 
     /// Takes a record. Returns false if no later record is wanted.
-    private mutating func take(_ reader: borrowing LogReader) throws -> Bool {
+    private mutating func take(_ reader: borrowing LogReader, _ request: ReadRequest) throws -> Bool {
         let revision = reader.record.revision
-        switch reader.record.kind {
-        case .segment, .snapshot, .synced, .closed, .revision: return true
-        case .update, .delete, .batch: break
-        }
         guard revision <= request.upTo else { return false }
         guard revision > request.after else { return true }
         var passed = revision == request.after + 1 ? request.skipping : 0
         try reader.forEachWrite { write, bytes in
             passed -= 1
-            if passed < 0 { add(write, bytes) }
+            let key = write.key.bytes(of: bytes)
+            guard passed < 0, request.patterns.contains(where: { Pattern.matches($0.span, key) }) else {
+                return
+            }
+            records.append(write, bytes)
         }
         return true
-    }
-
-    private mutating func add(_ record: RecordLine, _ event: Span<UInt8>) {
-        let key = record.key.bytes(of: event)
-        let isWanted = request.patterns.contains { Pattern.matches($0.span, key) }
-        if isWanted { piece.records.append(record, event) }
     }
 }

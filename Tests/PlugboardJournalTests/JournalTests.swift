@@ -174,14 +174,12 @@ import Testing
 
     @Test func `a value that an older broker kept without a time has that of its snapshot`() throws {
         let header = FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 2, keys: 1)
-        try disk.place(JournalFiles.snapshot(1)) { file in
-            var lines = RecordBuffer(clock: { 5_999 })
-            lines.begin(header)
-            let body = Array(#"{"event":"update","key":"k","revision":2,"value":1,"by":"me""#.utf8)
-            lines.append(body: body.span, when: 0)
-            lines.append(own: header.end)
-            try file.appendAll(lines.bytes)
-        }
+        var lines = RecordBuffer(clock: { 5_999 })
+        lines.begin(header)
+        let body = Array(#"{"event":"update","key":"k","revision":2,"value":1,"by":"me""#.utf8)
+        lines.append(body: body.span, when: 0)
+        lines.append(own: header.end)
+        try disk.create(JournalFiles.snapshot(1)).appendAll(lines.bytes)
         #expect(try TestJournal(disk).state == ["k": Held(value: "1", revision: 2, by: #""me""#, seconds: 5)])
     }
 

@@ -94,7 +94,7 @@ import Testing
             upTo: 9,
             patterns: [Array("**".utf8)]
         )
-        #expect(SegmentReading.piece(request, disk).hasFailed)
+        #expect(ReadPiece(request, disk).hasFailed)
         var repair = try JournalRepair(disk)
         #expect(try repair.run(epoch: "new")?.damageCount == 1)
     }
