@@ -64,23 +64,19 @@ struct DiskLag {
 }
 
 /// How much the disk takes in a second, measured only while something is on its way there: what it takes otherwise
-/// says how much was sent, not how much it could take.
+/// says how much was sent, not how much it could take. What was long ago counts ever less.
 struct DiskRate {
     /// How many pieces are on their way.
     private var pieces = 0
-    /// What the disk took in the present span, of which so much is over at `last`.
-    private var taken = 0
-    private var passed: UInt64 = 0
+    private var taken = (bytes: 0, nanoseconds: 0 as UInt64)
     private var last: UInt64 = 0
-    /// The mean of the spans before, where the last ones count most; nil before the first has ended.
-    private var before: Int?
 
     private static let span: UInt64 = 1_000_000_000
-    /// The first span counts from here on.
+    /// So much time counts from the beginning on.
     private static let spanMin: UInt64 = 250_000_000
 
     var bytesPerSecond: Int {
-        before ?? Int(Double(taken) / Double(max(passed, Self.spanMin)) * 1e9)
+        Int(Double(taken.bytes) / Double(max(taken.nanoseconds, Self.spanMin)) * 1e9)
     }
 
     mutating func begin(at nanoseconds: UInt64) {
@@ -89,18 +85,15 @@ struct DiskRate {
     }
 
     mutating func end(_ bytes: Int, at nanoseconds: UInt64) {
-        taken += bytes
         pass(to: nanoseconds)
+        taken.bytes += bytes
         pieces -= 1
     }
 
     mutating func pass(to nanoseconds: UInt64) {
-        if pieces > 0 { passed += nanoseconds - min(last, nanoseconds) }
+        if taken.nanoseconds > Self.span { taken = (taken.bytes / 2, taken.nanoseconds / 2) }
+        if pieces > 0 { taken.nanoseconds += nanoseconds - min(last, nanoseconds) }
         last = nanoseconds
-        guard passed >= Self.span else { return }
-        let rate = Int(Double(taken) / Double(passed) * 1e9)
-        before = before.map { ($0 + rate) / 2 } ?? rate
-        (taken, passed) = (0, 0)
     }
 }
 

@@ -48,7 +48,7 @@ struct DiskLagTests {
         lag.pass(to: 22 * second + second / 2)
         #expect(lag.waitingMax == 300)
         lag.pass(to: 26 * second)
-        #expect(lag.waitingMax == 150)
+        #expect(lag.waitingMax == 100)
     }
 
     @Test("is sent before the next sync if it is three quarters of that")
