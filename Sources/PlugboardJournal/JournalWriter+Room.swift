@@ -227,8 +227,6 @@ struct WritingRate {
     private var highest = (present: 0, before: 0)
     /// What is being measured: the time in which clients could write as they liked, and the bytes they wrote.
     private var measured = (nanoseconds: 0 as UInt64, bytes: 0)
-    /// When the last segment ended; 0 before the first.
-    private var last: UInt64 = 0
 
     /// A rate is of at least this long.
     private static let nanosecondsMin: UInt64 = 100_000_000
@@ -237,15 +235,14 @@ struct WritingRate {
 
     var bytesPerSecond: Int { max(highest.present, highest.before) }
 
-    /// Notes the bytes of a segment that has ended. Clients were asked meanwhile to write at most `pressure` bytes a
-    /// second.
-    mutating func note(_ bytes: Int, at nanoseconds: UInt64, pressure: Int?) {
-        let passed = nanoseconds - min(last, nanoseconds)
-        let isFirst = last == 0
-        last = nanoseconds
-        let isSlowed = pressure.map { Double(bytes) * 1e9 >= Self.slowedFrom * Double($0) * Double(passed) }
-        if isFirst || isSlowed ?? false { return }
-        measured.nanoseconds += passed
+    /// Notes the bytes of a segment that has ended after so long. Clients were asked meanwhile to write at most
+    /// `pressure` bytes a second.
+    mutating func note(_ bytes: Int, after nanoseconds: UInt64, pressure: Int?) {
+        let isSlowed = pressure.map {
+            Double(bytes) * 1e9 >= Self.slowedFrom * Double($0) * Double(nanoseconds)
+        }
+        if isSlowed ?? false { return }
+        measured.nanoseconds += nanoseconds
         measured.bytes += bytes
         guard measured.nanoseconds >= Self.nanosecondsMin else { return }
         let rate = Double(measured.bytes) / Double(measured.nanoseconds) * 1e9

@@ -212,18 +212,17 @@ struct RoomTests {
     @Test("follows the highest rate of writing, until a snapshot was made since")
     func rate() {
         var rate = WritingRate()
-        func note(_ bytes: Int, at milliseconds: UInt64, pressure: Int? = nil) {
-            rate.note(bytes, at: milliseconds * 1_000_000, pressure: pressure)
+        func note(_ bytes: Int, after milliseconds: UInt64, pressure: Int? = nil) {
+            rate.note(bytes, after: milliseconds * 1_000_000, pressure: pressure)
         }
-        note(0, at: 1_000)
-        note(500, at: 2_000)
-        note(100, at: 3_000)
+        note(500, after: 1_000)
+        note(100, after: 1_000)
         #expect(rate.bytesPerSecond == 500)
         // Less than a tenth of a second says nothing yet.
-        note(1_100, at: 3_090)
+        note(1_100, after: 90)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
-        note(0, at: 5_200)
+        note(0, after: 2_110)
         #expect(rate.bytesPerSecond == 500)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
@@ -231,13 +230,13 @@ struct RoomTests {
         rate.endPeriod()
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 500)
-        note(10, at: 6_200)
+        note(10, after: 1_000)
         rate.endPeriod()
         #expect(rate.bytesPerSecond == 10)
         // While they were slowed down, clients showed less than they would write.
-        note(80, at: 6_250)
-        note(300, at: 7_250, pressure: 400)
-        note(70, at: 7_300, pressure: 2_000)
+        note(80, after: 50)
+        note(300, after: 1_000, pressure: 400)
+        note(70, after: 50, pressure: 2_000)
         #expect(rate.bytesPerSecond == 1_500)
     }
 
