@@ -22,9 +22,8 @@ final class BareHub {
 
     /// A new client. Its greeting waits in its outbox.
     func connect(_ peer: PeerIdentity?, groups: [UInt32]) -> SessionHandle {
-        let (number, slot) = (UInt64(clientCount + 1), clientCount)
         clientCount += 1
-        let session = hub.sessions.insert(Session(client: number, slot: slot, peer: peer ?? .unknown))
+        let session = hub.sessions.insert(Session(client: UInt64(clientCount), peer: peer ?? .unknown))
         sessions.append(session)
         if peer != nil {
             hub.place(session, groups)

@@ -12,8 +12,7 @@ struct DurableRepliesTests {
         for _ in 0..<count {
             let reply = DurableReplies.Waiting(
                 mark: mark,
-                client: 1,
-                slot: 0,
+                session: .none,
                 operation: .publish,
                 idCount: 0,
                 sumCount: 0,

@@ -144,7 +144,8 @@ struct HeldPartTests {
         for (number, text) in texts.enumerated() {
             let bytes = Array(text.utf8)
             let header = PendingLines.Header(
-                UInt64(number), event: UInt64(number), keyHash: 0, observable: nil, count: bytes.count
+                revision: UInt64(number), event: UInt64(number), keyHash: 0, observable: nil,
+                count: bytes.count
             )
             if bytes.count > 1 {
                 queue.append(SharedBytes(bytes.span), header)

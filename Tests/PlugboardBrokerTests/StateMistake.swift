@@ -67,7 +67,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             observers.append(observers[0])
             bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
         },
-        StateMistake("Subscription", "keys have no observers that are gone") { bus in
+        StateMistake("Matching", "keys have no observers that are gone") { bus in
             let subscription = bus.subscription(0, of: bus.observer)
             bus.hub.observeAgain(StaticString("a.plain").bytes, subscription)
             _ = bus.hub.matching[subscription].keys.popLast()
@@ -84,7 +84,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("SubscriptionSet", "a subscription knows its place") { bus in
             bus.hub.matching[bus.subscription(0, of: bus.observer)].place += 1
         },
-        StateMistake("Subscription", "it observes its keys where it says") { bus in
+        StateMistake("Matching", "it observes its keys where it says") { bus in
             bus.hub.matching[bus.subscription(0, of: bus.observer)].keys[0].index += 1
         },
         StateMistake("Window", "the deadline of a rhythm is there") { bus in
@@ -152,10 +152,10 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).queuedBytes += 1
         },
         StateMistake("Backlog", "a gap that is awaited is there") { bus in
-            try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).awaitGap()
+            try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).awaitsGap = true
         },
         StateMistake("Backlog", "only what is paused is stepped") { bus in
-            try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).step(1)
+            try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).steps = 1
         },
         StateMistake("SessionBacklog", "it lists what is ready, each once") { bus in
             _ = try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).ready.popLast()

@@ -96,7 +96,7 @@ final class TestHub {
     }
 
     /// Whether a client's connection still exists. Nothing is known about clients that have left.
-    private func isThere(_ client: Int) -> Bool { hub.sessions.inSlot(client) == sessions[client] }
+    private func isThere(_ client: Int) -> Bool { hub.sessions.contains(sessions[client]) }
 
     /// Whether a count was changed by `setOwedCount`, so that the state isn't checked.
     private var isPretending = false

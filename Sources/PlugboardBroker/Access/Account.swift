@@ -54,7 +54,7 @@ public struct Quota: Equatable, Sendable {
 }
 
 /// What some clients take up together: those of one user, or all without a quota.
-final class Account {
+final class Account: Checked {
     /// Nil for the common account.
     let user: UInt32?
     var limits: Quota
@@ -90,7 +90,7 @@ final class Account {
         for (name, place) in Quota.names {
             let (stated, there) = (used[keyPath: place], found[keyPath: place])
             let subject = "\(name) of \(whose)"
-            try Invariants(of: "Account").agree("it counts what is taken up", stated, there, of: subject)
+            try Self.always.agree("it counts what is taken up", stated, there, of: subject)
         }
     }
 }
@@ -101,8 +101,6 @@ struct WaitingBytes {
     enum Kind { case owed, partial }
 
     private var (owed, partial): (UInt32, UInt32) = (0, 0)
-
-    init() {}
 
     subscript(kind: Kind) -> Int {
         get { Int(kind == .owed ? owed : partial) }

@@ -62,7 +62,7 @@ enum RightsScope {
 }
 
 /// The rights of one client. It may do what both the policy and the supervisor allow.
-final class Grant {
+final class Grant: Checked {
     let groups: [UInt32]
     var name: String?
     var rights: Rights?

@@ -11,12 +11,12 @@ final class Backlog {
     enum Next { case nothing, synced, replayed, key(OwedKey), line, gap }
 
     /// A subscription without a backlog gets events at once, or shares what it is owed until its turn comes to be
-    /// told (`Lane`). With one, it is in the first of these states that applies. To change its state, call a method
-    /// of this class, and then have the hub `review` it.
+    /// told (`Lane`). With one, it is in the first of these states that applies. After a change of state, have the
+    /// hub `review` it.
     ///
     /// | state      | because                                                 | left by                   |
     /// |------------|---------------------------------------------------------|---------------------------|
-    /// | `.reply`   | its `subscribe` is not answered yet                     | `answered`                |
+    /// | `.reply`   | its `subscribe` is not answered yet                     | the answer                |
     /// | `.pause`   | `pause`                                                 | `resume`, `step`          |
     /// | `.nothing` | nothing is owed                                         | an event; then see below  |
     /// | `.journal` | what it missed is being read from the journal           | a piece was read          |
@@ -39,19 +39,20 @@ final class Backlog {
     /// What is sent first, from the journal.
     var replay: Replay?
     /// Some of what comes before `synced` is in the gap of `lines`, and is read again from the journal.
-    private(set) var awaitsGap = false
+    var awaitsGap = false
     /// `synced` follows once nothing that comes before it is owed any more.
-    private(set) var owesSynced = false
+    var owesSynced = false
     /// Up to this revision everything was sent, except the rest of a batch: that of the start, or of the last line
     /// that was sent if it is newer.
     private(set) var lastRevision: UInt64 = 0
     /// Its `subscribe` isn't answered yet, and nothing may be sent before the answer.
-    private(set) var awaitsReply = false
-    /// Held until `resume`, except for `steps` lines.
-    private(set) var isPaused = false
-    private(set) var steps = 0
+    var awaitsReply = false
+    /// From now on events are owed, until `resume`, except for `steps` lines: steps that something else holds back
+    /// still pass, but no later lines.
+    var isPaused = false
+    var steps = 0
     /// In `.room`, and listed as ready.
-    private(set) var isReady = false
+    var isReady = false
 
     init() {
         // A number that differs from backlog to backlog.
@@ -123,20 +124,7 @@ final class Backlog {
 
     // MARK: Changes of state
 
-    /// From now on, events are owed. Steps that something else holds back still pass.
-    func pause() { isPaused = true }
-
     func resume() { (isPaused, steps) = (false, 0) }
-
-    /// Lets so many owed lines pass, but no later ones.
-    func step(_ count: Int) { steps = count }
-
-    func awaitReply() { awaitsReply = true }
-
-    func answered() { awaitsReply = false }
-
-    /// Nothing stands in its way.
-    func beginReady() { isReady = true }
 
     /// Nothing is left, or something stands in its way. Steps end with what was owed, even if no line came of
     /// it.
@@ -155,11 +143,6 @@ final class Backlog {
 
     /// A line was sent. If the subscription is paused, that was a step.
     func takeStep() { if isPaused, steps > 0 { steps -= 1 } }
-
-    func endSync() { owesSynced = false }
-
-    /// A value that comes before `synced` will be read from the journal, in place of the gap.
-    func awaitGap() { awaitsGap = true }
 
     /// Stops owing a key, and removes its observable if nothing else needs it.
     func takeBack(_ place: ConflatedKeys.Place, _ matching: inout Matching, _ keyspace: inout Keyspace) {
@@ -204,9 +187,7 @@ final class Backlog {
     }
 }
 
-extension Backlog {
-    private static var always: Invariants { Invariants(of: "Backlog") }
-
+extension Backlog: Checked {
     /// Its counts and flags agree with its content. Adds to `owedBy` how often each key is owed.
     func checkInvariants(
         _ living: borrowing Living, _ keyspace: borrowing Keyspace, _ owedBy: inout [ObservableHandle: Int]
@@ -247,8 +228,6 @@ final class SessionBacklog {
     /// if it hasn't said goodbye, or was answered.
     var goodbye: [UInt8]?
 
-    init() {}
-
     /// Whether a subscription that isn't paused waits for a piece of the journal with events up to a
     /// revision.
     func isReading(upTo revision: UInt64 = .max, _ matching: borrowing Matching) -> Bool {
@@ -275,9 +254,7 @@ final class SessionBacklog {
     }
 }
 
-extension SessionBacklog {
-    private static var always: Invariants { Invariants(of: "SessionBacklog") }
-
+extension SessionBacklog: Checked {
     /// Its counts and lists agree with the subscriptions of its session.
     func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
         let client = "client \(hub.sessions[session].client)"
@@ -335,7 +312,7 @@ extension SessionBacklog {
 // events with it, so that the order holds. Two sets that take turns forget old keys without a clock for each.
 
 /// The window of a throttled subscription.
-struct Window {
+struct Window: Checked {
     /// Nanoseconds between two lines of one key.
     let span: UInt64
     /// Keys sent since the last tick, and since the tick before.
@@ -365,19 +342,8 @@ struct Window {
     }
 
     /// Lets all pass that is owed now.
-    mutating func open(event: UInt64) {
-        openEvent = event
-    }
+    mutating func open(event: UInt64) { openEvent = event }
 
-    /// Forgets keys that were sent before the previous tick.
-    mutating func age() {
-        toldBefore = told
-        told = []
-    }
-
-    /// Forgets all, because the last line was sent a whole span ago.
-    mutating func forget() {
-        told = []
-        toldBefore = []
-    }
+    /// Forgets keys that were sent before the previous tick, or all.
+    mutating func forget(all: Bool) { (told, toldBefore) = ([], all ? [] : told) }
 }

@@ -52,8 +52,6 @@ struct ConflatedKeys: ~Copyable {
     /// thousands that are owed the same keys, not all grow with the same event.
     var filledMax = 192
 
-    init() {}
-
     @inline(__always) var isEmpty: Bool { count == 0 }
 
     /// An owed key.
@@ -148,7 +146,9 @@ struct ConflatedKeys: ~Copyable {
     @inline(__always)
     mutating func renew(_ place: Place, revision: UInt64, event: UInt64) {
         (self[place].revision, self[place].event) = (revision, event)
-        if place != last { moveToEnd(place) }
+        if place == last { return }
+        unlink(place)
+        link(place)
     }
 
     /// Folds an update to a key that is owed already, and moves it to the end. If the observer has never seen
@@ -186,7 +186,7 @@ struct ConflatedKeys: ~Copyable {
     mutating func remove(_ place: Place) -> OwedKey {
         let owed = self[place]
         unlink(place)
-        if !isAbandoned { clear(owed.observable) }
+        if !isAbandoned, let slot = slot(of: owed.observable) { Self.remove(slot, of: &index, entries) }
         if notes.indices.contains(Int(place)) { notes[Int(place)] = OwedNotes() }
         (entries[Int(place)].previous, entries[Int(place)].next) = (Self.freePlace, free)
         free = place
@@ -199,11 +199,6 @@ struct ConflatedKeys: ~Copyable {
     mutating func abandon() {
         isAbandoned = true
         index = ProbeTable(count: 0)
-    }
-
-    private mutating func moveToEnd(_ place: Place) {
-        unlink(place)
-        link(place)
     }
 
     /// Moves a key after another one, or to the front.
@@ -264,11 +259,6 @@ extension ConflatedKeys {
         index.insert(Indexed(place), hash: Self.hash(observable))
     }
 
-    private mutating func clear(_ observable: ObservableHandle) {
-        guard let slot = slot(of: observable) else { return }
-        Self.remove(slot, of: &index, entries)
-    }
-
     private static func remove(
         _ slot: Int, of index: inout ProbeTable<Indexed>, _ entries: borrowing List<Entry>
     ) {
@@ -286,9 +276,7 @@ extension ConflatedKeys {
     }
 }
 
-extension ConflatedKeys {
-    private static var always: Invariants { Invariants(of: "ConflatedKeys") }
-
+extension ConflatedKeys: Checked {
     /// Each owed key is in the chain once, by age, and is found at once. Adds to `owedBy` how often each key
     /// is owed.
     func checkInvariants(

@@ -31,11 +31,9 @@ extension Hub {
     }
 
     /// Notes an event for later. `isGated` means that it waits at the gate of its key.
-    mutating func owe(
+    private mutating func owe(
         _ news: borrowing WriteEvent, to subscription: SubscriptionHandle, isGated: Bool = false
     ) {
-        let session = matching[subscription].session
-        guard sessions[session].isOpen else { return }
         if news.event != .emit, matching[subscription].delivery == .all,
             !writeAwaited(before: news, of: subscription)
         {
@@ -149,7 +147,7 @@ extension Hub {
         if before == nil {
             backlog.keys.renew(owed, revision: news.revision, event: delivery.eventNumber)
         } else {
-            backlog.awaitGap()
+            backlog.awaitsGap = true
             forget(owed, of: subscription)
         }
         backlog.lines.drop(revision: news.revision, event: delivery.eventNumber, before: before)
@@ -221,7 +219,7 @@ extension Hub {
     ) {
         guard let place = line(of: news, for: subscription) else { return }
         let header = PendingLines.Header(
-            news.revision,
+            revision: news.revision,
             event: delivery.eventNumber,
             keyHash: keyspace.hash(of: news.observable),
             observable: isGated ? news.observable : nil,
@@ -274,7 +272,7 @@ extension Hub {
             return
         }
         let header = PendingLines.Header(
-            revision, event: delivery.eventNumber, keyHash: 0, observable: nil, count: line.count
+            revision: revision, event: delivery.eventNumber, keyHash: 0, observable: nil, count: line.count
         )
         openQueue(for: header, of: subscription)?.lines.append(line, header)
         listIfReady(subscription)
@@ -339,7 +337,7 @@ extension Hub {
         let (lag, session) = (matching[subscription].lag, matching[subscription].session)
         var owed = OwedKey(news.observable, revision: news.revision, event: delivery.firstNumber)
         owed.isGated = isGated
-        let noted = matching.lanes.add(owed, in: lag.lane)
+        let noted = matching.lanes[lag.lane].add(owed)
         if noted.isFirst { insight.count(steps: noted.before == 0 ? Cost.owed : Cost.renewed) }
         if noted.isFirst, noted.before == 0 { matching.reach.retain(news.observable) }
         if noted.isFirst, matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
@@ -375,7 +373,7 @@ extension Hub {
         if lag.told == told { return }
         matching[subscription].lag.next = Lag.standing
         insight.count(steps: matching.lanes[lag.lane].stepsToMove(lag))
-        matching.lanes.move(lag, from: told)
+        matching.lanes[lag.lane].move(lag, from: told)
         if matching.lanes[lag.lane].hasUnowed { forgetUnowed(in: lag.lane) }
     }
 
@@ -425,7 +423,7 @@ extension Hub {
     /// Some of what nobody is owed any more is forgotten later. Each write takes more of it out of the lane than it adds.
     private mutating func forgetUnowed(in lane: LaneHandle) {
         let rest = Backlog()
-        matching.lanes.takeUnowed(in: lane, into: &rest.keys)
+        matching.lanes[lane].takeUnowed(into: &rest.keys)
         requests.abandon(rest)
     }
 }

@@ -43,7 +43,7 @@ extension Hub {
             case .room = state(of: subscription, backlog),
             sessions[matching[subscription].session].isOpen
         else { return }
-        backlog.beginReady()
+        backlog.isReady = true
         openBacklog(of: subscription).sessionBacklog.ready.append(subscription)
         markBehind(matching[subscription].session)
     }
@@ -53,10 +53,12 @@ extension Hub {
     mutating func openBacklog(of subscription: SubscriptionHandle) -> (
         backlog: Backlog, sessionBacklog: SessionBacklog
     ) {
+        let session = matching[subscription].session
+        if matching[subscription].isDirect { sessions[session].indirectCount += 1 }
         let isSlow = matching[subscription].isSharing && !matching[subscription].hasBacklog
-        let opened = sessions.openBacklog(of: subscription, &matching)
-        if isSlow { opened.backlog.beginReady() }
-        return opened
+        let backlog = matching[subscription].makeBacklog()
+        if isSlow { backlog.isReady = true }
+        return (backlog, sessions[session].makeSessionBacklog())
     }
 
     /// Gives up the backlog if nothing is owed and nothing has to wait.
@@ -308,7 +310,7 @@ extension Hub {
             revision: isAll ? revision : backlog.lastRevision,
             to: &sessions[matching[subscription].session].outbox.own
         )
-        backlog.endSync()
+        backlog.owesSynced = false
     }
 
     /// Queues the reply that waited, once everything up to its revision was sent.
@@ -324,7 +326,7 @@ extension Hub {
         sessions[session].isHeld = false
         // The new subscriptions whose replies were just queued may get events now.
         while let subscription = sessionBacklog.unanswered.popLast() {
-            matching[subscription].backlog?.answered()
+            matching[subscription].backlog?.awaitsReply = false
             review(subscription)
         }
     }
@@ -343,14 +345,10 @@ extension Hub {
     /// whole span after that.
     mutating func endWindow(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let window = backlog.window else { return }
-        backlog.window?.ticket = nil
         let end = window.lastTold + window.span
-        if deadlines.now < end {
-            backlog.window?.age()
-            backlog.window?.ticket = deadlines.add(at: end, .window(subscription))
-        } else {
-            backlog.window?.forget()
-        }
+        let isOver = deadlines.now >= end
+        backlog.window?.ticket = isOver ? nil : deadlines.add(at: end, .window(subscription))
+        backlog.window?.forget(all: isOver)
         // Keys that were sent before the previous tick may be sent again, even if lines of other keys came
         // later.
         review(subscription)

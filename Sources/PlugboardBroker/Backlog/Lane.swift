@@ -50,10 +50,10 @@ struct ObservedKeys: Hashable {
 }
 
 /// The lane of all readers of one interest that wait.
-struct Lane: ~Copyable {
+struct Lane: ~Copyable, Checked {
     fileprivate let interest: ObservedKeys
     /// Keys by their newest events. `skipped` counts from when the key came here.
-    fileprivate(set) var keys = ConflatedKeys()
+    var keys = ConflatedKeys()
     /// Up to where its readers were told.
     private var stands = Stands()
     /// When its readers began to wait.
@@ -91,13 +91,11 @@ struct Lane: ~Copyable {
         guard noted.event > event, let newest = keys.back else { return }
         // The present event was noted for others before: it is owed this key, and may know it as it was.
         stands.beginOwing(newest)
-        if noted.key.before > 0 {
-            marks.addMissing(Mark(event: noted.key.before, writes: noted.key.writes), at: newest, falls)
-        }
+        marks.addMissing(Mark(event: noted.key.before, writes: noted.key.writes), at: newest, falls)
     }
 
     /// A reader was told what comes before the next one.
-    fileprivate mutating func move(_ lag: Lag, from told: UInt64) {
+    mutating func move(_ lag: Lag, from told: UInt64) {
         stands.remove(told)
         stands.add(lag.told, first: lag.next)
     }
@@ -108,7 +106,7 @@ struct Lane: ~Copyable {
     }
 
     /// Takes out some of the keys that no reader is owed any more.
-    fileprivate mutating func takeUnowed(into taken: inout ConflatedKeys) {
+    mutating func takeUnowed(into taken: inout ConflatedKeys) {
         while taken.count < Self.takenAtOnceMax, hasUnowed, let front = keys.front {
             marks.removeAll(at: front)
             taken.append(keys.remove(front))
@@ -116,9 +114,6 @@ struct Lane: ~Copyable {
     }
 
     private static let takenAtOnceMax = 64
-
-    /// Takes all keys out. Nobody is in the lane any more.
-    fileprivate consuming func takeKeys() -> ConflatedKeys { keys }
 
     // MARK: Writing
 
@@ -134,7 +129,8 @@ struct Lane: ~Copyable {
     }
 
     /// Notes an event, once for all readers.
-    fileprivate mutating func add(_ owed: OwedKey) -> Noted {
+    @inline(__always)
+    mutating func add(_ owed: OwedKey) -> Noted {
         if noted.event == owed.event { return noted.key }
         let key = addFirst(owed)
         noted = (owed.event, key)
@@ -261,7 +257,6 @@ private struct Mark: BitwiseCopyable {
     var count: UInt32 = 1
     var countMax: UInt32 = 8
 
-    init(event: UInt64, writes: UInt32) { (self.event, self.writes) = (event, writes) }
 }
 
 /// The marks of all keys of a lane.
@@ -357,10 +352,9 @@ struct Lanes: ~Copyable {
     /// The lane that somebody joined last: very many may fall behind with one event.
     private var latest = LaneHandle.none
 
-    init() {}
-
     subscript(lane: LaneHandle) -> Lane {
         _read { yield all[lane] }
+        _modify { yield &all[lane] }
     }
 
     /// A reader begins to wait after an event.
@@ -374,39 +368,20 @@ struct Lanes: ~Copyable {
         return Lag(lane: latest, fell: event, told: event)
     }
 
-    /// A reader was told some of what it was owed, and stood at `told` before.
-    mutating func move(_ lag: Lag, from told: UInt64) { all[lag.lane].move(lag, from: told) }
-
     /// A reader waits no more. Returns the keys of the lane if that was its last one.
     mutating func leave(_ lag: Lag) -> ConflatedKeys? {
         all[lag.lane].leave(lag)
         guard all[lag.lane].isLeft else { return nil }
         found[all[lag.lane].interest] = nil
-        return all.remove(lag.lane).takeKeys()
-    }
-
-    @inline(__always)
-    mutating func add(_ owed: OwedKey, in lane: LaneHandle) -> Lane.Noted { all[lane].add(owed) }
-
-    /// Some observers didn't acknowledge a key that waited at its gate.
-    mutating func addLateNames(
-        _ naming: inout LateNaming, of observable: ObservableHandle, in lane: LaneHandle
-    ) {
-        all[lane].keys.addLateNames(&naming, of: observable)
+        let left = all.remove(lag.lane)
+        return left.keys
     }
 
     /// Gives back memory of lanes that are gone. Returns whether there is nothing more to do.
     mutating func shrink(visits: Int) -> Bool { all.shrink(visits: visits) }
-
-    /// Takes out some of the keys of a lane that nobody is owed any more.
-    mutating func takeUnowed(in lane: LaneHandle, into taken: inout ConflatedKeys) {
-        all[lane].takeUnowed(into: &taken)
-    }
 }
 
 extension Lanes {
-    private static var always: Invariants { Invariants(of: "Lane") }
-
     /// Each reader stands in the lane of its interest, and is owed the keys that were written since it was told some. Adds
     /// to `owedBy` how often each key is owed.
     func checkInvariants(
@@ -418,21 +393,21 @@ extension Lanes {
             let lag = matching[subscription].lag
             guard lag.lane != .none else { continue }
             readers[lag.lane, default: 0] += 1
-            try Self.always.hold("a reader's lane is there", all.contains(lag.lane))
+            try Lane.always.hold("a reader's lane is there", all.contains(lag.lane))
             let isSame = all[lag.lane].interest == ObservedKeys(matching[subscription])
-            try Self.always.hold("a reader's lane is that of its interest", isSame)
+            try Lane.always.hold("a reader's lane is that of its interest", isSame)
             let backlog = matching[subscription].backlog
             let waits = lag.owedCount > 0 || backlog?.isPaused == true || backlog?.isEmpty == false
-            try Self.always.hold("who is in a lane is paused, or is owed something", waits)
-            try Self.always.hold("it is owed no keys of its own", backlog?.keys.isEmpty ?? true)
+            try Lane.always.hold("who is in a lane is paused, or is owed something", waits)
+            try Lane.always.hold("it is owed no keys of its own", backlog?.keys.isEmpty ?? true)
             try all[lag.lane].checkInvariants(lag, backlog?.known ?? [:])
         }
-        try Self.always.agree("each interest has one lane", all.count, found.count)
-        try Self.always.agree("a lane has readers", all.count, readers.count)
+        try Lane.always.agree("each interest has one lane", all.count, found.count)
+        try Lane.always.agree("a lane has readers", all.count, readers.count)
         for lane in found.values {
             try all[lane].keys.checkInvariants(living, keyspace, isSorted: true, &owedBy)
-            try Self.always.agree("it counts its readers", all[lane].standingCount, readers[lane] ?? 0)
-            try Self.always.agree("it knows when they began", all[lane].fallenCount, readers[lane] ?? 0)
+            try Lane.always.agree("it counts its readers", all[lane].standingCount, readers[lane] ?? 0)
+            try Lane.always.agree("it knows when they began", all[lane].fallenCount, readers[lane] ?? 0)
         }
     }
 }
@@ -445,12 +420,11 @@ extension Lane {
     fileprivate func checkInvariants(_ lag: Lag, _ known: [ConflatedKeys.Place: UInt32])
         throws(BrokenInvariant)
     {
-        let always = Invariants(of: "Lane")
         let (stand, fall) = (stands.first(from: lag.told), falls.first(from: lag.fell))
         let isThere =
             stand < stands.all.count && stands.all[stand].event == lag.told
             && fall < falls.all.count && falls.all[fall].event == lag.fell
-        try always.hold("a reader has a stand", isThere && lag.next == Lag.standing)
+        try Self.always.hold("a reader has a stand", isThere && lag.next == Lag.standing)
         var (next, first, count, rewritten): (ConflatedKeys.Place?, ConflatedKeys.Place?, Int, Int) = (
             keys.front, nil, 0, 0
         )
@@ -461,8 +435,8 @@ extension Lane {
             count += 1
             if let writes = known[place], writes < keys[place].writes { rewritten += 1 }
         }
-        try always.agree("a reader's keys are counted", Int(lag.owedCount), count)
-        try always.hold("a stand knows its first key", firstPlace(for: lag) == first)
-        try always.agree("a key that a reader was told is owed again", known.count, rewritten)
+        try Self.always.agree("a reader's keys are counted", Int(lag.owedCount), count)
+        try Self.always.hold("a stand knows its first key", firstPlace(for: lag) == first)
+        try Self.always.agree("a key that a reader was told is owed again", known.count, rewritten)
     }
 }

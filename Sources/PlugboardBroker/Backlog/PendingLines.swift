@@ -37,12 +37,7 @@ struct PendingLines: ~Copyable {
         let observable: ObservableHandle?
         let count: Int
         /// Its bytes are shared with other queues.
-        fileprivate var isShared = false
-
-        init(_ revision: UInt64, event: UInt64, keyHash: UInt64, observable: ObservableHandle?, count: Int) {
-            (self.revision, self.event, self.keyHash) = (revision, event, keyHash)
-            (self.observable, self.count) = (observable, count)
-        }
+        var isShared = false
     }
 
     /// How many bytes a queued line counts besides its own.
@@ -59,8 +54,6 @@ struct PendingLines: ~Copyable {
     private var late: [UInt64: LateNames] = [:]
     /// What is missing after the last line.
     private(set) var gap: LostRange?
-
-    init() {}
 
     /// The number of lines, without the gap.
     var lineCount: Int { headers.count - first }
@@ -220,9 +213,7 @@ struct PendingLines: ~Copyable {
     mutating func takeGap() -> LostRange? { gap.take() }
 }
 
-extension PendingLines {
-    private static var always: Invariants { Invariants(of: "PendingLines") }
-
+extension PendingLines: Checked {
     /// Each line has its header, and both are in the order of the events.
     func checkInvariants() throws(BrokenInvariant) {
         var (size, event, long) = (0, UInt64(0), 0)

@@ -118,8 +118,6 @@ struct ReplayTable: ~Copyable {
     private var toAsk: [UInt64] = []
     private var lastNumber: UInt64 = 0
 
-    init() {}
-
     var hasRequests: Bool { !toAsk.isEmpty }
 
     mutating func begin(_ subscription: SubscriptionHandle) -> UInt64 {
@@ -146,9 +144,7 @@ struct ReplayTable: ~Copyable {
     }
 }
 
-extension ReplayTable {
-    private static var always: Invariants { Invariants(of: "ReplayTable") }
-
+extension ReplayTable: Checked {
     /// Each replay in progress belongs to its subscription.
     func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var replaying = 0
@@ -184,7 +180,6 @@ extension Hub {
             gathers: matching[subscription].delivery == .latest
         )
         sessionBacklog.replaying.append(subscription)
-        markBehind(matching[subscription].session)
     }
 
     /// Sends the next event of a replay, if a piece is there. Returns the hash of its key; nil if the event

@@ -16,8 +16,6 @@ struct Calls: ~Copyable {
     private(set) var counts = CallCounts()
     var held = HeldCalls()
 
-    init() {}
-
     // MARK: Services
 
     func service(at pattern: Span<UInt8>) -> Service? { services.node(of: pattern)?.entries.first }
@@ -116,9 +114,7 @@ struct Calls: ~Copyable {
     }
 }
 
-extension Calls {
-    private static var always: Invariants { Invariants(of: "Calls") }
-
+extension Calls: Checked {
     func checkInvariants(
         _ living: borrowing Living, _ deadlines: borrowing Deadlines, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {

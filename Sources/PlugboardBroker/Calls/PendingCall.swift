@@ -156,9 +156,7 @@ struct HeldCalls {
     }
 }
 
-extension HeldCalls {
-    private static var always: Invariants { Invariants(of: "HeldCalls") }
-
+extension HeldCalls: Checked {
     /// Each held call is in progress and waits with the supervisor, and its plugin counts it.
     func checkInvariants(
         _ calls: borrowing Calls, _ sessions: borrowing SessionTable

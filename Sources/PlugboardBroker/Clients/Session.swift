@@ -9,13 +9,12 @@ typealias SessionHandle = Handle<Session>
 
 /// One client. Owned by `SessionTable`; its connection holds the handle. What each event looks at comes first, so
 /// that little memory is fetched to tell very many observers.
-struct Session: ~Copyable {
+struct Session: ~Copyable, Checked {
     /// Behind, being closed, or with an indirect subscription: each event has to look at its subscriptions.
     private var isStalled = false
     /// It is in the list of sessions that have something to be sent.
     var isTouched = false
     var awaitedWrites: UInt16 = 0
-    private let connectionSlot: Int32
     var outbox = Outbox()
     /// The client's number, from 1, unique in this broker's life.
     let client: UInt64
@@ -60,14 +59,9 @@ struct Session: ~Copyable {
     private(set) var duties: SessionCalls?
     private var bequeathed = LeaseHandle.none
 
-    init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
-        self.client = client
-        connectionSlot = Int32(truncatingIfNeeded: slot)
-        self.peer = peer
-        self.since = since
+    init(client: UInt64, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
+        (self.client, self.peer, self.since) = (client, peer, since)
     }
-
-    var slot: Int { Int(connectionSlot) }
 
     /// Its author, if it has a name or has written something.
     @inline(__always) var signature: AuthorHandle? { signedAs == .none ? nil : signedAs }
@@ -289,16 +283,12 @@ enum CloseReason: String {
     }
 }
 
-// All sessions. They are found by their handles or by the slots of their connections. Requests that name
-// another client by its number are rare, so these search the row of slots; a table would cost memory for
-// every client.
+// All sessions, found by their handles. Requests that name another client by its number are rare, so these look at
+// all; a table would cost memory for every client.
 
 /// The sessions of open connections. Owns them.
 struct SessionTable: ~Copyable {
     private var all = Slab<Session>()
-    private var row = List<SessionHandle>()
-
-    init() {}
 
     subscript(session: SessionHandle) -> Session {
         @inline(__always)
@@ -307,17 +297,20 @@ struct SessionTable: ~Copyable {
         _modify { yield &all[session] }
     }
 
-    var slotCount: Int { row.count }
-
-    func inSlot(_ slot: Int) -> SessionHandle? {
-        slot < row.count && row[slot] != .none ? row[slot] : nil
-    }
+    func contains(_ session: SessionHandle) -> Bool { all.contains(session) }
 
     /// All sessions, in the order of their slots.
-    var handles: [SessionHandle] { row.all.filter { $0 != .none } }
+    var handles: [SessionHandle] {
+        var found: [SessionHandle] = []
+        found.reserveCapacity(all.count)
+        all.forEach { found.append($0) }
+        return found
+    }
 
     func find(client: UInt64) -> SessionHandle? {
-        handles.first { all[$0].client == client && all[$0].isOpen }
+        var found: SessionHandle?
+        all.forEach { if all[$0].client == client, all[$0].isOpen { found = $0 } }
+        return found
     }
 
     /// A client by its number. It must be of the same user, unless root asks.
@@ -327,12 +320,6 @@ struct SessionTable: ~Copyable {
             throw Refusal(.forbidden, "client \(client) is another user's")
         }
         return other
-    }
-
-    /// The session in a slot, if it is still that client's.
-    func find(slot: Int, client: UInt64) -> SessionHandle? {
-        guard let session = inSlot(slot), all[session].client == client else { return nil }
-        return session
     }
 
     /// Takes a session's own bytes out, so that they can grow while the hub is used. Call `giveBack` afterwards.
@@ -348,46 +335,22 @@ struct SessionTable: ~Copyable {
         all[session].outbox.own = own
     }
 
-    /// The backlog of a subscription and the catch-up of its session; makes them if there are none.
-    @discardableResult
-    mutating func openBacklog(of subscription: SubscriptionHandle, _ matching: inout Matching)
-        -> (backlog: Backlog, sessionBacklog: SessionBacklog)
-    {
-        let session = matching[subscription].session
-        if matching[subscription].isDirect { all[session].indirectCount += 1 }
-        return (matching[subscription].makeBacklog(), all[session].makeSessionBacklog())
-    }
-
     @_lifetime(borrow self)
     func ownBytes(of session: SessionHandle) -> Span<UInt8> { all[session].outbox.own.bytes }
 
-    mutating func insert(_ session: consuming Session) -> SessionHandle {
-        let slot = session.slot
-        while row.count <= slot { row.append(.none) }
-        row[slot] = all.insert(session)
-        return row[slot]
-    }
+    mutating func insert(_ session: consuming Session) -> SessionHandle { all.insert(session) }
 
     mutating func remove(_ session: SessionHandle, _ keyspace: inout Keyspace) {
-        row[all[session].slot] = .none
         if let author = all.remove(session).signature { keyspace.authors.release(author) }
     }
 }
 
 extension SessionTable {
-    /// Each session is in its slot. Notes in `living` which sessions and subscriptions exist.
-    func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
-        let always = Invariants(of: "SessionTable")
-        for slot in row.indices where row[slot] != .none {
-            let session = row[slot]
-            try always.hold("who stands in a slot is there", all.contains(session), of: "slot \(slot)")
-            try always.agree("a session knows its slot", all[session].slot, slot)
-            let isNew = living.sessions.insert(session).inserted
-            try always.hold("a session stands in one slot", isNew, of: "client \(all[session].client)")
-            for place in all[session].subscriptions.list.indices {
-                living.subscriptions.insert(all[session].subscriptions.list[place])
-            }
+    /// Notes which sessions and subscriptions exist.
+    func note(in living: inout Living) {
+        for session in handles {
+            living.sessions.insert(session)
+            living.subscriptions.formUnion(all[session].subscriptions.list.all)
         }
-        try always.agree("each session stands in a slot", all.count, living.sessions.count)
     }
 }

@@ -289,9 +289,7 @@ struct Delivery: ~Copyable {
     }
 }
 
-extension Delivery {
-    private static var always: Invariants { Invariants(of: "Delivery") }
-
+extension Delivery: Checked {
     /// Nothing is left of the last turn.
     func checkInvariants(
         _ living: borrowing Living, _ sessions: borrowing SessionTable

@@ -20,8 +20,6 @@ private struct OwnLine: ~Copyable {
     private var form = OwnForm(.update, .nothing, 0)
     private var change = ByteBuffer()
 
-    init() {}
-
     /// Whether it is the line that tells an event in a form.
     func tells(_ event: UInt64, _ form: OwnForm, _ change: borrowing ByteBuffer) -> Bool {
         self.event == event && self.form == form
@@ -322,9 +320,7 @@ enum EventKind {
     }
 }
 
-extension FanoutBuffer {
-    private static var always: Invariants { Invariants(of: "FanoutBuffer") }
-
+extension FanoutBuffer: Checked {
     /// Between two turns, nothing is left of the last one.
     func checkInvariants() throws(BrokenInvariant) {
         try Self.always.hold("it ends with its turn", bytes.isEmpty && extents.isEmpty)

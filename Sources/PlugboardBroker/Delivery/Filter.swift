@@ -136,9 +136,7 @@ final class Filter {
     }
 }
 
-extension Filter {
-    private static var always: Invariants { Invariants(of: "Filter") }
-
+extension Filter: Checked {
     /// What is known of a key's present value is so.
     func checkInvariants(_ known: KnownShape, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
         guard keyspace.contains(known.observable),
@@ -263,8 +261,6 @@ struct LatestFilterResult {
     private var hash: UInt64 = 0
     private var wasSent = false
     private var telling = FilterResult.nothing
-
-    init() {}
 
     /// The known result for a filter; nil if there is none.
     @inline(__always)

@@ -27,8 +27,6 @@ struct FilterEvaluator: ~Copyable {
     /// What is known of the last values.
     var shapes = KnownShapes()
 
-    init() {}
-
     // MARK: How much
 
     /// The cost of all comparisons since the start. Known results cost nothing.
@@ -292,8 +290,6 @@ struct KnownShapes: ~Copyable {
     /// What has a place in vain so often is forgotten.
     private static let missesMax: UInt8 = 8
     private(set) var all = List<KnownShape>()
-
-    init() {}
 
     var isEmpty: Bool { all.isEmpty }
 

@@ -26,8 +26,6 @@ struct Outbox: ~Copyable {
     private(set) var lastExtent: Int32 = -1
     private(set) var runs: Int32 = 0
 
-    init() {}
-
     /// The bytes of its share of the log.
     @inline(__always) var sharedBytes: Int { Int(sharedCount) }
     @inline(__always) var count: Int { own.count &+ sharedBytes &+ Int(heldCount) }
@@ -144,9 +142,7 @@ struct Outbox: ~Copyable {
     }
 }
 
-extension Outbox {
-    private static var always: Invariants { Invariants(of: "Outbox") }
-
+extension Outbox: Checked {
     /// Between two turns, nothing in it refers to the log.
     func checkInvariants(_ client: UInt64) throws(BrokenInvariant) {
         let isOwn = sharedBytes == 0 && runs == 0 && firstExtent < 0 && lastExtent < 0 && newestEnd < 0

@@ -112,7 +112,7 @@ struct Durability: ~Copyable {
     /// Keeps a reply until the disk has everything that was recorded up to now.
     mutating func awaitDisk(
         _ operation: Operation,
-        from session: borrowing Session,
+        from session: SessionHandle,
         isTold: Bool,
         revision: UInt64,
         id: Span<UInt8>,
@@ -120,8 +120,7 @@ struct Durability: ~Copyable {
     ) {
         let reply = DurableReplies.Waiting(
             mark: records.commits,
-            client: session.client,
-            slot: session.slot,
+            session: session,
             operation: operation,
             idCount: id.count,
             sumCount: sum.count,

@@ -13,8 +13,7 @@ struct DurableReplies: ~Copyable {
     /// `add`.
     struct Waiting: BitwiseCopyable {
         let mark: JournalMark
-        let client: UInt64
-        let slot: Int
+        let session: SessionHandle
         let operation: Operation
         let idCount: Int
         let sumCount: Int
@@ -93,27 +92,25 @@ struct DurableReplies: ~Copyable {
     }
 }
 
-extension DurableReplies {
-    private static var always: Invariants { Invariants(of: "DurableReplies") }
-
+extension DurableReplies: Checked {
     /// Checks that each reply has its `id`, that the order is right, and that each session counts its own
     /// replies.
     func checkInvariants(
         _ living: borrowing Living, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         var size = 0
-        var waitingFor: [UInt64: Int] = [:]
+        var waitingFor: [SessionHandle: Int] = [:]
         for place in first..<max(first, waiting.count) {
             let reply = waiting[place]
             size += reply.idCount + reply.sumCount
-            waitingFor[reply.client, default: 0] += 1
+            waitingFor[reply.session, default: 0] += 1
             let isInTurn = place == first || waiting[place - 1].mark <= reply.mark
             try Self.always.hold("replies wait in their order", isInTurn, of: "place \(place)")
         }
         try Self.always.agree("its texts are those of its replies", texts.count, size)
         for session in living.sessions {
             let (client, count) = (sessions[session].client, Int(sessions[session].awaitedWrites))
-            let found = waitingFor[client] ?? 0
+            let found = waitingFor[session] ?? 0
             try Self.always.agree("a session counts its replies", count, found, of: "client \(client)")
         }
     }

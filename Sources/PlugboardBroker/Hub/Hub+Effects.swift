@@ -254,7 +254,8 @@ extension Hub {
         let before = durability.replies.count
         defer { durability.expectWrites(before - durability.replies.count) }
         while let reply = durability.nextReply(upTo: mark, id: &id, sum: &sum) {
-            guard let session = sessions.find(slot: reply.slot, client: reply.client) else { continue }
+            let session = reply.session
+            guard sessions.contains(session) else { continue }
             sessions[session].awaitedWrites -= 1
             guard reply.isTold else {
                 delivery.touch(session, &sessions)

@@ -276,9 +276,7 @@ extension Hub {
             _ = keyspace.end(lease)
             return deleteEnded(goingOnAt: 0)
         }
-        let isLastFree = sessions.slotCount > 0 && sessions.inSlot(sessions.slotCount - 1) == nil
-        let slot = sessions.slotCount - (isLastFree ? 1 : 0)
-        let session = sessions.insert(Session(client: absence.client, slot: slot, peer: peer))
+        let session = sessions.insert(Session(client: absence.client, peer: peer))
         place(session, absence.groups)
         let name = JSONText.characters(absence.name.name.span.extracting(1..<(absence.name.name.count - 1)))
         sessions[session].rename(name.span, &keyspace)

@@ -5,11 +5,11 @@
 import PlugboardMemory
 import PlugboardWire
 
-extension Hub {
+extension Hub: Checked {
     /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) {
         var living = Living()
-        try sessions.checkInvariants(&living)
+        sessions.note(in: &living)
         try keyspace.checkInvariants(&living, deadlines, leases(living))
         try deadlines.checkInvariants()
         try checkSubscriptions(living)
@@ -29,13 +29,12 @@ extension Hub {
         for session in living.sessions {
             try sessions[session].subscriptions.checkInvariants(of: session, matching)
         }
-        let always = Invariants(of: "Session")
         for session in living.sessions {
             let found = sessions[session].subscriptions.list.all.count { !matching[$0].isDirect }
             let (client, stated) = (
                 "client \(sessions[session].client)", Int(sessions[session].indirectCount)
             )
-            try always.agree("it counts what can't be told at once", stated, found, of: client)
+            try Session.always.agree("it counts what can't be told at once", stated, found, of: client)
         }
         try matching.checkInvariants(living, keyspace, sessions)
         try insight.tracing.checkInvariants(living, matching)
@@ -60,19 +59,18 @@ extension Hub {
             guard let ticket = matching[subscription].backlog?.window?.ticket else { continue }
             let isTimed = deadlines.deadline(of: ticket) == .window(subscription)
             let name = "subscription \(matching[subscription].serial)"
-            try Invariants(of: "Window").hold("the deadline of a rhythm is there", isTimed, of: name)
+            try Window.always.hold("the deadline of a rhythm is there", isTimed, of: name)
         }
     }
 
     // MARK: Keys
 
     private func checkKeys(_ living: borrowing Living) throws(BrokenInvariant) {
-        let always = Invariants(of: "Hub")
         var bytes = 0
         for observable in living.observables {
             if !keyspace[observable].isReserved { bytes += keyspace[observable].recordBytes }
         }
-        try always.agree("it counts the bytes of their records", durability.records.liveBytes, bytes)
+        try Self.always.agree("it counts the bytes of their records", durability.records.liveBytes, bytes)
     }
 
     // MARK: Deadlines
@@ -89,7 +87,7 @@ extension Hub {
 
     /// Each deadline belongs to somebody who waits for it, and the other way round.
     private func checkDeadlines(_ living: borrowing Living) throws(BrokenInvariant) {
-        let always = Invariants(of: "Deadlines")
+        let always = Deadlines.always
         var due = DueCounts()
         for deadline in deadlines.all { due.add(deadline) }
         var ticking = 0
@@ -119,17 +117,17 @@ extension Hub {
         for session in living.sessions {
             for (subscription, withheld) in sessions[session].grant?.withheld ?? [:] {
                 let isThere = living.subscriptions.contains(subscription)
-                try Invariants(of: "Grant").hold("what is withheld is withheld from somebody", isThere)
+                try Grant.always.hold("what is withheld is withheld from somebody", isThere)
                 try withheld.keys.checkInvariants(living, keyspace, isSorted: false, &owedBy)
             }
         }
         try matching.lanes.checkInvariants(living, matching, keyspace, &owedBy)
         try phases.checkInvariants(living, matching, deadlines, &owedBy)
         try requests.checkInvariants(living, sessions, keyspace, &owedBy)
-        let always = Invariants(of: "Reach")
         for observable in living.observables {
             let (stated, found) = (matching.reach.owedBy(observable), owedBy[observable] ?? 0)
-            try always.agree("it counts who is owed it", stated, found, of: String(keyspace[observable].key))
+            try Reach.always.agree(
+                "it counts who is owed it", stated, found, of: String(keyspace[observable].key))
         }
         for session in living.sessions { try whoIsBehindHasAReason(session) }
     }
@@ -144,7 +142,7 @@ extension Hub {
             next = backlog.keys.place(after: place)
             let key = keyspace[backlog.keys[place].observable].key
             let isSeen = grant.permit(.subscribe, key)
-            try Invariants(of: "Backlog").hold("what is owed may be seen", isSeen, of: String(key))
+            try Backlog.always.hold("what is owed may be seen", isSeen, of: String(key))
         }
     }
 
@@ -154,31 +152,29 @@ extension Hub {
         let session = matching[subscription].session
         let isOwed = !matching[subscription].owesNothing
         guard sessions[session].isOpen, isOwed, !backlog.isReady else { return }
-        let always = Invariants(of: "Backlog")
         let name = "client \(sessions[session].client)"
         guard case .room = state(of: subscription, backlog) else { return }
-        try always.hold("what is owed waits for something", false, of: name)
+        try Backlog.always.hold("what is owed waits for something", false, of: name)
     }
 
     /// A session is behind as long as events wait until it reads, and held as long as a reply does.
     private func whoIsBehindHasAReason(_ session: SessionHandle) throws(BrokenInvariant) {
-        let always = Invariants(of: "Session")
         let client = "client \(sessions[session].client)"
         let sessionBacklog = sessions[session].sessionBacklog
         if let sessionBacklog {
             try sessionBacklog.checkInvariants(of: session, self)
         } else {
             let isNothing = SessionBacklog.Waiting(session, self).isNothing
-            try always.hold("what waits has a place", isNothing, of: client)
+            try Session.always.hold("what waits has a place", isNothing, of: client)
         }
         guard sessions[session].isOpen else { return }
         let isReplyWaiting = sessionBacklog.map { !$0.deferred.isEmpty } ?? false
-        try always.agree(
+        try Session.always.agree(
             "it is held while a reply waits", sessions[session].isHeld, isReplyWaiting, of: client
         )
         let isCatchingUp = sessionBacklog.map { !$0.ready.isEmpty || $0.isReading(matching) } ?? false
         let isBehind = sessions[session].isBehind
-        try always.hold(
+        try Session.always.hold(
             "it is behind while something is to come first",
             isBehind || !sessions[session].isHeld && !isCatchingUp,
             of: client
@@ -189,14 +185,14 @@ extension Hub {
 
     private func checkCalls(_ living: borrowing Living) throws(BrokenInvariant) {
         try calls.checkInvariants(living, deadlines, sessions)
-        let always = Invariants(of: "Supervision")
         if let reporter = supervision.reporter {
-            try always.hold("who reports is there", living.sessions.contains(reporter))
+            try Supervision.always.hold("who reports is there", living.sessions.contains(reporter))
         }
         for plugin in supervision.onDemand {
             let observers = countObservers(of: plugin)
             let stated = plugin.demand?.observers ?? -1
-            try always.agree("demand is the observers that there are", stated, observers, of: plugin.name)
+            try Supervision.always.agree(
+                "demand is the observers that there are", stated, observers, of: plugin.name)
         }
     }
 
@@ -244,8 +240,7 @@ extension Hub {
     // MARK: The turn
 
     private func checkTurn(_ living: borrowing Living) throws(BrokenInvariant) {
-        let always = Invariants(of: "Hub")
-        try always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
+        try Self.always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
         try delivery.checkInvariants(living, sessions)
     }
 }
@@ -285,12 +280,15 @@ struct BrokenInvariant: Error, Equatable, CustomStringConvertible {
     }
 }
 
-struct Invariants {
-    let structure: StaticString
+/// What is checked between two turns. What doesn't hold is reported under the name of its type.
+protocol Checked: ~Copyable {}
 
-    init(of structure: StaticString) {
-        self.structure = structure
-    }
+extension Checked where Self: ~Copyable {
+    static var always: Invariants { Invariants(structure: Self.self) }
+}
+
+struct Invariants {
+    let structure: any (~Copyable).Type
 
     /// Throws unless `holds` is true. `of` names what the check is about.
     @inline(__always)
@@ -315,7 +313,8 @@ struct Invariants {
 
     @inline(never)
     private func broken(_ sentence: StaticString, _ found: String) -> BrokenInvariant {
-        BrokenInvariant(structure: "\(structure)", sentence: "\(sentence)", found: found)
+        let name = "\(structure)".prefix { $0 != "<" }
+        return BrokenInvariant(structure: String(name), sentence: "\(sentence)", found: found)
     }
 }
 

@@ -74,7 +74,7 @@ struct Insight: ~Copyable {
     /// A client asks for one of the keys. Begins rounds, and returns true, if none are going on.
     mutating func beginRounds() -> Bool {
         if round.isOn { return false }
-        (round.isOn, round.nextSlot) = (true, 0)
+        (round.isOn, round.next) = (true, 0)
         return true
     }
 
@@ -86,17 +86,17 @@ struct Insight: ~Copyable {
         return !round.hasRevision
     }
 
-    /// The slots of the next clients to look at. Slot 0 is among them if a round begins.
-    mutating func nextSlots(of count: Int, at now: UInt64) -> Range<Int> {
-        let first = round.nextSlot
+    /// The places of the next clients to look at. Place 0 is the first of them if a round begins.
+    mutating func nextPlaces(of count: Int, at now: UInt64) -> Range<Int> {
+        let first = min(count, round.next)
         if first == 0 { round.start = now }
-        round.nextSlot = max(first, min(count, first + Round.clientsPerTurn))
-        return first..<round.nextSlot
+        round.next = min(count, first + Round.clientsPerTurn)
+        return first..<round.next
     }
 
     /// All clients were looked at. Returns when the next round begins; nil if none is needed.
     mutating func endRound(isObserved: Bool, at now: UInt64) -> UInt64? {
-        (round.nextSlot, round.isOn) = (0, isObserved)
+        (round.next, round.isOn) = (0, isObserved)
         return isObserved ? max(now, round.start + Round.intervalNanoseconds) : nil
     }
 
@@ -126,7 +126,7 @@ struct Round {
 
     fileprivate(set) var isOn = false
     fileprivate(set) var hasRevision = false
-    fileprivate(set) var nextSlot = 0
+    fileprivate(set) var next = 0
     fileprivate(set) var start: UInt64 = 0
 }
 

@@ -196,15 +196,14 @@ extension Hub {
             return
         }
         insight.beginWrites()
-        let slots = insight.nextSlots(of: sessions.slotCount, at: now)
-        if slots.lowerBound == 0 {
+        let clients = sessions.handles
+        let places = insight.nextPlaces(of: clients.count, at: now)
+        if places.lowerBound == 0 {
             for key in [BrokerKey.stats, .warnings, .services] { look(at: key, now) }
         }
-        for slot in slots {
-            if let session = sessions.inSlot(slot) { look(at: .client(session), now) }
-        }
+        for session in clients[places] { look(at: .client(session), now) }
         // Others are served in between.
-        if slots.upperBound < sessions.slotCount { return _ = deadlines.add(at: now + 1, .ownState) }
+        if places.upperBound < clients.count { return _ = deadlines.add(at: now + 1, .ownState) }
         let isObserved = matching.hasBranch("$broker") || BrokerKey.hasExactObserver(keyspace, matching.reach)
         if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
     }

@@ -256,10 +256,8 @@ struct Tracing: ~Copyable {
     }
 }
 
-extension Tracing {
+extension Tracing: Checked {
     var restingCount: Int { tracers.values.count(where: \.isResting) }
-
-    private static var always: Invariants { Invariants(of: "Tracing") }
 
     func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
         let awake = tracers.values.filter { !$0.isResting }

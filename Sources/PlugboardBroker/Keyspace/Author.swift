@@ -11,7 +11,7 @@ typealias AuthorHandle = Handle<Author>
 
 /// The `,"by":"…"` of a client, encoded once, with `,"origin":"…"` if its write named one. A client that
 /// changes its name gets another author with the same presence.
-struct Author: ~Copyable {
+struct Author: ~Copyable, Checked {
     /// The text. For the journal, it ends with the user, if the user's kept bytes are counted.
     private let text: ByteBlock
     private let byCount: UInt32
@@ -76,8 +76,6 @@ struct Authors: ~Copyable {
     /// Authors with an origin, by client and text, so that many keys share one. An author stays here as long
     /// as anything refers to it.
     private(set) var elsewhere: [[UInt8]: AuthorHandle] = [:]
-
-    init() {}
 
     subscript(author: AuthorHandle) -> Author {
         @inline(__always)
@@ -151,16 +149,15 @@ struct Authors: ~Copyable {
 
 extension Authors {
     func checkInvariants(_ found: [AuthorHandle: Int]) throws(BrokenInvariant) {
-        let always = Invariants(of: "Author")
         for (author, count) in found {
-            try always.hold("who is referred to is there", all.contains(author))
+            try Author.always.hold("who is referred to is there", all.contains(author))
             let (stated, name) = (Int(all[author].references), String(all[author].name))
-            try always.agree("it counts who refers to it", stated, count, of: name)
+            try Author.always.agree("it counts who refers to it", stated, count, of: name)
         }
-        try always.agree("nobody is kept whom nobody refers to", all.count, found.count)
+        try Author.always.agree("nobody is kept whom nobody refers to", all.count, found.count)
         for (identity, author) in elsewhere {
             let isThere = all.contains(author) && all[author].identity == identity
-            try always.hold("who writes for others is known by what they write", isThere)
+            try Author.always.hold("who writes for others is known by what they write", isThere)
         }
     }
 }

@@ -29,8 +29,6 @@ struct Graces: ~Copyable {
     private(set) var absences: [LeaseHandle: (absence: Absence, deadline: DeadlineTicket)] = [:]
     private var waiting: [ProgramName: LeaseHandle] = [:]
 
-    init() {}
-
     func hasRoom(for name: ProgramName) -> Bool {
         absences.count < Limits.absencesMax || waiting[name] != nil
     }

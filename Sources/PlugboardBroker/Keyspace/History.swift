@@ -231,9 +231,7 @@ private struct Named: ~Copyable {
     }
 }
 
-extension History {
-    private static var always: Invariants { Invariants(of: "History") }
-
+extension History: Checked {
     /// Whatever an entry names exists, and a generation keeps it.
     func checkInvariants(_ living: borrowing Living, _ all: borrowing Slab<Observable>)
         throws(BrokenInvariant)

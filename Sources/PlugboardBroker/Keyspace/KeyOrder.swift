@@ -135,9 +135,7 @@ struct OrderedKey {
     }
 }
 
-extension KeyOrder {
-    private static var always: Invariants { Invariants(of: "KeyOrder") }
-
+extension KeyOrder: Checked {
     /// Each observable is in the order once, at its place, on as many levels as it is high.
     func checkInvariants(_ all: borrowing Slab<Observable>) throws(BrokenInvariant) {
         var heights = Array(repeating: 0, count: Self.heightMax)

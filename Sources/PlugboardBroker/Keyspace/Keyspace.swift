@@ -494,9 +494,7 @@ struct Keyspace: ~Copyable {
     }
 }
 
-extension Keyspace {
-    private static var always: Invariants { Invariants(of: "Keyspace") }
-
+extension Keyspace: Checked {
     /// Notes in `living` which keys exist. `owned` are the leases of open connections.
     func checkInvariants(
         _ living: inout Living, _ deadlines: borrowing Deadlines, _ owned: [LeaseHandle]

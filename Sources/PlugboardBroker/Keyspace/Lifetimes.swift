@@ -37,8 +37,6 @@ struct Lifetimes: ~Copyable {
     /// There is a deadline for deleting more of these keys.
     var isGoingOn = false
 
-    init() {}
-
     var count: Int { bonds.count }
 
     /// Looks at `visits` places of bonds that may be gone; returns whether that was all.
@@ -187,9 +185,7 @@ struct Lifetimes: ~Copyable {
     }
 }
 
-extension Lifetimes {
-    private static var always: Invariants { Invariants(of: "Lifetimes") }
-
+extension Lifetimes: Checked {
     /// `owned` are the leases of open connections.
     func checkInvariants(
         _ living: borrowing Living,

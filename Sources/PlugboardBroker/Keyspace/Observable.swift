@@ -152,9 +152,7 @@ struct Observable: ~Copyable {
     static func blockBytes(for count: Int) -> Int { (count + 11) & ~15 + 8 }
 }
 
-extension Observable {
-    private static var always: Invariants { Invariants(of: "Observable") }
-
+extension Observable: Checked {
     func checkInvariants() throws(BrokenInvariant) {
         let name = String(key)
         try Self.always.agree(

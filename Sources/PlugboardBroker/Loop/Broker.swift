@@ -203,8 +203,6 @@ final class Handoff: Sendable {
     private let ending = Shared(false)
     private let refusal = Shared<String?>(nil)
 
-    init() {}
-
     var isWanted: Bool { wanted.get() }
     /// Whether the broker is to end, whoever comes next.
     var isEnding: Bool { ending.get() }

@@ -92,9 +92,7 @@ struct BufferPool: ~Copyable {
     }
 }
 
-extension BufferPool {
-    private static var always: Invariants { Invariants(of: "BufferPool") }
-
+extension BufferPool: Checked {
     /// Each spare buffer is in one row, that of its size.
     func checkInvariants() throws(BrokenInvariant) {
         var (found, size) = (0, 0)

@@ -9,9 +9,8 @@ import PlugboardWire
 final class Connection {
     let descriptor: Descriptor
     private var searched: UInt32 = 0
+    /// The poller's token for it is the word of this handle.
     let session: SessionHandle
-    /// Its place in `ConnectionTable`, and what tells this connection from an earlier one there.
-    let token: UInt64
     /// Bytes that were read but not executed: half a line, or lines that have to wait.
     var inbox = ByteBuffer()
     /// How many lines have come.
@@ -23,7 +22,7 @@ final class Connection {
     var isDiscarding = false
     /// The peer will send no more.
     var inputEnded = false
-    /// The peer can't be reached any more. What it sent before still counts.
+    /// The peer doesn't read any more. Waiting output is dropped, but what it sent before still counts.
     var outputEnded = false
     /// The peer has hung up, so the system needn't report that again.
     var isHungUp = false
@@ -46,18 +45,10 @@ final class Connection {
     /// What it has written beyond its share, in bytes, at a period of `Throttle`.
     private var debt: (bytes: UInt32, period: UInt32) = (0, 0)
 
-    /// `number` tells this connection from an earlier one in the same slot.
-    init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, number: UInt64) {
+    init(descriptor: consuming Descriptor, session: SessionHandle) {
         self.descriptor = descriptor
         self.session = session
-        token = UInt64(slot) | number << 32
     }
-
-    /// The slot of a connection with this token.
-    static func slot(of token: UInt64) -> Int { Int(token & 0xFFFF_FFFF) }
-
-    /// Its place in `ConnectionTable`.
-    var slot: Int { Self.slot(of: token) }
 
     /// How many bytes of the inbox are known to have no line feed.
     var searchedBytes: Int {
@@ -100,16 +91,11 @@ final class Connection {
     }
 }
 
-// All connections, found by the number that the poller returns. Owns them.
-
-/// The connections of a broker by slot.
+/// The connections of a broker, by the slots of their sessions. Owns them.
 struct ConnectionTable: ~Copyable {
     private var slots: [Connection?] = []
-    private var free = List<Int>()
     private(set) var count = 0
     private var lastClient: UInt64 = 0
-
-    init() {}
 
     /// Makes the connection of a new client, and its session.
     mutating func insert(
@@ -119,30 +105,24 @@ struct ConnectionTable: ~Copyable {
         _ sessions: inout SessionTable
     ) -> Connection {
         lastClient += 1
-        let slot = free.popLast() ?? appendSlot()
-        let session = sessions.insert(Session(client: lastClient, slot: slot, peer: peer, since: since))
-        let connection = Connection(descriptor: descriptor, session: session, slot: slot, number: lastClient)
-        slots[slot] = connection
+        let session = sessions.insert(Session(client: lastClient, peer: peer, since: since))
+        let connection = Connection(descriptor: descriptor, session: session)
+        while slots.count <= session.slot { slots.append(nil) }
+        slots[Int(session.slot)] = connection
         count += 1
         return connection
     }
 
-    /// The connection of a token, if it still exists.
+    /// The connection of a client, if it still exists.
     @inline(__always)
-    func find(token: UInt64) -> Connection? {
-        guard let connection = find(slot: Connection.slot(of: token)) else { return nil }
-        return connection.token == token ? connection : nil
-    }
-
-    @inline(__always)
-    func find(slot: Int) -> Connection? {
-        slot < slots.count ? slots[slot] : nil
+    func find(_ session: SessionHandle) -> Connection? {
+        guard session.slot < slots.count, let connection = slots[Int(session.slot)] else { return nil }
+        return connection.session == session ? connection : nil
     }
 
     /// Removes a connection. Its descriptor is closed with the last reference to it.
     mutating func remove(_ connection: Connection) {
-        slots[connection.slot] = nil
-        free.append(connection.slot)
+        slots[Int(connection.session.slot)] = nil
         count -= 1
     }
 
@@ -150,27 +130,16 @@ struct ConnectionTable: ~Copyable {
     func all() -> [Connection] {
         slots.compactMap { $0 }
     }
-
-    private mutating func appendSlot() -> Int {
-        slots.append(nil)
-        return slots.count - 1
-    }
 }
 
-extension ConnectionTable {
-    private static var always: Invariants { Invariants(of: "ConnectionTable") }
-
+extension ConnectionTable: Checked {
     /// Each connection has one session of the hub, and the other way round.
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
-        var found = 0
-        for slot in slots.indices {
-            guard let connection = slots[slot] else { continue }
-            found += 1
-            let isKnown = connection.slot == slot && sessions.inSlot(slot) == connection.session
-            try Self.always.hold("a connection's session is known", isKnown, of: "slot \(slot)")
+        for connection in all() {
+            let isKnown = sessions.contains(connection.session) && find(connection.session) === connection
+            try Self.always.hold("a connection's session is known", isKnown)
         }
-        try Self.always.agree("its count is that of its connections", count, found)
-        try Self.always.agree("a slot is free or a connection's", slots.count, found + free.count)
-        try Self.always.agree("no session outlives its connection", sessions.handles.count, found)
+        try Self.always.agree("its count is that of its connections", count, all().count)
+        try Self.always.agree("no session outlives its connection", sessions.handles.count, count)
     }
 }

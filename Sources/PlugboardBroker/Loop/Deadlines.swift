@@ -223,9 +223,7 @@ struct Deadlines: ~Copyable {
     }
 }
 
-extension Deadlines {
-    private static var always: Invariants { Invariants(of: "Deadlines") }
-
+extension Deadlines: Checked {
     /// The deadline of a ticket; nil if it is over.
     func deadline(of ticket: DeadlineTicket) -> Deadline? {
         slots.contains(ticket.slot) ? slots[ticket.slot].deadline : nil

@@ -41,9 +41,9 @@ extension EventLoop {
         let length = queue.count(part)
         var count = 0
         while count < length, hub.delivery.log.hasRoom, count == 0 || !hub.hasDoneEnough {
-            let token = queue.token(count, of: part)
+            let session = queue.session(count, of: part)
             count += 1
-            if let connection = connections.find(token: token) { goOn(connection) }
+            if let connection = connections.find(session) { goOn(connection) }
         }
         queue.removeFirst(count, of: part)
         return count
@@ -71,7 +71,8 @@ extension EventLoop {
     }
 
     private mutating func receiveDirectly(_ connection: Connection, upTo bytes: Int) {
-        var input = workSpace.takeInput()
+        var input = ByteBuffer()
+        swap(&input, &workSpace.input)
         var isAtEnd = false
         input.append(upTo: bytes) { room in read(connection, into: &room, &isAtEnd) }
         if isAtEnd { endInput(connection) }
@@ -80,7 +81,8 @@ extension EventLoop {
             let executed = executeLines(of: connection, in: &lines, searchFrom: 0)
             keep(lines.span[executed...], for: connection)
         }
-        workSpace.giveBack(input)
+        input.removeAll()
+        swap(&input, &workSpace.input)
     }
 
     private mutating func receiveBehindHalfLine(_ connection: Connection) {
@@ -263,14 +265,8 @@ extension EventLoop {
 
     /// The peer has hung up. Without this, the system would report it in each turn until the end is read.
     mutating func endHungUp(_ connection: Connection) throws {
-        endOutput(connection)
-        connection.isHungUp = true
+        (connection.outputEnded, connection.isHungUp) = (true, true)
         try watch(connection)
-    }
-
-    /// The peer doesn't read any more. Waiting output is dropped, but its earlier input is still read.
-    mutating func endOutput(_ connection: Connection) {
-        connection.outputEnded = true
     }
 }
 

@@ -28,7 +28,7 @@ extension EventLoop {
                 return
             }
             hub.delivery.beginServing(session, &hub.sessions)
-            guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
+            guard let connection = connections.find(session) else { continue }
             flush(connection)
             if connection.isWaitingToWrite || hub.sessions[session].isCounted {
                 hub.countOwed(to: session)
@@ -56,14 +56,13 @@ extension EventLoop {
         hub.forget(session)
         poller.remove(connection.descriptor.raw)
         connections.remove(connection)
-        addFreed()
+        tidying.addFreed(time)
     }
 
     /// Ends the connections of plugins' processes that have ended. Their lines that have come still count.
     mutating func endOrphaned() {
         for session in hub.supervision.orphaned.all {
-            guard let connection = connections.all().first(where: { $0.session == session }) else { continue }
-            network.end(connection.descriptor)
+            if let connection = connections.find(session) { network.end(connection.descriptor) }
         }
         hub.supervision.orphaned.removeAll()
     }
@@ -74,7 +73,7 @@ extension EventLoop {
         while index < hub.delivery.dismissed.count {
             let session = hub.delivery.dismissed[index]
             index += 1
-            if let connection = connections.find(slot: hub.sessions[session].slot) {
+            if let connection = connections.find(session) {
                 dismiss(connection, hub.sessions[session].closeReason ?? .slow, keepingUnread: false)
             }
         }
@@ -151,7 +150,7 @@ extension EventLoop {
         case .wouldBlock:
             connection.isWaitingToWrite = true
         case .ended, .failed:
-            endOutput(connection)
+            connection.outputEnded = true
             drop(session)
         }
     }
@@ -175,14 +174,7 @@ extension EventLoop {
                 hub.delivery.log.run(&next, of: hub.sessions[session].outbox), to: connection.descriptor
             )
         }
-        return writeGathered(connection)
-    }
-
-    private mutating func writeGathered(_ connection: Connection) -> Transfer {
-        var room = workSpace.takeGathering()
-        let transfer = Self.write(using: &room, connection, hub, network)
-        workSpace.giveBack(room)
-        return transfer
+        return Self.write(using: &workSpace.gathering, connection, hub, network)
     }
 
     /// Writes a session's own bytes and its share of the log in one system call.
@@ -268,6 +260,6 @@ extension EventLoop {
         guard wanted != connection.interest else { return }
         connection.interest = wanted
         let fd = connection.descriptor.raw
-        try poller.change(fd, token: connection.token, interest: wanted)
+        try poller.change(fd, token: connection.session.word, interest: wanted)
     }
 }

@@ -44,8 +44,4 @@ struct Listener {
         keepJournalLock()
         return server.check(report)
     }
-
-    mutating func replace(by fresh: consuming Descriptor) {
-        server?.replace(by: fresh)
-    }
 }

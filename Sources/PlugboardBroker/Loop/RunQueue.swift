@@ -17,7 +17,7 @@ struct Errands: OptionSet {
     static let close = Errands(rawValue: 8)
 }
 
-/// The connections that have something to do, by their tokens.
+/// The clients whose connections have something to do.
 struct RunQueue: ~Copyable {
     enum Part {
         /// Those for which a turn had no time, although they send little. They are heard first in the next.
@@ -26,21 +26,25 @@ struct RunQueue: ~Copyable {
         case patient
     }
 
-    private var prompt = List<UInt64>(reserving: 64)
-    private var patient = List<UInt64>(reserving: 64)
-
-    init() {}
+    private var prompt = List<SessionHandle>(reserving: 64)
+    private var patient = List<SessionHandle>(reserving: 64)
 
     var isEmpty: Bool { patient.isEmpty && prompt.isEmpty }
 
     func count(_ part: Part) -> Int { part == .prompt ? prompt.count : patient.count }
 
-    func token(_ place: Int, of part: Part) -> UInt64 { part == .prompt ? prompt[place] : patient[place] }
+    func session(_ place: Int, of part: Part) -> SessionHandle {
+        part == .prompt ? prompt[place] : patient[place]
+    }
 
     /// Puts a connection at the end of a queue, unless it is in one, and adds to what it does.
     mutating func add(_ connection: Connection, _ errands: Errands, to part: Part = .patient) {
         if connection.todo.isEmpty {
-            if part == .prompt { prompt.append(connection.token) } else { patient.append(connection.token) }
+            if part == .prompt {
+                prompt.append(connection.session)
+            } else {
+                patient.append(connection.session)
+            }
         }
         connection.todo.formUnion(errands)
     }
@@ -51,5 +55,5 @@ struct RunQueue: ~Copyable {
     }
 
     /// For checks.
-    var all: Set<UInt64> { Set(patient.all).union(prompt.all) }
+    var all: Set<SessionHandle> { Set(patient.all).union(prompt.all) }
 }

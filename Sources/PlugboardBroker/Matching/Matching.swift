@@ -277,9 +277,7 @@ struct Matching: ~Copyable {
     }
 }
 
-extension Matching {
-    private static var always: Invariants { Invariants(of: "Subscription") }
-
+extension Matching: Checked {
     func checkInvariants(
         _ living: borrowing Living, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
@@ -330,12 +328,12 @@ extension Matching {
         _ keyspace: borrowing Keyspace,
         _ list: borrowing List<SubscriptionHandle>
     ) throws(BrokenInvariant) {
-        let always = Invariants(of: "Observable")
         let key = String(keyspace[observable].key)
         let listed = reach.observers(of: observable).subscriptions
-        try always.hold("its observers are those who match", listed.elementsEqual(list.all), of: key)
+        try Observable.always.hold(
+            "its observers are those who match", listed.elementsEqual(list.all), of: key)
         let acknowledges = list.all.contains { self[$0].acknowledges }
         let isNoted = reach.hasAcknowledgers(observable) == acknowledges
-        try always.hold("it knows whether one of them acknowledges", isNoted, of: key)
+        try Observable.always.hold("it knows whether one of them acknowledges", isNoted, of: key)
     }
 }

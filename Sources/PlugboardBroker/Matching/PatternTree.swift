@@ -249,19 +249,18 @@ private enum Wildcard {
     }
 }
 
-extension PatternTree {
+extension PatternTree: Checked {
     /// Each node is found by its token and is needed. Returns the number of entries.
     func checkInvariants() throws(BrokenInvariant) -> Int { try count(below: root) }
 
     private func count(below node: Node) throws(BrokenInvariant) -> Int {
-        let always = Invariants(of: "PatternTree")
-        try always.agree("a node knows its steps", node.steps, node.countedSteps)
+        try Self.always.agree("a node knows its steps", node.steps, node.countedSteps)
         var count = node.entries.count
         for child in node.all {
             let bytes = child.token
             let isItsOwn = child.parent === node && existingChild(of: node, bytes.span) === child
-            try always.hold("a node is found by its token", isItsOwn, of: String(bytes.span))
-            try always.hold("a node is needed", !child.isUnused, of: String(bytes.span))
+            try Self.always.hold("a node is found by its token", isItsOwn, of: String(bytes.span))
+            try Self.always.hold("a node is needed", !child.isUnused, of: String(bytes.span))
             count += try self.count(below: child)
         }
         return count
@@ -271,7 +270,7 @@ extension PatternTree {
 // The patterns that are observed: a tree for each user. So one user's patterns don't make those of others
 // expensive, and the nodes that a key visits are limited for each user.
 
-struct UserPatterns {
+struct UserPatterns: Checked {
     /// Most buses have one user.
     private var trees: [(user: UInt32, tree: PatternTree<SubscriptionHandle>)] = []
 
@@ -309,6 +308,6 @@ struct UserPatterns {
     func checkInvariants(standing: Int) throws(BrokenInvariant) {
         var found = 0
         for (_, tree) in trees { found += try tree.checkInvariants() }
-        try Invariants(of: "PatternTree").agree("nobody stands there who is gone", found, standing)
+        try Self.always.agree("nobody stands there who is gone", found, standing)
     }
 }

@@ -329,9 +329,7 @@ extension Span<ObserverEntry> {
     var subscriptions: [SubscriptionHandle] { indices.map { self[$0].subscription } }
 }
 
-extension Reach {
-    private static var always: Invariants { Invariants(of: "Reach") }
-
+extension Reach: Checked {
     /// Each entry is that of a key that is there, and has its own list or one that keys share.
     func checkInvariants(_ living: borrowing Living, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
         var (slots, own, named): (Set<UInt32>, Set<UInt32>, Set<UInt32>) = ([], [], [])

@@ -302,9 +302,7 @@ struct SubscriptionTexts: ~Copyable {
     }
 }
 
-extension SubscriptionTexts {
-    private static var always: Invariants { Invariants(of: "SubscriptionTexts") }
-
+extension SubscriptionTexts: Checked {
     func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var users: [TextHandle: Int] = [:]
         for subscription in living.subscriptions { users[matching[subscription].text, default: 0] += 1 }
@@ -401,9 +399,7 @@ private final class SubscriptionIndex {
     }
 }
 
-extension SubscriptionSet {
-    private static var always: Invariants { Invariants(of: "SubscriptionSet") }
-
+extension SubscriptionSet: Checked {
     /// Each subscription belongs to the session, knows its place, and is found by its text.
     func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var numbers = 0

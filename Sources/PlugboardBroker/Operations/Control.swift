@@ -12,7 +12,7 @@ extension Hub {
         let subscription = try target(of: asked, options.client)
         switch asked.request.operation {
         case .pause:
-            openBacklog(of: subscription).backlog.pause()
+            openBacklog(of: subscription).backlog.isPaused = true
             beginSharing(subscription)
         case .resume: matching[subscription].backlog?.resume()
         default:
@@ -20,7 +20,7 @@ extension Hub {
             guard let backlog = matching[subscription].backlog, backlog.isPaused else {
                 throw Self.notPaused(String(matching.sub(of: subscription)), asked.request)
             }
-            backlog.step(min(options.count, owedCount(of: subscription)))
+            backlog.steps = min(options.count, owedCount(of: subscription))
         }
         // The reply counts what is owed before anything passes.
         delivery.openReply(to: asked.session, &sessions)

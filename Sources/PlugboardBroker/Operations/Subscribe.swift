@@ -171,7 +171,7 @@ extension Hub {
         let session = asked.session
         if sessions[session].isBehind {
             let (backlog, sessionBacklog) = openBacklog(of: subscription)
-            backlog.awaitReply()
+            backlog.awaitsReply = true
             sessionBacklog.unanswered.append(subscription)
         }
         var reply = beginReply(to: asked)

@@ -99,12 +99,12 @@ extension Hub {
         if requests.decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.beginBatch(revision: revision)
         var results = ByteBuffer()
-        requests.batch.exchangeResults(&results)
+        swap(&results, &requests.batch.bytes)
         for index in requests.batch.writes.indices {
             let write = AskedRequest(requests.decoder.writes[index], asked.line, from: asked.session)
             commitWrite(at: index, write, results.bytes)
         }
-        requests.batch.exchangeResults(&results)
+        swap(&results, &requests.batch.bytes)
         durability.endBatch()
         replyWritten(asked)
     }
@@ -316,7 +316,7 @@ extension Hub {
             sessions[session].awaitedWrites += 1
             durability.awaitDisk(
                 request.operation,
-                from: sessions[session],
+                from: session,
                 isTold: request.wantsReply,
                 revision: revision,
                 id: asked.id,
@@ -495,17 +495,13 @@ struct PlannedBatch: ~Copyable {
     private(set) var writes: [PlannedWrite] = []
     /// Where the results of its patches and sums are in `bytes`, one range for each write.
     private var merged: [ByteRange] = []
-    private var bytes = ByteBuffer()
-
-    init() {}
+    /// All results. They are taken out while the hub is used.
+    var bytes = ByteBuffer()
 
     var mergedCount: Int { bytes.count }
 
     /// Where the result of the patch or the sum at a place is in the results.
     func result(at index: Int) -> ByteRange { merged[index] }
-
-    /// Exchanges all results, so that they can be used while the hub is.
-    mutating func exchangeResults(_ results: inout ByteBuffer) { swap(&bytes, &results) }
 
     mutating func append(_ write: PlannedWrite) {
         writes.append(write)

@@ -14,8 +14,6 @@ struct Phases: ~Copyable {
     private var awaited: [SubscriptionHandle: [Awaited]] = [:]
     private var acknowledged: [SubscriptionHandle: UInt64] = [:]
 
-    init() {}
-
     @inline(__always) var isEmpty: Bool { gates.isEmpty }
 
     var count: Int { gates.count }
@@ -105,9 +103,7 @@ struct Phases: ~Copyable {
     }
 }
 
-extension Phases {
-    private static var always: Invariants { Invariants(of: "Phases") }
-
+extension Phases: Checked {
     /// Each gate has a deadline, and waits for subscriptions that exist and were told. Adds to `owedBy` what
     /// keeps keys.
     func checkInvariants(
@@ -283,7 +279,7 @@ extension Hub {
             var naming = LateNaming(late)
             for subscription in behind {
                 let lane = matching[subscription].lag.lane
-                if lane != .none { matching.lanes.addLateNames(&naming, of: observable, in: lane) }
+                if lane != .none { matching.lanes[lane].keys.addLateNames(&naming, of: observable) }
                 matching[subscription].backlog?.addLateNames(&naming, of: observable)
             }
         }

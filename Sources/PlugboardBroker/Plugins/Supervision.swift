@@ -47,7 +47,7 @@ final class SupervisedPlugin {
     }
 }
 
-struct Supervision: ~Copyable {
+struct Supervision: ~Copyable, Checked {
     static let pluginsMax = 1_024
 
     var supervisor: Int32?

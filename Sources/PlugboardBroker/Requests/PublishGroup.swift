@@ -48,8 +48,6 @@ struct PublishGroup: ~Copyable {
     var forecast = SlotForecast()
     private(set) var session: SessionHandle?
 
-    init() {}
-
     @inline(__always) var isEmpty: Bool { count == 0 }
     @inline(__always) var isFull: Bool { count == Self.publishesMax }
 

@@ -7,7 +7,7 @@
 import PlugboardMemory
 import PlugboardWire
 
-struct Requests: ~Copyable {
+struct Requests: ~Copyable, Checked {
     private let inPlace = InPlace()
     /// How many keys one request looks at before others have their turn. This takes about a millisecond.
     static let visitsPerSlice = 4_096
@@ -34,7 +34,7 @@ struct Requests: ~Copyable {
         self.visitsMax = visitsMax
     }
 
-    /// Begins a part of a turn. It has done enough when `hub.effort` reaches this.
+    /// Begins a part of a turn.
     mutating func beginPart(until effort: UInt64) { effortEnd = effort }
 
     /// The patterns of a request, checked and without repeats.
@@ -94,10 +94,9 @@ struct Requests: ~Copyable {
         walks.append(walk)
     }
 
-    /// Keys were passed by because their time is over.
+    /// Drops the requests of a client that ends.
     mutating func add(expired keys: [ObservableHandle]) { expired += keys }
 
-    /// The next key that a search has passed by because its time is over.
     mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
 
     /// A request has had its turn, and waits for the next.
@@ -113,7 +112,6 @@ struct Requests: ~Copyable {
 
     mutating func endExecuting() { finished = nil }
 
-    /// Drops the requests of a client that ends.
     mutating func cancel(of session: SessionHandle) {
         for walk in walks where walk.session == session { abandonSnapshot(of: walk) }
         walks.removeAll { $0.session == session }
@@ -131,14 +129,14 @@ struct Requests: ~Copyable {
 
     // MARK: Owed keys that nobody needs
 
+    /// All of the last of them were removed.
+    mutating func endAbandoned() { abandoned.removeLast() }
+
     /// Removes owed keys, some at a time.
     mutating func abandon(_ backlog: Backlog) {
         backlog.keys.abandon()
         if !backlog.keys.isEmpty { abandoned.append(backlog) }
     }
-
-    /// All of the last of them were removed.
-    mutating func endAbandoned() { abandoned.removeLast() }
 
     func checkInvariants(
         _ living: borrowing Living,
@@ -146,14 +144,13 @@ struct Requests: ~Copyable {
         _ keyspace: borrowing Keyspace,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
-        let always = Invariants(of: "Requests")
-        try always.hold("no publish waits to be made", group.isEmpty && group.leftOver == nil)
+        try Self.always.hold("no publish waits to be made", group.isEmpty && group.leftOver == nil)
         let walking = Set(walks.map(\.session))
-        try always.agree("a client has one request at most that is put off", walks.count, walking.count)
-        try always.hold("nothing is executed between turns", finished == nil)
+        try Self.always.agree("a client has one request at most that is put off", walks.count, walking.count)
+        try Self.always.hold("nothing is executed between turns", finished == nil)
         for session in living.sessions {
             let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
-            try always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
+            try Self.always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
         }
         for backlog in abandoned { try backlog.checkInvariants(living, keyspace, &owedBy) }
         for walk in walks {

@@ -17,7 +17,7 @@ struct MatchingRoomTests {
         let session: SessionHandle
 
         init() {
-            session = sessions.insert(Session(client: 1, slot: 0))
+            session = sessions.insert(Session(client: 1))
         }
 
         func subscribe(_ patterns: String..., phase: UInt8 = 0) -> SubscriptionHandle {
