@@ -160,9 +160,6 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
         StateMistake("SessionBacklog", "it lists what is ready, each once") { bus in
             _ = try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).ready.popLast()
         },
-        StateMistake("Session", "it is held while a reply waits") { bus in
-            bus.hub.sessions[bus.slow].isHeld = false
-        },
         StateMistake("Session", "it is behind while something is to come first") { bus in
             bus.hub.sessions[bus.slow].isBehind = false
         },

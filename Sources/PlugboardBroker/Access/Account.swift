@@ -120,7 +120,6 @@ extension Hub {
         recount(.owed, bytes, of: session)
     }
 
-    /// Counts what has come of a client's next request, and closes the client if that is too much.
     mutating func countPartial(_ bytes: Int, of session: SessionHandle) {
         recount(.partial, bytes, of: session)
     }

@@ -29,7 +29,6 @@ struct PolicyReader: ~Copyable, ~Escapable {
     private let source: Span<UInt8>
     private let accounts: AccountNumbers
 
-    /// Reads a text. Throws the first mistake.
     static func policy(in text: [UInt8], _ accounts: AccountNumbers) throws(PolicyFault) -> Policy {
         let reader = PolicyReader(json: try outline(of: text.span), of: text.span, accounts: accounts)
         var policy = try reader.policy()

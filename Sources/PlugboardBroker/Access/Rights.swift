@@ -100,7 +100,6 @@ final class Grant: Checked {
 }
 
 extension PolicyAction {
-    /// The field of a `plugin.json` that lists the patterns for an action.
     var listName: String {
         switch self {
         case .subscribe: "subscribes"
@@ -117,13 +116,11 @@ extension PolicyAction {
 // connected again. A value, used before and after the loops of the two brokers. To another program it goes as
 // lines of JSON: first the policy and the supervisor, then a line for each plugin.
 
-/// Rights on their way from a broker to its successor.
 struct CarriedRights: Sendable {
     private var policy: [UInt8]?
     /// The revision at which that policy came into force; nil if the successor has another policy.
     private(set) var policyRevision: UInt64?
     let supervisorName: String?
-    /// What the supervisor published about each plugin: the members that a broker applies.
     let plugins: [[UInt8]]
 
     init(_ access: borrowing Access, _ supervision: borrowing Supervision) {

@@ -5,10 +5,8 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// What is owed to one subscription.
 final class Backlog {
-    /// What is sent next.
-    enum Next { case nothing, synced, replayed, key(OwedKey), line, gap }
+    enum Next { case nothing, synced, replayed, key(OwedKey), line(PendingLines.Header), gap }
 
     /// A subscription without a backlog gets events at once, or shares what it is owed until its turn comes to be
     /// told (`Lane`). With one, it is in the first of these states that applies. After a change of state, have the
@@ -34,7 +32,6 @@ final class Backlog {
     var lines = PendingLines()
     /// How often keys in its lane had been written when it was told them, if they were written again since.
     var known: [ConflatedKeys.Place: UInt32] = [:]
-    /// The window of a subscription with `every`.
     var window: Window?
     /// What is sent first, from the journal.
     var replay: Replay?
@@ -81,8 +78,8 @@ final class Backlog {
         if replay != nil { return .replayed }
         if owesSynced, keys.awaitedCount == 0, !awaitsGap { return .synced }
         if let first, first.event <= lines.frontEvent ?? .max { return .key(first) }
-        if lines.isEmpty { return .nothing }
-        return lines.frontHeader == nil ? .gap : .line
+        if let header = lines.frontHeader { return .line(header) }
+        return lines.hasGap ? .gap : .nothing
     }
 
     /// The key whose phases hold back what comes next; nil if it can't be held back.
@@ -96,29 +93,28 @@ final class Backlog {
             // tell it when that phase ends.
             replay?.withFrontKey { session.authorize(.subscribe, $0) ? keyspace.find($0) : nil } ?? nil
         case .key(let owed): owed.isGated ? owed.observable : nil
-        case .line: lines.frontHeader?.observable
+        case .line(let header): header.observable
         }
     }
 
-    /// Whether the window holds back what comes next.
     func isHeld(_ next: Next, _ keyspace: borrowing Keyspace) -> Bool {
         guard let window else { return false }
         switch next {
         case .nothing, .synced, .gap, .replayed: return false
         case .key(let owed):
             return window.holds(keyspace.hash(of: owed.observable), event: owed.event)
-        case .line: return lines.frontHeader.map { window.holds($0.keyHash, event: $0.event) } ?? false
+        case .line(let header): return window.holds(header.keyHash, event: header.event)
         }
     }
 
-    /// The revision of what comes next.
     func nextRevision(_ first: OwedKey?) -> UInt64? {
         switch next(first) {
         case .nothing: nil
         case .synced: lastRevision
         case .replayed: replay?.frontRevision
         case .key(let owed): owed.revision
-        case .line, .gap: lines.frontRevision
+        case .line(let header): header.revision
+        case .gap: lines.gap?.first
         }
     }
 
@@ -138,7 +134,6 @@ final class Backlog {
         (lastRevision, owesSynced) = (revision, owingSynced)
     }
 
-    /// A line was sent.
     func advance(_ revision: UInt64) { lastRevision = max(lastRevision, revision) }
 
     /// A line was sent. If the subscription is paused, that was a step.
@@ -170,7 +165,6 @@ final class Backlog {
         window?.ticket = deadlines.add(at: now + span, .window(subscription))
     }
 
-    /// Owes keys that aren't owed yet.
     func insert(_ owed: [OwedKey], _ matching: inout Matching) {
         if owed.isEmpty { return }
         for key in owed { matching.reach.retain(key.observable) }
@@ -180,7 +174,6 @@ final class Backlog {
     /// Takes over the keys that were owed before the subscription existed.
     func takeOver(_ other: Backlog) { swap(&keys, &other.keys) }
 
-    /// Takes the gap out, to be sent or read again.
     func takeGap() -> LostRange? {
         awaitsGap = false
         return lines.takeGap()
@@ -198,7 +191,6 @@ extension Backlog: Checked {
         try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)
     }
 
-    /// The bytes of the lines that it keeps.
     var lineBytes: Int {
         lines.byteCount + keys.writtenCost
     }
@@ -207,7 +199,6 @@ extension Backlog: Checked {
 // What a whole session has to catch up with: which of its subscriptions are ready, and a reply that waits for
 // them. Exists only while there is something.
 
-/// What waits for one session.
 final class SessionBacklog {
     /// Subscriptions that are owed something and wait only for room.
     var ready = List<SubscriptionHandle>()
@@ -218,7 +209,6 @@ final class SessionBacklog {
     var deferredUntil: UInt64 = 0
     /// Subscriptions whose `subscribe` is answered in `deferred`. They begin after that.
     var unanswered = List<SubscriptionHandle>()
-    /// Subscriptions that are sent older events from the journal.
     var replaying = List<SubscriptionHandle>()
     /// The bytes of the lines that all its subscriptions keep.
     var queuedBytes = 0
@@ -300,7 +290,6 @@ extension SessionBacklog: Checked {
             }
         }
 
-        /// Nothing waits.
         var isNothing: Bool {
             owedCount == 0 && queuedBytes == 0 && ready.isEmpty && unanswered.isEmpty && replaying.isEmpty
         }
@@ -311,14 +300,12 @@ extension SessionBacklog: Checked {
 // by their hash. Any other key is sent at once. A remembered key is owed until the window ends, and all later
 // events with it, so that the order holds. Two sets that take turns forget old keys without a clock for each.
 
-/// The window of a throttled subscription.
 struct Window: Checked {
     /// Nanoseconds between two lines of one key.
     let span: UInt64
     /// Keys sent since the last tick, and since the tick before.
     private var told: Set<UInt64> = []
     private var toldBefore: Set<UInt64> = []
-    /// When a line was last sent.
     private(set) var lastTold: UInt64 = 0
     /// The next tick; nil if none is coming. Then nothing is held back.
     var ticket: DeadlineTicket?
@@ -331,7 +318,6 @@ struct Window: Checked {
 
     var isTicking: Bool { ticket != nil }
 
-    /// Whether an event of a key must wait.
     func holds(_ keyHash: UInt64, event: UInt64 = .max) -> Bool {
         isTicking && event > openEvent && (told.contains(keyHash) || toldBefore.contains(keyHash))
     }

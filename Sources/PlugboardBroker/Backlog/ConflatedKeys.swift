@@ -7,10 +7,8 @@ import PlugboardWire
 
 /// Owed keys by age, each found at once. The caller keeps the count of `Reach` right.
 struct ConflatedKeys: ~Copyable {
-    /// The place of an owed key.
     typealias Place = Int32
 
-    /// A key and its neighbours in the chain.
     private struct Entry: BitwiseCopyable {
         var key: OwedKey
         /// The place of the key before it, −1 if there is none; `freePlace` if nothing is here.
@@ -19,7 +17,6 @@ struct ConflatedKeys: ~Copyable {
         var next: Place = -1
     }
 
-    /// Where an owed key is, in the index.
     struct Indexed: ProbeEntry {
         /// Its place and one; 0 if the entry is empty.
         private var number: Int32 = 0
@@ -35,7 +32,6 @@ struct ConflatedKeys: ~Copyable {
     private var entries = List<Entry>()
     /// The notes of each place, up to the last place that has some.
     private var notes: [OwedNotes] = []
-    /// The first free place.
     private var free: Place = -1
     /// Has no entries before the first key.
     private var index = ProbeTable<Indexed>(count: 0)
@@ -54,7 +50,6 @@ struct ConflatedKeys: ~Copyable {
 
     @inline(__always) var isEmpty: Bool { count == 0 }
 
-    /// An owed key.
     subscript(place: Place) -> OwedKey {
         @inline(__always)
         _read { yield entries[Int(place)].key }
@@ -62,7 +57,6 @@ struct ConflatedKeys: ~Copyable {
         _modify { yield &entries[Int(place)].key }
     }
 
-    /// The notes of an owed key.
     func notes(at place: Place) -> OwedNotes {
         notes.indices.contains(Int(place)) ? notes[Int(place)] : OwedNotes()
     }
@@ -72,7 +66,6 @@ struct ConflatedKeys: ~Copyable {
         if bytes != nil || notes.indices.contains(Int(place)) { withNotes(at: place) { $0.held = bytes } }
     }
 
-    /// Keeps who had not acknowledged a key in time.
     mutating func set(unacknowledged names: LateNames?, at place: Place) {
         guard names != nil || notes.indices.contains(Int(place)) else { return }
         withNotes(at: place) { $0.unacknowledged = names }
@@ -91,19 +84,15 @@ struct ConflatedKeys: ~Copyable {
         return PendingLines.cost(ofLine: line.count)
     }
 
-    /// The place of the first key.
     var front: Place? { first >= 0 ? first : nil }
 
-    /// The place of the last key.
     var back: Place? { last >= 0 ? last : nil }
 
-    /// The place of the key after another.
     func place(after place: Place) -> Place? {
         let next = entries[Int(place)].next
         return next >= 0 ? next : nil
     }
 
-    /// The place of a key if it is owed.
     @inline(never)
     func find(_ observable: ObservableHandle) -> Place? {
         slot(of: observable).map { index[$0].place }
@@ -142,7 +131,6 @@ struct ConflatedKeys: ~Copyable {
         }
     }
 
-    /// Moves a key to the end, with its newest revision and event.
     @inline(__always)
     mutating func renew(_ place: Place, revision: UInt64, event: UInt64) {
         (self[place].revision, self[place].event) = (revision, event)
@@ -181,7 +169,6 @@ struct ConflatedKeys: ~Copyable {
         for place in places { link(place) }
     }
 
-    /// Removes a key with its notes.
     @discardableResult
     mutating func remove(_ place: Place) -> OwedKey {
         let owed = self[place]
@@ -201,7 +188,6 @@ struct ConflatedKeys: ~Copyable {
         index = ProbeTable(count: 0)
     }
 
-    /// Moves a key after another one, or to the front.
     private mutating func move(_ place: Place, behind other: Place) {
         if place == other || entries[Int(place)].previous == other { return }
         unlink(place)
@@ -319,7 +305,6 @@ extension ConflatedKeys: Checked {
         return found
     }
 
-    /// How many bytes all lines that were made count among the lines.
     var writtenCost: Int {
         var (place, cost) = (front, 0)
         while let written = place {
@@ -333,9 +318,7 @@ extension ConflatedKeys: Checked {
 // One key that a subscription is owed. It takes a few words, because a broker may have millions of them. What
 // only few of them need is in `OwedNotes`. The value is looked up when there is room for the line.
 
-/// One owed key.
 struct OwedKey: BitwiseCopyable {
-    /// What the observer knows about the key.
     enum Knowledge: UInt8, BitwiseCopyable {
         /// The last value that it was sent.
         case told
@@ -381,7 +364,6 @@ struct OwedKey: BitwiseCopyable {
     /// It is sent before `synced`.
     var isAwaited: Bool { knowledge != .told }
 
-    /// One more update was folded into the newest.
     @inline(__always)
     mutating func countSkipped() {
         if skipped < .max { skipped += 1 }
@@ -393,7 +375,6 @@ struct OwedKey: BitwiseCopyable {
     /// The observer knows so many of these writes.
     mutating func forget(writes: UInt32) { skipped -= min(skipped, writes) }
 
-    /// The observer missed a write of it.
     mutating func markUnsure() { knowledge = .unsure }
 
     /// It was withheld, and may have been written meanwhile.
@@ -407,10 +388,8 @@ struct OwedKey: BitwiseCopyable {
     }
 }
 
-/// What is kept of some owed keys.
 struct OwedNotes {
     /// The value that the observer saw last, if its lines need it; or the whole line, if it was made already.
     var held: SharedBytes?
-    /// Those who had not acknowledged in time.
     var unacknowledged: LateNames?
 }

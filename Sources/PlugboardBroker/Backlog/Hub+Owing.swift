@@ -189,7 +189,6 @@ extension Hub {
         }
     }
 
-    /// Counts what a session is owed, and dismisses it if that is too much.
     mutating func checkOwed(to session: SessionHandle) {
         if sessions[session].sessionBacklog?.owedCount ?? 0 > Limits.owedKeysMax {
             delivery.setAside(session, .slow, &sessions)

@@ -76,7 +76,6 @@ extension Hub {
         sessions[session].dropEmptyCatchup()
     }
 
-    /// Forgets what a subscription is owed, and its window.
     mutating func writeOff(_ subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog else {
             stopSharing(subscription)
@@ -98,7 +97,6 @@ extension Hub {
 }
 
 extension Hub {
-    /// How many owed keys are forgotten at once.
     private static let forgottenAtOnceMax = 64
 
     /// Forgets the keys that a subscription is owed, at least one. Returns false if that is enough for now.
@@ -180,7 +178,7 @@ extension Hub {
             let isTold = tellKey(subscription, backlog)
             if !isTold, matching[subscription].filter == nil { delivery.judge.countSkipped() }
             return isTold
-        case .line: tellLine(subscription, backlog)
+        case .line(let header): tellLine(header, subscription, backlog)
         case .gap: if let gap = backlog.takeGap() { tell(gap, subscription, backlog) }
         }
         return true
@@ -267,8 +265,9 @@ extension Hub {
         beginWindow(of: subscription, told, backlog)
     }
 
-    private mutating func tellLine(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
-        guard let header = backlog.lines.frontHeader else { return }
+    private mutating func tellLine(
+        _ header: PendingLines.Header, _ subscription: SubscriptionHandle, _ backlog: Backlog
+    ) {
         let session = matching[subscription].session
         backlog.lines.appendFront(to: &sessions[session].outbox.own)
         backlog.advance(header.revision)
@@ -285,7 +284,6 @@ extension Hub {
         replay(to: subscription, from: place, after: gap.keptFirst - 1, skipping: gap.keptBefore)
     }
 
-    /// Tells how many lines are missing, and between which revisions.
     mutating func tellLagged(
         _ dropped: UInt64, _ first: UInt64, _ last: UInt64, to subscription: SubscriptionHandle
     ) {
@@ -323,7 +321,6 @@ extension Hub {
         delivery.openOwn(of: session, &sessions)
         sessions[session].outbox.own.append(sessionBacklog.deferred.bytes)
         sessionBacklog.deferred.releaseMemory()
-        sessions[session].isHeld = false
         // The new subscriptions whose replies were just queued may get events now.
         while let subscription = sessionBacklog.unanswered.popLast() {
             matching[subscription].backlog?.awaitsReply = false

@@ -9,7 +9,6 @@ import PlugboardMemory
 
 typealias LaneHandle = Handle<Lane>
 
-/// Where a reader stands in its lane.
 struct Lag: BitwiseCopyable {
     /// `.none` for nearly all.
     var lane = LaneHandle.none
@@ -17,7 +16,6 @@ struct Lag: BitwiseCopyable {
     var fell: UInt64 = 0
     /// It was told what was written up to this event, and not written again.
     var told: UInt64 = 0
-    /// How many keys it is owed.
     var owedCount: UInt32 = 0
     /// While it is told some: the next one; −1 if there is none.
     var next = standing
@@ -159,7 +157,6 @@ struct Lane: ~Copyable, Checked {
 
     // MARK: Reading
 
-    /// The first key that a reader is owed.
     func first(for lag: Lag) -> OwedKey? { firstPlace(for: lag).map { keys[$0] } }
 
     func firstPlace(for lag: Lag) -> ConflatedKeys.Place? {
@@ -259,7 +256,6 @@ private struct Mark: BitwiseCopyable {
 
 }
 
-/// The marks of all keys of a lane.
 private struct Marks: ~Copyable {
     private var all = List<Mark>()
     private var free: Int32 = -1
@@ -278,7 +274,6 @@ private struct Marks: ~Copyable {
         push(mark, at: key)
     }
 
-    /// The same, if it isn't there.
     mutating func addMissing(_ mark: Mark, at key: ConflatedKeys.Place, _ falls: borrowing Stands) {
         if let last = last(at: key), all[last].event == mark.event { return }
         add(mark, at: key, falls)

@@ -5,11 +5,8 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// Events in a row that were dropped.
 struct LostRange: BitwiseCopyable {
-    /// How many events were dropped.
     var dropped: UInt64
-    /// The revisions of the first and the last one.
     let first: UInt64
     var last: UInt64
     /// The number of the first one in the turn's log; 0 if it isn't there.
@@ -21,13 +18,11 @@ struct LostRange: BitwiseCopyable {
     var keptFirst: UInt64 = 0
     var keptBefore = 0
 
-    /// Some of them are in a journal.
     var isKept: Bool { keptFirst > 0 }
 }
 
 /// Whole lines, in the order of their events.
 struct PendingLines: ~Copyable {
-    /// What is known about a line besides its bytes.
     struct Header: BitwiseCopyable {
         let revision: UInt64
         /// The number of the event in the turn's log.
@@ -36,7 +31,6 @@ struct PendingLines: ~Copyable {
         /// The observable whose phases hold it back.
         let observable: ObservableHandle?
         let count: Int
-        /// Its bytes are shared with other queues.
         var isShared = false
     }
 
@@ -57,16 +51,13 @@ struct PendingLines: ~Copyable {
 
     /// The number of lines, without the gap.
     var lineCount: Int { headers.count - first }
-    /// How many bytes the lines count.
     var byteCount: Int { bytes.count + sharedBytes + lineCount * Self.headerBytes }
     var isEmpty: Bool { lineCount == 0 && gap == nil }
     /// Nothing more is kept until the gap was told.
     var hasGap: Bool { gap != nil }
 
-    /// How many bytes a line counts in the queue.
     static func cost(ofLine count: Int) -> Int { count + headerBytes }
 
-    /// Adds a line.
     mutating func append(_ line: Span<UInt8>, _ header: Header) {
         headers.append(header)
         bytes.append(line)
@@ -120,9 +111,6 @@ struct PendingLines: ~Copyable {
 
     /// The number of the next event, of a line or the gap.
     var frontEvent: UInt64? { frontHeader?.event ?? gap?.event }
-
-    /// The revision of the next line or the gap.
-    var frontRevision: UInt64? { frontHeader?.revision ?? gap?.first }
 
     /// Whether a line about this key is among them. Takes time with their number.
     func contains(keyHash: UInt64) -> Bool {
@@ -209,7 +197,6 @@ struct PendingLines: ~Copyable {
             || line.starts(with: StaticString(#"{"event":"trace""#).bytes)
     }
 
-    /// Takes the gap out, to be told.
     mutating func takeGap() -> LostRange? { gap.take() }
 }
 

@@ -17,7 +17,6 @@ final class Replay {
     let upTo: UInt64
     /// Keys are owed as they are read, and sent when all is read.
     let gathers: Bool
-    /// Where the next piece begins.
     var place: ReadPlace
     /// The next piece was requested, or will be.
     var isReading = true
@@ -26,7 +25,6 @@ final class Replay {
     private var left: Set<UInt64> = []
     /// The last revision of which all was sent.
     private var told: UInt64
-    /// The last piece could not be read.
     private(set) var hasFailed = false
     private var piece: ReadPiece?
     private var next = 0
@@ -58,29 +56,24 @@ final class Replay {
         )
     }
 
-    /// How many events can be sent now.
     var readyCount: Int { gathers ? 0 : piece.map { $0.records.entries.count - next } ?? 0 }
 
-    /// The revision of the next event.
     var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
 
     /// Lends the work space for an event's author, or takes it back.
     func swapAuthor(_ by: inout ByteBuffer) { swap(&self.by, &by) }
 
-    /// The key of the next event.
     func withFrontKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result? {
         guard let entry = nextEntry, let bytes = piece?.records.bytes else { return nil }
         return body(entry.record.key.bytes(of: entry.place.bytes(of: bytes.span)))
     }
 
-    /// Takes a piece that was read.
     func take(_ piece: ReadPiece) {
         isReading = false
         self.piece = piece
         next = 0
     }
 
-    /// Takes the next event out of the piece.
     func popNext() -> (entry: RecordBatch.Entry, bytes: [UInt8])? {
         guard let entry = nextEntry, let piece else { return nil }
         next += 1
@@ -135,7 +128,6 @@ struct ReplayTable: ~Copyable {
         subscriptions[number] = nil
     }
 
-    /// The pieces to request now.
     mutating func takeRequests(_ matching: borrowing Matching) -> [ReadRequest] {
         defer { toAsk = [] }
         return toAsk.compactMap { number in
@@ -211,7 +203,6 @@ extension Hub {
         return true
     }
 
-    /// Ends the replay of a subscription.
     mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
         durability.journal?.endReading(at: replay.place)

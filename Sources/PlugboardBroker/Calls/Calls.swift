@@ -208,7 +208,6 @@ final class Service {
 
 // A session's services and calls. Exists only while there are any; most clients never have one.
 
-/// A session's side of services and calls. `Calls` knows them, too.
 final class SessionCalls {
     private(set) var services: [Service] = []
     /// Calls that it made, without an answer yet.
@@ -274,7 +273,6 @@ extension Array {
 // asked for, even if the call is over. Owned by `Calls`.
 
 struct AskedClients {
-    /// How many calls back clients are remembered.
     static let callsMax = 65_536
 
     private let capacity: Int

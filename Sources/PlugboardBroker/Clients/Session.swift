@@ -22,12 +22,9 @@ struct Session: ~Copyable, Checked {
     /// `.none` until it has a name or has written something. An optional would take eight bytes more.
     private var signedAs = AuthorHandle.none
     /// The client's rights and its user's account. If nil, it may do everything, and nothing is counted.
-    var grant: Grant? {
-        didSet { isGuarded = grant != nil }
-    }
+    var grant: Grant?
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
-    private(set) var isGuarded = false
     /// It is among those of the list that are served first.
     var isServedFirst = false
     /// It has read too little, or owed events wait for room in its outbox. New events are then owed, too, so
@@ -35,8 +32,6 @@ struct Session: ~Copyable, Checked {
     var isBehind = false {
         didSet { updateStalled() }
     }
-    /// A reply waits for owed events, and the next request waits for the reply.
-    var isHeld = false
     /// One of its requests was put off, and the next one waits for it.
     var isBusy = false
     /// It has closed its sending half, so it can neither answer calls nor acknowledge.
@@ -88,14 +83,12 @@ struct Session: ~Copyable, Checked {
         buffer.append("\"")
     }
 
-    /// Appends the members that name the client.
     func appendSource(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         buffer.append(member: "client", client, isFirst: true)
         buffer.append(#","name":"#)
         appendName(keyspace, to: &buffer)
     }
 
-    /// The same with its process, if that is known.
     func appendIdentity(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         appendSource(keyspace, to: &buffer)
         if peer.process > 0 { buffer.append(member: "pid", UInt64(peer.process)) }
@@ -110,6 +103,11 @@ struct Session: ~Copyable, Checked {
 
     /// It waits for no answer, to a call or a durable write. Until then it needs its connection.
     var isAnswered: Bool { duties == nil && awaitedWrites == 0 }
+
+    @inline(__always) var isGuarded: Bool { grant != nil }
+
+    /// A reply waits for owed events, and the next request waits for the reply.
+    var isHeld: Bool { sessionBacklog?.deferred.isEmpty == false }
 
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
         (isOpen, isGuarded, signature)
@@ -159,7 +157,6 @@ struct Session: ~Copyable, Checked {
     }
 
     private mutating func hold(until revision: UInt64) -> SessionBacklog {
-        isHeld = true
         let sessionBacklog = makeSessionBacklog()
         sessionBacklog.deferredUntil = revision
         return sessionBacklog

@@ -4,7 +4,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// What happens to an event on its way to one observer.
 enum DeliveryDecision {
     /// It is sent at once.
     case sent
@@ -43,7 +42,6 @@ struct ExpectedEvent: ~Escapable {
     let event: EventKind
     /// That of its key, which may have none yet.
     let observable: ObservableHandle?
-    /// The hash of its key.
     let hash: UInt64
     let value: Span<UInt8>
 
@@ -74,7 +72,6 @@ extension Hub {
         }
     }
 
-    /// Whether an observer would be told anything of an event.
     mutating func concerns(_ expected: borrowing ExpectedEvent, _ subscription: SubscriptionHandle) -> Bool {
         let old = keyspace.value(of: expected.observable)
         let filter = matching[subscription].filter
@@ -100,7 +97,6 @@ extension Hub {
         return backlog?.lines.hasGap == true && !isReadBack ? .dropped : .queued
     }
 
-    /// Appends the members that say what happens.
     func append(_ outcome: DeliveryDecision, to buffer: inout ByteBuffer) {
         buffer.append(#","outcome":""#)
         buffer.append(outcome.name)
@@ -119,7 +115,6 @@ extension Hub {
         buffer.append(waitedFor.count > Limits.awaitedObserversMax ? #"],"more":true}"# : "]}")
     }
 
-    /// Appends the members that name a subscription and its client.
     func appendSource(of subscription: SubscriptionHandle, to buffer: inout ByteBuffer) {
         sessions[matching[subscription].session].appendSource(keyspace, to: &buffer)
         buffer.append(#","sub":"#)

@@ -132,7 +132,6 @@ private struct KeptParts: ~Copyable {
         return HeldPart(part.piece, ByteRange(start + moved, end + moved))
     }
 
-    /// The log starts anew.
     mutating func removeAll() {
         if parts.isEmpty, wanted == 0 { return }
         parts.removeAll(keepingCapacity: parts.count <= 64)
@@ -141,7 +140,6 @@ private struct KeptParts: ~Copyable {
     }
 }
 
-/// The shared lines of a turn.
 struct FanoutBuffer: ~Copyable {
     private let inPlace = InPlace()
     /// How much memory is kept from turn to turn.
@@ -168,7 +166,6 @@ struct FanoutBuffer: ~Copyable {
 
     init(keptBytesMax: Int = Limits.sharedOwedBytesMax) { kept = KeptParts(bytesMax: keptBytesMax) }
 
-    /// How many bytes it has.
     @inline(__always) var count: Int { bytes.count }
 
     /// There is room for more events in this turn.
@@ -176,17 +173,14 @@ struct FanoutBuffer: ~Copyable {
         count &- turnStart <= Self.bytesPerTurn && count <= Self.bytesOfTurns
     }
 
-    /// The next turn begins.
     mutating func beginTurn() { turnStart = count }
 
-    /// The number of the event under way.
     @inline(__always) var eventNumber: UInt64 { event }
 
     /// The bytes of a line in the log; valid until more is written.
     @_lifetime(borrow self)
     func bytes(of line: ByteRange) -> Span<UInt8> { line.bytes(of: bytes.bytes) }
 
-    /// Begins the next event.
     @inline(__always)
     mutating func beginEvent() {
         event += 1
@@ -219,7 +213,6 @@ struct FanoutBuffer: ~Copyable {
         return line
     }
 
-    /// Appends a line to a session's outbox.
     @inline(__always)
     mutating func append(_ line: ByteRange, to outbox: inout Outbox) {
         if !outbox.extend(with: line) { beginRun(line, of: &outbox) }
@@ -304,8 +297,7 @@ struct FanoutBuffer: ~Copyable {
     }
 }
 
-/// The events that writes cause.
-enum EventKind {
+enum EventKind: String {
     case update, emit, delete
 
     /// Appends the start of the event's line, made from the start of an update's.
@@ -321,7 +313,6 @@ enum EventKind {
 }
 
 extension FanoutBuffer: Checked {
-    /// Between two turns, nothing is left of the last one.
     func checkInvariants() throws(BrokenInvariant) {
         try Self.always.hold("it ends with its turn", bytes.isEmpty && extents.isEmpty)
     }

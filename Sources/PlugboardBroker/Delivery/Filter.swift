@@ -5,7 +5,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The filter of a subscription with `where`, `fields` or `diff`.
 final class Filter {
     /// `where`.
     let conditions: Conditions?
@@ -22,7 +21,6 @@ final class Filter {
     var unsentRevision: UInt64
     /// Values up to this revision may have been hidden, because rights have changed since.
     private(set) var hiddenRevision: UInt64 = 0
-    /// The text of `where` and `fields`.
     private let text: [UInt8]
     /// Different texts nearly always have different ones.
     let hash: UInt64
@@ -44,7 +42,6 @@ final class Filter {
     /// The least that a question to a filter costs.
     static let stepsMin = 4
 
-    /// About how many bytes it takes up.
     var bytes: Int { text.count }
 
     /// About how much it costs at most to compare a value of so many bytes with it, in observers told: a step
@@ -221,7 +218,6 @@ extension SubscriptionRecord {
 
 // What an observer is told of an event, and the last result of that. Owned by `FilterEvaluator`.
 
-/// What an observer is told of an event.
 enum FilterResult {
     /// Nothing, because of its filter.
     case nothing
@@ -234,7 +230,6 @@ enum FilterResult {
     /// The patch of the present event, which is the same for all.
     case patch
 
-    /// Whether a piece is told in place of the value.
     var isPiece: Bool { self == .change || self == .patch }
 }
 

@@ -5,7 +5,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// Compares values with filters.
 struct FilterEvaluator: ~Copyable {
     /// How many steps a session may take in one go when it is sent what it is owed, in observers told. About
     /// a millisecond.
@@ -24,7 +23,6 @@ struct FilterEvaluator: ~Copyable {
     /// from where they were.
     private var shape = (isSame: false, event: UInt64(0))
     private var shift = ShapeShift()
-    /// What is known of the last values.
     var shapes = KnownShapes()
 
     // MARK: How much
@@ -213,7 +211,6 @@ struct FilterEvaluator: ~Copyable {
     }
 }
 
-/// Whether the values before and after a change meet the conditions.
 private enum Standing {
     case outside, entered, inside, left
 }
@@ -225,12 +222,9 @@ private enum Standing {
 /// Who is told of the update of which key, and what tells its values from others: a key has at most one write of a
 /// revision.
 struct JudgedUpdate: BitwiseCopyable {
-    /// The serial of the subscription.
     let subscription: UInt64
     let observable: ObservableHandle
-    /// The revision of the value before.
     let before: UInt64
-    /// The revision of the update.
     let revision: UInt64
 }
 
@@ -244,9 +238,7 @@ struct KnownShape: BitwiseCopyable {
     private(set) var isIn = true
     /// How often others wanted its place since it was needed.
     fileprivate(set) var misses: UInt8 = 0
-    /// Where the parts are that the conditions ask about.
     private(set) var conditions = KnownPlaces()
-    /// Where the named parts are.
     private(set) var parts = KnownPlaces()
 
     init() {}
@@ -293,7 +285,6 @@ struct KnownShapes: ~Copyable {
 
     var isEmpty: Bool { all.isEmpty }
 
-    /// Calls `body` with all that is known.
     func forEach<Failure: Error>(_ body: (KnownShape) throws(Failure) -> Void) throws(Failure) {
         for place in all.indices where all[place].subscription != 0 { try body(all[place]) }
     }
@@ -330,7 +321,6 @@ struct KnownShapes: ~Copyable {
 
     mutating func keep(_ shape: KnownShape, at place: Int) { all[place] = shape }
 
-    /// Forgets everything.
     mutating func removeAll() { all = List() }
 
     @inline(__always)

@@ -5,7 +5,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The output of one session.
 struct Outbox: ~Copyable {
     /// Less than so many bytes of a log are copied to each client that has to wait for them. To keep a part costs
     /// a client much less than that.
@@ -17,7 +16,6 @@ struct Outbox: ~Copyable {
     /// How many bytes of the held parts are left to send, and how many of them no other client shares.
     private(set) var heldCount: Int32 = 0
     private var heldOwnCount: Int32 = 0
-    /// The client's own bytes.
     var own = ByteBuffer()
     /// The parts, the oldest first.
     private var held: [HeldPart] = []
@@ -61,7 +59,6 @@ struct Outbox: ~Copyable {
         lastExtent = index
     }
 
-    /// Forgets its share of the turn's log.
     mutating func dropShared() {
         newestStart = -1
         newestEnd = -1
@@ -157,7 +154,6 @@ extension Outbox: Checked {
 // Bytes that several subscriptions or clients are owed, kept once for all of them: a value that observers saw
 // last, until each was told the next one, or a part of the log.
 
-/// A shared copy of some bytes. More may be added to it.
 final class SharedBytes {
     private(set) var bytes: [UInt8]
     /// What it counts for while it is there; nil if its holder counts its bytes.

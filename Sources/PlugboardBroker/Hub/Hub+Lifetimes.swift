@@ -207,7 +207,6 @@ extension Hub {
         return true
     }
 
-    /// What a client left behind belongs to another one.
     private mutating func handOver(_ left: LeaseHandle, _ before: Account?, to session: SessionHandle) {
         let lease = inherit(
             left, before, by: sessions[session].lease, access.account(of: sessions[session])

@@ -74,12 +74,9 @@ extension Hub {
     }
 
     /// All work since the start, in observers told. A visit in the pattern tree counts as two.
-    @inline(__always) var effort: UInt64 { Self.effort(insight, matching, delivery) }
-
-    @inline(__always)
-    static func effort(
-        _ insight: borrowing Insight, _ matching: borrowing Matching, _ delivery: borrowing Delivery
-    ) -> UInt64 { insight.effort &+ 2 &* matching.visits &+ delivery.judge.steps }
+    @inline(__always) var effort: UInt64 {
+        insight.effort &+ 2 &* matching.visits &+ delivery.judge.steps
+    }
 
     /// Whether others should have their turn before more is done for anybody.
     @inline(__always) var hasDoneEnough: Bool { effort > requests.effortEnd }

@@ -11,14 +11,11 @@ struct Hub: ~Copyable {
     var keyspace: Keyspace
     /// The journal, and replies that wait for the disk.
     var durability = Durability()
-    /// What the broker says of itself.
     var insight: Insight
-    /// Who observes what.
     var matching = Matching()
     var requests = Requests()
     /// Names that stand for a program between two of its connections.
     var graces = Graces()
-    /// What is sent in this turn.
     var delivery = Delivery()
     var sessions = SessionTable()
     /// Keys that have not reached all of their observers yet.
@@ -121,8 +118,8 @@ struct Hub: ~Copyable {
         sessions[session].isBusy = false
         sessions[session].sessionBacklog?.ready.removeAll()
         sessions[session].sessionBacklog?.unanswered.removeAll()
+        sessions[session].sessionBacklog?.deferred.releaseMemory()
         sessions[session].isBehind = false
-        sessions[session].isHeld = false
         // This comes before its phases end, so that later observers get both, the write and what ends with
         // the client.
         executeLegacy(of: session)
@@ -230,7 +227,6 @@ struct Hub: ~Copyable {
         }
     }
 
-    /// A plain success: the operation, the `id` and the revision.
     @inline(__always)
     mutating func replyDone(_ operation: Operation, id: Span<UInt8>, to session: SessionHandle) {
         delivery.openReply(to: session, &sessions)

@@ -157,7 +157,7 @@ extension Hub: Checked {
         try Backlog.always.hold("what is owed waits for something", false, of: name)
     }
 
-    /// A session is behind as long as events wait until it reads, and held as long as a reply does.
+    /// A session is behind as long as events wait until it reads.
     private func whoIsBehindHasAReason(_ session: SessionHandle) throws(BrokenInvariant) {
         let client = "client \(sessions[session].client)"
         let sessionBacklog = sessions[session].sessionBacklog
@@ -168,10 +168,6 @@ extension Hub: Checked {
             try Session.always.hold("what waits has a place", isNothing, of: client)
         }
         guard sessions[session].isOpen else { return }
-        let isReplyWaiting = sessionBacklog.map { !$0.deferred.isEmpty } ?? false
-        try Session.always.agree(
-            "it is held while a reply waits", sessions[session].isHeld, isReplyWaiting, of: client
-        )
         let isCatchingUp = sessionBacklog.map { !$0.ready.isEmpty || $0.isReading(matching) } ?? false
         let isBehind = sessions[session].isBehind
         try Session.always.hold(

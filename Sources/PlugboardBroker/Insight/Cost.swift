@@ -20,13 +20,10 @@ enum Cost {
 
     /// To subscribe to a pattern, or to leave one. A filter costs a step for each of its bytes.
     static let pattern = 256
-    /// To end a subscription.
     static let subscription = 32
-    /// To owe an event of a key.
     static let owed = 16
     /// To renew a key that is owed: memory that was not touched lately.
     static let renewed = 6
-    /// To forget an owed key.
     static let forgotten = 4
     /// To withhold or to release an owed key, because rights have changed.
     static let withheld = 8

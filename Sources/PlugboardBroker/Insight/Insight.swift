@@ -108,7 +108,6 @@ struct Insight: ~Copyable {
         rates.append(counts, now, to: &value)
     }
 
-    /// Adds how long turns took since this was asked last, in microseconds.
     mutating func appendTurns(to value: inout ByteBuffer) {
         value.append(#","latency":{"#)
         value.append(member: "turns", turns.times.count, isFirst: true)

@@ -180,7 +180,6 @@ extension Hub {
         if insight.beginRounds() { deadlines.add(at: now + Round.intervalNanoseconds, .ownState) }
     }
 
-    /// Warns of a problem, before the next round.
     mutating func warn(_ kind: Warnings.Kind, _ message: String) {
         insight.warnings.raise(kind, message, revision: revision, at: deadlines.timeOfDay)
         guard insight.isWatched else { return }

@@ -22,7 +22,6 @@ extension Hub {
         return text
     }
 
-    /// Notes a write of a key, and its outcome for each observer.
     @inline(never)
     mutating func traceEvent(of news: borrowing WriteEvent) {
         let observable = news.observable
@@ -67,7 +66,6 @@ extension Hub {
         trace(.call, of: call.key.span, text)
     }
 
-    /// Notes a call of a key that nobody serves.
     mutating func traceEvent(unserved asked: AskedRequest) {
         guard insight.tracing.isOnForCalls else { return }
         var text = traceText(sessions[asked.session].author(&keyspace), asked.request.cause)

@@ -38,7 +38,6 @@ struct Tracing: ~Copyable {
     private var awakeCount = 0
     private var awakeForWritesCount = 0
     private var tracers: [SubscriptionHandle: Tracer] = [:]
-    /// The patterns of all tracers. A write costs nothing for tracers that don't want it.
     private let tree = PatternTree<Tracer>()
     private(set) var found: [Tracer] = []
     /// Tracers that have a gap, or had one, in the order in which they are told, and how many of them were told.
@@ -230,7 +229,6 @@ struct Tracing: ~Copyable {
 
     var hasGaps: Bool { !withGap.isEmpty }
 
-    /// Takes the gap of the next tracer that has one.
     mutating func takeGap() -> (gap: LostRange, subscription: SubscriptionHandle)? {
         while toldGaps < withGap.count {
             let tracer = withGap[toldGaps]

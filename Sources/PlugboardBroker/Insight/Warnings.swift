@@ -75,7 +75,6 @@ struct Warnings: ~Copyable {
         )
     }
 
-    /// Notes a problem. If the message is known, counts it.
     mutating func raise(_ kind: Kind, _ message: String, revision: UInt64, at milliseconds: UInt64) {
         var warning = Warning(
             number: lastNumber + 1, milliseconds: milliseconds, revision: revision, steps: [])

@@ -130,7 +130,6 @@ struct Authors: ~Copyable {
     @inline(__always)
     func handle(inSlot slot: UInt32) -> AuthorHandle? { all.handle(inSlot: slot) }
 
-    /// A value's writer as events name it; empty if there is none.
     @inline(__always)
     @_lifetime(borrow self)
     func by(_ writer: AuthorHandle?) -> Span<UInt8> {

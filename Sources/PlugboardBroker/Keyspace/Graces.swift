@@ -7,7 +7,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The name of a user's program, as JSON.
 struct ProgramName: Hashable {
     let user: UInt32
     let name: [UInt8]
@@ -25,7 +24,6 @@ struct Graces: ~Copyable {
     private var clients: [SessionHandle: (name: ProgramName, milliseconds: UInt64)] = [:]
     /// The client that was the last to take a name.
     private var newest: [ProgramName: SessionHandle] = [:]
-    /// What waits until its client comes back.
     private(set) var absences: [LeaseHandle: (absence: Absence, deadline: DeadlineTicket)] = [:]
     private var waiting: [ProgramName: LeaseHandle] = [:]
 
@@ -39,7 +37,6 @@ struct Graces: ~Copyable {
 
     func client(named name: ProgramName) -> SessionHandle? { newest[name] }
 
-    /// A client takes a name with a grace.
     mutating func enter(_ session: SessionHandle, _ name: ProgramName, _ milliseconds: UInt64) {
         clients[session] = (name, milliseconds)
         newest[name] = session
@@ -52,7 +49,6 @@ struct Graces: ~Copyable {
         return client
     }
 
-    /// A client is gone, and may come back until the deadline.
     mutating func wait(_ lease: LeaseHandle, _ absence: Absence, until deadline: DeadlineTicket) {
         absences[lease] = (absence, deadline)
         waiting[absence.name] = lease
@@ -66,7 +62,6 @@ struct Graces: ~Copyable {
         return (lease, absence, deadline)
     }
 
-    /// A client hasn't come back in time.
     mutating func takeLate(_ lease: LeaseHandle) -> Absence? {
         guard let (absence, _) = absences.removeValue(forKey: lease) else { return nil }
         waiting[absence.name] = nil

@@ -347,7 +347,6 @@ extension History {
         return steps
     }
 
-    /// The last entry of the revision that an entry names as its cause.
     func cause(of number: UInt64) -> UInt64? {
         self[number].cause.revision.flatMap { last(of: $0, before: number) }
     }

@@ -185,7 +185,6 @@ struct NearestKeys: ~Copyable, ~Escapable {
     private let key: Span<UInt8>
     private let grant: Grant?
     private var found: [(key: String, difference: Int)] = []
-    /// The next key to look up, put together here.
     private var probe = ByteBuffer()
 
     /// A hint that names existing keys similar to `key`; nil if there are none.

@@ -164,7 +164,6 @@ struct Keyspace: ~Copyable {
         return slot
     }
 
-    /// The memory of the key and the small value in a slot.
     @inline(__always)
     func prefetchText(inSlot slot: UInt32) {
         if let observable = all.handle(inSlot: slot) { all[observable].prefetchText() }
@@ -211,7 +210,6 @@ struct Keyspace: ~Copyable {
         order.beginFilling()
     }
 
-    /// Sorts the keys that were taken in, and removes those that nothing needs.
     private mutating func endLoading() {
         if !isInOrder { sort() }
         order.endFilling(in: &all)
@@ -243,7 +241,6 @@ struct Keyspace: ~Copyable {
 
     // MARK: Values
 
-    /// A key's value as JSON; empty if there is none.
     @inline(__always)
     @_lifetime(borrow self)
     func value(of observable: ObservableHandle) -> Span<UInt8> {
@@ -398,7 +395,6 @@ struct Keyspace: ~Copyable {
         account.used.kept += self[observable].key.count + authors[author].origin.count + count
     }
 
-    /// Call before a value is removed.
     @inline(never)
     func discharge(_ observable: ObservableHandle) {
         guard self[observable].hasValue, !self[observable].isReserved, let account = account(of: observable)
@@ -570,7 +566,6 @@ extension Keyspace: Checked {
 // The values that outlive a broker: in a journal's snapshot, and in the journal without a name that a broker
 // hands to its successor if it has no other. Only reads the keyspace; used by the loop's thread.
 
-/// Values as records, as of one moment.
 struct CarriedValues {
     /// The moment, in monotonic nanoseconds.
     let now: UInt64

@@ -31,7 +31,6 @@ struct Lifetimes: ~Copyable {
     private var bonds = Slab<Bond>()
     /// What connections leave behind, open ones and ended ones.
     var leases = Slab<SessionLease>()
-    /// The queue of ended connections whose keys are still to be deleted.
     private var firstEnded: LeaseHandle?
     private var lastEnded: LeaseHandle?
     /// There is a deadline for deleting more of these keys.
@@ -255,7 +254,6 @@ extension Lifetimes: Checked {
         return parts
     }
 
-    /// Follows a connection's chain, and counts its bonds.
     private func bondsInARow(of lease: LeaseHandle) throws(BrokenInvariant) -> Int {
         var (previous, place, found) = (Int32(-1), leases[lease].first, 0)
         while let handle = bond(at: Int(place)) {
@@ -363,13 +361,11 @@ struct SessionLease: ~Copyable {
     }
 }
 
-/// A write for later, with a copy of its bytes.
 struct Will: ~Copyable {
     /// Its ranges are of `bytes`.
     let write: Request
     private let memory: ByteBuffer
 
-    /// Copies what the write needs from its line.
     init(_ write: Request, in line: Span<UInt8>) {
         var copy = write
         var memory = ByteBuffer()
@@ -382,7 +378,6 @@ struct Will: ~Copyable {
         self.memory = memory
     }
 
-    /// The bytes that the write's ranges refer to.
     var bytes: Span<UInt8> { memory.bytes }
 
     private static func keep(

@@ -132,7 +132,6 @@ struct Observable: ~Copyable {
     /// About how large its record in the journal is; 0 without a value.
     var recordBytes: Int { hasValue ? Int(keyCount) + Int(valueCount) + Self.recordBytes : 0 }
 
-    /// How much larger that is with another value.
     @inline(__always)
     func growth(to count: Int) -> Int {
         count &- Int(valueCount) &+ (hasValue ? 0 : Int(keyCount) &+ Self.recordBytes)
@@ -143,7 +142,6 @@ struct Observable: ~Copyable {
 
     @inline(__always) private var keyStart: Int { Int(height) &* Self.linkBytes }
     @inline(__always) private var valueStart: Int { keyStart &+ Int(keyCount) }
-    /// So many bytes of a value have room beside the key.
     @inline(__always) private var room: Int { memory.count &- valueStart }
 
     /// The size of a block that ends with a value. It has at least four bytes to spare, because the next
@@ -188,7 +186,6 @@ struct KeyExtras: ~Copyable {
         long.write(value, at: 0)
     }
 
-    /// The next value has room beside its key.
     mutating func dropLong() {
         if long.count > Self.keptRoomMax { long = ByteBlock() }
     }
@@ -215,7 +212,6 @@ extension EventTail {
         if isInitial { live = keyspace.isLive(observable) }
     }
 
-    /// All that an event about the next write tells.
     @inline(__always)
     @_lifetime(borrow keyspace, copy news)
     init(_ news: borrowing WriteEvent, _ keyspace: borrowing Keyspace) {

@@ -31,7 +31,6 @@ public final class Broker: Sendable {
         var state: UnnamedJournal?
         var rights: CarriedRights?
         var hasMadeWay = false
-        /// The files for the next program.
         var files: [Handover.Role: DataFile] = [:]
     }
 

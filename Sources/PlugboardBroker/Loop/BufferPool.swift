@@ -6,13 +6,10 @@ import PlugboardWire
 
 /// Spare buffers. The last one of a size is reused first, because it is still in the processor's cache.
 struct BufferPool: ~Copyable {
-    /// How many bytes are kept at most.
     static let pooledBytesMax = 16_777_216
-    /// The largest buffer that is kept.
     static let blockBytesMax = 1_048_576
     private static let rowCount = row(holding: blockBytesMax) + 1
 
-    /// A spare buffer, and the next of its row.
     private struct Spare: ~Copyable {
         var buffer: ByteBuffer
         var next: Handle<Spare>
@@ -21,9 +18,7 @@ struct BufferPool: ~Copyable {
     private var spares = Slab<Spare>()
     /// The last buffer of each row. Buffers in row n have at least 2ⁿ bytes, but fewer than twice as many.
     private var rows = List<Handle<Spare>>(reserving: Int32(rowCount))
-    /// The row of the newest spare buffer.
     private var latestRow = 0
-    /// How many bytes are kept.
     private(set) var bytes = 0
 
     init() {
@@ -49,7 +44,6 @@ struct BufferPool: ~Copyable {
         keep(other)
     }
 
-    /// Takes the memory of an empty buffer.
     mutating func takeBack(from buffer: inout ByteBuffer) {
         guard buffer.isEmpty, buffer.allocatedBytes > 0 else { return }
         var taken = ByteBuffer()
@@ -57,7 +51,6 @@ struct BufferPool: ~Copyable {
         keep(taken)
     }
 
-    /// Frees all spare buffers.
     mutating func releaseAll() {
         for row in rows.indices {
             while rows[row] != .none { _ = pop(row) }

@@ -5,7 +5,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// A client's connection, as the loop sees it.
 final class Connection {
     let descriptor: Descriptor
     private var searched: UInt32 = 0
@@ -13,14 +12,10 @@ final class Connection {
     let session: SessionHandle
     /// Bytes that were read but not executed: half a line, or lines that have to wait.
     var inbox = ByteBuffer()
-    /// How many lines have come.
-    var lines: UInt64 = 0
-    /// How many lines in a row were over the limit.
     var overlongLines: UInt16 = 0
     var interest: Interest = .read
     /// The rest of a line over the limit is being skipped.
     var isDiscarding = false
-    /// The peer will send no more.
     var inputEnded = false
     /// The peer doesn't read any more. Waiting output is dropped, but what it sent before still counts.
     var outputEnded = false
@@ -63,7 +58,6 @@ final class Connection {
     /// the way.
     var isReadOn: Bool { isHungUp && !inputEnded && !isHeldBack && !todo.contains(.lines) && !isThrottled }
 
-    /// What the system should report about it.
     func wantedInterest(_ session: borrowing Session) -> Interest {
         if isHungUp { return .known }
         var wanted: Interest = []
@@ -97,7 +91,6 @@ struct ConnectionTable: ~Copyable {
     private(set) var count = 0
     private var lastClient: UInt64 = 0
 
-    /// Makes the connection of a new client, and its session.
     mutating func insert(
         _ descriptor: consuming Descriptor,
         _ peer: PeerIdentity,
@@ -126,7 +119,6 @@ struct ConnectionTable: ~Copyable {
         count -= 1
     }
 
-    /// All connections.
     func all() -> [Connection] {
         slots.compactMap { $0 }
     }

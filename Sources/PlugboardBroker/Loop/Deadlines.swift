@@ -6,7 +6,6 @@ import PlugboardJournal
 import PlugboardMemory
 import PlugboardPosix
 
-/// What happens at a deadline.
 enum Deadline: BitwiseCopyable, Equatable {
     /// A value has expired: the one with the bond at this place, if that is still of this revision.
     case expiry(bond: Int, revision: UInt64)
@@ -31,7 +30,6 @@ enum Deadline: BitwiseCopyable, Equatable {
 /// Names a deadline, so that it can be cancelled. Never mistaken for a later one.
 struct DeadlineTicket: BitwiseCopyable, Equatable {
     fileprivate let slot: Handle<Deadlines.Slot>
-    /// Names none.
     static let none = DeadlineTicket(slot: .none)
 }
 
@@ -54,7 +52,6 @@ struct Deadlines: ~Copyable {
 
     fileprivate struct Slot: BitwiseCopyable {
         let deadline: Deadline
-        /// Where its entry stands in the heap.
         var place: Int32
     }
 
@@ -72,7 +69,6 @@ struct Deadlines: ~Copyable {
     /// they are. Nearly always there are none.
     private var remote: [Handle<Slot>: Remote] = [:]
     private var lastOrder: UInt64 = 0
-    /// The time at which deadlines were handled last.
     private(set) var lastMoment: UInt64 = 0
 
     init(clock: TimeSource = .system) {
@@ -107,7 +103,6 @@ struct Deadlines: ~Copyable {
         return DeadlineTicket(slot: slot)
     }
 
-    /// Adds a deadline so many milliseconds from now.
     mutating func add(after milliseconds: UInt64, _ deadline: Deadline) -> DeadlineTicket {
         let start = now
         let (nanoseconds, isTooLong) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
@@ -149,7 +144,6 @@ struct Deadlines: ~Copyable {
     /// Some are to be handled now, or were to be before.
     var areLate: Bool { heap.first.map { $0.at <= now } ?? false }
 
-    /// Begins to handle the deadlines up to `now`.
     mutating func begin(at now: UInt64) { lastMoment = max(lastMoment, now) }
 
     /// Takes out the earliest deadline if its time has come.
@@ -229,7 +223,6 @@ extension Deadlines: Checked {
         slots.contains(ticket.slot) ? slots[ticket.slot].deadline : nil
     }
 
-    /// All deadlines.
     var all: [Deadline] { heap.all.map { slots[$0.slot].deadline } }
 
     /// The earliest deadline is first, and slots and entries agree.
@@ -251,10 +244,8 @@ extension Deadlines: Checked {
 
 /// Something that is done at an interval.
 public struct Heartbeat: Sendable {
-    /// The interval.
     let nanoseconds: UInt64
     private let beat: @Sendable () -> Void
-    /// When it is done next.
     private(set) var next: UInt64 = 0
 
     public init(nanoseconds: UInt64, beat: @escaping @Sendable () -> Void) {
@@ -262,7 +253,6 @@ public struct Heartbeat: Sendable {
         self.beat = beat
     }
 
-    /// Does it, if it is time.
     mutating func turn(at now: UInt64) {
         guard now >= next else { return }
         next = now + nanoseconds

@@ -30,7 +30,7 @@ extension EventLoop {
 
     /// Goes on with those that may take long, with what is left of the turn's budget, or half of it anew.
     mutating func goOnWithPatient() -> Int {
-        if queue.count(.patient) == 0 { return 0 }
+        if queue[.patient].isEmpty { return 0 }
         hub.requests.beginPart(until: max(hub.requests.effortEnd, hub.effort &+ pace.effort / 2))
         return run(.patient)
     }
@@ -38,14 +38,14 @@ extension EventLoop {
     /// Gives each connection in one of the queues a slice, as many as fit into this part of the turn, but one at least.
     /// What it still has to do then waits among those that may take long. Returns how many had their slice.
     mutating func run(_ part: RunQueue.Part) -> Int {
-        let length = queue.count(part)
+        let length = queue[part].count
         var count = 0
         while count < length, hub.delivery.log.hasRoom, count == 0 || !hub.hasDoneEnough {
-            let session = queue.session(count, of: part)
+            let session = queue[part][count]
             count += 1
             if let connection = connections.find(session) { goOn(connection) }
         }
-        queue.removeFirst(count, of: part)
+        queue[part].removeFirst(count)
         return count
     }
 
@@ -142,7 +142,7 @@ extension EventLoop {
         }
         var (start, search) = (0, searchFrom)
         // Noted here, because whether somebody else uses a field of an object is checked at each use.
-        var lines = LineCount(number: connection.lines)
+        var lines = LineCount(number: hub.sessions[session].line)
         var isDiscarding = connection.isDiscarding
         // Lines that only wait in the hub's group of publishes don't change this.
         let mayWait = mayGoOn(session)
@@ -163,7 +163,7 @@ extension EventLoop {
         if let left = hub.requests.group.leftOver.take() {
             (start, lines.number) = (left.start, left.number - 1)
         }
-        (connection.lines, connection.isDiscarding) = (lines.number, isDiscarding)
+        connection.isDiscarding = isDiscarding
         if lines.hasLine { connection.overlongLines = 0 }
         hub.sessions[session].line = lines.number
         if !hub.sessions[session].isOpen { return bytes.count }
@@ -171,7 +171,6 @@ extension EventLoop {
         return start
     }
 
-    /// Whether the next line of a client may be executed.
     @inline(__always)
     private func mayGoOn(_ session: SessionHandle) -> Bool {
         !hub.hasDoneEnough && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
@@ -219,8 +218,7 @@ extension EventLoop {
         // One more byte may be the carriage return before the line feed.
         if count > Limits.lineBytesMax + 1, !connection.isDiscarding {
             connection.isDiscarding = true
-            connection.lines &+= 1
-            refuseOverlong(connection.lines, of: connection)
+            refuseOverlong(hub.sessions[connection.session].line &+ 1, of: connection)
         }
         if connection.isDiscarding || count == 0 {
             connection.inbox.removeAll()
@@ -242,8 +240,7 @@ extension EventLoop {
     }
 
     private mutating func refuseUnended(_ connection: Connection) {
-        connection.lines &+= 1
-        hub.sessions[connection.session].line = connection.lines
+        hub.sessions[connection.session].line &+= 1
         var inbox = ByteBuffer()
         swap(&inbox, &connection.inbox)
         var line = inbox.mutableBytes
@@ -270,9 +267,7 @@ extension EventLoop {
     }
 }
 
-/// Counts the lines of a connection while they are executed.
 private struct LineCount {
-    /// The number of the last one.
     var number: UInt64
     /// Whether a line within the limit has come since the last one over it.
     var hasLine = false

@@ -231,7 +231,6 @@ extension EventLoop {
         return true
     }
 
-    /// Decides what happens to a connection after it was served.
     private mutating func judge(_ connection: Connection) throws {
         let session = connection.session
         if hub.sessions[session].closeReason == .goodbye { hub.answerGoodbye(of: session) }
@@ -254,7 +253,6 @@ extension EventLoop {
             && hub.sessions[session].sessionBacklog?.awaitsJournal(hub.matching) != true
     }
 
-    /// Tells the system what to report about a connection.
     func watch(_ connection: Connection) throws {
         let wanted = connection.wantedInterest(hub.sessions[connection.session])
         guard wanted != connection.interest else { return }

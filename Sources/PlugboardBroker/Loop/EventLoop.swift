@@ -7,7 +7,6 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// A broker at work.
 struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     private static var listenerToken: UInt64 { UInt64.max }
     private static var wakeupToken: UInt64 { UInt64.max - 1 }
@@ -25,16 +24,13 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
     let poller: any Poller
-    /// The sockets of the connections.
     let network: Network
     let time: TimeSource
     var listener: Listener
     private var wakeups: LoopWakeups
     var hub: Hub
     var connections = ConnectionTable()
-    /// What the system has reported in this turn.
     private var ready = List<Readiness>(reserving: 64)
-    /// Connections that have something to do.
     var queue = RunQueue()
     var workSpace = LoopWorkSpace()
     private var throttle = Throttle()
@@ -42,11 +38,9 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     private(set) var isStopping = false
     private(set) var policies = PolicySource()
     var tidying = Tidying()
-    /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
     /// When a debug build checks its state.
     private var nextCheck: UInt64 = 0
-    /// Reports what happens to the journal and the policy.
     let report: @Sendable (String) -> Void
 
     init(
@@ -87,7 +81,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         }
     }
 
-    /// Wakes up for the journal's other threads.
     mutating func listen(to wakeup: Wakeup) throws {
         wakeups.journal = wakeup
         try poller.add(wakeup.raw, token: Self.journalToken, interest: .read)
@@ -111,7 +104,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         if hasMoreToDo { try answerHeard() }
         expireDue()
         let slices = goOnWithPatient()
-        pace.countHeard(reads + slices + queue.count(.patient))
+        pace.countHeard(reads + slices + queue[.patient].count)
         if hub.requests.areWaiting { hub.goOnWithWalks() }
         if hub.durability.isCopying { hub.goOnWithSnapshot(effort: pace.effort / 4) }
         if hub.insight.tracing.hasGaps { hub.tellGaps(until: hub.effort &+ pace.effort / 4) }
@@ -132,7 +125,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         try checkTurn()
     }
 
-    /// Finds what is ready.
     private mutating func wait(_ milliseconds: Int32) throws {
         hub.requests.beginPart(until: hub.effort &+ pace.effortToHear)
         ready.removeAll()
@@ -272,7 +264,6 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
         _ = network.write(line.bytes, to: descriptor)
     }
 
-    /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
         let goesOn = !queue.isEmpty || hub.insight.tracing.hasGaps || !hub.delivery.isDone
         if goesOn || hub.requests.areWaiting || policies.isWaiting { return 0 }
@@ -302,12 +293,10 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     }
 }
 
-/// What wakes up the loop besides sockets.
 struct LoopWakeups {
     let own: Wakeup
     /// Whether another broker in this process takes over when this one has ended.
     let succession: Handoff
-    /// Signals from the journal's other threads.
     var journal: Wakeup?
 }
 
@@ -349,7 +338,6 @@ extension EventLoop {
 // While the disk is behind what clients write, each client may write its share of what the disk takes. Who writes
 // more isn't read until it has waited for that. Who writes little is served at once.
 
-/// Connections that have written too much.
 struct Throttle: ~Copyable {
     /// Shares are counted in periods of this length.
     static let nanoseconds: UInt64 = 5_000_000
@@ -359,7 +347,6 @@ struct Throttle: ~Copyable {
     var waiting = List<SessionHandle>()
     private var due: UInt64 = 0
 
-    /// When they are looked at next.
     var next: UInt64 { waiting.isEmpty ? .max : due }
 
     /// What each of so many clients may write in a period, if all together may write `pressure` bytes a second.
@@ -377,7 +364,6 @@ struct Throttle: ~Copyable {
         waiting.append(session)
     }
 
-    /// Whether it is time to look at them.
     mutating func isDue(at now: UInt64) -> Bool {
         guard now >= due else { return false }
         due = now + Self.nanoseconds
@@ -421,7 +407,6 @@ extension EventLoop {
 // Memory that is free goes back to the system: half a second after something large has ended, and some of it
 // already while very many keys go.
 
-/// When free memory is given back.
 struct Tidying {
     private static let nanoseconds: UInt64 = 500_000_000
     /// The memory of very many keys goes a part at a time: who allocates waits for that.
@@ -433,7 +418,6 @@ struct Tidying {
     /// If so many keys fewer are there, memory is given back.
     private static let fewerKeys = 65_536
 
-    /// Whether memory is given back at all.
     var isOn = false
     /// When it is; nil if nothing much was freed.
     private(set) var due: UInt64?
@@ -552,7 +536,6 @@ extension EventLoop {
 // machine, on what else it does, and on what is in its cache. So while there is more to do than fits into a turn,
 // turns are timed, and become smaller until each takes a few milliseconds at most.
 
-/// How much a turn does.
 struct TurnPace {
     /// The work that a turn does for those it hears, and as much again for those it tells; see `Cost`. This takes
     /// a few milliseconds, for which others wait.
@@ -580,10 +563,8 @@ struct TurnPace {
     /// How much this turn does, in observers told.
     var effort: UInt64 { max(1, effortMax >> UInt64(shift)) }
 
-    /// How much it does for those it hears.
     var effortToHear: UInt64 { isAlone ? effortMax &* Self.effortOfOne : effort }
 
-    /// No more than one client was heard lately.
     private var isAlone: Bool { turnsSinceOthers >= Self.turnsOfOne }
 
     /// Notes how many clients were heard in this turn or have more to say.
@@ -602,6 +583,5 @@ struct TurnPace {
         start = isFull && !isAlone ? time.nanoseconds() : nil
     }
 
-    /// Call when the turn has done its work.
     mutating func end(_ time: TimeSource) { taken = start.map { time.nanoseconds() - $0 } }
 }

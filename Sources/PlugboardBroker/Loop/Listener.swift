@@ -3,7 +3,6 @@
 
 import PlugboardPosix
 
-/// The listening socket of a loop.
 struct Listener {
     private static let restNanoseconds: UInt64 = 100_000_000
 
@@ -19,16 +18,13 @@ struct Listener {
         self.raw = raw
     }
 
-    /// Whether it isn't watched.
     var rests: Bool { restsUntil != nil }
 
-    /// When it is looked after next.
     var next: UInt64 { min(restsUntil ?? .max, server == nil ? .max : nextCheck) }
 
     /// No descriptor was free. While that is so, a waiting connection would wake the loop again and again.
     mutating func rest(_ time: TimeSource) { restsUntil = time.nanoseconds() + Self.restNanoseconds }
 
-    /// Returns whether it has rested long enough.
     mutating func endRest(_ time: TimeSource) -> Bool {
         guard let until = restsUntil, time.nanoseconds() >= until else { return false }
         restsUntil = nil

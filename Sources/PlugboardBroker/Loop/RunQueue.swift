@@ -7,7 +7,6 @@ import PlugboardMemory
 struct Errands: OptionSet {
     let rawValue: UInt8
 
-    /// To be read.
     static let read = Errands(rawValue: 1)
     /// To go on with lines that it holds. Nothing is read before that.
     static let lines = Errands(rawValue: 2)
@@ -31,27 +30,15 @@ struct RunQueue: ~Copyable {
 
     var isEmpty: Bool { patient.isEmpty && prompt.isEmpty }
 
-    func count(_ part: Part) -> Int { part == .prompt ? prompt.count : patient.count }
-
-    func session(_ place: Int, of part: Part) -> SessionHandle {
-        part == .prompt ? prompt[place] : patient[place]
+    subscript(part: Part) -> List<SessionHandle> {
+        _read { if part == .prompt { yield prompt } else { yield patient } }
+        _modify { if part == .prompt { yield &prompt } else { yield &patient } }
     }
 
     /// Puts a connection at the end of a queue, unless it is in one, and adds to what it does.
     mutating func add(_ connection: Connection, _ errands: Errands, to part: Part = .patient) {
-        if connection.todo.isEmpty {
-            if part == .prompt {
-                prompt.append(connection.session)
-            } else {
-                patient.append(connection.session)
-            }
-        }
+        if connection.todo.isEmpty { self[part].append(connection.session) }
         connection.todo.formUnion(errands)
-    }
-
-    /// The first ones of a queue had their turn.
-    mutating func removeFirst(_ count: Int, of part: Part) {
-        if part == .prompt { prompt.removeFirst(count) } else { patient.removeFirst(count) }
     }
 
     /// For checks.

@@ -9,23 +9,18 @@ import PlugboardPosix
 protocol Sockets {
     /// Whether the loop checks its whole state after each turn, as in a simulation.
     static var isCheckedEachTurn: Bool { get }
-    /// Accepts one waiting connection.
     func accept(_ listener: Int32) throws -> Acceptance
-    /// Who is at the other end of a connection.
     func peer(of descriptor: borrowing Descriptor) -> PeerIdentity
-    /// The groups of the process at the other end.
     func groups(of descriptor: borrowing Descriptor) -> [UInt32]
     /// Reads what is there, up to the buffer's length.
     func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer
     /// Writes as much as the system takes at once.
     func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer
-    /// Writes several pieces at once.
     func write(gathering pieces: borrowing GatheredBytes, to descriptor: borrowing Descriptor) -> Transfer
     /// Ends a connection as if its peer had closed it.
     func end(_ descriptor: borrowing Descriptor)
 }
 
-/// The sockets of the kernel.
 struct KernelSockets: Sockets {
     @inline(__always) static var isCheckedEachTurn: Bool { false }
 

@@ -6,7 +6,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// `pause`, `resume` and `step`.
     mutating func control(_ asked: AskedRequest) throws(Refusal) {
         let options = requests.decoder.options
         let subscription = try target(of: asked, options.client)
@@ -35,7 +34,6 @@ extension Hub {
         review(subscription)
     }
 
-    /// How many keys and lines a subscription is owed, as far as is known.
     func owedCount(of subscription: SubscriptionHandle) -> Int {
         (matching[subscription].backlog?.owedCount ?? 0) + Int(matching[subscription].lag.owedCount)
     }
@@ -136,7 +134,6 @@ extension Hub {
         if asked.request.wantsReply { replyDone(.acknowledge, id: asked.id, to: asked.session) }
     }
 
-    /// `help`: what the protocol offers, all operations or one of them.
     mutating func help(_ asked: AskedRequest) throws(Refusal) {
         var operation: Operation?
         if asked.request.has(.about) {

@@ -43,7 +43,7 @@ extension Hub {
     ) {
         let listed = listObservers(of: key, expected.observable, isSeen: isSeen)
         reply.append(#","effect":""#)
-        reply.append(expected.event.name)
+        reply.append(string: expected.event.rawValue)
         reply.append("\"")
         reply.append(member: "revision", expected.event == .emit ? revision : revision + 1)
         if !expected.value.isEmpty {
@@ -71,14 +71,6 @@ extension EventKind {
         case .emit: self = .emit
         case .delete: self = .delete
         default: self = .update
-        }
-    }
-
-    var name: StaticString {
-        switch self {
-        case .update: "update"
-        case .emit: "emit"
-        case .delete: "delete"
         }
     }
 

@@ -4,7 +4,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// `get`: the value of one key.
     mutating func get(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
         try Access.checkSeen(asked.request, asked.line, sessions[session])

@@ -83,7 +83,6 @@ extension Hub {
         }
     }
 
-    /// Makes all writes of a batch, or none.
     mutating func writeBatch(_ asked: AskedRequest) throws(Refusal) {
         for index in requests.decoder.writes.indices where requests.decoder.writes[index].readsValue {
             endExpired(requests.decoder.writes[index].key.bytes(of: asked.line))
@@ -344,14 +343,12 @@ extension Hub {
 struct PlannedWrite: BitwiseCopyable {
     /// The hash of its key. Not used if there is an observable already.
     let hash: UInt64
-    /// Nil if the key has no observable yet.
     let observable: ObservableHandle?
     /// It is certain that nobody observes the key.
     var isUnobserved = false
 }
 
 extension Hub {
-    /// Checks a write against the state, and changes nothing.
     private mutating func check(_ asked: AskedRequest) throws(Refusal) -> PlannedWrite {
         let (request, line, session) = (asked.request, asked.line, asked.session)
         let hash = keyspace.hash(asked.key)
@@ -528,7 +525,6 @@ struct PlannedBatch: ~Copyable {
 // it, in `Hub+Lifetimes.swift`.
 
 extension Hub {
-    /// `will`.
     mutating func keepWill(_ asked: AskedRequest) throws(Refusal) {
         let session = asked.session
         if let write = requests.decoder.writes.first {

@@ -222,7 +222,6 @@ extension Hub {
         return PhaseBarrier(phase: phase, told: told, earlier: earlier)
     }
 
-    /// The observers that acknowledge, by phase.
     private func acknowledgers(among observers: [SubscriptionHandle]) -> [SubscriptionHandle] {
         observers.filter { subscription in
             let session = matching[subscription].session
@@ -310,7 +309,6 @@ extension Hub {
         if let before { phases.set(first: before.first, at: observable) }
     }
 
-    /// The clients that are late at a gate, each once.
     mutating func clientsLate(at gate: Gate, of observable: ObservableHandle) -> [LateClient] {
         var found: [LateClient] = []
         for late in gate.waiting {
@@ -340,7 +338,6 @@ struct LateClient {
 /// Who was late with one line. Never changes, so that many lines can share it.
 final class LateNames {
     private let clients: [UInt64]
-    /// The names as JSON, with commas between.
     private let names: [UInt8]
 
     private init(_ clients: [UInt64], _ names: [UInt8]) {
@@ -362,7 +359,6 @@ final class LateNames {
         return LateNames(clients, names)
     }
 
-    /// Adds `,"unacked":[…]`.
     func append(to buffer: inout ByteBuffer) {
         let names = names
         buffer.append(#","unacked":["#)

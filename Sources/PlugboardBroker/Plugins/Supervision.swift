@@ -22,7 +22,6 @@ final class SupervisedPlugin {
     fileprivate(set) var demand: Demand?
     /// The supervisor's last report about it, as JSON with the members that a broker applies.
     fileprivate(set) var report: [UInt8] = []
-    /// Its number, which is never used again.
     let number: Int
 
     fileprivate init(name: String, number: Int) {
@@ -178,7 +177,6 @@ struct Supervision: ~Copyable, Checked {
     }
 }
 
-/// The supervisor's report about a plugin: the members that a broker applies.
 struct PluginReport {
     let name: String
     let process: Int32?
@@ -338,7 +336,6 @@ final class Demand {
     var observers = 0
     /// When the last observer or call ended, or a client last called it.
     var quietSince: UInt64 = 0
-    /// What the broker last told the supervisor.
     var isWanted = false
     var isTimed = false
 

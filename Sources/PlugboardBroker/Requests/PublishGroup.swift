@@ -63,7 +63,6 @@ struct PublishGroup: ~Copyable {
         _modify { yield &publishes[count] }
     }
 
-    /// Counts the next publish, which was read to its place.
     @inline(__always)
     mutating func countNext(from session: SessionHandle) {
         if session != self.session { forecast.forget() }

@@ -94,7 +94,6 @@ struct Requests: ~Copyable, Checked {
         walks.append(walk)
     }
 
-    /// Drops the requests of a client that ends.
     mutating func add(expired keys: [ObservableHandle]) { expired += keys }
 
     mutating func nextExpired() -> ObservableHandle? { expired.popLast() }
@@ -208,7 +207,6 @@ enum DeferredWork {
     case keys(KeySearch), snapshot(ValueSnapshot)
 }
 
-/// A request that was put off. Owned by `Requests`.
 final class DeferredRequest {
     let session: SessionHandle
     let request: Request

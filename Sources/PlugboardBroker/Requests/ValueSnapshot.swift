@@ -33,7 +33,6 @@ final class ValueSnapshot {
     /// After so many rounds, the rest is done in one go, because somebody writes too much.
     private static let roundsMax = 4
 
-    /// This is the last round, which is done in one go.
     fileprivate var isLast: Bool { rounds >= Self.roundsMax }
 
     init(
@@ -94,7 +93,6 @@ final class ValueSnapshot {
         seen = keyspace.history.count
     }
 
-    /// Finds keys, and sorts them. Returns whether all were found.
     fileprivate func find(
         _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines, _ allowance: inout SliceAllowance
     ) -> Bool {
@@ -214,7 +212,6 @@ struct KeySearch {
         return true
     }
 
-    /// The keys that were found since the last call.
     mutating func takeFound() -> [ObservableHandle] {
         defer { found = [] }
         return found
