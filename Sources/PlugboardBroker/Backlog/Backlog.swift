@@ -183,9 +183,9 @@ final class Backlog {
 extension Backlog: Checked {
     /// Its counts and flags agree with its content. Adds to `owedBy` how often each key is owed.
     func checkInvariants(
-        _ living: borrowing Living, _ keyspace: borrowing Keyspace, _ owedBy: inout [ObservableHandle: Int]
+        _ keyspace: borrowing Keyspace, _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
-        try keys.checkInvariants(living, keyspace, isSorted: replay?.gathers != true, &owedBy)
+        try keys.checkInvariants(keyspace, isSorted: replay?.gathers != true, &owedBy)
         try lines.checkInvariants()
         try Self.always.hold("a gap that is awaited is there", !awaitsGap || lines.hasGap)
         try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)

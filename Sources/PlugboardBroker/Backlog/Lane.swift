@@ -380,11 +380,11 @@ extension Lanes {
     /// Each reader stands in the lane of its interest, and is owed the keys that were written since it was told some. Adds
     /// to `owedBy` how often each key is owed.
     func checkInvariants(
-        _ living: borrowing Living, _ matching: borrowing Matching, _ keyspace: borrowing Keyspace,
+        _ matching: borrowing Matching, _ keyspace: borrowing Keyspace,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
         var readers: [LaneHandle: Int] = [:]
-        for subscription in living.subscriptions {
+        for subscription in matching.handles {
             let lag = matching[subscription].lag
             guard lag.lane != .none else { continue }
             readers[lag.lane, default: 0] += 1
@@ -400,7 +400,7 @@ extension Lanes {
         try Lane.always.agree("each interest has one lane", all.count, found.count)
         try Lane.always.agree("a lane has readers", all.count, readers.count)
         for lane in found.values {
-            try all[lane].keys.checkInvariants(living, keyspace, isSorted: true, &owedBy)
+            try all[lane].keys.checkInvariants(keyspace, isSorted: true, &owedBy)
             try Lane.always.agree("it counts its readers", all[lane].standingCount, readers[lane] ?? 0)
             try Lane.always.agree("it knows when they began", all[lane].fallenCount, readers[lane] ?? 0)
         }

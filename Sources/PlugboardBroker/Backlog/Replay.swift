@@ -138,12 +138,12 @@ struct ReplayTable: ~Copyable {
 
 extension ReplayTable: Checked {
     /// Each replay in progress belongs to its subscription.
-    func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
+    func checkInvariants(_ matching: borrowing Matching) throws(BrokenInvariant) {
         var replaying = 0
-        for subscription in living.subscriptions
+        for subscription in matching.handles
         where matching[subscription].backlog?.replay != nil { replaying += 1 }
         for (number, subscription) in subscriptions {
-            let isThere = living.subscriptions.contains(subscription)
+            let isThere = matching.contains(subscription)
             try Self.always.hold("who is told again is there", isThere, of: "replay \(number)")
             let isOwn = matching[subscription].backlog?.replay?.number == number
             try Self.always.hold("a replay is its subscription's", isOwn, of: "replay \(number)")

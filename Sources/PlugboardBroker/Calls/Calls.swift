@@ -116,13 +116,13 @@ struct Calls: ~Copyable {
 
 extension Calls: Checked {
     func checkInvariants(
-        _ living: borrowing Living, _ deadlines: borrowing Deadlines, _ sessions: borrowing SessionTable
+        _ deadlines: borrowing Deadlines, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         for (number, call) in calls {
             let name = "call \(number)"
             try Self.always.agree("a call is found by its number", call.number, number)
             let (caller, server) = (call.caller, call.server)
-            let areThere = living.sessions.contains(caller) && living.sessions.contains(server)
+            let areThere = sessions.contains(caller) && sessions.contains(server)
             try Self.always.hold("who calls and who answers is there", areThere, of: name)
             let isMade = sessions[caller].duties?.has(made: call) ?? false
             try Self.always.hold("its caller knows it", isMade, of: name)
@@ -132,21 +132,19 @@ extension Calls: Checked {
             try Self.always.hold("a call ends in time", end == .call(number), of: name)
         }
         var (made, toAnswer) = (0, 0)
-        for session in living.sessions {
+        for session in sessions.handles {
             made += sessions[session].duties?.made.count ?? 0
             toAnswer += sessions[session].duties?.toAnswer.count ?? 0
         }
         try Self.always.agree("callers know no others", calls.count, made)
         try Self.always.agree("servers know no others", calls.count, toAnswer)
         try held.checkInvariants(self, sessions)
-        try checkServices(living, sessions)
+        try checkServices(sessions)
     }
 
-    private func checkServices(
-        _ living: borrowing Living, _ sessions: borrowing SessionTable
-    ) throws(BrokenInvariant) {
+    private func checkServices(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         var (known, inLine, listed) = (0, 0, 0)
-        for session in living.sessions {
+        for session in sessions.handles {
             guard let duties = sessions[session].duties else { continue }
             for (place, service) in duties.services.enumerated() {
                 known += 1

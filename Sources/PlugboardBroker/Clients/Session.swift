@@ -297,12 +297,7 @@ struct SessionTable: ~Copyable {
     func contains(_ session: SessionHandle) -> Bool { all.contains(session) }
 
     /// All sessions, in the order of their slots.
-    var handles: [SessionHandle] {
-        var found: [SessionHandle] = []
-        found.reserveCapacity(all.count)
-        all.forEach { found.append($0) }
-        return found
-    }
+    var handles: [SessionHandle] { all.handles }
 
     func find(client: UInt64) -> SessionHandle? {
         var found: SessionHandle?
@@ -342,12 +337,12 @@ struct SessionTable: ~Copyable {
     }
 }
 
-extension SessionTable {
-    /// Notes which sessions and subscriptions exist.
-    func note(in living: inout Living) {
-        for session in handles {
-            living.sessions.insert(session)
-            living.subscriptions.formUnion(all[session].subscriptions.list.all)
-        }
+extension Slab where Element: ~Copyable {
+    /// All handles, in the order of their slots.
+    var handles: [Handle<Element>] {
+        var found: [Handle<Element>] = []
+        found.reserveCapacity(count)
+        forEach { found.append($0) }
+        return found
     }
 }

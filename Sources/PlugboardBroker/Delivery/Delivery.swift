@@ -291,31 +291,27 @@ struct Delivery: ~Copyable {
 
 extension Delivery: Checked {
     /// Nothing is left of the last turn.
-    func checkInvariants(
-        _ living: borrowing Living, _ sessions: borrowing SessionTable
-    ) throws(BrokenInvariant) {
+    func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         if isDone { try log.checkInvariants() }
         try buffers.checkInvariants()
         try Self.always.hold("no old value is held", old == nil)
         try Self.always.hold("no reply is half written", replyStart == nil)
-        for session in living.sessions where !sessions[session].isTouched {
+        for session in sessions.handles where !sessions[session].isTouched {
             try sessions[session].outbox.checkInvariants(sessions[session].client)
         }
-        try dirtyAreThere(living, sessions)
+        try dirtyAreThere(sessions)
         for session in dismissed.all {
-            let isThere = living.sessions.contains(session) && !sessions[session].isOpen
+            let isThere = sessions.contains(session) && !sessions[session].isOpen
             try Self.always.hold("who is to be dismissed is there, and has been told why", isThere)
         }
         try Self.always.agree("nobody is dismissed twice", dismissed.count, Set(dismissed.all).count)
     }
 
-    private func dirtyAreThere(
-        _ living: borrowing Living, _ sessions: borrowing SessionTable
-    ) throws(BrokenInvariant) {
+    private func dirtyAreThere(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         let listed = Set(dirty.all).union(heard.all)
         try Self.always.agree("nobody is touched twice", dirty.count + heard.count, listed.count)
-        try Self.always.hold("who is touched is there", listed.isSubset(of: living.sessions))
-        for session in living.sessions {
+        try Self.always.hold("who is touched is there", listed.isSubset(of: sessions.handles))
+        for session in sessions.handles {
             let isListed = listed.contains(session) == sessions[session].isTouched
             try Self.always.hold(
                 "who is touched is listed", isListed, of: "client \(sessions[session].client)"

@@ -255,10 +255,10 @@ struct Durability: ~Copyable {
 
     /// Checks that replies wait in their order, and that each session counts its own.
     func checkInvariants(
-        _ living: borrowing Living, _ sessions: borrowing SessionTable, _ matching: borrowing Matching
+        _ sessions: borrowing SessionTable, _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
-        try replies.checkInvariants(living, sessions)
-        try replays.checkInvariants(living, matching)
+        try replies.checkInvariants(sessions)
+        try replays.checkInvariants(matching)
     }
 
     /// Writes the last line, and returns when everything is on disk.

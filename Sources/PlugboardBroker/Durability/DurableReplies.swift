@@ -95,9 +95,7 @@ struct DurableReplies: ~Copyable {
 extension DurableReplies: Checked {
     /// Checks that each reply has its `id`, that the order is right, and that each session counts its own
     /// replies.
-    func checkInvariants(
-        _ living: borrowing Living, _ sessions: borrowing SessionTable
-    ) throws(BrokenInvariant) {
+    func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         var size = 0
         var waitingFor: [SessionHandle: Int] = [:]
         for place in first..<max(first, waiting.count) {
@@ -108,7 +106,7 @@ extension DurableReplies: Checked {
             try Self.always.hold("replies wait in their order", isInTurn, of: "place \(place)")
         }
         try Self.always.agree("its texts are those of its replies", texts.count, size)
-        for session in living.sessions {
+        for session in sessions.handles {
             let (client, count) = (sessions[session].client, Int(sessions[session].awaitedWrites))
             let found = waitingFor[session] ?? 0
             try Self.always.agree("a session counts its replies", count, found, of: "client \(client)")

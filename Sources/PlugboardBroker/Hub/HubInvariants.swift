@@ -8,45 +8,46 @@ import PlugboardWire
 extension Hub: Checked {
     /// Checks the whole state between two turns. Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) {
-        var living = Living()
-        sessions.note(in: &living)
-        try keyspace.checkInvariants(&living, deadlines, leases(living))
+        try keyspace.checkInvariants(deadlines, leases)
         try deadlines.checkInvariants()
-        try checkSubscriptions(living)
-        try checkKeys(living)
-        try checkDelivery(living)
-        try checkCalls(living)
-        try checkDeadlines(living)
-        try access.checkInvariants(foundUse(living))
-        try keyspace.checkAuthors(living, signatures(living))
-        try durability.checkInvariants(living, sessions, matching)
-        try checkTurn(living)
+        try checkSubscriptions()
+        try checkKeys()
+        try checkDelivery()
+        try checkCalls()
+        try checkDeadlines()
+        try access.checkInvariants(foundUse())
+        try keyspace.checkAuthors(signatures)
+        try durability.checkInvariants(sessions, matching)
+        try Self.always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
+        try delivery.checkInvariants(sessions)
     }
 
     // MARK: Subscriptions
 
-    private func checkSubscriptions(_ living: borrowing Living) throws(BrokenInvariant) {
-        for session in living.sessions {
+    private func checkSubscriptions() throws(BrokenInvariant) {
+        for session in sessions.handles {
             try sessions[session].subscriptions.checkInvariants(of: session, matching)
         }
-        for session in living.sessions {
+        for session in sessions.handles {
             let found = sessions[session].subscriptions.list.all.count { !matching[$0].isDirect }
             let (client, stated) = (
                 "client \(sessions[session].client)", Int(sessions[session].indirectCount)
             )
             try Session.always.agree("it counts what can't be told at once", stated, found, of: client)
         }
-        try matching.checkInvariants(living, keyspace, sessions)
-        try insight.tracing.checkInvariants(living, matching)
-        try rhythmsAreKept(living)
-        try knownShapesAreSo(living)
+        let listed = sessions.handles.reduce(0) { $0 + sessions[$1].subscriptions.count }
+        try Session.always.agree("each subscription is a client's", matching.handles.count, listed)
+        try matching.checkInvariants(keyspace, sessions)
+        try insight.tracing.checkInvariants(matching)
+        try rhythmsAreKept()
+        try knownShapesAreSo()
     }
 
     /// What is known of values is so, for filters that are still there.
-    private func knownShapesAreSo(_ living: borrowing Living) throws(BrokenInvariant) {
+    private func knownShapesAreSo() throws(BrokenInvariant) {
         guard !delivery.judge.shapes.isEmpty else { return }
         var filters: [UInt64: Filter] = [:]
-        for subscription in living.subscriptions {
+        for subscription in matching.handles {
             filters[matching[subscription].serial] = matching[subscription].filter
         }
         try delivery.judge.shapes.forEach { shape throws(BrokenInvariant) in
@@ -54,8 +55,8 @@ extension Hub: Checked {
         }
     }
 
-    private func rhythmsAreKept(_ living: borrowing Living) throws(BrokenInvariant) {
-        for subscription in living.subscriptions {
+    private func rhythmsAreKept() throws(BrokenInvariant) {
+        for subscription in matching.handles {
             guard let ticket = matching[subscription].backlog?.window?.ticket else { continue }
             let isTimed = deadlines.deadline(of: ticket) == .window(subscription)
             let name = "subscription \(matching[subscription].serial)"
@@ -65,9 +66,9 @@ extension Hub: Checked {
 
     // MARK: Keys
 
-    private func checkKeys(_ living: borrowing Living) throws(BrokenInvariant) {
+    private func checkKeys() throws(BrokenInvariant) {
         var bytes = 0
-        for observable in living.observables {
+        for observable in keyspace.all.handles {
             if !keyspace[observable].isReserved { bytes += keyspace[observable].recordBytes }
         }
         try Self.always.agree("it counts the bytes of their records", durability.records.liveBytes, bytes)
@@ -76,22 +77,22 @@ extension Hub: Checked {
     // MARK: Deadlines
 
     /// What open clients would leave behind, and what waits for those that may come back.
-    private func leases(_ living: borrowing Living) -> [LeaseHandle] {
-        living.sessions.compactMap { sessions[$0].lease } + graces.absences.keys
+    private var leases: [LeaseHandle] {
+        sessions.handles.compactMap { sessions[$0].lease } + graces.absences.keys
     }
 
     /// The references to authors besides values and the history: those of clients and of the broker itself.
-    private func signatures(_ living: borrowing Living) -> [AuthorHandle] {
-        [insight.author] + living.sessions.compactMap { sessions[$0].signature }
+    private var signatures: [AuthorHandle] {
+        [insight.author] + sessions.handles.compactMap { sessions[$0].signature }
     }
 
     /// Each deadline belongs to somebody who waits for it, and the other way round.
-    private func checkDeadlines(_ living: borrowing Living) throws(BrokenInvariant) {
+    private func checkDeadlines() throws(BrokenInvariant) {
         let always = Deadlines.always
         var due = DueCounts()
         for deadline in deadlines.all { due.add(deadline) }
         var ticking = 0
-        for subscription in living.subscriptions
+        for subscription in matching.handles
         where matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
         try always.agree("one for each gate", due.gates, phases.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
@@ -106,30 +107,30 @@ extension Hub: Checked {
 
     // MARK: What is owed
 
-    private func checkDelivery(_ living: borrowing Living) throws(BrokenInvariant) {
+    private func checkDelivery() throws(BrokenInvariant) {
         var owedBy: [ObservableHandle: Int] = [:]
-        for subscription in living.subscriptions {
+        for subscription in matching.handles {
             guard let backlog = matching[subscription].backlog else { continue }
-            try backlog.checkInvariants(living, keyspace, &owedBy)
+            try backlog.checkInvariants(keyspace, &owedBy)
             try whoIsOwedWaitsForSomething(subscription, backlog)
             try whatIsOwedMayBeSeen(subscription, backlog)
         }
-        for session in living.sessions {
+        for session in sessions.handles {
             for (subscription, withheld) in sessions[session].grant?.withheld ?? [:] {
-                let isThere = living.subscriptions.contains(subscription)
+                let isThere = matching.contains(subscription)
                 try Grant.always.hold("what is withheld is withheld from somebody", isThere)
-                try withheld.keys.checkInvariants(living, keyspace, isSorted: false, &owedBy)
+                try withheld.keys.checkInvariants(keyspace, isSorted: false, &owedBy)
             }
         }
-        try matching.lanes.checkInvariants(living, matching, keyspace, &owedBy)
-        try phases.checkInvariants(living, matching, deadlines, &owedBy)
-        try requests.checkInvariants(living, sessions, keyspace, &owedBy)
-        for observable in living.observables {
+        try matching.lanes.checkInvariants(matching, keyspace, &owedBy)
+        try phases.checkInvariants(matching, keyspace, deadlines, &owedBy)
+        try requests.checkInvariants(sessions, keyspace, &owedBy)
+        for observable in keyspace.all.handles {
             let (stated, found) = (matching.reach.owedBy(observable), owedBy[observable] ?? 0)
             try Reach.always.agree(
                 "it counts who is owed it", stated, found, of: String(keyspace[observable].key))
         }
-        for session in living.sessions { try whoIsBehindHasAReason(session) }
+        for session in sessions.handles { try whoIsBehindHasAReason(session) }
     }
 
     private func whatIsOwedMayBeSeen(
@@ -179,10 +180,10 @@ extension Hub: Checked {
 
     // MARK: Calls
 
-    private func checkCalls(_ living: borrowing Living) throws(BrokenInvariant) {
-        try calls.checkInvariants(living, deadlines, sessions)
+    private func checkCalls() throws(BrokenInvariant) {
+        try calls.checkInvariants(deadlines, sessions)
         if let reporter = supervision.reporter {
-            try Supervision.always.hold("who reports is there", living.sessions.contains(reporter))
+            try Supervision.always.hold("who reports is there", sessions.contains(reporter))
         }
         for plugin in supervision.onDemand {
             let observers = countObservers(of: plugin)
@@ -194,9 +195,9 @@ extension Hub: Checked {
 
     // MARK: What clients take up
 
-    private func foundUse(_ living: borrowing Living) -> [ObjectIdentifier: Quota] {
+    private func foundUse() -> [ObjectIdentifier: Quota] {
         var found: [ObjectIdentifier: Quota] = [:]
-        for session in living.sessions {
+        for session in sessions.handles {
             let use = use(of: session)
             for kind in [WaitingBytes.Kind.owed, .partial] {
                 let payer = access.payer(of: kind, sessions[session])
@@ -211,7 +212,7 @@ extension Hub: Checked {
             guard let account = waiting.absence.account else { continue }
             found[ObjectIdentifier(account), default: Quota()].kept += keyspace.willBytes(of: lease)
         }
-        for observable in living.observables
+        for observable in keyspace.all.handles
         where keyspace[observable].hasValue && !keyspace[observable].isReserved {
             guard let account = keyspace.account(of: observable) else { continue }
             let bytes = keyspace.chargedBytes(of: observable)
@@ -231,13 +232,6 @@ extension Hub: Checked {
             kept += matching[subscription].filter?.bytes ?? 0
         }
         return (patterns, kept)
-    }
-
-    // MARK: The turn
-
-    private func checkTurn(_ living: borrowing Living) throws(BrokenInvariant) {
-        try Self.always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
-        try delivery.checkInvariants(living, sessions)
     }
 }
 
@@ -312,11 +306,4 @@ struct Invariants {
         let name = "\(structure)".prefix { $0 != "<" }
         return BrokenInvariant(structure: String(name), sentence: "\(sentence)", found: found)
     }
-}
-
-/// What exists between two turns. Any other handle in the state is stale, and must not be followed.
-struct Living {
-    var observables: Set<ObservableHandle> = []
-    var sessions: Set<SessionHandle> = []
-    var subscriptions: Set<SubscriptionHandle> = []
 }

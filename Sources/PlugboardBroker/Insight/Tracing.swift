@@ -257,14 +257,14 @@ struct Tracing: ~Copyable {
 extension Tracing: Checked {
     var restingCount: Int { tracers.values.count(where: \.isResting) }
 
-    func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
+    func checkInvariants(_ matching: borrowing Matching) throws(BrokenInvariant) {
         let awake = tracers.values.filter { !$0.isResting }
         try Self.always.agree("it counts who doesn't rest", awakeCount, awake.count)
         let forWrites = awake.count { !$0.onlyCalls }
         try Self.always.agree("it counts who wants writes", awakeForWritesCount, forWrites)
         var standing = 0
         for (subscription, tracer) in tracers {
-            let isThere = living.subscriptions.contains(subscription)
+            let isThere = matching.contains(subscription)
             try Self.always.hold("who traces is there", isThere)
             let isIts =
                 matching[subscription].session == tracer.session && tracer.subscription == subscription
@@ -281,7 +281,7 @@ extension Tracing: Checked {
         try Self.always.agree("nobody stands in the tree who is gone", try tree.checkInvariants(), standing)
         try checkGaps()
         try Self.always.agree("it counts those with a limit", limitedCount, limited.count)
-        let found = living.subscriptions.count { matching[$0].isTracer }
+        let found = matching.handles.count { matching[$0].isTracer }
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
 

@@ -233,34 +233,32 @@ private struct Named: ~Copyable {
 
 extension History: Checked {
     /// Whatever an entry names exists, and a generation keeps it.
-    func checkInvariants(_ living: borrowing Living, _ all: borrowing Slab<Observable>)
-        throws(BrokenInvariant)
-    {
+    func checkInvariants(_ all: borrowing Slab<Observable>) throws(BrokenInvariant) {
         let lists = named
         var keeping = 0
         for list in lists {
             for observable in list.observables {
-                let isThere = living.observables.contains(observable)
+                let isThere = all.contains(observable)
                 try Self.always.hold("what a generation keeps is there", isThere)
                 if all[observable].generation == list.mark { keeping += 1 }
             }
         }
         var kept = 0
-        for observable in living.observables where all[observable].generation > 0 { kept += 1 }
+        all.forEach { if all[$0].generation > 0 { kept += 1 } }
         try Self.always.agree("a generation keeps what says so, once", kept, keeping)
         let isInTurn = recent.generation == generation && generationStart <= count
         try Self.always.hold("the newest generation is under way", isInTurn)
         try Self.always.hold("writes of a turn were settled", settled == count && time == 0)
-        try entriesPointToWhatIsThere(living, authors: Set(lists.flatMap(\.authors)))
+        try entriesPointToWhatIsThere(all, authors: Set(lists.flatMap(\.authors)))
     }
 
     private func entriesPointToWhatIsThere(
-        _ living: borrowing Living, authors: Set<AuthorHandle>
+        _ all: borrowing Slab<Observable>, authors: Set<AuthorHandle>
     ) throws(BrokenInvariant) {
         var revision: UInt64 = 0
         for number in oldest..<count {
             let entry = self[number]
-            let isThere = living.observables.contains(entry.observable) && authors.contains(entry.author)
+            let isThere = all.contains(entry.observable) && authors.contains(entry.author)
             try Self.always.hold("what an entry points to is there", isThere, of: "entry \(number)")
             try Self.always.hold("revisions ascend", entry.revision >= revision, of: "entry \(number)")
             revision = entry.revision

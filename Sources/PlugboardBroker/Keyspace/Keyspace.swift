@@ -491,15 +491,13 @@ struct Keyspace: ~Copyable {
 }
 
 extension Keyspace: Checked {
-    /// Notes in `living` which keys exist. `owned` are the leases of open connections.
-    func checkInvariants(
-        _ living: inout Living, _ deadlines: borrowing Deadlines, _ owned: [LeaseHandle]
-    ) throws(BrokenInvariant) {
-        try eachKeyIsFound(&living)
+    /// `owned` are the leases of open connections.
+    func checkInvariants(_ deadlines: borrowing Deadlines, _ owned: [LeaseHandle]) throws(BrokenInvariant) {
+        try eachKeyIsFound()
         try order.checkInvariants(all)
-        try extrasAreThoseOfKeys(living)
+        try extrasAreThoseOfKeys()
         var (values, bound) = (0, 0)
-        for observable in living.observables {
+        for observable in all.handles {
             try self[observable].checkInvariants()
             let isKnown = self[observable].revision <= revision
             try Self.always.hold("no value is newer than the bus", isKnown, of: String(self[observable].key))
@@ -507,44 +505,43 @@ extension Keyspace: Checked {
             if !self[observable].isReserved, self[observable].hasValue { values += 1 }
         }
         try Self.always.agree("it counts the keys with a value", keyCount, values)
-        try history.checkInvariants(living, all)
+        try history.checkInvariants(all)
         try Self.always.hold("no remembered write is newer than the bus", history.lastRevision <= revision)
         try Self.always.agree("it binds the keys that say so", lifetimes.count, bound)
-        try lifetimes.checkInvariants(living, deadlines, self, owned)
+        try lifetimes.checkInvariants(deadlines, self, owned)
     }
 
     /// Each author has as many references as values, the history and `others` hold.
-    func checkAuthors(_ living: borrowing Living, _ others: [AuthorHandle]) throws(BrokenInvariant) {
+    func checkAuthors(_ others: [AuthorHandle]) throws(BrokenInvariant) {
         var found: [AuthorHandle: Int] = [:]
         for author in others + history.keptAuthors { found[author, default: 0] += 1 }
-        for observable in living.observables {
+        for observable in all.handles {
             if let writer = writer(of: observable) { found[writer, default: 0] += 1 }
         }
         try authors.checkInvariants(found)
     }
 
-    private func eachKeyIsFound(_ living: inout Living) throws(BrokenInvariant) {
+    private func eachKeyIsFound() throws(BrokenInvariant) {
         try Self.always.hold("no keys are being taken in", !isLoading)
-        living.observables.reserveCapacity(all.count)
+        var slots: Set<UInt32> = []
         try index.forEach { slot, kept throws(BrokenInvariant) in
             let observable = all.handle(inSlot: slot) ?? .none
             try Self.always.hold("what a slot names is there", observable != .none)
-            let isFirst = living.observables.insert(observable).inserted
-            try Self.always.hold("an observable has one slot", isFirst)
+            try Self.always.hold("an observable has one slot", slots.insert(slot).inserted)
             let (key, hash) = (all[observable].key, hash(of: observable))
             let isKept = kept == UInt32(truncatingIfNeeded: hash)
             try Self.always.hold("a slot has the hash of its key", isKept, of: String(key))
             let isFound = find(key, hash: hash) == observable
             try Self.always.hold("each observable is found by its key", isFound, of: String(key))
         }
-        try Self.always.agree("its count is that of its observables", all.count, living.observables.count)
+        try Self.always.agree("its count is that of its observables", all.count, slots.count)
         try Self.always.hold("the index is sound", index.isSound)
         try Self.always.agree("the index has each observable once", index.count, all.count)
     }
 
-    private func extrasAreThoseOfKeys(_ living: borrowing Living) throws(BrokenInvariant) {
+    private func extrasAreThoseOfKeys() throws(BrokenInvariant) {
         var found: Set<ExtrasHandle> = []
-        for observable in living.observables {
+        for observable in all.handles {
             let isLong = all[observable].isLong
             guard let extras = extras.handle(inSlot: all[observable].extras) else {
                 try Self.always.agree("what it names as its extras is there", all[observable].extras, 0)

@@ -187,7 +187,6 @@ struct Lifetimes: ~Copyable {
 extension Lifetimes: Checked {
     /// `owned` are the leases of open connections.
     func checkInvariants(
-        _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,
         _ keyspace: borrowing Keyspace,
         _ owned: [LeaseHandle]
@@ -195,7 +194,7 @@ extension Lifetimes: Checked {
         var chained = 0
         try bonds.forEach { (bond) throws(BrokenInvariant) in
             if bonds[bond].lease != .none { chained += 1 }
-            try keyKnows(bond, living, keyspace)
+            try keyKnows(bond, keyspace)
             try deadlineIsThere(of: bond, deadlines)
         }
         var (known, ended) = (owned, firstEnded)
@@ -216,11 +215,9 @@ extension Lifetimes: Checked {
         return count
     }
 
-    private func keyKnows(
-        _ handle: Handle<Bond>, _ living: borrowing Living, _ keyspace: borrowing Keyspace
-    ) throws(BrokenInvariant) {
+    private func keyKnows(_ handle: Handle<Bond>, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
         let bond = bonds[handle]
-        let isThere = living.observables.contains(bond.observable)
+        let isThere = keyspace.contains(bond.observable)
         try Self.always.hold("what is bound is there", isThere, of: "bond \(handle.slot)")
         let key = String(keyspace[bond.observable].key)
         let isKnown = keyspace.marks(of: bond.observable).bond == Int(handle.slot)

@@ -37,6 +37,11 @@ struct Matching: ~Copyable {
         _modify { yield &subscriptions[subscription] }
     }
 
+    func contains(_ subscription: SubscriptionHandle) -> Bool { subscriptions.contains(subscription) }
+
+    /// All subscriptions, in the order of their slots.
+    var handles: [SubscriptionHandle] { subscriptions.handles }
+
     /// A subscription begins to share what it is owed, after an event.
     mutating func joinLane(_ subscription: SubscriptionHandle, at event: UInt64) {
         subscriptions[subscription].lag = lanes.join(subscriptions[subscription], at: event)
@@ -279,14 +284,14 @@ struct Matching: ~Copyable {
 
 extension Matching: Checked {
     func checkInvariants(
-        _ living: borrowing Living, _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
+        _ keyspace: borrowing Keyspace, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
-        try texts.checkInvariants(living, self)
-        try reach.checkInvariants(living, keyspace)
-        try observersAreWhereTheySay(living, keyspace)
+        try texts.checkInvariants(self)
+        try reach.checkInvariants(keyspace)
+        try observersAreWhereTheySay(keyspace)
         var list = List<SubscriptionHandle>()
         var ends: [Reach.PatternEnd] = []
-        for observable in living.observables where reach.isListed(observable) {
+        for observable in keyspace.all.handles where reach.isListed(observable) {
             let key = keyspace[observable].key
             ends.removeAll()
             _ = patterns.match(key, into: &ends)
@@ -296,11 +301,9 @@ extension Matching: Checked {
         }
     }
 
-    private func observersAreWhereTheySay(
-        _ living: borrowing Living, _ keyspace: borrowing Keyspace
-    ) throws(BrokenInvariant) {
+    private func observersAreWhereTheySay(_ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
         var (places, observers, ends) = (0, 0, 0)
-        for subscription in living.subscriptions {
+        for subscription in handles {
             for place in self[subscription].patterns {
                 ends += 1
                 let (there, index) = (place.node.entries, Int(place.index))
@@ -309,7 +312,7 @@ extension Matching: Checked {
             }
             for place in self[subscription].keys.all {
                 places += 1
-                try Self.always.hold("its keys are there", living.observables.contains(place.observable))
+                try Self.always.hold("its keys are there", keyspace.contains(place.observable))
                 let index = Int(place.index)
                 let naming = reach.naming(place.observable)
                 let isThere = naming.indices.contains(index) && naming[index] == subscription
@@ -318,7 +321,7 @@ extension Matching: Checked {
                 )
             }
         }
-        for observable in living.observables { observers += reach.naming(observable).count }
+        for observable in keyspace.all.handles { observers += reach.naming(observable).count }
         try Self.always.agree("keys have no observers that are gone", places, observers)
         try patterns.checkInvariants(standing: ends)
     }

@@ -331,9 +331,9 @@ extension Span<ObserverEntry> {
 
 extension Reach: Checked {
     /// Each entry is that of a key that is there, and has its own list or one that keys share.
-    func checkInvariants(_ living: borrowing Living, _ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
+    func checkInvariants(_ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
         var (slots, own, named): (Set<UInt32>, Set<UInt32>, Set<UInt32>) = ([], [], [])
-        for observable in living.observables {
+        for observable in keyspace.all.handles {
             slots.insert(observable.slot)
             let name = String(keyspace[observable].key)
             let entry = entry(of: observable)

@@ -303,9 +303,9 @@ struct SubscriptionTexts: ~Copyable {
 }
 
 extension SubscriptionTexts: Checked {
-    func checkInvariants(_ living: borrowing Living, _ matching: borrowing Matching) throws(BrokenInvariant) {
+    func checkInvariants(_ matching: borrowing Matching) throws(BrokenInvariant) {
         var users: [TextHandle: Int] = [:]
-        for subscription in living.subscriptions { users[matching[subscription].text, default: 0] += 1 }
+        for subscription in matching.handles { users[matching[subscription].text, default: 0] += 1 }
         var found = 0
         try index.forEach { slot, hash throws(BrokenInvariant) in
             let text = all.handle(inSlot: slot) ?? .none

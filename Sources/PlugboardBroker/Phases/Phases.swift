@@ -107,27 +107,26 @@ extension Phases: Checked {
     /// Each gate has a deadline, and waits for subscriptions that exist and were told. Adds to `owedBy` what
     /// keeps keys.
     func checkInvariants(
-        _ living: borrowing Living,
-        _ matching: borrowing Matching,
+        _ matching: borrowing Matching, _ keyspace: borrowing Keyspace,
         _ deadlines: borrowing Deadlines,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
         for subscription in acknowledged.keys {
-            let isThere = living.subscriptions.contains(subscription)
+            let isThere = matching.contains(subscription)
             try Self.always.hold("who has acknowledged is there", isThere)
         }
         for (subscription, told) in awaited {
             let acknowledges =
-                living.subscriptions.contains(subscription) && matching[subscription].acknowledges
+                matching.contains(subscription) && matching[subscription].acknowledges
             try Self.always.hold("who is to acknowledge is there", acknowledges && !told.isEmpty)
             for entry in told {
-                let isThere = living.observables.contains(entry.observable)
+                let isThere = keyspace.contains(entry.observable)
                 try Self.always.hold("what is to be acknowledged is there", isThere)
                 owedBy[entry.observable, default: 0] += 1
             }
         }
         for (observable, gate) in gates {
-            let isThere = living.observables.contains(observable)
+            let isThere = keyspace.contains(observable)
             try Self.always.hold("a gate is of a key that is there", isThere, of: gate.name)
             owedBy[observable, default: 0] += 1
             try gateWillOpen(gate, of: observable, deadlines)

@@ -138,7 +138,6 @@ struct Requests: ~Copyable, Checked {
     }
 
     func checkInvariants(
-        _ living: borrowing Living,
         _ sessions: borrowing SessionTable,
         _ keyspace: borrowing Keyspace,
         _ owedBy: inout [ObservableHandle: Int]
@@ -147,14 +146,14 @@ struct Requests: ~Copyable, Checked {
         let walking = Set(walks.map(\.session))
         try Self.always.agree("a client has one request at most that is put off", walks.count, walking.count)
         try Self.always.hold("nothing is executed between turns", finished == nil)
-        for session in living.sessions {
+        for session in sessions.handles {
             let (client, isBusy) = ("client \(sessions[session].client)", sessions[session].isBusy)
             try Self.always.agree("who is busy waits", isBusy, walking.contains(session), of: client)
         }
-        for backlog in abandoned { try backlog.checkInvariants(living, keyspace, &owedBy) }
+        for backlog in abandoned { try backlog.checkInvariants(keyspace, &owedBy) }
         for walk in walks {
             guard case .snapshot(let snapshot) = walk.work else { continue }
-            try snapshot.backlog.checkInvariants(living, keyspace, &owedBy)
+            try snapshot.backlog.checkInvariants(keyspace, &owedBy)
         }
     }
 }
