@@ -41,7 +41,7 @@ extension Hub {
         announce(news)
     }
 
-    /// Tells each observer at once, or owes it the event. FilterResult changes nothing of the keyspace, and borrows from it
+    /// Tells each observer at once, or owes it the event. Telling changes nothing of the keyspace, and borrows from it
     /// what is told.
     @inline(__always)
     private mutating func tellObservers(_ news: borrowing WriteEvent) {
@@ -52,13 +52,18 @@ extension Hub {
         var observers = List<ObserverEntry>()
         matching.reach.exchange(&observers, of: news.observable)
         insight.count(events: observers.count)
+        tell(news, observers.span)
+        matching.reach.exchange(&observers, of: news.observable)
+    }
+
+    @inline(__always)
+    private mutating func tell(_ news: borrowing WriteEvent, _ observers: Span<ObserverEntry>) {
         var latest = LatestLine()
         for place in observers.indices {
             let observer = observers[place]
             if latest.isOf(observer), sessions[observer.session].extend(with: latest.line) { continue }
             tellObserver(news, observer, &latest)
         }
-        matching.reach.exchange(&observers, of: news.observable)
     }
 
     /// Tells an observer to whose outbox the last line can't simply be added, or owes it the event.
