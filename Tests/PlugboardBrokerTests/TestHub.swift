@@ -29,7 +29,9 @@ final class TestHub {
     /// The user that the hub takes for its own. Clients have this user by default.
     static let owner: UInt32 = 1_000
 
-    init() {
+    /// With `visits`, a request looks at so many keys before others have their turn.
+    init(visits: Int? = nil) {
+        if let visits { bare.hub.requests = Requests(visitsMax: visits) }
         hub.access = Access(owner: Self.owner)
         hub.expire(now: Self.start)
     }

@@ -59,15 +59,18 @@ final class SocketStage: Stage {
     }
 }
 
-/// A hub. Its clients read at once, except those that have stopped.
+/// A hub. Its clients read at once, except those that have stopped. With slices, a request looks at one key a turn.
 final class HubStage: Stage {
-    private let hub = TestHub()
+    private let hub: TestHub
+    private let hasSlices: Bool
     private var numbers: [String: Int] = [:]
     private var unread: [String: [String]] = [:]
     private var stopped: Set<String> = []
     private var milliseconds: UInt64 = 0
 
-    init(_ transcript: Transcript) throws {
+    init(_ transcript: Transcript, hasSlices: Bool = false) throws {
+        hub = TestHub(visits: hasSlices ? 1 : nil)
+        self.hasSlices = hasSlices
         if let policy = transcript.policy { try hub.follow(policy) }
     }
 
@@ -81,8 +84,13 @@ final class HubStage: Stage {
     }
 
     func send(_ bytes: [UInt8], from client: String) throws {
-        hub.send(String(decoding: bytes, as: UTF8.self), from: try number(client))
-        readAll()
+        let text = String(decoding: bytes, as: UTF8.self)
+        // Whose request goes on isn't read.
+        let parts = hasSlices ? text.split(separator: "\n").map(String.init) : [text]
+        for part in parts {
+            hub.send(part, from: try number(client))
+            readAll()
+        }
     }
 
     func line(for client: String) throws -> [UInt8]? {

@@ -1,7 +1,7 @@
 // Reads annotated sessions: the files in `protocol/transcripts/` and the blocks
 // marked `plugboard` in SPEC.md. Two notations, told apart by what the file holds:
 //  - piped: the file is what one client sends, as it stands; `#< ` expects a line;
-//  - marked: `A> ` sends, `A< ` expects, the letter may be missing; `+ ` and `#…` are what no client does.
+//  - marked: `A> ` sends, `A< ` expects, the letter may be missing; `+ ` and `#…` are what no client does, or how often.
 // `protocol/transcripts/README.md` has the whole notation.
 
 import TestSupport
@@ -71,12 +71,12 @@ struct Transcript: CustomStringConvertible {
         let isPiped = lines.contains { $0.hasPrefix("#< ") }
         piped = isPiped ? Array(text.utf8) : nil
         var steps: [Step] = []
-        for (index, line) in lines.enumerated() {
+        for (index, line) in Self.repeated(lines) {
             let place = "\(name):\(firstLine + index)"
             if isPiped, index == lines.count - 1, line.isEmpty { break }
-            let step =
-                isPiped ? try Self.pipedStep(String(line), place) : try Self.markedStep(String(line), place)
-            if let step { steps.append(step) }
+            if let step = isPiped ? try Self.pipedStep(line, place) : try Self.markedStep(line, place) {
+                steps.append(step)
+            }
         }
         guard let first = steps.first else { throw BadDocument(name, "holds no session") }
         if case .happen(.policy(let text)) = first.action {
@@ -86,6 +86,32 @@ struct Transcript: CustomStringConvertible {
             policy = nil
         }
         self.steps = steps
+    }
+
+    /// The lines, each with its index. What stands between `#times` with a number and `#end` comes so many times.
+    private static func repeated(_ lines: [Substring]) -> [(index: Int, text: String)] {
+        var all: [(index: Int, text: String)] = []
+        var block: (times: Int, start: Int)?
+        for (index, line) in lines.enumerated() {
+            if line.hasPrefix("#times "), let times = Int(line.dropFirst("#times ".count)) {
+                block = (times, all.count)
+            } else if line == "#end", let (times, start) = block {
+                let once = all[start...]
+                all.removeSubrange(start...)
+                for number in 1...times { all += once.map { ($0.index, numbered($0.text, number)) } }
+                block = nil
+            } else {
+                all.append((index, String(line)))
+            }
+        }
+        return all
+    }
+
+    /// A line with the number of the time for `«n»`, and with twice that less one for `«2n-1»`.
+    private static func numbered(_ line: String, _ number: Int) -> String {
+        line.replacing(#/«(\d*)n([+-]\d+)?»/#) { found in
+            String((Int(found.1) ?? 1) * number + (found.2.flatMap { Int($0) } ?? 0))
+        }
     }
 
     /// Sends each line, even comments and expectations, because the broker must ignore them.

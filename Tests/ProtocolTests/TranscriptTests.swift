@@ -12,6 +12,8 @@ struct TranscriptTests {
     )
     func replays(_ name: String, _ poller: PollerKind) throws {
         let transcript = try Transcript(name: "protocol/\(name)", text: try ProtocolFolder.text(name))
+        // A hub has no poller.
+        if transcript.needsHub, poller != .standard { return }
         try Self.replay(transcript, .lineByLine, poller)
     }
 
@@ -20,6 +22,13 @@ struct TranscriptTests {
         let transcript = try Transcript(name: "protocol/\(name)", text: try ProtocolFolder.text(name))
         try Self.replay(transcript, .allAtOnce, .standard)
         try Self.replay(transcript, .oneByteAtATime, .standard)
+    }
+
+    @Test("each goes the same where a request looks at one key a turn", arguments: try sliced())
+    func replaysInSlices(_ name: String) throws {
+        let transcript = try Transcript(name: "protocol/\(name)", text: try ProtocolFolder.text(name))
+        let stage = { try HubStage(transcript, hasSlices: true) }
+        try TranscriptReplay(transcript, try ProtocolSchema(), stage).run(.lineByLine)
     }
 
     @Test("each example in the specification goes as written", arguments: RunningBroker.pollers)
@@ -76,6 +85,18 @@ struct TranscriptTests {
 
     static func piped() throws -> [String] {
         try ProtocolFolder.transcripts().filter { try ProtocolFolder.text($0).contains("\n#< ") }
+    }
+
+    /// Those that are played with a hub, or are about keys that are looked at. What comes very often takes its time.
+    /// Lines that are sent together have a turn each here, and `waiting` is about lines of one turn.
+    static func sliced() throws -> [String] {
+        try ProtocolFolder.transcripts().filter { name in
+            let text = try ProtocolFolder.text(name)
+            let isAboutKeys = ["/keys", "/order-", "/since", "/subscribe"].contains { name.contains($0) }
+            let needsHub = try Transcript(name: name, text: text).needsHub
+            let isOther = text.contains("#times ") || name.contains("/waiting")
+            return isAboutKeys || needsHub && !isOther
+        }
     }
 
     static func examples() throws -> [Transcript] {

@@ -11,8 +11,9 @@ from brokers import PROTOCOL, Broker, command
 from sessions import Session, mismatch
 
 AT_A_TIME = 8
-# What only a broker does whose clock and sockets are played, or one that is begun again, or one for several users.
-PLAYED = re.compile(r"^(?:\+ \d|#fresh$|#restart$|[A-Z]?>-$|[A-Z]?= )|^[A-Z]?[<>](?s:.*)^#policy ", re.M)
+# What only a broker does whose clock and sockets are played, or one that is begun again, or one for several users; and
+# what comes many times.
+PLAYED = re.compile(r"^(?:\+ \d|#fresh$|#restart$|#times \d|[A-Z]?>-$|[A-Z]?= )|^[A-Z]?[<>](?s:.*)^#policy ", re.M)
 
 
 class TranscriptTests(unittest.IsolatedAsyncioTestCase):
