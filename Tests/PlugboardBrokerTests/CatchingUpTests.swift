@@ -249,51 +249,6 @@ struct CatchingUpTests {
         }
     }
 
-    @Test("nor is it told again after a delete, if it didn't match in between")
-    func filteredDeletes() throws {
-        try withBroker { broker in
-            let writer = try broker.client()
-            try writer.send("publish a 0")
-            for value in ["50", "60"] { try writer.send("publish a \(value)\ndelete a") }
-            try writer.send("publish a 5\npublish a 70\ndelete a\npublish a 80")
-            try sync(writer)
-            let client = try broker.client()
-            try client.send(
-                #"{"op":"subscribe","key":"a","since":1,"delivery":"all","where":{"":{"<":10}}}"#
-            )
-            let events = try linesToSynced(client).compactMap { line in
-                line.firstMatch(of: #/"event":"([a-z]+)".*"revision":([0-9]+)/#).map { "\($0.1) \($0.2)" }
-            }
-            #expect(
-                events == [
-                    "leave 2", "delete 3", "delete 5", "update 6", "leave 7", "delete 8", "synced 9",
-                ]
-            )
-            _ = try writer.ask("publish a 90")
-            #expect(try writer.ask("publish a 6").contains(#""revision":11"#))
-            #expect(try client.line().contains(#""event":"update","sub":1,"key":"a","revision":11"#))
-        }
-    }
-
-    @Test("who leaves in the middle leaves nothing behind")
-    func leaving() throws {
-        try withBroker { broker in
-            let writer = try broker.client()
-            for number in 1...3_000 { try writer.send("publish k.\(number % 500) \(number)") }
-            try sync(writer)
-            for delivery in ["all", "latest"] {
-                let client = try broker.client()
-                try client.send(
-                    #"{"op":"subscribe","id":1,"key":"**","since":1,"delivery":"\#(delivery)","sub":"s"}"#
-                )
-                try client.send(#"{"op":"unsubscribe","sub":"s"}"#)
-                var last = ""
-                while !last.contains(#""ok":"unsubscribe""#) { last = try client.line() }
-                #expect(try client.ask("sync") == #"{"ok":"sync","revision":3000}"#)
-            }
-        }
-    }
-
     private func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: state)
     }

@@ -103,23 +103,6 @@ struct HandleTests {
         #expect(found == again && again != first)
     }
 
-    @Test("a list gives back in pieces what it doesn't need, and keeps what it has")
-    func list() {
-        var list = List<UInt64>()
-        for number in 0..<100_000 as Range<UInt64> { list.append(number) }
-        let isFull = list.shrink(by: 1_000)
-        #expect(isFull, "most of it has elements")
-        list.truncate(to: 100)
-        var pieces = 1
-        while !list.shrink(by: 10_000, keeping: 500) { pieces += 1 }
-        #expect(pieces >= 10)
-        #expect(list.all == Array(0..<100))
-        list.removeAll()
-        while !list.shrink(by: 100) {}
-        let hasMemory = list.hasMemory
-        #expect(!hasMemory)
-    }
-
     @Test("a handle is the same after it was kept as a number")
     func words() {
         var slab = Slab<Int>()

@@ -189,28 +189,4 @@ struct HandoverTests {
         // What is carried in memory is of the same boot.
         #expect(try left(setBack: setBack, boot: "first", isCarried: true) == 6_000)
     }
-
-    @Test("the next program goes on with what this one had in memory")
-    func nextProgram() async {
-        await #expect(processExitsWith: .success) {
-            HandleTests.endQuietly()
-            let folder = try TemporaryFolder(named: "ph")
-            var configuration = Configuration(socketPath: folder.path + "/bus.sock")
-            let first = try ServedBroker(configuration)
-            let client = try TestClient(path: configuration.socketPath)
-            _ = try client.ask("hello till")
-            _ = try client.ask("publish a 1")
-            let epoch = client.greeting.firstMatch(of: #/"epoch":"[^"]+"/#)?.output
-            first.broker.makeWay()
-            while !first.hasEnded { Pause.sleep(seconds: 0.001) }
-            Handover.leave(
-                try first.broker.descriptors().mapValues { dup($0) }, variables: first.broker.variables)
-            configuration.inheritance = Handover.take()
-            let second = try ServedBroker(configuration)
-            let next = try TestClient(path: configuration.socketPath)
-            try #require(next.greeting.firstMatch(of: #/"epoch":"[^"]+"/#)?.output == epoch)
-            try #require(try next.ask("get a").contains(#""revision":1,"value":1,"by":"till""#))
-            second.stopAndWait()
-        }
-    }
 }

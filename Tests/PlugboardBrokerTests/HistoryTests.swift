@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import TestSupport
 import Testing
@@ -115,5 +116,99 @@ struct HistoryTests {
             test.take(#"{"op":"publish","key":"x","value":1}"#, from: client)
             if test.hub.keyspace.history.count % 16 == 0 { test.endTurn() }
         }
+    }
+}
+
+@Suite("the emits that are counted", .computing)
+struct EmitLogTests {
+    private func count(_ log: borrowing EmitLog, from revision: UInt64) -> UInt64 {
+        var count: UInt64 = 0
+        for place in log.places(from: revision) { count += log.times(place) }
+        return count
+    }
+
+    private func completeSince(_ log: borrowing EmitLog) -> UInt64 { log.completeSince }
+
+    private func note(_ log: inout EmitLog, _ key: String, at revision: UInt64) {
+        key.withBytes { log.append($0, at: revision) }
+    }
+
+    @Test("as many entries are known as two generations hold, and at one more the older one goes")
+    func entries() {
+        var log = EmitLog()
+        let most = UInt64(EmitLog.entriesMax)
+        for revision in 1...2 * most { note(&log, "k", at: revision) }
+        #expect(completeSince(log) == 0)
+        let all = count(log, from: 0)
+        #expect(all == 2 * most)
+        // A repeated one takes no room.
+        note(&log, "k", at: 2 * most)
+        #expect(completeSince(log) == 0)
+        note(&log, "k", at: 2 * most + 1)
+        #expect(completeSince(log) == most + 1)
+        let known = count(log, from: log.completeSince)
+        #expect(known == most + 2)
+    }
+
+    @Test("long keys fill a generation earlier")
+    func longKeys() {
+        var log = EmitLog()
+        let key = String(repeating: "k", count: 256)
+        let most = UInt64(EmitLog.keyBytesMax / 256)
+        for revision in 1...2 * most { note(&log, key, at: revision) }
+        #expect(completeSince(log) == 0)
+        note(&log, key, at: 2 * most + 1)
+        #expect(completeSince(log) == most + 1)
+        let all = count(log, from: 0)
+        #expect(all == most + 1)
+    }
+
+    @Test("what an earlier broker emitted isn't known")
+    func earlierBroker() {
+        var log = EmitLog()
+        log.begin(after: 7)
+        #expect(completeSince(log) == 8)
+    }
+}
+
+/// The origin of a write: kept as spelled, told wherever the writer is named, and forgotten with what has it.
+@Suite("Who wrote it first", .computing)
+struct OriginTests {
+    private func publish(_ key: String, _ origin: String) -> String {
+        #"{"op":"publish","key":"\#(key)","value":1,"origin":"\#(origin)"}"#
+    }
+
+    @Test("one origin of many keys is kept once, and forgotten with the last of them")
+    func shared() {
+        let test = BareHub()
+        let (client, other) = (test.client(), test.client())
+        for number in 0..<100 { test.send(publish("k\(number)", "cart@hostB"), from: client) }
+        #expect(test.hub.keyspace.authors.elsewhere.count == 1)
+        test.send(publish("k0", "cart@hostB"), from: other)
+        test.send(publish("k1", "till@hostB"), from: client)
+        test.endTurn()
+        #expect(test.hub.keyspace.authors.elsewhere.count == 3)
+        #expect(throws: Never.self) { try test.hub.checkInvariants() }
+        for number in 0..<100 { test.send("publish k\(number) 2", from: client) }
+        // The history remembers them for two generations of writes.
+        for _ in 0..<4 {
+            for _ in 0..<History.writesMax { test.take("publish k 3", from: client) }
+            test.endTurn()
+        }
+        #expect(test.hub.keyspace.authors.elsewhere.count == 0)
+        #expect(throws: Never.self) { try test.hub.checkInvariants() }
+    }
+
+    @Test("an emit that nobody hears, and a delete, leave nothing behind that isn't remembered")
+    func unheard() {
+        let test = BareHub()
+        let client = test.client()
+        test.send(#"{"op":"emit","key":"bell","value":1,"origin":"x"}"#, from: client)
+        #expect(test.hub.keyspace.authors.elsewhere.count == 0)
+        test.send("publish a 1", from: client)
+        test.send(#"{"op":"delete","key":"a","origin":"x"}"#, from: client)
+        #expect(test.send("why a", from: client)[0].contains(##""by":"#1","origin":"x","when""##))
+        test.endTurn()
+        #expect(throws: Never.self) { try test.hub.checkInvariants() }
     }
 }

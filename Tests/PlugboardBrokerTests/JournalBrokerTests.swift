@@ -71,48 +71,6 @@ struct JournalBrokerTests {
         }
     }
 
-    @Test("revisions that the broker's own keys took are not taken again")
-    func ownRevisions() throws {
-        var last = 0
-        try withBroker { broker in
-            let client = try broker.client()
-            _ = try client.ask("get $broker.stats")
-            let reply = try client.ask("get $broker.warnings")
-            last = try #require(Int(reply.firstMatch(of: #/"revision":(\d+)/#)?.output.1 ?? ""))
-        }
-        try withBroker { broker in
-            let reply = try broker.client().ask("publish a 1")
-            let next = try #require(Int(reply.firstMatch(of: #/"revision":(\d+)/#)?.output.1 ?? ""))
-            #expect(last > 0 && next > last)
-        }
-    }
-
-    @Test(
-        "a durable write is answered when it is on disk, also after half a close",
-        arguments: SyncMode.allCases
-    )
-    func durable(sync: SyncMode) throws {
-        try withBroker(JournalOptions(sync: sync)) { broker in
-            let client = try broker.client()
-            for id in 1...3 {
-                try client.send(#"{"op":"publish","id":\#(id),"key":"k.\#(id)","value":1,"durable":true}"#)
-            }
-            try client.send(
-                #"{"op":"batch","id":4,"durable":true,"writes":[{"op":"publish","key":"b","value":1}]}"#
-            )
-            try client.send(#"{"op":"add","id":"long id","key":"k.1","value":-0.25,"durable":true}"#)
-            try client.send(#"{"op":"batch","id":6,"durable":true,"writes":[]}"#)
-            client.halfClose()
-            for id in 1...3 {
-                #expect(try client.line() == #"{"ok":"publish","id":\#(id),"revision":\#(id)}"#)
-            }
-            #expect(try client.line() == #"{"ok":"batch","id":4,"revision":4}"#)
-            #expect(try client.line() == #"{"ok":"add","id":"long id","revision":5,"value":0.75}"#)
-            #expect(try client.line() == #"{"ok":"batch","id":6,"revision":5}"#)
-            #expect(try client.lineOrEnd() == nil)
-        }
-    }
-
     @Test("two brokers never use one journal")
     func lock() throws {
         try withBroker { broker in
@@ -147,4 +105,58 @@ struct JournalBrokerTests {
             #expect(value.contains(#""value":10"#))
         }
     }
+}
+
+/// How much room a journal takes up on the disk, with reserved room, while a client writes as fast as it can and
+/// snapshots are made on another thread.
+@Suite("The journal of a busy broker", .oneAtATime, .serialized)
+struct JournalGrowthTests {
+    @Test(
+        "takes up no more than is promised, at any moment",
+        arguments: [(5, 5_000, 20), (1_000, 5_000, 20), (5, 900_000, 1)]
+    )
+    func bound(keys: Int, bytes: Int, together: Int) throws {
+        let folder = try TemporaryFolder(named: "pg")
+        let state = folder.path + "/state"
+        // As on a small disk.
+        let broker = try TestBroker(state: state, JournalOptions(historyBytes: 0, leewayBytes: 0...0))
+        let gauge = Gauge(state)
+        let client = try broker.client()
+        #expect(try client.write(120_000_000 / bytes, keys: keys, bytes: bytes, together: together) == 0)
+        let peak = gauge.stop()
+        broker.stop()
+        let most = 3 * keys * (bytes + 120) + 4 * 1_048_576 + bytes + 200
+        #expect(peak > 0 && peak <= most, "\(peak) of \(most)")
+    }
+}
+
+/// Measures again and again how much room a folder takes up.
+private final class Gauge: Sendable {
+    private let peak = Shared(0)
+    private let isStopped = Shared(false)
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ folder: String) {
+        let (peak, isStopped, ended) = (peak, isStopped, ended)
+        Thread.detachNewThread {
+            while !isStopped.get() {
+                peak.set(max(peak.get(), bytesOnDisk(of: folder)))
+                Pause.sleep(seconds: 0.001)
+            }
+            ended.signal()
+        }
+    }
+
+    /// Stops and returns the highest measurement.
+    func stop() -> Int {
+        isStopped.set(true)
+        ended.wait()
+        return peak.get()
+    }
+}
+
+/// The bytes of all files in a folder, with reserved room.
+func bytesOnDisk(of folder: String) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.reduce(0) { $0 + SystemCalls.bytesOnDisk("\(folder)/\($1)") }
 }

@@ -131,42 +131,6 @@ struct LaneTests {
         _ = hub.read(reader)
     }
 
-    @Test("begin at different times, and a key counts only what each has missed")
-    func skipped() {
-        let writer = hub.client()
-        let readers = (0..<3).map { _ in pair("**")[0] }
-        for (place, reader) in readers.enumerated() {
-            pause(reader)
-            hub.send("publish a \(place)\npublish b.\(place) 1", from: writer)
-        }
-        for (place, reader) in readers.enumerated() {
-            _ = hub.read(reader)
-            hub.send("resume 1", from: reader)
-            let lines = hub.read(reader)
-            #expect(lines.first == #"{"ok":"resume","sub":1,"owed":\#(4 - place)}"#)
-            let told = lines.first { $0.contains(#""key":"a""#) } ?? ""
-            #expect(number("skipped", in: told) == (place < 2 ? 2 - place : nil))
-        }
-    }
-
-    @Test(
-        "know what they know, also where another one was just told all, and both fall behind with one event")
-    func sameEvent() {
-        let writer = hub.client()
-        let readers = (0..<2).map { _ in pair("**")[0] }
-        pause(readers[0])
-        hub.send("publish a 1", from: writer)
-        hub.send("step 1", from: readers[0])
-        for reader in readers { _ = hub.read(reader) }
-        hub.stopReading(readers[1])
-        hub.send("publish a 2", from: writer)
-        hub.send("resume 1", from: readers[0])
-        for reader in readers {
-            let told = hub.read(reader).last ?? ""
-            #expect(told.contains(#""value":2"#) && number("skipped", in: told) == nil)
-        }
-    }
-
     @Test("leave nothing behind")
     func leaving() {
         let writer = hub.client()

@@ -1,9 +1,203 @@
+import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
 
 @testable import PlugboardBroker
+
+@Suite("Bonds", .computing)
+struct LifetimeHubTests {
+    private func publish(_ key: String, _ rest: String = "") -> String {
+        #"{"op":"publish","key":"\#(key)","value":1\#(rest)}"#
+    }
+
+    private let connected = #","while":"connected""#
+    private let hour = #","ttl":3600000"#
+
+    @Test("a time of any length is handed over and restored as it is")
+    func longestRestored() {
+        let test = BareHub()
+        let client = test.client()
+        test.send(publish("a", #","ttl":9007199254740991"#), from: client)
+        var expires: [UInt64] = []
+        let now = WallClock.millisecondsSince1970()
+        CarriedValues(.system).forEach(in: test.hub.keyspace, test.hub.deadlines) {
+            expires.append($0.expires)
+        }
+        let end = now + 9_007_199_254_740_991
+        let isEnd = { (time: UInt64) in end - 3_600_000 < time && time < end + 3_600_000 }
+        #expect(expires.count == 1 && expires.allSatisfy(isEnd), "\(expires)")
+        let line =
+            #"{"event":"update","key":"k","revision":7,"value":1,"by":"a","#
+            + #""expires":\#(end),"when":\#(now)}"#
+        let bytes = Array(line.utf8)
+        let other = BareHub()
+        var authors = RestoredAuthors()
+        other.hub.keyspace.beginLoading()
+        if let record = RecordLine(bytes.span) { other.hub.restore(record, bytes.span, &authors) }
+        other.hub.endRestoring(authors, lastRecord: now)
+        other.hub.endRestoring(snapshotRevision: 0)
+        let reply = other.send("get k", from: other.client()).first
+        let left = reply?.firstMatch(of: #/"ttl":(\d+)/#).flatMap { UInt64($0.output.1) } ?? 0
+        #expect(isEnd(now + left), "\(left)")
+    }
+
+    @Test("the keys of connections beyond a turn's worth go in the turns after, in their order, once each")
+    func turns() {
+        let hub = TestHub()
+        let observer = hub.client()
+        hub.send("subscribe **", from: observer)
+        let (writers, some) = ((0..<3).map { _ in hub.client() }, Deadlines.firedPerTurnMax)
+        for (number, writer) in writers.enumerated() {
+            for index in 0..<some + 9 { hub.send(publish("k\(number).\(index)", connected), from: writer) }
+        }
+        _ = hub.read(observer)
+        // The last one leaves while it is the turn of the second one's keys.
+        for writer in writers { hub.leave(writer) }
+        #expect(hub.keyCount == 27)
+        hub.send(publish("k2.\(some + 8)"), from: observer)
+        hub.expireAll(after: 0)
+        #expect(hub.keyCount == 1 && hub.deadlineCount == 0)
+        let told = hub.read(observer).filter { $0.contains(#""reason":"disconnected""#) }
+        let keys = told.compactMap { $0.firstMatch(of: #/"key":"(k\d\.\d+)"/#).map { String($0.output.1) } }
+        let all = (0..<3).flatMap { number in (0..<some + 9).map { "k\(number).\($0)" } }
+        #expect(keys == all.dropLast())
+    }
+
+    @Test("marks are one word: a place and a reason, each by itself")
+    func marks() {
+        var marks = LifetimeMarks()
+        #expect(marks.isEmpty)
+        for place in [0, 1, 1_000_000] {
+            marks.bond = place
+            for reason in [nil] + EventReason.allCases.map(Optional.some) {
+                marks.reason = reason
+                #expect(marks.bond == place)
+                #expect(marks.reason == reason)
+            }
+        }
+        marks.bond = nil
+        #expect(marks.reason == .will)
+        marks.reason = nil
+        #expect(marks.isEmpty)
+        #expect(marks.bond == nil)
+    }
+
+    @Test("who waited for a client's acknowledgement is told together of the write and of what ends with it")
+    func endsBeforeGatesOpen() {
+        let hub = TestHub()
+        let (indicator, watcher, writer) = (hub.client(), hub.client(), hub.client())
+        hub.send("subscribe one\nsubscribe two", from: indicator)
+        hub.send(#"{"op":"subscribe","key":"cart","phase":1,"ack":true}"#, from: indicator)
+        hub.send(publish("summary", connected), from: indicator)
+        hub.send(#"{"op":"subscribe","keys":["cart","summary"],"delivery":"all"}"#, from: watcher)
+        _ = hub.read(watcher)
+        hub.send(publish("cart"), from: writer)
+        #expect(hub.read(watcher).isEmpty)
+        // Its subscriptions end one a turn, the one that acknowledges first.
+        var turns: [[String]] = []
+        while !hub.leaveInPart(indicator) { turns.append(hub.read(watcher)) }
+        turns.append(hub.read(watcher))
+        #expect(turns.count >= 3)
+        let told = turns.filter { !$0.isEmpty }
+        #expect(told.count == 1)
+        #expect(told.first?.first?.contains(#""key":"cart""#) == true)
+        #expect(told.first?.last?.contains(#""event":"delete""#) == true)
+    }
+}
+
+@Suite("Graces", .computing)
+struct GraceTests {
+    private let hub = TestHub()
+    private let observer: Int
+
+    init() {
+        observer = hub.client()
+        hub.send(#"{"op":"subscribe","key":"**","initial":false}"#, from: observer)
+        _ = hub.read(observer)
+    }
+
+    /// A client with a name and a grace.
+    private func program(_ name: String, _ grace: Int = 1_000, user: UInt32 = TestHub.owner) -> Int {
+        let client = hub.client(user: user)
+        hub.send(#"{"op":"hello","name":"\#(name)","grace":\#(grace)}"#, from: client)
+        return client
+    }
+
+    private func bind(_ key: String, to client: Int) {
+        hub.send(#"{"op":"publish","key":"\#(key)","value":1,"while":"connected"}"#, from: client)
+        _ = hub.read(observer)
+    }
+
+    private func isResumed(_ client: Int) -> Bool {
+        hub.read(client).last?.contains(#""resumed":true"#) == true
+    }
+
+    /// What the observer was told, in few words.
+    private var news: [String] {
+        hub.read(observer).map { line in
+            let words = line.split(separator: #"""#)
+            return "\(words[3]) \(words.dropFirst(9).first ?? "")"
+        }
+    }
+
+    @Test("a program that comes back again and again leaves only what is still bound")
+    func restless() {
+        bind("first", to: program("restless"))
+        for _ in 0..<100 {
+            let client = program("restless")
+            bind("a", to: client)
+            hub.leave(client)
+        }
+        #expect(hub.leases <= 4)
+        hub.expireAll(after: 10_000)
+        #expect(Set(news) == ["delete a"])
+    }
+
+    @Test("however often a program has come back and left something bound, it is no more work than at first")
+    func often() throws {
+        var (newest, costs) = (program("restless"), [UInt64]())
+        for number in 0..<3_000 {
+            let next = program("restless")
+            bind("k.\(number)", to: next)
+            let start = try ProcessUsage.threadNanoseconds()
+            hub.leave(newest)
+            costs.append(try ProcessUsage.threadNanoseconds() - start)
+            newest = next
+        }
+        // The least of many, since others use the machine. The very first one has left nothing.
+        let (first, last) = (costs[1..<200].min() ?? 0, costs.suffix(200).min() ?? 0)
+        #expect(last < 4 * first, "\(first) ns at first, \(last) ns at last")
+        #expect(hub.boundCount == 3_000)
+        hub.leave(newest)
+        for millisecond in 0..<100 { hub.expireAll(after: 1_000 + UInt64(millisecond)) }
+        #expect(hub.boundCount == 0 && hub.leases == 0)
+    }
+
+    @Test("for so many programs is waited and for no more, and then one that comes back makes room")
+    func limit() {
+        for number in 0..<Limits.absencesMax {
+            let client = program("p\(number)")
+            bind("k.\(number)", to: client)
+            hub.leave(client)
+        }
+        let late = program("late")
+        bind("late", to: late)
+        hub.leave(late)
+        #expect(news == ["delete late"])
+        // A name that is waited for already takes no more room.
+        let again = program("p7")
+        #expect(isResumed(again))
+        hub.leave(again)
+        let next = program("next")
+        bind("next", to: next)
+        hub.leave(next)
+        #expect(news == ["delete next"])
+        hub.expireAll(after: 1_001)
+        #expect(hub.read(observer).count == Limits.absencesMax)
+    }
+}
 
 @Suite("What ends by itself", .someAtATime, .serialized)
 struct LifetimeTests {
@@ -65,30 +259,5 @@ struct LifetimeTests {
         #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
         #expect(try reader.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
         #expect(try reader.lineOrEnd() == nil)
-    }
-
-    @Test("a will larger than most, and wills of many clients, are each done once")
-    func manyWills() throws {
-        let broker = try TestBroker()
-        let reader = try observer(broker)
-        let size = Limits.valueBytesMax - 2
-        do {
-            var clients: [TestClient] = []
-            for index in 0..<50 {
-                let client = try broker.client()
-                let text = String(repeating: "w", count: index == 0 ? size : 10)
-                #expect(try client.ask(#"will publish w.\#(index) "\#(text)""#).hasPrefix(#"{"ok":"will""#))
-                clients.append(client)
-            }
-        }
-        var keys: Set<String> = []
-        for _ in 0..<50 {
-            let line = try reader.line()
-            #expect(line.hasSuffix(#","reason":"will"}"#))
-            let key = line.split(separator: "\"", maxSplits: 12)[9]
-            keys.insert(String(key))
-        }
-        #expect(keys.count == 50)
-        #expect(try reader.ask("sync") == #"{"ok":"sync","revision":50}"#)
     }
 }

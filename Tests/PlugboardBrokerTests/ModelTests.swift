@@ -1,6 +1,6 @@
+import PlugboardMemory
 import PlugboardWire
 import TestSupport
-import PlugboardMemory
 import Testing
 
 @testable import PlugboardBroker
@@ -43,62 +43,149 @@ struct ModelTests {
         }
     }
 
-    @Test("the tree finds exactly the patterns that match, and is empty again at the end")
+    /// How specific a pattern is, token by token from the left: itself, then `*`, then `**`.
+    private func rank(_ pattern: String) -> String {
+        pattern.split(separator: ".").map { $0 == "**" ? "0" : $0 == "*" ? "1" : "2" }.joined() + "3"
+    }
+
+    @Test(
+        "the tree finds exactly the patterns that match, the most specific first, and is empty again at the end"
+    )
     func tree() {
-        let tree = PatternTree<SubscriptionHandle>()
+        let tree = PatternTree<String>()
         let tokens = ["a", "b", "c", "$x", "*"]
-        var patterns: [(String, SubscriptionHandle, PatternNode<SubscriptionHandle>)] = []
-        var places: [SubscriptionHandle: Int] = [:]
-        for index in 0..<400 {
+        var patterns: [String: PatternNode<String>] = [:]
+        for _ in 0..<400 {
             var parts = (0..<Int.random(in: 1...4)).map { _ in tokens.randomElement() ?? "a" }
             if Bool.random() { parts.append("**") }
             let pattern = parts.joined(separator: ".")
-            guard pattern.contains("*") else { continue }
-            let reference = SubscriptionHandle(word: UInt64(index))
-            let (node, place) = withKey(pattern) { tree.insert($0, reference) }
-            patterns.append((pattern, reference, node))
-            places[reference] = place
-        }
-        for _ in 0..<300 {
-            let key = (0..<Int.random(in: 1...5)).map { _ in tokens[Int.random(in: 0..<4)] }.joined(
-                separator: "."
-            )
-            var found: [SubscriptionHandle] = []
-            let visits = withKey(key) { key in tree.match(key) { found += $0.entries } }
-            #expect(visits <= tree.steps)
-            let expected = patterns.filter { entry in
-                withKey(entry.0) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
+            if patterns[pattern] == nil {
+                patterns[pattern] = withKey(pattern) { tree.insert($0, pattern).node }
             }
-            let elements = Set(found)
-            #expect(elements == Set(expected.map(\.1)))
-            let count = found.count
-            #expect(count == expected.count)
         }
-        for (_, reference, node) in patterns.shuffled() {
-            let place = places[reference] ?? -1
-            if let moved = tree.remove(at: place, from: node) { places[moved] = place }
+        while true {
+            for _ in 0..<100 {
+                let key = (0..<Int.random(in: 1...5)).map { _ in tokens[Int.random(in: 0..<4)] }
+                    .joined(separator: ".")
+                var found: [String] = []
+                let visits = withKey(key) { key in tree.match(key) { found += $0.entries } }
+                #expect(visits <= tree.steps)
+                let expected = patterns.keys.filter { pattern in
+                    withKey(pattern) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
+                }
+                #expect(found.sorted() == expected.sorted())
+                let first = withKey(key) { tree.first(matching: $0) }
+                #expect(first == expected.max { rank($0) < rank($1) }, "\(key)")
+            }
+            guard !patterns.isEmpty else { break }
+            for (pattern, node) in patterns.shuffled().prefix(100) {
+                _ = tree.remove(at: 0, from: node)
+                patterns[pattern] = nil
+            }
         }
-        var found: [SubscriptionHandle] = []
-        withKey("a.b") { key in _ = tree.match(key) { found += $0.entries } }
-        let left = found.count
-        #expect(left == 0)
+        #expect(withKey("a.*") { tree.node(of: $0) } == nil)
         #expect(tree.isEmpty && tree.steps == 1)
     }
+}
 
-    @Test("a list removes by putting the last in the gap")
-    func list() {
-        var list = List<Int>()
-        for number in 0..<10 { list.append(number) }
-        list.removeSwapping(at: 3)
-        list.removeSwapping(at: 8)
-        let elements = list.all
-        #expect(elements == [0, 1, 2, 9, 4, 5, 6, 7])
-        list.truncate(to: 2)
-        let (last, count) = (list.popLast(), list.count)
-        #expect(last == 1)
-        #expect(count == 1)
-        list.releaseMemory()
-        let nothing = list.popLast()
-        #expect(nothing == nil)
+@Suite("an index by hash", .computing)
+struct HashIndexTests {
+    /// An index and what should be in it. `spread` is how many different hashes there are.
+    private struct Pair: ~Copyable {
+        var index = HashIndex()
+        var model: [UInt32: UInt64] = [:]
+        let spread: UInt64
+
+        init(spread: UInt64) { self.spread = spread }
+
+        func hash(_ slot: UInt32) -> UInt64 { (UInt64(slot) &* 0x9E37_79B9_7F4A_7C15 >> 20) % spread }
+
+        mutating func insert(_ slot: UInt32, atOnce: Bool = false) {
+            index.insert(hash(slot), slot, atOnce: atOnce)
+            model[slot] = hash(slot)
+        }
+
+        mutating func remove(_ slot: UInt32) {
+            index.remove(hash(slot), slot)
+            model[slot] = nil
+        }
+
+        /// All slots that a search for a hash finds.
+        func found(_ hash: UInt64) -> [UInt32] {
+            var (search, found) = (index.search(hash), [UInt32]())
+            while let slot = index.next(&search) { found.append(slot) }
+            return found
+        }
+
+        func check() {
+            let (isSound, count) = (index.isSound, index.count)
+            #expect(isSound)
+            #expect(count == model.count)
+            var listed: [UInt32: UInt32] = [:]
+            index.forEach { slot, hash in listed[slot] = hash }
+            #expect(listed == model.mapValues { UInt32(truncatingIfNeeded: $0) })
+            for (slot, hash) in model {
+                let isFound = found(hash).count { $0 == slot } == 1
+                #expect(isFound)
+            }
+        }
+    }
+
+    @Test(
+        "each slot is found once while the table grows, shrinks and is moved", arguments: [7, 500, 1 << 60])
+    func model(spread: UInt64) {
+        var pair = Pair(spread: spread)
+        var numbers = SystemRandomNumberGenerator()
+        let most: UInt32 = spread < 100 ? 300 : 3_000
+        for round in 0..<12 {
+            for slot in 1...most where pair.model[slot] == nil && !Bool.random(using: &numbers) {
+                pair.insert(slot, atOnce: round == 3)
+            }
+            pair.check()
+            for slot in pair.model.keys where round % 4 == 3 || Bool.random(using: &numbers) {
+                pair.remove(slot)
+            }
+            pair.check()
+            _ = pair.index.shrink(visits: 100)
+            pair.check()
+        }
+    }
+
+    @Test("what isn't there isn't found, and can be removed")
+    func absent() {
+        var pair = Pair(spread: 1 << 60)
+        for slot in 1...200 as ClosedRange<UInt32> { pair.insert(slot) }
+        pair.index.remove(pair.hash(5_000), 5_000)
+        pair.check()
+        let isFound = !pair.found(pair.hash(5_000)).isEmpty
+        #expect(!isFound)
+    }
+
+    @Test("a candidate is the first slot with the hash, unless that is still to be moved")
+    func candidate() {
+        var pair = Pair(spread: 1 << 60)
+        for slot in 1...48 as ClosedRange<UInt32> { pair.insert(slot) }
+        for slot in 1...48 as ClosedRange<UInt32> {
+            let candidate = pair.index.candidate(pair.hash(slot))
+            #expect(candidate == slot)
+        }
+        pair.insert(49)
+        var still = 0
+        for slot in 1...48 as ClosedRange<UInt32> where pair.index.candidate(pair.hash(slot)) == nil {
+            still += 1
+        }
+        #expect(still > 0 && still < 48)
+        pair.check()
+    }
+
+    @Test("an emptied table gives its memory back in pieces")
+    func shrinks() {
+        var pair = Pair(spread: 1 << 60)
+        for slot in 1...20_000 as ClosedRange<UInt32> { pair.insert(slot) }
+        for slot in 11...20_000 as ClosedRange<UInt32> { pair.remove(slot) }
+        var calls = 1
+        while !pair.index.shrink(visits: 512) { calls += 1 }
+        #expect(calls > 20)
+        pair.check()
     }
 }

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import TestSupport
 import Testing
@@ -30,20 +31,21 @@ struct OwnStateTests {
         #expect(next == nil)
     }
 
-    @Test("what was only asked for is gone a second later, and nothing falls due any more")
-    func asked() {
+    @Test(
+        "what was only asked for, or is observed no more, is gone a second later, and nothing falls due any more",
+        arguments: [["get $broker.stats"], ["subscribe $broker.stats", "unsubscribe 1"]]
+    )
+    func asked(lines: [String]) {
         let client = test.client()
-        let reply = test.send("get $broker.stats", from: client).first ?? ""
-        #expect(reply.hasPrefix(#"{"ok":"get","key":"$broker.stats","revision":1,"value":{"uptime":0,"#))
+        let replies = lines.flatMap { test.send($0, from: client) }
+        #expect(replies.contains { $0.contains(#""value":{"uptime":0,"#) })
         #expect(ownKeys() == ["$broker.stats"])
         test.passTime()
         #expect(ownKeys() == [])
         let (isActive, next, count) = (
             test.hub.insight.isWatched, test.hub.deadlines.next, test.hub.keyspace.observableCount
         )
-        #expect(!isActive)
-        #expect(next == nil)
-        #expect(count == 0)
+        #expect(!isActive && next == nil && count == 0)
     }
 
     @Test("a warning is told at once, and makes no more rounds than there were")
@@ -60,86 +62,16 @@ struct OwnStateTests {
         #expect(count == 1)
     }
 
-    @Test("what is observed is written once a second where it changed, the rest is left alone")
-    func observed() {
-        let (client, other) = (test.client(), test.client())
-        let first = test.send("subscribe $broker.clients.*", from: client)
-        #expect(first.count == 4)
-        #expect(ownKeys() == ["$broker.clients.1", "$broker.clients.2"])
-        test.endTurn()
-        test.send("publish a 1", from: other)
-        let revision = test.hub.revision
-        test.passTime()
-        let told = test.lines(of: client)
-        // Only these two have changed: one has subscribed, and the other has written.
-        #expect(told.count == 2)
-        #expect(told.allSatisfy { $0.contains(#""by":"$broker"}"#) })
-        #expect(test.hub.revision == revision + 1)
-        test.endTurn()
-        test.passTime()
-        #expect(test.lines(of: client).count <= 1)
-        test.send("unsubscribe 1", from: client)
-        test.passTime()
-        #expect(ownKeys() == [])
-        #expect(test.hub.deadlines.next == nil)
-    }
-
-    @Test("own writes are not remembered, and don't stand in the way of causes")
-    func history() {
+    @Test("the longest loop that is looked for has 32 steps, one of 33 is not found", arguments: [32, 33])
+    func longestLoop(length: Int) {
         let client = test.client()
-        test.send("subscribe $broker.**", from: client)
-        test.send("publish root 1", from: client)
-        let cause = test.hub.revision
-        for _ in 0..<5 { test.passTime() }
-        test.send(#"{"op":"publish","key":"effect","value":1,"cause":\#(cause)}"#, from: client)
-        let reply = test.send("why effect", from: client).first { $0.contains("chain") } ?? ""
-        #expect(reply.contains(#"{"key":"root","revision":\#(cause),"#))
-        #expect(test.hub.keyspace.history.count == 2)
-        let own = test.send("why $broker.stats", from: client).first { $0.contains("chain") } ?? ""
-        #expect(own.contains(#""chain":[{"key":"$broker.stats","revision":"#))
-        #expect(own.hasSuffix(#","by":"$broker"}]}"#))
-    }
-
-    @Test("a feedback loop between two clients is told to whoever observes the warnings")
-    func warnings() {
-        let (watcher, left, right) = (test.client(), test.client(), test.client())
-        test.send("hello left", from: left)
-        test.send("hello right", from: right)
-        test.send("subscribe $broker.warnings", from: watcher)
-        for _ in 0..<20 {
-            test.send(#"{"op":"publish","key":"a","value":1,"cause":\#(test.hub.revision)}"#, from: left)
-            test.send(#"{"op":"publish","key":"b","value":1,"cause":\#(test.hub.revision)}"#, from: right)
+        for step in 0..<length * 18 {
+            let cause = test.hub.revision
+            let line = #"{"op":"publish","key":"k\#(step % length)","value":1,"cause":\#(cause)}"#
+            test.send(line, from: client)
+            test.endTurn()
         }
-        test.passTime()
-        let told = test.lines(of: watcher).last ?? ""
-        let loop = #""loop":[{"key":"b","by":"right"},{"key":"a","by":"left"}]}]"#
-        let other = #""loop":[{"key":"a","by":"left"},{"key":"b","by":"right"}]}]"#
-        #expect(told.contains(#""value":[{"warning":1,"kind":"loop","times":"#))
-        #expect(told.contains(loop) || told.contains(other))
-    }
-
-    @Test("counts are of what happened, rates of what happened since")
-    func counts() {
-        let (client, observer) = (test.client(), test.client())
-        test.send("subscribe k", from: observer)
-        for _ in 0..<10 { test.send("publish k 1", from: client) }
-        test.send("publish other 1", from: client)
-        test.send("delete other", from: client)
-        let stats = test.send("get $broker.stats", from: client).first ?? ""
-        #expect(stats.contains(#""keys":1,"clients":2,"subscriptions":1,"slow":0,"#))
-        #expect(stats.contains(#""totals":{"lines":14,"writes":12,"events":10,"#))
-        test.passTime()
-        test.forget(client)
-        let after = test.send("get $broker.stats", from: observer).first ?? ""
-        #expect(after.contains(#","writes":0,"events":0,"received":0,"sent":0},"totals":{"lines":15,"#))
-    }
-
-    @Test("stats that were asked for just now are not counted anew")
-    func fresh() {
-        let client = test.client()
-        let first = test.send("get $broker.stats", from: client)
-        test.send("publish a 1", from: client)
-        #expect(test.send("get $broker.stats", from: client) == first)
+        #expect(test.hub.insight.warnings.latest.count == (length == 32 ? 1 : 0))
     }
 
     @Test("very many clients are looked at in pieces")
@@ -170,5 +102,28 @@ struct OwnStateTests {
         var turns = 0
         while turns < 100 { turns += number("turns", in: try observer.line()) ?? 0 }
         #expect(turns >= 100)
+    }
+}
+
+@Suite("what the broker warns of", .computing)
+struct WarningsTests {
+    private func text(_ warnings: borrowing Warnings) -> String {
+        var text = ByteBuffer()
+        warnings.append(to: &text)
+        return String(text.bytes)
+    }
+
+    @Test("a problem of the journal that goes on is one warning, and only the latest are kept")
+    func kept() {
+        var warnings = Warnings()
+        for moment in 1...2 { warnings.raise(.storage, "full", revision: 1, at: UInt64(moment)) }
+        let first = (text(warnings).contains(#""times":2"#), warnings.latest.count)
+        #expect(first == (true, 1))
+        for number in 1..<Warnings.keptMax { warnings.raise(.storage, "\(number)", revision: 1, at: 3) }
+        let most = (text(warnings).contains("full"), warnings.latest.count)
+        #expect(most == (true, Warnings.keptMax))
+        warnings.raise(.storage, "one more", revision: 1, at: 4)
+        let later = (text(warnings).contains("full"), warnings.latest.count)
+        #expect(later == (false, Warnings.keptMax))
     }
 }

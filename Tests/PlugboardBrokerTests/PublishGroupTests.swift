@@ -36,35 +36,6 @@ struct PublishGroupTests {
         #expect(revisions.count == lines.count)
     }
 
-    @Test("what comes between them finds everything before it done")
-    func between() {
-        expectSame([
-            #"{"op":"publish","key":"a","value":1}"#, #"{"op":"get","key":"a","id":1}"#,
-            #"{"op":"publish","key":"a","value":2}"#, #"{"op":"delete","key":"a"}"#,
-            #"{"op":"publish","key":"a","value":3,"id":2}"#, "get a",
-            #"{"op":"publish","key":"b","value":4}"#, "# a comment", "",
-            #"{"op":"batch","writes":[{"op":"delete","key":"b"},{"op":"publish","key":"c","value":5}]}"#,
-            #"{"op":"publish","key":"\u0062","value":6}"#, #"{"op":"publish","key":"b","value":7}"#,
-            #"{"op":"keys","key":"*","id":3}"#,
-        ])
-    }
-
-    @Test("a refusal names its own line, wherever it stands")
-    func refusals() {
-        let lines = [
-            #"{"op":"publish","key":"a","value":1}"#, #"{"op":"publish","key":"a b","value":2}"#,
-            #"{"op":"publish","key":"a","value":3}"#, #"{"op":"publish","key":"$bus","value":4}"#,
-            "nonsense", #"{"op":"publish","key":"a","value":}"#,
-            #"{"op":"publish","key":"a","value":5,"id":2}"#,
-        ]
-        expectSame(lines)
-        let numbers = told(lines, together: true)[0].filter { $0.contains("error") }
-        #expect(numbers.count == 4)
-        for (refusal, number) in zip(numbers, [2, 4, 5, 6]) {
-            #expect(refusal.contains(#""line":\#(number)"#))
-        }
-    }
-
     @Test("a line after a publish whose reply has to wait isn't executed before that reply")
     func held() {
         let hub = BareHub()
@@ -93,25 +64,6 @@ struct PublishGroupTests {
         let groups = (lines.count + PublishGroup.publishesMax - 1) / PublishGroup.publishesMax
         // The first and the last of a group are read as any.
         #expect(hub.sendTogether(lines, from: hub.client()) >= lines.count - 2 * groups)
-    }
-
-    @Test("a number that isn't one is refused, whatever was before it")
-    func wrongDigits() {
-        let lines = ["10", "20", "00", "01", "30"].map { #"{"op":"publish","key":"a","value":\#($0)}"# }
-        expectSame(lines)
-        let refused = told(lines, together: true)[0].filter { $0.contains("error") }
-        #expect(refused.count == 2)
-        for (refusal, number) in zip(refused, [3, 4]) { #expect(refusal.contains(#""line":\#(number)"#)) }
-    }
-
-    @Test("a cause, which is remembered as a number, is read in each line")
-    func causes() {
-        expectSame((0..<5).map { #"{"op":"publish","key":"a","cause":1\#($0),"value":\#($0),"id":1}"# })
-        let causes = told(
-            (0..<5).map { #"{"op":"publish","key":"a","cause":1\#($0),"value":1}"# },
-            together: true
-        )[1]
-        for cause in 10..<15 { #expect(causes.contains { $0.contains(#""cause":\#(cause)"#) }) }
     }
 
     @Test("keys made and let go of within a group are found where they are by then")
@@ -157,5 +109,37 @@ struct PublishGroupTests {
         #expect(hub.hub.requests.group.forecast.isReliable)
         hub.send(#"{"op":"publish","key":"k.100","value":700}"#, from: hub.client())
         #expect(!hub.hub.requests.group.forecast.isReliable, "another client has an order of its own")
+    }
+}
+
+@Suite("Slots that are foretold", .computing)
+struct SlotForecastTests {
+    private func forecast(after slots: [UInt32]) -> SlotForecast {
+        var forecast = SlotForecast()
+        for slot in slots { forecast.learn(slot) }
+        return forecast
+    }
+
+    @Test(
+        "the next slot is as far from the last as that is from the one before, past either end, too",
+        arguments: [
+            ([100, 100, 100], 100), ([100, 101, 102], 103), ([100, 103, 106], 109), ([9, 8, 7], 6),
+            ([2, 1, 0], .max), ([.max - 2, .max - 1, .max], 0),
+            // Without a rule nothing is probable.
+            ([], 0), ([7], 0), ([7, 9], 0), ([7, 9, 11, 14], 0),
+        ] as [([UInt32], UInt32)]
+    )
+    func probable(slots: [UInt32], next: UInt32) {
+        #expect(forecast(after: slots).probable == next)
+    }
+
+    @Test("it is reliable after as many slots as a group has publishes, and not after one fewer")
+    func reliable() {
+        let slots = (0..<UInt32(SlotForecast.reliableMin + 2)).map { 50 + $0 }
+        #expect(
+            forecast(after: slots).isReliable && forecast(after: slots).next == slots[0] + UInt32(slots.count)
+        )
+        #expect(!forecast(after: slots.dropLast()).isReliable)
+        #expect(!forecast(after: slots + [50]).isReliable)
     }
 }

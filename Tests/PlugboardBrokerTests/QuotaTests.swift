@@ -1,6 +1,8 @@
-// Quotas: how much one user takes up, and that other users don't suffer from it.
+// Quotas: how much one user takes up, and how much all clients without a quota do together, at the limit and one past
+// it. What counts for a user is in `protocol/transcripts/quotas.txt`.
 
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -8,184 +10,9 @@ import Testing
 
 @Suite("quotas of a user", .someAtATime)
 struct QuotaTests {
-    private let hub = TestHub()
-    private let owner: Int
-    private let guest: Int
-
-    private static func policy(_ quota: String) -> String {
-        #"""
-        {"rules":[{"allow":{"everything":["**"]}},{"user":"*","allow":{"everything":["**"]}}],
-         "quotas":[{"user":7,\#(quota)}]}
-        """#
-    }
-
-    init() throws {
-        try hub.follow(Self.policy(#""subscriptions":3,"keys":2,"kept":100"#))
-        owner = hub.client()
-        guest = hub.client(user: 7)
-    }
-
-    /// A value of `bytes` bytes.
-    private func value(_ bytes: Int) -> String {
-        "\"" + String(repeating: "x", count: bytes - 2) + "\""
-    }
-
-    @Test("keys: the last that it may have is taken, one more is limit, and what goes makes room")
-    func keys() {
-        #expect(hub.code("publish a 1", from: guest) == "ok")
-        #expect(hub.code("publish b 1", from: guest) == "ok")
-        let refusal = hub.ask("publish c 1", from: guest)
-        #expect(refusal.contains(#""error":"limit""#) && refusal.contains("has at most 2 keys"))
-        #expect(hub.code("get c", from: guest) == "not_found")
-        #expect(hub.code("publish a 2", from: guest) == "ok")
-        #expect(hub.code("emit c 1", from: guest) == "ok")
-        #expect(hub.code("patch c {}", from: guest) == "limit")
-        #expect(hub.code("delete a", from: guest) == "ok")
-        #expect(hub.code("publish c 1", from: guest) == "ok")
-        #expect(hub.code("publish d 1", from: owner) == "ok")
-    }
-
-    @Test("bytes kept: up to the last one, keys included; smaller ones always fit")
-    func kept() throws {
-        #expect(hub.code("publish a \(value(99))", from: guest) == "ok")
-        #expect(hub.code("publish a \(value(100))", from: guest) == "limit")
-        #expect(hub.code("publish b 1", from: guest) == "limit")
-        #expect(
-            hub.code(#"patch a {"much":"\#(String(repeating: "y", count: 90))"}"#, from: guest) == "limit")
-        try hub.follow(Self.policy(#""kept":50"#))
-        #expect(hub.code("publish a \(value(99))", from: guest) == "ok")
-        #expect(hub.code("publish a \(value(49))", from: guest) == "ok")
-        #expect(hub.code("publish a \(value(50))", from: guest) == "limit")
-        #expect(hub.code("publish a \(value(1_000))", from: owner) == "ok")
-    }
-
-    @Test("an origin is kept as well, with its member's name")
-    func origins() throws {
-        try hub.follow(Self.policy(#""kept":50"#))
-        func write(_ count: Int) -> String {
-            let origin = String(repeating: "o", count: count)
-            return #"{"op":"publish","id":1,"key":"a","value":1,"origin":"\#(origin)"}"#
-        }
-        // The key, the value, and `,"origin":""` around it.
-        #expect(hub.code(write(50 - 2 - 12), from: guest) == "ok")
-        #expect(hub.code(write(50 - 2 - 11), from: guest) == "limit")
-        #expect(hub.code("patch a {}", from: guest) == "ok")
-        #expect(hub.code("publish a \(value(49))", from: guest) == "ok")
-        #expect(hub.code(#"{"op":"add","id":1,"key":"b","value":1,"origin":"x"}"#, from: guest) == "limit")
-        #expect(hub.code("delete a", from: guest) == "ok")
-        #expect(hub.code(write(50 - 2 - 12), from: guest) == "ok")
-    }
-
-    @Test("a value is its last writer's: it is the first one's no more, and nobody's when its time is over")
-    func transfers() {
-        #expect(hub.code(#"{"op":"publish","id":1,"key":"a","value":1,"ttl":1000}"#, from: guest) == "ok")
-        #expect(hub.code("publish b 1", from: guest) == "ok")
-        #expect(hub.code("publish b 2", from: owner) == "ok")
-        #expect(hub.code("publish c 1", from: guest) == "ok")
-        // It would be this user's third key.
-        #expect(hub.code("publish b 3", from: guest) == "limit")
-        hub.expireAll(after: 2_000)
-        #expect(hub.code("publish b 3", from: guest) == "ok")
-        #expect(hub.code("delete b", from: owner) == "ok")
-        #expect(hub.code("publish d 1", from: guest) == "ok")
-        #expect(hub.code("publish e 1", from: guest) == "limit")
-        hub.leave(guest)
-        // What it wrote is there, and counts for this user.
-        #expect(hub.code("publish e 1", from: hub.client(user: 7)) == "limit")
-    }
-
-    @Test("a batch counts as a whole: all of it fits, or nothing is written")
-    func batches() {
-        func batch(_ keys: String...) -> String {
-            let writes = keys.map { #"{"op":"publish","key":"\#($0)","value":1}"# }
-            return #"{"op":"batch","id":1,"writes":[\#(writes.joined(separator: ","))]}"#
-        }
-        #expect(hub.code(batch("a", "b", "c"), from: guest) == "limit")
-        #expect(hub.code("get a", from: guest) == "not_found")
-        #expect(hub.code(batch("a", "b"), from: guest) == "ok")
-        #expect(hub.code(batch("a", "b"), from: guest) == "ok")
-        #expect(hub.code(batch("a", "c"), from: guest) == "limit")
-    }
-
-    @Test("a will that would be too much is not made")
-    func wills() {
-        #expect(hub.code("will publish c 1", from: guest) == "ok")
-        #expect(hub.code("publish a 1", from: guest) == "ok")
-        #expect(hub.code("publish b 1", from: guest) == "ok")
-        hub.leave(guest)
-        #expect(hub.code("get c", from: owner) == "not_found")
-    }
-
-    @Test("subscriptions of all its clients: as many as it may have, one more is limit")
-    func subscriptions() {
-        let second = hub.client(user: 7)
-        for (line, client) in [("subscribe a", guest), ("subscribe b", second), ("trace c", second)] {
-            #expect(hub.code(line, from: client) == "ok")
-        }
-        #expect(hub.code("subscribe d", from: guest) == "limit")
-        #expect(hub.code("trace d", from: guest) == "limit")
-        #expect(hub.code("subscribe d", from: owner) == "ok")
-        #expect(hub.code("unsubscribe 1", from: guest) == "ok")
-        #expect(hub.code("subscribe d", from: guest) == "ok")
-        hub.leave(second)
-        #expect(hub.code("subscribe e", from: guest) == "ok")
-    }
-
-    @Test("each pattern of a subscription counts as one, and so does each that is served")
-    func patterns() {
-        func asking(_ operation: String, _ keys: String...) -> String {
-            let keys = keys.map { "\"\($0)\"" }.joined(separator: ",")
-            return hub.code(#"{"op":"\#(operation)","id":1,"keys":[\#(keys)]}"#, from: guest)
-        }
-        #expect(asking("subscribe", "a", "b.*", "c", "d") == "limit")
-        #expect(asking("subscribe", "a", "b.*") == "ok")
-        #expect(asking("trace", "a", "b") == "limit")
-        #expect(hub.code("serve s", from: guest) == "ok")
-        #expect(hub.code("serve t", from: guest) == "limit")
-        #expect(asking("subscribe", "c") == "limit")
-        #expect(hub.code("unserve s", from: guest) == "ok")
-        #expect(asking("trace", "c") == "ok")
-        #expect(asking("subscribe", "c") == "limit")
-        #expect(hub.code("unsubscribe 1", from: guest) == "ok")
-        #expect(asking("trace", "a", "b") == "ok")
-        #expect(hub.code("serve t", from: guest) == "limit")
-        hub.leave(guest)
-        let next = hub.client(user: 7)
-        for key in ["a", "b", "c"] { #expect(hub.code("serve \(key)", from: next) == "ok") }
-        #expect(hub.code("serve d", from: next) == "limit")
-    }
-
-    @Test("wills, and what is asked for with where and fields, are kept as well")
-    func besides() {
-        func filtered(_ bytes: Int) -> String {
-            #"{"op":"subscribe","id":1,"key":"a","where":{"":{"==":\#(value(bytes))}}}"#
-        }
-        #expect(hub.code("will publish a \(value(100))", from: guest) == "limit")
-        #expect(hub.code("will publish a \(value(99))", from: guest) == "ok")
-        #expect(hub.code("publish b 1", from: guest) == "limit")
-        #expect(hub.code(filtered(10), from: guest) == "limit")
-        #expect(hub.code("will publish a \(value(97))", from: guest) == "ok")
-        #expect(hub.code("publish b 1", from: guest) == "ok")
-        #expect(hub.code("delete b\nwill", from: guest) == "ok")
-        #expect(hub.code(filtered(200), from: guest) == "limit")
-        #expect(hub.code(filtered(80), from: guest) == "ok")
-        #expect(hub.code("publish b \(value(50))", from: guest) == "limit")
-        #expect(hub.code("unsubscribe 1", from: guest) == "ok")
-        #expect(hub.code("will publish a \(value(99))", from: guest) == "ok")
-        hub.leave(guest)
-        // Only the value that the will wrote counts now.
-        let next = hub.client(user: 7)
-        #expect(hub.code("publish b 1", from: next) == "limit")
-        #expect(hub.code("publish a \(value(98))", from: next) == "ok")
-        #expect(hub.code("publish b 1", from: next) == "limit")
-        #expect(hub.code("delete a", from: next) == "ok")
-        #expect(hub.code("will publish a \(value(99))\ngoodbye", from: next) == "ok")
-        #expect(hub.code("publish a \(value(99))", from: hub.client(user: 7)) == "ok")
-    }
-
     @Test("others have a quota in any case, this user and root only by name")
     func defaults() throws {
-        let policy = try Policy.read(Self.policy(#""keys":2"#))
+        let policy = try Policy.read(#"{"rules":[],"quotas":[{"user":7,"keys":2}]}"#)
         #expect(policy.quota(of: 8, owner: 1_000) == .others)
         #expect(policy.quota(of: 1_000, owner: 1_000) == .unlimited)
         #expect(policy.quota(of: 0, owner: 1_000) == .unlimited)
@@ -311,5 +138,101 @@ struct QuotaBrokerTests {
         #expect(last.hasPrefix(#"{"event":"bye","reason":"limit""#), "\(last)")
         try other.send("call s")
         #expect(try other.ask("sync").hasPrefix(#"{"ok":"sync""#))
+    }
+}
+
+@Suite("what clients without a quota take up together")
+struct CommonsTests {
+    private let bare = BareHub()
+    private let clients: [SessionHandle]
+
+    init() { clients = [bare.client(), bare.client(), bare.client()] }
+
+    /// Whether a client for which so many bytes wait is closed for that. It is open again afterwards.
+    private func isPast(_ kind: WaitingBytes.Kind, _ bytes: Int, _ client: Int) -> Bool {
+        bare.hub.recount(kind, bytes, of: clients[client])
+        defer { bare.hub.sessions[clients[client]].closeReason = nil }
+        return bare.hub.sessions[clients[client]].closeReason == .quota
+    }
+
+    @Test("bytes that are owed: as many as the limit, and one more")
+    func owed() {
+        let most = Limits.commonOwedBytesMax
+        // Who reads is not the one who exceeds it.
+        let past = [(0, most - 10), (1, 10), (2, 1), (1, 9), (2, 1)].map { isPast(.owed, $1, $0) }
+        #expect(past == [false, false, true, false, false])
+        bare.forget(clients[0])
+        #expect(!isPast(.owed, most - 9, 2) && isPast(.owed, most - 8, 2))
+    }
+
+    @Test("bytes of unfinished requests: as many as the limit, and one more")
+    func partial() {
+        let most = Limits.commonPartialBytesMax
+        #expect(!isPast(.partial, most, 0) && !isPast(.partial, 0, 1))
+        #expect(isPast(.partial, 1, 1) && !isPast(.owed, 1, 2))
+        bare.forget(clients[0])
+        #expect(!isPast(.partial, most - 1, 2))
+    }
+
+    @Test("what waits is counted for the user while it has a limit, and else for all together")
+    func moves() throws {
+        func follow(_ quotas: String) throws {
+            let text = #"{"rules":[{"allow":{"everything":["**"]}}],"quotas":[\#(quotas)]}"#
+            _ = bare.hub.replacePolicy(try Policy.read(text))
+        }
+        bare.hub.access = Access(owner: 1_000)
+        let quota = #"{"user":1000,"owed":100,"partial":100}"#
+        try follow(quota)
+        let client = bare.client(PeerIdentity(process: 1, user: 1_000))
+        bare.hub.recount(.owed, 20, of: client)
+        bare.hub.recount(.partial, 3, of: client)
+        for (quotas, waiting) in [(quota, [0, 0, 20, 3]), ("", [20, 3, 0, 0]), (quota, [0, 0, 20, 3])] {
+            try follow(quotas)
+            let (all, own) = (bare.hub.access.common.used, bare.hub.access.account(of: 1_000).used)
+            #expect([all.owed, all.partial, own.owed, own.partial] == waiting)
+        }
+    }
+
+    @Test("who sends a byte too much of a request is told why and closed, and the others go on")
+    func unfinished() throws {
+        let stage = try SiegeStage(hasSlices: true, .common(partial: 1_000))
+        let (first, second, third) = (try stage.connect(), try stage.connect(), try stage.connect())
+        let half = String(repeating: "x", count: 500)
+        for link in [first, second] { stage.send(half, link) }
+        #expect(try stage.news(of: first) + stage.news(of: second) == "")
+        stage.send("x", third)
+        let bye = try stage.news(of: third)
+        #expect(bye.hasPrefix(#"{"event":"bye","reason":"limit""#))
+        #expect(bye.contains("of all clients without a quota together"))
+        #expect(try stage.reply(to: "\n", from: first).contains("error"))
+        // There is room again.
+        let fourth = try stage.connect()
+        stage.send(half, fourth)
+        #expect(try stage.news(of: fourth) == "")
+        #expect(try stage.reply(to: "\n", from: second).contains("error"))
+    }
+
+    @Test(
+        "who is owed too much is closed, the others go on, and who reads makes room",
+        arguments: [(false, 1), (true, 0)])
+    func unread(shares: Bool, dismissed: Int) throws {
+        let value = 10_000
+        // Without room for one that they share, each keeps a copy of its own.
+        let stage = try SiegeStage(hasSlices: true, .common(owed: 3 * value), sharesCopies: shares)
+        let observers = try (0..<3).map { _ in try stage.connect() }
+        for observer in observers { try stage.ask("subscribe k", observer) }
+        for observer in observers { observer.reads = false }
+        let writer = try stage.connect()
+        let write = "publish k \"" + String(repeating: "x", count: value) + "\"\n"
+        _ = try stage.reply(to: write, from: writer)
+        _ = try stage.news(of: writer)
+        for observer in observers { observer.reads = true }
+        let told = try observers.map { try stage.news(of: $0) }
+        #expect(told.count { $0.contains(#""reason":"limit""#) } == dismissed)
+        #expect(told.count { $0.contains(#""event":"update""#) } == 3 - dismissed)
+        observers[0].reads = false
+        _ = try stage.reply(to: write, from: writer)
+        observers[0].reads = true
+        #expect(try stage.news(of: observers[0]).contains(#""event":"update""#))
     }
 }

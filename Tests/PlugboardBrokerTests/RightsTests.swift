@@ -1,35 +1,24 @@
-// Rights, in a hub with a policy. A key that a client may not see must look exactly like one that doesn't
-// exist. So most tests compare it with such a key.
+// Rights: what an observer gets of keys that it may not see for a while, because of the name that it has taken, and who
+// may come at all. What each right allows is in `protocol/transcripts/rights*.txt`.
 
 import TestSupport
 import Testing
 
 @testable import PlugboardBroker
 
-@Suite("who may do what", .computing)
+@Suite("rights that come and go", .computing)
 struct RightsTests {
     private let hub = TestHub()
-    /// A client that may do everything.
-    private let owner: Int
-    /// A client that may do what `policy` allows to user 7.
-    private let guest: Int
+    private let (observer, writer): (Int, Int)
 
     private static let policy = """
-        {"rules": [
-          {"allow": {"everything": ["**", "$broker.**"]}},
-          {"user": 7,
-           "allow": {"subscribe": ["open.**", "both.*"], "publish": ["open.**", "blind.*"], "emit": ["bell"],
-                     "call": ["ask.*"], "serve": ["open.**"], "control": ["open.**"]},
-           "deny": {"subscribe": ["open.secret", "open.$x"], "publish": ["open.fixed"], "serve": ["open.not.*"]}}
-        ]}
+        {"rules": [{"allow": {"everything": ["**"]}}, {"plugin": "ada", "deny": {"subscribe": ["b.**"]}},
+                   {"plugin": "eve", "deny": {"subscribe": ["a.**"]}}]}
         """
 
     init() throws {
         try hub.follow(Self.policy)
-        owner = hub.client()
-        guest = hub.client(user: 7)
-        hub.send("publish open.a 1\npublish open.secret 2\npublish hidden 3\npublish both.x 4", from: owner)
-        _ = hub.read(owner)
+        (observer, writer) = (hub.client(), hub.client())
     }
 
     @Test("only the broker's own user, root and those whom a rule is about may connect")
@@ -37,6 +26,7 @@ struct RightsTests {
         let bare = TestHub()
         #expect(bare.admits(user: TestHub.owner) && bare.admits(user: 0))
         #expect(!bare.admits(user: 7) && !bare.admits(user: .max))
+        try hub.follow(#"{"rules":[{"user":7,"allow":{}}]}"#)
         #expect(hub.admits(user: TestHub.owner) && hub.admits(user: 0) && hub.admits(user: 7))
         #expect(!hub.admits(user: 8) && !hub.admits(user: .max))
         try hub.follow(#"{"rules":[{"group":50,"allow":{}},{"user":9,"group":60,"deny":{}}]}"#)
@@ -46,118 +36,180 @@ struct RightsTests {
         #expect(hub.admits(user: 8) && !hub.admits(user: .max))
     }
 
-    @Test("who was away is told what it missed and may see; from before the policy, all of that anew")
-    func resuming() throws {
-        hub.send("publish open.a 10\npublish hidden 10\ndelete open.secret\ndelete hidden", from: owner)
-        let since = #"{"op":"subscribe","key":"**","epoch":"\#(hub.epoch)","since":"#
-        hub.send(since + "4}", from: guest)
-        let missed = hub.read(guest)
-        #expect(missed.contains { $0.contains(#""resumed":true"#) })
-        #expect(missed.filter { $0.contains(#""key":"#) }.count == 1)
-        #expect(!missed.contains { $0.contains("hidden") || $0.contains("secret") })
-        try hub.follow(Self.policy.replacing("both.*", with: "bot.*"))
-        hub.send(since + "7}", from: guest)
-        let anew = hub.read(guest)
-        #expect(anew.contains { $0.contains(#""resumed":false"#) })
-        #expect(anew.filter { $0.contains(#""key":"#) }.count == 1)
-        #expect(!anew.contains { $0.contains("hidden") || $0.contains("secret") })
+    @Test("emits to keys that nobody may be told of leave nothing behind")
+    func unseen() {
+        ask("hello ada\nsubscribe *.*")
+        let before = hub.observableCount
+        for index in 0..<100 { write("emit b.secret\(index) 1") }
+        #expect(hub.observableCount == before)
+    }
+
+    private func ask(_ line: String) { hub.send(line, from: observer) }
+    private func write(_ lines: String) { hub.send(lines, from: writer) }
+    /// What the observer is told about keys.
+    private func told() -> [String] { hub.read(observer).filter { $0.contains(#","key":"#) } }
+
+    /// Ways to wait.
+    enum Waiting: CaseIterable {
+        case pause, slow, every, phase, all, condition, difference, fields, old
+    }
+
+    /// Subscribes, and has something owed from the revision after the first on.
+    private func wait(_ waiting: Waiting) {
+        let options =
+            switch waiting {
+            case .every: #","every":1000"#
+            case .phase: #","phase":7"#
+            case .all: #","delivery":"all""#
+            case .condition: #","where":{"/n":{">":0}}"#
+            case .difference: #","diff":true"#
+            case .fields: #","fields":["/n"]"#
+            case .old: #","old":true"#
+            case .pause, .slow: ""
+            }
+        write(#"publish b.k {"n":1}"#)
+        ask(#"{"op":"subscribe","sub":"s","keys":["a.**","b.**"]\#(options)}"#)
+        switch waiting {
+        case .slow:
+            _ = hub.read(observer)
+            hub.stopReading(observer)
+        case .every: write(#"publish b.k {"n":1}"#)
+        case .phase: write(#"{"op":"subscribe","key":"b.k","phase":1,"ack":true,"initial":false}"#)
+        default: ask(#"{"op":"pause","sub":"s"}"#)
+        }
+        if waiting != .slow { _ = hub.read(observer) }
+    }
+
+    private func goOn(_ waiting: Waiting) {
+        switch waiting {
+        case .slow: break
+        case .every: hub.expireAll(after: 5_000)
+        case .phase: hub.expireAll(after: 5_000)
+        default: ask(#"{"op":"resume","sub":"s"}"#)
+        }
     }
 
     @Test(
-        "what is no key or no pattern is told as everywhere", arguments: ["open..a", "open.", ".open", "."])
-    func malformed(text: String) {
-        for line in ["get", "who", "why", "delete", "call", "serve", "subscribe", "trace", "keys"] {
-            #expect(hub.code("\(line) \(text)", from: guest).hasPrefix("bad_"), "\(line) \(text)")
-        }
-        for write in ["publish \(text) 1", "emit \(text) 1", "patch \(text) {}", "delete \(text)"] {
-            #expect(hub.ask("explain \(write)", from: guest).contains(#""refused":{"error":"bad_key""#))
-            #expect(hub.code("will \(write)", from: guest) == "bad_key")
+        "nothing is told that was written after the right was lost; what is allowed again is told as it is now",
+        arguments: Waiting.allCases
+    )
+    func lostAndFound(waiting: Waiting) {
+        wait(waiting)
+        write(#"publish b.k {"n":2}"#)
+        ask("hello ada")
+        write(#"publish b.k {"n":3}"#)
+        goOn(waiting)
+        #expect(told() == [])
+        ask("hello bob")
+        let lines = told()
+        #expect(lines.count == 1, "\(lines)")
+        #expect(lines.allSatisfy { $0.contains(#""revision":\#(waiting == .every ? 4 : 3),"#) }, "\(lines)")
+        #expect(lines.allSatisfy { $0.contains(#"{"n":3}"#) || $0.contains(#"{"/n":3}"#) }, "\(lines)")
+        write(#"publish b.k {"n":4}"#)
+        hub.expireAll(after: 20_000)
+        #expect(told().count == 1)
+    }
+
+    @Test(
+        "who may see a key again before it goes on waits on, and is told it once", arguments: Waiting.allCases
+    )
+    func foundBefore(waiting: Waiting) {
+        wait(waiting)
+        write(#"publish b.k {"n":2}"#)
+        ask("hello ada\nhello bob")
+        goOn(waiting)
+        let lines = told()
+        #expect(lines.count == 1 && lines[0].contains("2}"), "\(lines)")
+    }
+
+    @Test(
+        "a key that was deleted meanwhile is told as gone, with whoever deleted it",
+        arguments: Waiting.allCases
+    )
+    func deleted(waiting: Waiting) {
+        wait(waiting)
+        write(#"publish b.k {"n":2}"#)
+        ask("hello ada")
+        write("delete b.k\nemit b.k 5")
+        goOn(waiting)
+        ask("hello bob")
+        let lines = told()
+        #expect(lines.count == 1, "\(lines)")
+        #expect(
+            lines.allSatisfy { $0.contains(#"{"event":"delete""#) && $0.contains(##""by":"#2""##) },
+            "\(lines)"
+        )
+    }
+
+    @Test("keys that are withheld for ever keep nothing once the subscription ends")
+    func ended() {
+        let before = hub.keyCount
+        ask("subscribe b.**\npause 1")
+        for number in 0..<300 { write("publish b.\(number) 1") }
+        ask("hello ada")
+        for number in 0..<300 { write("delete b.\(number)") }
+        ask("unsubscribe 1")
+        hub.endTurn()
+        #expect(hub.keyCount == before)
+    }
+
+    @Test(
+        "a name that hides some lines leaves the others whole, with those who were late",
+        arguments: [0, 200, 40_000]
+    )
+    func lateNames(padding: Int) {
+        let text = "\"\(String(repeating: "x", count: padding))\""
+        ask(#"{"op":"subscribe","sub":"s","keys":["a.**","b.**"],"phase":9,"delivery":"all"}"#)
+        write("hello price\n" + #"{"op":"subscribe","key":"*.k","phase":1,"ack":true,"initial":false}"#)
+        write("publish a.k \(text)\nemit b.k \(text)\nemit a.l \(text)\npublish a.k \(text)")
+        ask(#"{"op":"pause","sub":"s"}"#)
+        hub.expireAll(after: 1_001)
+        ask("hello ada")
+        ask(#"{"op":"resume","sub":"s"}"#)
+        let lines = told()
+        #expect(lines.map { $0.contains(#""key":"a.k""#) } == [true, false, true])
+        #expect(lines.allSatisfy { $0.hasPrefix(#"{"event":""#) && $0.contains(text) && $0.hasSuffix("}") })
+        #expect(lines.map { $0.hasSuffix(#","by":"price","unacked":["price"]}"#) } == [true, false, true])
+    }
+
+    @Test("whatever comes and goes, each line has the value and the revision of one write", arguments: 0..<40)
+    func random(seed: Int) {
+        var random = SeededRandom(seed)
+        let keys = ["a.k", "a.l", "b.k", "b.l"]
+        var values: [String: String] = [:]
+        var hidden = "none"
+        ask(#"{"op":"subscribe","sub":"s","keys":["a.**","b.**"],"phase":\#(seed % 2 == 0 ? 5 : 8)}"#)
+        ask(#"{"op":"subscribe","sub":"t","keys":["a.**","b.**"],"delivery":"all"}"#)
+        write(#"{"op":"subscribe","sub":"w","key":"**","phase":6,"ack":true,"initial":false}"#)
+        for step in 1...120 {
+            switch random.below(8) {
+            case 0:
+                check(hub.read(observer), values, hidden)
+                let name = ["ada", "bob", "eve"][random.below(3)]
+                hidden = ["ada": "b.", "eve": "a."][name] ?? "none"
+                ask("hello \(name)")
+            case 1: ask(#"{"op":"pause","sub":"\#(["s", "t"][random.below(2)])"}"#)
+            case 2: ask(#"{"op":"resume","sub":"\#(["s", "t"][random.below(2)])"}"#)
+            case 3: hub.expireAll(after: UInt64(step) * 700)
+            case 4: write(#"{"op":"ack","sub":"w","revision":\#(hub.revision)}"#)
+            case 5: hub.stopReading(observer)
+            default:
+                let key = keys[random.below(keys.count)]
+                write("publish \(key) \(step)")
+                values["\(key) \(hub.revision)"] = "\(step)"
+            }
+            if random.oneIn(2) { check(hub.read(observer), values, hidden) }
         }
     }
 
-    @Test("a pattern of which nothing may be seen is forbidden; of others the rest is left out")
-    func patterns() {
-        for line in [
-            "subscribe hidden", "subscribe hidden.**", "subscribe open.secret", "trace hidden",
-            "subscribe $broker.**",
-        ] {
-            #expect(hub.code(line, from: guest) == "forbidden", "\(line)")
+    private func check(_ lines: [String], _ values: [String: String], _ hidden: String) {
+        for line in lines where line.hasPrefix(#"{"event":"update""#) {
+            guard let found = line.firstMatch(of: #/"key":"([^"]+)","revision":(\d+),"value":(\d+)/#) else {
+                Issue.record("\(line)")
+                continue
+            }
+            #expect(values["\(found.1) \(found.2)"] == String(found.3), "\(line)")
+            #expect(!found.1.hasPrefix(hidden), "\(line)")
         }
-        for line in ["subscribe *.secret", "subscribe open.*", "subscribe **", "trace *"] {
-            #expect(hub.code(line, from: guest) == "ok", "\(line)")
-        }
-    }
-
-    @Test("writes are made where they are allowed, and what depends on the value needs to see it")
-    func writes() {
-        let cases = [
-            ("publish open.a 1", "ok"), ("publish open.fixed 1", "forbidden"),
-            ("publish hidden 1", "forbidden"),
-            ("publish blind.a 1", "ok"), ("patch blind.a {}", "forbidden"), ("delete blind.a", "forbidden"),
-            ("delete blind.b", "forbidden"), ("patch open.a {}", "ok"), ("add blind.a 1", "forbidden"),
-            ("add open.sum 1", "ok"), ("add open.fixed 1", "forbidden"), ("add hidden 1", "forbidden"),
-            ("delete open.a", "ok"),
-            ("emit bell 1", "ok"), ("emit open.a 1", "forbidden"), ("publish bell 1", "forbidden"),
-            (#"{"op":"publish","id":1,"key":"blind.a","value":1,"if":7}"#, "forbidden"),
-            (#"{"op":"publish","id":1,"key":"open.c","value":1,"if":0}"#, "ok"),
-            (
-                #"{"op":"batch","id":1,"writes":[{"op":"publish","key":"open.c","value":2},"#
-                    + #"{"op":"emit","key":"open.c","value":1}]}"#, "forbidden"
-            ),
-            ("will publish hidden 1", "forbidden"), ("will emit bell 1", "ok"),
-            ("publish $broker.x 1", "forbidden"),
-            ("publish a..b 1", "bad_key"), ("get a..b", "bad_key"),
-        ]
-        for (line, expected) in cases { #expect(hub.code(line, from: guest) == expected, "\(line)") }
-        #expect(hub.ask("get open.c", from: guest).contains(#""value":1"#))
-        #expect(hub.ask("get hidden", from: owner).contains(#""value":3"#))
-    }
-
-    @Test("calls and services: a pattern is served only where all of it is allowed")
-    func calls() {
-        #expect(hub.code("call hidden", from: guest) == "forbidden")
-        #expect(hub.code("call ask.x", from: guest) == "no_provider")
-        for (pattern, expected) in [
-            ("open.a", "ok"), ("open.**", "forbidden"), ("open.b.*", "ok"), ("open.*.*", "forbidden"),
-            ("open.not.x", "forbidden"), ("hidden", "forbidden"), ("**", "forbidden"),
-        ] {
-            let line = #"{"op":"serve","id":1,"key":"\#(pattern)"}"#
-            #expect(hub.code(line, from: guest) == expected, "\(pattern)")
-        }
-    }
-
-    @Test("another client's subscription is held where all of it is allowed; else it isn't there")
-    func control() {
-        hub.send(#"{"op":"subscribe","sub":1,"key":"open.*","initial":false}"#, from: owner)
-        hub.send(#"{"op":"subscribe","sub":2,"key":"**","initial":false}"#, from: owner)
-        hub.send(#"{"op":"subscribe","sub":3,"keys":["open.a","hidden"],"initial":false}"#, from: owner)
-        hub.send(#"{"op":"trace","sub":4,"key":"hidden"}"#, from: owner)
-        hub.send(#"{"op":"trace","sub":5,"key":"open.**"}"#, from: owner)
-        func pause(_ sub: Int, client: Int) -> String {
-            hub.ask(#"{"op":"pause","id":1,"sub":\#(sub),"client":\#(client)}"#, from: guest)
-        }
-        for sub in [1, 5] { #expect(pause(sub, client: 1).hasPrefix(#"{"ok":"pause""#)) }
-        let missing = pause(9, client: 1)
-        #expect(missing.hasPrefix(#"{"error":"not_found""#))
-        for sub in [2, 3, 4] { #expect(pause(sub, client: 1) == missing, "\(sub)") }
-        #expect(pause(1, client: 77).replacing("77", with: "1") == missing)
-        hub.send("subscribe **", from: guest)
-        _ = hub.read(guest)
-        #expect(hub.code("pause 1", from: guest) == "ok")
-    }
-
-    @Test("root has the rights of the broker's own user")
-    func root() {
-        let root = hub.client(user: 0)
-        #expect(hub.code("publish hidden 1", from: root) == "ok")
-    }
-
-    @Test("emits to keys that nobody may be told of leave nothing behind")
-    func emits() {
-        hub.send("subscribe hidden.*", from: owner)
-        hub.send("subscribe *", from: guest)
-        let before = hub.observableCount
-        for index in 0..<100 { hub.send("emit secret\(index) 1", from: owner) }
-        #expect(hub.observableCount == before)
     }
 }

@@ -1,7 +1,7 @@
 // Mistakes in the state are found in the turn in which they are made. Also tests of real mistakes that
 // were found in this way and don't happen any more.
 
-import PlugboardJournal
+import PlugboardMemory
 import PlugboardWire
 import TestSupport
 import Testing
@@ -38,23 +38,6 @@ struct StateMistakeTests {
         bare.take("publish a 1", from: writer)
         bare.hub.writeOff(bare.hub.sessions[observer].subscriptions.list[0])
         #expect(bare.hub.deadlines.count == 0)
-    }
-
-    @Test("a rhythm: what was not told lately is told at the next tick, whatever was told since")
-    func rhythm() {
-        let hub = TestHub()
-        let (observer, writer) = (hub.client(), hub.client())
-        hub.send(#"{"op":"subscribe","key":"*","every":1000,"initial":false}"#, from: observer)
-        for (time, key) in [(0, "a"), (900, "b"), (1_200, "c")] {
-            hub.expireAll(after: UInt64(time))
-            hub.send("publish \(key) \(time)", from: writer)
-        }
-        _ = hub.read(observer)
-        hub.expireAll(after: 1_500)
-        hub.send("publish a 1500", from: writer)
-        #expect(hub.read(observer).isEmpty)
-        hub.expireAll(after: 1_900)
-        #expect(hub.read(observer).contains { $0.contains(#""value":1500"#) })
     }
 
     @Test("a subscription that goes on while it is read what it missed has replies wait again")
@@ -117,4 +100,193 @@ struct StateMistakeTests {
         let plugin = bare.hub.supervision.plugin(named: "lamp")
         #expect(plugin?.demand?.observers == 1)
     }
+}
+
+/// A mistake in the state, made in a busy bus: a wrong number, the name of something that is gone, a list in which an element
+/// is missing, a reason that was lost.
+struct StateMistake: CustomTestStringConvertible, Sendable {
+    /// The structure and the sentence with which the mistake is found.
+    let structure, sentence: String
+    let make: @Sendable (BusyBus) throws -> Void
+
+    var testDescription: String { "\(structure): \(sentence)" }
+
+    init(_ structure: String, _ sentence: String, _ make: @escaping @Sendable (BusyBus) throws -> Void) {
+        (self.structure, self.sentence, self.make) = (structure, sentence, make)
+    }
+
+    static let all = ofKeys + ofReach + ofSubscriptions + ofTurns + ofGates + ofReaders + ofCalls
+
+    private static let ofKeys: [StateMistake] = [
+        StateMistake("Keyspace", "it counts the keys with a value") { bus in
+            // Removes the value without the keyspace's own function, so nothing is counted.
+            bus.hub.keyspace[try bus.observable("a.plain")].removeValue()
+        },
+        StateMistake("Hub", "it counts the bytes of their records") { bus in
+            bus.hub.durability.addLiveBytes(1)
+        },
+        StateMistake("Keyspace", "no value is newer than the bus") { bus in
+            bus.hub.keyspace.resume(bus.hub.keyspace.epoch, at: 3)
+        },
+        StateMistake("Keyspace", "it binds the keys that say so") { bus in
+            let timed = try bus.observable("a.timed")
+            bus.hub.keyspace.set(bond: nil, of: timed)
+        },
+        StateMistake("Lifetimes", "the deadline of a bond is there") { bus in
+            let bond = bus.hub.keyspace.bond(of: try bus.observable("a.timed"))
+            bus.hub.deadlines.cancel(try bus.there(bond?.ticket))
+        },
+        StateMistake("Author", "it counts who refers to it") { bus in
+            let author = bus.hub.keyspace.writer(of: try bus.observable("a.timed"))
+            bus.hub.keyspace.authors.retain(try bus.there(author))
+        },
+    ]
+
+    private static let ofReach: [StateMistake] = [
+        StateMistake("Reach", "it counts who is owed it") { bus in
+            bus.hub.matching.reach.retain(try bus.observable("a.plain"))
+        },
+        StateMistake("Reach", "a key is owed to nobody or to some") { bus in
+            bus.hub.matching.reach.release(try bus.observable("a.gone"))
+        },
+        StateMistake("Reach", "a key is needed by something") { bus in
+            bus.hub.keyspace[try bus.observable("a.gone")].generation = 0
+        },
+        StateMistake("Reach", "a list has observers") { bus in
+            // As while they are told.
+            var observers = List<ObserverEntry>()
+            bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
+        },
+        StateMistake("Observable", "its observers are those who match") { bus in
+            var observers = List<ObserverEntry>()
+            bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
+            observers.append(observers[0])
+            bus.hub.matching.reach.exchange(&observers, of: try bus.observable("a.plain"))
+        },
+        StateMistake("Matching", "keys have no observers that are gone") { bus in
+            let subscription = bus.subscription(0, of: bus.observer)
+            bus.hub.observeAgain(StaticString("a.plain").bytes, subscription)
+            _ = bus.hub.matching[subscription].keys.popLast()
+        },
+        StateMistake("Reach", "without a key there is no audience") { bus in
+            // The audience isn't told that a key goes.
+            let key = bus.hub.keyspace.findOrInsert(StaticString("a.short").bytes)
+            bus.hub.matching.reach.retain(key)
+            bus.hub.keyspace.remove(key)
+        },
+    ]
+
+    private static let ofSubscriptions: [StateMistake] = [
+        StateMistake("SubscriptionSet", "a subscription knows its place") { bus in
+            bus.hub.matching[bus.subscription(0, of: bus.observer)].place += 1
+        },
+        StateMistake("Matching", "it observes its keys where it says") { bus in
+            bus.hub.matching[bus.subscription(0, of: bus.observer)].keys[0].index += 1
+        },
+        StateMistake("Window", "the deadline of a rhythm is there") { bus in
+            let window = bus.hub.matching[bus.subscription(2, of: bus.observer)].backlog?.window
+            bus.hub.deadlines.cancel(try bus.there(window?.ticket))
+        },
+        StateMistake("Tracing", "it knows all who trace") { bus in
+            bus.hub.matching[bus.subscription(3, of: bus.observer)].role = .observes
+        },
+        StateMistake("Backlog", "what is owed waits for something") { bus in
+            bus.bare.take(#"{"op":"pause","sub":1}"#, from: bus.observer)
+            bus.bare.take("publish a.plain 5", from: bus.writer)
+            bus.endTurn()
+            bus.hub.matching[bus.subscription(0, of: bus.observer)].backlog?.resume()
+        },
+    ]
+
+    private static let ofTurns: [StateMistake] = [
+        StateMistake("Delivery", "who is touched is there") { bus in
+            let gone = bus.bare.client()
+            bus.hub.touch(gone)
+            bus.hub.forgetButInDelivery(gone)
+        },
+        StateMistake("Delivery", "nobody is touched twice") { bus in
+            bus.hub.touch(bus.writer)
+            bus.hub.sessions[bus.writer].isTouched = false
+            bus.hub.touch(bus.writer)
+        },
+        StateMistake("Delivery", "who is touched is listed") { bus in
+            bus.hub.sessions[bus.writer].isTouched = true
+        },
+        StateMistake("Delivery", "who is to be dismissed is there, and has been told why") { bus in
+            bus.hub.setAside(bus.writer, .slow)
+            bus.hub.sessions[bus.writer].closeReason = nil
+        },
+        StateMistake("Requests", "no publish waits to be made") { bus in
+            bus.hub.requests.group.leftOver = LeftOver(start: 0, number: 1)
+        },
+        StateMistake("Requests", "who is busy waits") { bus in
+            bus.hub.sessions[bus.writer].isBusy = true
+        },
+    ]
+
+    private static let ofGates: [StateMistake] = [
+        StateMistake("Phases", "the deadline of a gate is there") { bus in
+            let gate = try bus.there(bus.hub.phases.gate(of: try bus.observable("gate")))
+            bus.hub.deadlines.cancel(gate.ticket)
+        },
+        StateMistake("Deadlines", "one for each gate") { bus in
+            // A gate that was closed is closed again.
+            let observable = try bus.observable("gate")
+            bus.hub.closeAgain(observable, try bus.there(bus.hub.phases.gate(of: observable)))
+        },
+        StateMistake("Phases", "a gate waits for who was told") { bus in
+            // What was acknowledged is not said to the gate.
+            _ = bus.hub.phases.takeAwaited(by: bus.subscription(0, of: bus.tax), upTo: .max)
+        },
+    ]
+
+    private static let ofReaders: [StateMistake] = [
+        StateMistake("SessionBacklog", "it counts the keys that are owed") { bus in
+            try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).owedCount += 1
+        },
+        StateMistake("SessionBacklog", "it counts the bytes that are queued") { bus in
+            try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).queuedBytes += 1
+        },
+        StateMistake("Backlog", "a gap that is awaited is there") { bus in
+            try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).awaitsGap = true
+        },
+        StateMistake("Backlog", "only what is paused is stepped") { bus in
+            try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).steps = 1
+        },
+        StateMistake("SessionBacklog", "it lists what is ready, each once") { bus in
+            _ = try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).ready.popLast()
+        },
+        StateMistake("Session", "it is behind while something is to come first") { bus in
+            bus.hub.sessions[bus.slow].isBehind = false
+        },
+        StateMistake("DurableReplies", "a session counts its replies") { bus in
+            bus.hub.sessions[bus.writer].awaitedWrites += 1
+        },
+    ]
+
+    private static let ofCalls: [StateMistake] = [
+        StateMistake("Calls", "its caller knows it") { bus in
+            try bus.there(bus.hub.sessions[bus.guest].duties?.made.first).callerPlace += 1
+        },
+        StateMistake("Calls", "a call ends in time") { bus in
+            let call = try bus.there(bus.hub.sessions[bus.guest].duties?.made.first)
+            bus.hub.deadlines.cancel(try bus.there(call.deadline))
+        },
+        StateMistake("HeldCalls", "a plugin counts its calls") { bus in
+            try bus.there(bus.hub.supervision.plugin(named: "lamp")).heldCalls += 1
+        },
+        StateMistake("Calls", "a service stands at its pattern or in its line") { bus in
+            bus.bare.take(#"{"op":"serve","key":"sum","spare":true}"#, from: bus.tax)
+            try bus.there(bus.hub.calls.server(of: StaticString("sum").bytes)).spares = []
+        },
+        StateMistake("Supervision", "who reports is there") { bus in
+            bus.hub.supervision.reporter = SessionHandle.none
+        },
+        StateMistake("Account", "it counts what is taken up") { bus in
+            try bus.there(bus.hub.sessions[bus.guest].grant?.account).used.keys += 1
+        },
+        StateMistake("Account", "it counts what is taken up") { bus in
+            bus.hub.access.common.used.owed += 1
+        },
+    ]
 }

@@ -1,5 +1,9 @@
 // A real broker for one test, with its own socket, on its own thread.
+//
+// Why an address: the C library's search of a long line is quick in a debug build, too. The address
+// that it returns is turned into an offset at once.
 
+import Foundation
 import PlugboardBroker
 import PlugboardJournal
 import PlugboardPosix
@@ -44,4 +48,73 @@ final class TestBroker: Sendable {
     func client(isGreeted: Bool = true) throws -> TestClient {
         try TestClient(path: path, isGreeted: isGreeted)
     }
+}
+
+/// A raw connection to a broker, without a library: lines out, lines in, with a deadline for each.
+final class TestClient {
+    private let peer: LinePeer
+    /// The broker's greeting.
+    private(set) var greeting = ""
+
+    /// With `isGreeted` false, the greeting is read like any other line.
+    init(path: String, isGreeted: Bool = true) throws {
+        peer = try LinePeer(path: path)
+        if isGreeted { greeting = try line() }
+    }
+
+    /// Sends a line.
+    func send(_ line: String) throws { try peer.send(line + "\n") }
+
+    /// Sends bytes as they are. Waits for room.
+    func send(bytes: [UInt8]) throws { try peer.send(bytes) }
+
+    /// Sends what can be sent at once. Returns how many bytes that were.
+    func sendSome(_ bytes: [UInt8]) -> Int { peer.sendSome(bytes) }
+
+    /// The next line, which must come.
+    func line() throws -> String { try peer.text() }
+
+    /// The next line; nil if the broker has closed.
+    func lineOrEnd() throws -> String? { try peer.line().map { String(decoding: $0, as: UTF8.self) } }
+
+    /// Sends a line and returns the next line that comes.
+    func ask(_ line: String) throws -> String {
+        try send(line)
+        return try self.line()
+    }
+
+    /// The same without times.
+    func untimed(_ line: String) throws -> String {
+        try ask(line).replacing(/,"when":"[^"]*"/, with: "")
+    }
+
+    /// Ends the sending half. Reading still works.
+    func halfClose() { peer.finish() }
+
+    /// Writes values to a few keys again and again, so many of them together. Returns how many were refused.
+    func write(_ count: Int, keys: Int = 5, bytes: Int = 5_000, together: Int = 1) throws -> Int {
+        let value = String(repeating: "x", count: bytes)
+        var refused = 0
+        for first in stride(from: 0, to: count / together * together, by: together) {
+            let numbers = first..<first + together
+            try send(numbers.map { "publish key.\($0 % keys) \"\($0) \(value)\"" }.joined(separator: "\n"))
+            for _ in numbers where try !line().contains("\"ok\"") { refused += 1 }
+        }
+        return refused
+    }
+}
+
+/// The number after `"field":` in a line; nil if there is none.
+func number(_ field: String, in line: String) -> Int? {
+    guard let end = end(of: "\"\(field)\":", in: line) else { return nil }
+    return Int(line[end...].prefix { $0.isNumber })
+}
+
+/// The end of a text in a line. The library's own search takes a second for 300 KB in a debug build.
+func end(of text: String, in line: String) -> String.Index? {
+    unsafe line.withCString { start in
+        unsafe text.withCString { unsafe strstr(start, $0) }.map {
+            unsafe line.utf8.index(line.startIndex, offsetBy: $0 - UnsafeMutablePointer(mutating: start))
+        }
+    }.map { line.utf8.index($0, offsetBy: text.utf8.count) }
 }

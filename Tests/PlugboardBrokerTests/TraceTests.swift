@@ -32,15 +32,6 @@ struct TraceTests {
         #expect(!isOn)
     }
 
-    @Test("a trace that is traced causes none, and a tracer's own writes are traced like any")
-    func ownLines() {
-        let tracer = test.client()
-        test.send("trace **", from: tracer)
-        test.send("publish a 1", from: tracer)
-        #expect(traces(tracer).count == 1)
-        #expect(traces(tracer).isEmpty)
-    }
-
     @Test("a client that leaves within the turn is still named, a tracer that leaves is told nothing")
     func leaving() {
         let (tracer, other, observer, writer) = (test.client(), test.client(), test.client(), test.client())
@@ -53,19 +44,6 @@ struct TraceTests {
         let told = traces(tracer)
         #expect(told.count == 1)
         #expect(told.first?.contains(##"{"client":3,"name":"#3","sub":1,"outcome":"sent"}"##) == true)
-    }
-
-    @Test("an observer that is behind is owed: conflated, or queued for an emit")
-    func behind() {
-        let (tracer, observer, writer) = (test.client(), test.client(), test.client())
-        test.send("trace a", from: tracer)
-        test.send("subscribe a", from: observer)
-        test.hub.sessions[observer].isBehind = true
-        test.send("publish a 1", from: writer)
-        test.send("emit a 1", from: writer)
-        let told = traces(tracer)
-        #expect(told.first?.contains(#""outcome":"conflated"}]}"#) == true)
-        #expect(told.last?.contains(#""outcome":"queued"}]}"#) == true)
     }
 
     @Test("for a tracer that doesn't read, no more waits than for others, and then it is told of a gap")

@@ -1,3 +1,4 @@
+import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
@@ -24,57 +25,6 @@ struct WhyTests {
     private func why(_ key: String, _ client: SessionHandle, limit: Int? = nil) -> String {
         let limit = limit.map { #","limit":\#($0)"# } ?? ""
         return chain(test.send(#"{"op":"why","key":"\#(key)"\#(limit)}"#, from: client).first)
-    }
-
-    @Test("of what has the same revision, the chain follows the call that the writer serves")
-    func callAmongOthers() {
-        let (cart, lamp, caller) = (test.client(), test.client(), test.client())
-        test.send("serve cart.*", from: cart)
-        test.send("subscribe lamp.bell", from: cart)
-        test.send("serve lamp.*", from: lamp)
-        test.send("hello lamp", from: lamp)
-        test.send("subscribe **", from: caller)
-        test.send("publish base 1", from: caller)
-        for line in ["call cart.add", "call lamp.set", "emit noise 1", "emit lamp.bell 1", "emit noise 2"] {
-            test.send(line, from: caller)
-        }
-        test.send(#"{"op":"publish","key":"lit","value":1,"cause":1}"#, from: lamp)
-        test.send(#"{"op":"publish","key":"items","value":1,"cause":1}"#, from: cart)
-        #expect(why("lit", caller) == "lit:publish lamp.set:call")
-        // It observes the emit, too, and that came later.
-        #expect(why("items", caller) == "items:publish lamp.bell:emit")
-        // A call is known to its server alone, and a write to who made it.
-        let other = test.client()
-        test.send("publish mine 1", from: other)
-        let revision = test.hub.revision
-        test.send("call cart.add", from: other)
-        test.send(#"{"op":"publish","key":"next","value":1,"cause":\#(revision)}"#, from: other)
-        #expect(why("next", caller) == "next:publish mine:publish")
-        // The program that a server runs, or the server after a restart, has its name.
-        let child = test.client()
-        test.send("hello lamp", from: child)
-        test.send(#"{"op":"publish","key":"dimmed","value":1,"cause":1}"#, from: child)
-        #expect(why("dimmed", caller) == "dimmed:publish lamp.set:call")
-    }
-
-    @Test("two that call each other for ever are a loop of causes")
-    func loopOfCalls() {
-        let (left, right) = (test.client(), test.client())
-        test.send("serve left", from: left)
-        test.send("serve right", from: right)
-        var revision: UInt64 = 0
-        for _ in 0...Int(Warnings.returnsMin) {
-            for (from, to) in [(left, "right"), (right, "left")] {
-                test.send(
-                    #"{"op":"publish","key":"\#(to).asked","value":1,"cause":\#(revision)}"#,
-                    from: from
-                )
-                revision = test.hub.revision
-                test.send(#"{"op":"call","key":"\#(to)","cause":\#(revision)}"#, from: from)
-            }
-        }
-        let warnings = test.send("get $broker.warnings", from: left).first ?? ""
-        #expect(warnings.contains(#""kind":"loop""#), "\(warnings)")
     }
 
     @Test("a chain as long as the limit is whole, one longer says that there is more")
@@ -127,5 +77,78 @@ struct WhyTests {
         let reply = why("k", client, limit: 10_000)
         #expect(reply.hasSuffix(#""more":true}"#))
         #expect(reply.split(separator: " ").count == 10_000)
+    }
+}
+
+@Suite("who has to do with a key", .someAtATime)
+struct WhoTests {
+    private func field(_ name: String, _ text: Substring) -> String {
+        guard let start = text.range(of: "\"\(name)\":") else { return "" }
+        return String(text[start.upperBound...].prefix { $0 != "," && $0 != "}" })
+    }
+
+    private func observers(_ reply: String?) -> [Substring] {
+        (reply ?? "").split(separator: "{").filter { $0.contains("\"pattern\"") }
+    }
+
+    @Test("the process of each observer is told")
+    func process() throws {
+        let broker = try TestBroker()
+        let (observer, asker) = (try broker.client(), try broker.client())
+        _ = try observer.ask("subscribe k")
+        _ = try observer.line()
+        let reply = try asker.ask("who k")
+        #expect(number("pid", in: reply) == Int(getpid()))
+    }
+
+    @Test("bytes that wait unread are counted")
+    func queued() {
+        let test = BareHub()
+        let (observer, asker) = (test.client(), test.client())
+        test.send("subscribe k", from: observer)
+        test.take("publish k \"0123456789\"", from: asker)
+        test.take("who k", from: asker)
+        let told = test.lines(of: observer).joined().utf8.count + 1
+        let reply = test.lines(of: asker).last
+        #expect(observers(reply).map { field("queued", $0) } == ["\(told)"])
+    }
+
+    /// Subscriptions of a key, each by its number.
+    private func subscriptions(_ subs: some Sequence<Int>) -> String {
+        subs.map { #"{"op":"subscribe","key":"k","sub":\#($0),"initial":false}"# }.joined(separator: "\n")
+    }
+
+    @Test(
+        "a thousand observers are all named, of more so many",
+        arguments: ["who k", "explain delete k", "trace k"]
+    )
+    func many(request: String) {
+        let hub = TestHub()
+        let (observer, asker, writer) = (hub.client(), hub.client(), hub.client())
+        hub.send("publish k 0", from: writer)
+        for (subs, hasMore) in [(1...Limits.listedObserversMax, false), (0...0, true)] {
+            hub.send(subscriptions(subs), from: observer)
+            _ = hub.read(observer)
+            if !request.hasPrefix("trace") || !hasMore { hub.send(request, from: asker) }
+            hub.send("publish k 1", from: writer)
+            let told = hub.read(asker).last { $0.contains("observers") } ?? ""
+            #expect(told.ranges(of: #""client":1,"name""#).count == Limits.listedObserversMax)
+            #expect(told.contains(#"],"more":true"#) == hasMore)
+        }
+    }
+
+    @Test("of more than a thousand observers those that are not up to date come first")
+    func late() {
+        let hub = TestHub()
+        let (observer, slow, asker) = (hub.client(), hub.client(), hub.client())
+        hub.send(subscriptions(1...Limits.listedObserversMax), from: observer)
+        hub.send(#"{"op":"subscribe","key":"*","sub":"late","initial":false}"#, from: slow)
+        _ = hub.read(slow)
+        hub.stopReading(slow)
+        hub.send("publish k 1", from: asker)
+        _ = hub.read(observer)
+        let told = hub.ask("who k", from: asker)
+        #expect(observers(told).first.map { field("sub", $0) } == "\"late\"")
+        #expect(told.contains(#"],"more":true,"writer":"#))
     }
 }

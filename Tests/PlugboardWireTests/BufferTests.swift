@@ -100,3 +100,40 @@ struct BufferTests {
         #expect(Suggestion.nearest(to: word, among: names) == expected)
     }
 }
+
+@Suite("Lists")
+struct ListTests {
+    @Test("a list removes by putting the last in the gap")
+    func list() {
+        var list = List<Int>()
+        for number in 0..<10 { list.append(number) }
+        list.removeSwapping(at: 3)
+        list.removeSwapping(at: 8)
+        let elements = list.all
+        #expect(elements == [0, 1, 2, 9, 4, 5, 6, 7])
+        list.truncate(to: 2)
+        let (last, count) = (list.popLast(), list.count)
+        #expect(last == 1)
+        #expect(count == 1)
+        list.releaseMemory()
+        let nothing = list.popLast()
+        #expect(nothing == nil)
+    }
+
+    @Test("a list gives back in pieces what it doesn't need, and keeps what it has")
+    func shrinking() {
+        var list = List<UInt64>()
+        for number in 0..<100_000 as Range<UInt64> { list.append(number) }
+        let isFull = list.shrink(by: 1_000)
+        #expect(isFull, "most of it has elements")
+        list.truncate(to: 100)
+        var pieces = 1
+        while !list.shrink(by: 10_000, keeping: 500) { pieces += 1 }
+        #expect(pieces >= 10)
+        #expect(list.all == Array(0..<100))
+        list.removeAll()
+        while !list.shrink(by: 100) {}
+        let hasMemory = list.hasMemory
+        #expect(!hasMemory)
+    }
+}

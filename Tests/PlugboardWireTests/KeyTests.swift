@@ -93,4 +93,25 @@ struct KeyTests {
             #expect(withBytes(key) { Key.isReserved($0) } == expected)
         }
     }
+
+    @Test("a plugin's name is one token of a key, and different names are different tokens")
+    func pluginNames() {
+        let names = ["cart", "till 3", "till%203", "é", "a.b", "a_b-c", "$", "*", "A", "a\\"]
+        let keys = names.map(HealthReport.key)
+        #expect(
+            keys.prefix(5) == [
+                "cart.health", "till%203.health", "till%25203.health", "%C3%A9.health", "a%2Eb.health",
+            ]
+        )
+        #expect(Set(keys).count == names.count)
+        #expect(keys.map(HealthReport.name) == names)
+        for token in ["%", "%4", "%41", "%2e", "%zz", "%+1", "%FF", "é"] {
+            #expect(HealthReport.name(in: "\(token).health") == token)
+        }
+        for key in keys {
+            #expect(Key.fault(Array(key.utf8).span) == nil && !Key.isReserved(Array(key.utf8).span))
+        }
+        let longest = String(repeating: " ", count: Limits.nameBytesMax)
+        #expect(Key.fault(Array(HealthReport.key(of: longest).utf8).span) == nil)
+    }
 }

@@ -1,6 +1,7 @@
 // A turn that has done enough: what clients still ask for waits for the next one, in its order, and filters
 // are asked when there is time.
 
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -89,5 +90,76 @@ struct TurnEndTests {
         for value in [1, 5, 6] { test.take("publish k \(value)", from: writer) }
         let told = test.lines(of: observer).filter { $0.contains("update") }
         #expect(told.count == 2)
+    }
+}
+
+@Suite("the pace of turns", .computing)
+struct TurnPaceTests {
+    private let time = SimulatedTime()
+
+    /// The pace after turns that take so long each.
+    private func pace(_ nanoseconds: [UInt64], isFull: Bool = true) -> Int {
+        var pace = TurnPace()
+        pace.countHeard(2)
+        for taken in nanoseconds {
+            pace.begin(isFull: isFull, TimeSource(time))
+            time.advance(nanoseconds: taken)
+            pace.end(TimeSource(time))
+            pace.adapt()
+        }
+        return pace.shift
+    }
+
+    @Test(
+        "a turn that is longer than the limit halves the next, down to an eighth, and a short one doubles it")
+    func adapts() {
+        let (most, long) = (TurnPace.nanosecondsMax, TurnPace.nanosecondsMax + 1)
+        #expect(pace([most]) == 0 && pace([long]) == 1)
+        let many = Array(repeating: long, count: TurnPace.shiftMax)
+        #expect(pace(many) == TurnPace.shiftMax && pace(many + [long, long]) == TurnPace.shiftMax)
+        #expect(pace([long, long, TurnPace.nanosecondsMin]) == 2)
+        #expect(pace([long, long, TurnPace.nanosecondsMin - 1]) == 1)
+        #expect(pace([long, 0, 0, 0]) == 0)
+        // One that follows a rest isn't timed.
+        #expect(pace([long, long * 2], isFull: false) == 0)
+    }
+
+    @Test("turns of a crowded loop are timed, and those of one client alone aren't", arguments: [1, 2])
+    func crowd(clients: Int) throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let links = try (0..<clients).map { _ in try stage.connect() }
+        let lines = String(repeating: "publish k 1\n", count: 4_000)
+        for link in links { try stage.ask("subscribe k", link) }
+        for _ in 0..<32 { try stage.turn() }
+        for link in links { stage.send(lines, link) }
+        stage.slowDown(nanoseconds: TurnPace.nanosecondsMax + 1)
+        for _ in 0..<8 { try stage.turn() }
+        #expect(stage.shift == (clients == 1 ? 0 : TurnPace.shiftMax))
+    }
+
+    @Test("a turn that is followed by a larger one leaves nobody unserved for whom it had room")
+    func unserved() throws {
+        let stage = try SiegeStage(hasSlices: true)
+        let observers = try (0..<SiegeStage.served * 4).map { _ in try stage.connect() }
+        for observer in observers {
+            try stage.ask(#"{"op":"subscribe","key":"k","initial":false}"#, observer)
+        }
+        // One client alone isn't timed.
+        let writers = [try stage.connect(), try stage.connect()]
+        stage.slowDown(nanoseconds: TurnPace.nanosecondsMax + 1)
+        for _ in 0..<4 {
+            for writer in writers { stage.send("publish k 1\n", writer) }
+            for _ in 0..<4 { try stage.turn() }
+        }
+        #expect(stage.shift > 0)
+        stage.slowDown(nanoseconds: 0)
+        var shifts: Set<Int> = []
+        for _ in 0..<40 {
+            for writer in writers { stage.send("publish k 1\n", writer) }
+            try stage.turn()
+            shifts.insert(stage.shift)
+            try stage.checkInvariants()
+        }
+        #expect(shifts.count > 1, "a turn became larger")
     }
 }

@@ -1,7 +1,8 @@
-@testable import PlugboardBroker
 import PlugboardWire
 import TestSupport
 import Testing
+
+@testable import PlugboardBroker
 
 @Suite("Observers that fall behind", .computing)
 struct ConflationTests {
@@ -44,6 +45,15 @@ struct ConflationTests {
         hub.send("publish a 1", from: writer)
     }
 
+    @Test("a client that is to be closed for two reasons is closed once, for the first")
+    func once() {
+        let bare = BareHub()
+        let client = bare.client()
+        for reason in [CloseReason.slow, .quota] { bare.hub.setAside(client, reason) }
+        let (count, closeReason) = (bare.hub.delivery.dismissed.count, bare.hub.sessions[client].closeReason)
+        #expect(count == 1 && closeReason == .slow)
+    }
+
     @Test("where there is no room for those at the start, the newest is told, and the gap")
     func snapshotOfAllWithoutRoom() {
         let value = "\"" + String(repeating: "v", count: 500_000) + "\""
@@ -61,47 +71,6 @@ struct ConflationTests {
             let old = ofKey.filter { $0.contains(#""value":"v"#) }
             #expect(old == ofKey.filter { $0.contains(#""revision":\#(key),"#) })
         }
-    }
-
-    @Test("emits are kept in their place, up to the bound; what is dropped is told in its place")
-    func emits() {
-        subscribe()
-        hub.stopReading(observer)
-        let filler = "\"" + String(repeating: "e", count: 100_000) + "\""
-        hub.send("publish a 1\nemit e 1\npublish b 1", from: writer)
-        for _ in 0..<20 { hub.send("publish a 2\nemit e \(filler)", from: writer) }
-        #expect(hub.waitingBytes(observer) <= Limits.queueBytesMax)
-        let lines = hub.read(observer).map { $0.count > 200 ? "large" : $0 }
-        #expect(
-            lines == [
-                ##"{"event":"emit","sub":1,"key":"e","revision":1,"value":1,"by":"#2"}"##,
-                Self.update("b", 2, ##""value":1,"by":"#2"}"##),
-            ] + Array(repeating: "large", count: 10) + [
-                #"{"event":"lagged","sub":1,"dropped":10,"first":13,"last":22}"#,
-                Self.update("a", 22, ##""value":2,"by":"#2","skipped":20}"##),
-            ]
-        )
-        hub.send("emit e 2", from: writer)
-        #expect(hub.read(observer).count == 1)
-    }
-
-    @Test("past its bound, all drops the newest and says which")
-    func allOverflows() {
-        subscribe(#","delivery":"all""#)
-        hub.send("pause 1", from: observer)
-        _ = hub.read(observer)
-        let value = "\"" + String(repeating: "v", count: 1_000) + "\""
-        for _ in 0..<2_000 { hub.send("publish a \(value)", from: writer) }
-        #expect(hub.waitingBytes(observer) <= Limits.queueBytesMax)
-        hub.send("resume 1", from: observer)
-        let lines = Array(hub.read(observer).dropFirst())
-        let dropped = lines.last.flatMap { number("dropped", in: $0) } ?? 0
-        #expect(dropped > 0)
-        #expect(lines.count - 1 + dropped == 2_000)
-        #expect(number("first", in: lines.last ?? "") == lines.count)
-        #expect(number("last", in: lines.last ?? "") == 2_000)
-        hub.send("publish a 1", from: writer)
-        #expect(hub.read(observer) == [Self.update("a", 2_001, ##""value":1,"by":"#2"}"##)])
     }
 
     @Test("a line that just fits into the queue is kept, one byte more is dropped", arguments: [0, 1])
@@ -155,39 +124,56 @@ struct ConflationTests {
     }
 }
 
-@Suite("Owed keys", .computing)
-struct OwedKeysTests {
-    @Test("stay in the order of their newest revisions, whatever comes and goes")
-    func order() {
-        var generator = SeededRandom(seed: 7)
-        var table = Keyspace(time: .system)
-        var keys = ConflatedKeys()
-        var model: [(Int, UInt64)] = []
-        let observables = (0..<300).map { index in
-            let name = Array("k\(index)".utf8)
-            return table.insert(name.span, hash: table.hash(name.span))
+@Suite("Observers that were away", .computing)
+struct ResumeTests {
+    private let hub = TestHub()
+    private let (observer, writer): (Int, Int)
+
+    init() { (observer, writer) = (hub.client(), hub.client()) }
+
+    private func write(_ lines: String) {
+        hub.send(lines, from: writer)
+    }
+
+    private func subscribe(since: Int, _ options: String = "", key: String = "*") -> [String] {
+        hub.send(#"{"op":"subscribe","key":"\#(key)","since":\#(since)\#(options)}"#, from: observer)
+        return hub.read(observer)
+    }
+
+    private static func reply(_ revision: Int, resumed: Bool) -> String {
+        #"{"ok":"subscribe","sub":1,"revision":\#(revision),"resumed":\#(resumed)}"#
+    }
+
+    @Test(
+        "are resumed after as many writes as the history remembers, and not after one more",
+        arguments: [0, 1],
+        [0, 2]
+    )
+    func reach(excess: Int, before: Int) {
+        let count = before + excess + History.writesMax
+        let lines = (1...count).map { "publish k.\($0 % 3) 1" }
+        for start in stride(from: 0, to: lines.count, by: 1_000) {
+            write(lines[start..<min(start + 1_000, lines.count)].joined(separator: "\n"))
         }
-        for revision in 1...20_000 as ClosedRange<UInt64> {
-            let index = Int(generator.next() % 300)
-            if generator.next() % 3 == 0, let front = keys.front {
-                #expect(keys[front].observable == observables[model[0].0])
-                #expect(keys[front].revision == model[0].1)
-                keys.remove(front)
-                model.removeFirst()
-            } else if let owed = keys.find(observables[index]) {
-                keys.renew(owed, revision: revision, event: revision)
-                model.removeAll { $0.0 == index }
-                model.append((index, revision))
-            } else {
-                #expect(!model.contains { $0.0 == index })
-                let owed = OwedKey(observables[index], revision: revision, event: revision)
-                keys.append(owed)
-                model.append((index, revision))
-            }
-            #expect(keys.count == model.count)
+        let told = subscribe(since: before, key: "k.*")
+        #expect(told.first == Self.reply(count, resumed: excess == 0))
+        #expect(told.count == 5)
+        #expect(told.contains { $0.contains("initial") } == (excess == 1))
+    }
+
+    @Test("are resumed also where the history goes back to the middle of a batch, or to an emit")
+    func reachIntoBatch() {
+        let batch = ["k.a", "k.b"].map { #"{"op":"publish","key":"\#($0)","value":1}"# }
+        write(#"{"op":"batch","writes":[\#(batch.joined(separator: ","))]}"#)
+        write("subscribe bell\nemit bell 1")
+        let writes = (1..<History.writesMax).map { "publish k.\($0 % 3) 1" }
+        for start in stride(from: 0, to: writes.count, by: 1_000) {
+            write(writes[start..<min(start + 1_000, writes.count)].joined(separator: "\n"))
         }
-        while let front = keys.front { keys.remove(front) }
-        let isEmpty = keys.isEmpty
-        #expect(isEmpty)
+        // Of the two writes and the emit of revision 1, the emit is remembered.
+        #expect(subscribe(since: 1, key: "k.*").first == Self.reply(History.writesMax, resumed: true))
+        hub.send("unsubscribe 1", from: observer)
+        _ = hub.read(observer)
+        #expect(subscribe(since: 0, key: "k.*").first == Self.reply(History.writesMax, resumed: false))
     }
 }

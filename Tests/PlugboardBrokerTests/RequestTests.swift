@@ -17,21 +17,6 @@ struct WalkTests {
         _ = hub.read(writer)
     }
 
-    @Test("keys says what it says at once, in one reply")
-    func keys() {
-        let requests = [#"{"op":"keys"}"#, "keys *.1", "keys b.*", #"{"op":"keys","limit":2}"#, "keys no.*"]
-        for request in requests {
-            hub.visitsMax = 100
-            hub.send(request, from: asker)
-            let whole = hub.read(asker)
-            #expect(whole.count == 1)
-            hub.visitsMax = 1
-            hub.send(request, from: asker)
-            _ = hub.goOnToEnd()
-            #expect(hub.read(asker) == whole, "\(request)")
-        }
-    }
-
     @Test("it is answered in one turn with as many keys as the limit, and not with one more")
     func limit() {
         hub.visitsMax = 6
@@ -46,19 +31,6 @@ struct WalkTests {
         #expect(Requests.visitsPerSlice == 4_096)
     }
 
-    @Test("others are served in between, and two requests take turns")
-    func others() {
-        let other = hub.client()
-        hub.send("keys *.none", from: asker)
-        hub.send("keys *.1", from: other)
-        hub.send(#"{"op":"publish","id":1,"key":"x","value":1}"#, from: writer)
-        #expect(hub.read(writer).count == 1)
-        #expect(hub.read(asker).isEmpty && hub.read(other).isEmpty)
-        #expect(hub.goOnToEnd() > 6)
-        #expect(hub.read(asker) == [#"{"ok":"keys","keys":[],"more":false}"#])
-        #expect(hub.read(other).count == 1)
-    }
-
     @Test("in a turn, each request looks at its slice once, even if there was time for more")
     func slices() {
         let bare = BareHub()
@@ -68,44 +40,6 @@ struct WalkTests {
         for asker in askers { bare.take("keys k.*", from: asker) }
         bare.hub.goOnWithWalks()
         #expect(askers.map { bare.hub.sessions[$0].isBusy } == [true, true])
-    }
-
-    @Test("a subscription begins with what there is at its reply: written, made and deleted meanwhile")
-    func snapshot() {
-        hub.send(#"{"op":"subscribe","key":"*.*"}"#, from: asker)
-        hub.goOn()
-        hub.goOn()
-        hub.send("publish a.1 2\npublish a.0 3\ndelete a.2\ndelete c.1\npublish c.2 4", from: writer)
-        #expect(hub.read(asker).isEmpty)
-        _ = hub.goOnToEnd()
-        let lines = hub.read(asker)
-        #expect(lines.first == #"{"ok":"subscribe","sub":1,"revision":10}"#)
-        #expect(lines.last == #"{"event":"synced","sub":1,"revision":10}"#)
-        let keys = lines.dropFirst().dropLast().map { line in
-            line.split(separator: "\"").drop { $0 != "key" }.dropFirst(2).first.map(String.init)
-        }
-        #expect(keys == ["b.1", "b.2", "a.1", "a.0", "c.2"])
-        hub.send("publish b.1 7", from: writer)
-        #expect(hub.read(asker).count == 1)
-    }
-
-    @Test("values are owed in the order in which they were written, however they were found")
-    func order() {
-        hub.visitsMax = 100
-        hub.send(
-            #"{"op":"batch","writes":[{"op":"publish","key":"b.2","value":2},{"op":"publish","key":"a.2","value":2}]}"#,
-            from: writer
-        )
-        hub.send("publish a.1 2", from: writer)
-        let request = #"{"op":"subscribe","keys":["*.2","a.*","*.1"]}"#
-        hub.send(request, from: asker)
-        let whole = hub.read(asker).dropFirst().map { $0 }
-        let other = hub.client()
-        hub.visitsMax = 1
-        hub.send(request, from: other)
-        #expect(hub.goOnToEnd() > 5)
-        #expect(hub.read(other).dropFirst() == whole[...])
-        #expect(whole.count == 6)
     }
 
     @Test("a key that is written in each turn does not put the answer off for ever")
@@ -154,20 +88,6 @@ struct WalkTests {
         #expect(lines.contains { $0.contains(#""key":"a.0""#) })
     }
 
-    @Test("who has not the right any more at its end is told nothing")
-    func rights() throws {
-        let policy = #"{"rules":[{"allow":{"everything":["**"]}}]}"#
-        try hub.follow(policy)
-        let guest = hub.client(user: TestHub.owner)
-        hub.send("subscribe *.*", from: guest)
-        // The keys are found, and some of them are owed.
-        for _ in 0..<8 { hub.goOn() }
-        #expect(hub.isBusy(guest))
-        try hub.follow(#"{"rules":[{"allow":{"everything":["**"]},"deny":{"subscribe":["a.*"]}}]}"#)
-        _ = hub.goOnToEnd()
-        #expect(!hub.read(guest).contains { $0.contains(#""key":"a."#) })
-    }
-
     @Test("what is refused at its end, because others took what is left of a quota, has owed nothing")
     func quota() throws {
         try hub.follow(
@@ -183,12 +103,96 @@ struct WalkTests {
         for key in ["a.1", "a.2", "b.1", "b.2", "c.1"] { hub.send("delete \(key)", from: writer) }
         #expect(hub.keyCount == 1)
     }
+}
 
-    @Test("who leaves in between takes the request along")
-    func leaving() {
-        hub.send("subscribe *.none", from: asker)
-        hub.goOn()
-        hub.leave(asker)
-        #expect(hub.goOnToEnd() == 0)
+@Suite("filtered snapshots of very many keys", .computing)
+struct FilteredSnapshotTests {
+    private static let keys = 20_000
+    private let test = BareHub()
+    private let (writer, observer): (SessionHandle, SessionHandle)
+
+    init() {
+        (writer, observer) = (test.client(), test.client())
+        test.hub.requests = Requests(visitsMax: .max)
+        for number in 0..<Self.keys {
+            test.take("publish k.\(number) \(number)", from: writer)
+            if number % 1000 == 0 { test.endTurn() }
+        }
+        test.endTurn()
+    }
+
+    private func subscribe(_ options: String) {
+        test.take(
+            #"{"op":"subscribe","key":"**","where":{"":{">=":\#(Self.keys - 2)}}\#(options)}"#,
+            from: observer
+        )
+    }
+
+    /// Goes on until everything is sent. Returns in how many slices the snapshot was made, and the lines.
+    private func settle() -> (slices: Int, lines: [String]) {
+        var slices = 0
+        test.hub.requests.beginPart(until: 0)
+        while test.hub.sessions[observer].isBusy {
+            slices += 1
+            test.hub.goOnWithWalks()
+        }
+        test.hub.requests.beginPart(until: .max)
+        return (slices, test.allLines(of: observer))
+    }
+
+    @Test(
+        "are held against the conditions a part at a time, and come to the same",
+        arguments: ["", #","old":true"#, #","delivery":"all""#]
+    )
+    func parts(options: String) throws {
+        subscribe(options)
+        #expect(test.lines(of: observer).isEmpty)
+        let (slices, lines) = settle()
+        #expect(slices >= Self.keys * Filter.stepsMin * 3 / FilterEvaluator.examinedStepsMax - 1)
+        #expect(lines.count == 4)
+        #expect(try #require(lines.first).contains(#""ok":"subscribe""#))
+        #expect(lines.compactMap { number("value", in: $0) } == [Self.keys - 2, Self.keys - 1])
+        #expect(lines.dropFirst().allSatisfy { $0.contains(#""initial":true"#) || $0.contains("synced") })
+        #expect(try #require(lines.last).contains("synced"))
+    }
+
+    @Test("are told as the keys are by then: what came to match once, what ceased to not at all")
+    func changes() {
+        subscribe("")
+        let (first, last) = (Self.keys - 3, Self.keys - 1)
+        test.take("publish k.\(first) \(Self.keys)", from: writer)
+        test.take("publish k.\(last) 0", from: writer)
+        test.take("delete k.\(Self.keys - 4)", from: writer)
+        let told = settle().lines.filter { $0.contains("value") }
+        #expect(told.compactMap { number("value", in: $0) } == [Self.keys - 2, Self.keys])
+        test.take("publish k.\(first) 0", from: writer)
+        #expect(test.lines(of: observer).map { $0.contains(#""event":"leave""#) } == [true])
+    }
+}
+
+@Suite("the nearest keys to one that isn't there", .computing)
+struct NearestKeysTests {
+    @Test("only the first 16 misses of a turn are searched for")
+    func perTurn() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("publish lamp 1", from: client)
+        let replies = (0..<17).map { _ in test.send("get lam", from: client).first ?? "" }
+        #expect(replies.map { $0.contains("did you mean") } == Array(repeating: true, count: 16) + [false])
+        test.endTurn()
+        let next = test.send("get lam", from: client).first ?? ""
+        #expect(next.contains("did you mean"))
+    }
+
+    @Test("a search leaps over what lies below its neighbours")
+    func leaps() {
+        let test = BareHub()
+        let client = test.client()
+        for group in 0..<20 {
+            for number in 0..<500 { test.send("publish data.g\(group).n\(number) 1", from: client) }
+        }
+        test.send("publish data.gxxx.n7 1", from: client)
+        let reply = test.send("get data.gxxy.n7", from: client).first ?? ""
+        #expect(reply.contains("data.gxxx.n7"))
     }
 }

@@ -1,0 +1,424 @@
+// What the hub does with the journal. A durable request, even one that writes nothing, is answered when everything
+// that came before is on disk.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+@testable import PlugboardJournal
+
+@Suite("Durable requests", .computing)
+struct DurableHubTests {
+    private let test = BareHub()
+    private let disk = SimulatedDisk()
+    private let client: SessionHandle
+
+    init() throws {
+        try test.keepJournal(on: disk)
+        test.hub.access = Access(owner: 1_000)
+        test.hub.supervision.supervisor = 7
+        client = test.client(PeerIdentity(process: 7, user: 1_000))
+    }
+
+    private func batch(_ id: Int, _ writes: String = "") -> String {
+        #"{"op":"batch","id":\#(id),"durable":true,"writes":[\#(writes)]}"#
+    }
+
+    /// Ends a turn as the loop does. Returns the answers to what waited for the disk.
+    private func keep() throws -> [String] {
+        var answers: [String] = []
+        // The news of a sync may come in the next turn.
+        for _ in 0..<3 {
+            try test.hub.keepRecords()
+            answers += test.lines(of: client)
+            test.endTurn()
+        }
+        return answers
+    }
+
+    private static let emit = #"{"op":"emit","key":"a","value":1}"#
+
+    @Test("what writes nothing waits for what came before, and only for that", arguments: ["", emit])
+    func nothing(writes: String) throws {
+        #expect(test.send(batch(1, writes), from: client) == [#"{"ok":"batch","id":1,"revision":0}"#])
+        test.send(#"{"op":"publish","key":"a","value":1}"#, from: client)
+        #expect(test.send(batch(2, writes), from: client).isEmpty)
+        #expect(test.send(batch(3, writes), from: client).isEmpty)
+        let syncs = disk.kinds.count { $0 == "sync" }
+        #expect(
+            try keep() == [#"{"ok":"batch","id":2,"revision":1}"#, #"{"ok":"batch","id":3,"revision":1}"#]
+        )
+        #expect(disk.kinds.count { $0 == "sync" } > syncs)
+        #expect(test.send(batch(4, writes), from: client) == [#"{"ok":"batch","id":4,"revision":1}"#])
+        #expect(test.hub.sessions[client].awaitedWrites == 0)
+        #expect(test.brokenInvariant() == nil)
+    }
+
+    @Test("what is answered counts no more: real writes are still possible after very many")
+    func count() throws {
+        for id in 0...Limits.durablesMax {
+            test.take(batch(id), from: client)
+            test.take(#"{"op":"batch","durable":true,"writes":[]}"#, from: client)
+        }
+        let answers = test.lines(of: client)
+        #expect(answers.count == Limits.durablesMax + 1 && !answers.contains { $0.contains("error") })
+        test.take(#"{"op":"publish","key":"a","value":1}"#, from: client)
+        // The limit is of those that wait.
+        for id in 1...Limits.durablesMax { test.take(batch(id), from: client) }
+        #expect(test.lines(of: client).isEmpty)
+        #expect(test.send(batch(0), from: client).first?.contains(#""error":"limit""#) == true)
+        #expect(try keep().count == Limits.durablesMax)
+        #expect(test.send(batch(0), from: client) == [#"{"ok":"batch","id":0,"revision":1}"#])
+    }
+
+    @Test("a write of a key that isn't kept is answered, too")
+    func reserved() throws {
+        let report = #"{"name":"lamp","state":"running","pid":1200}"#
+        for id in 1...2 {
+            let line =
+                #"{"op":"publish","id":\#(id),"key":"$broker.plugins.lamp","value":\#(report),"#
+                + #""while":"connected","durable":true}"#
+            #expect(test.send(line, from: client).isEmpty)
+            #expect(try keep() == [#"{"ok":"publish","id":\#(id),"revision":\#(id)}"#])
+        }
+        #expect(test.send(batch(3), from: client) == [#"{"ok":"batch","id":3,"revision":2}"#])
+    }
+
+    @Test("goodbye waits for them, and is the last answer", arguments: ["", emit])
+    func goodbye(writes: String) throws {
+        test.take(#"{"op":"publish","id":1,"key":"a","value":1,"durable":true}"#, from: client)
+        test.take(batch(2, writes), from: client)
+        test.take(#"{"op":"goodbye","id":3}"#, from: client)
+        test.take(#"{"op":"publish","id":4,"key":"a","value":2}"#, from: client)
+        #expect(test.lines(of: client).isEmpty)
+        let answers = try keep()
+        #expect(
+            answers == [#"{"ok":"publish","id":1,"revision":1}"#, #"{"ok":"batch","id":2,"revision":1}"#]
+        )
+        test.hub.answerGoodbye(of: client)
+        let last = test.lines(of: client)
+        #expect(last.first == #"{"ok":"goodbye","id":3,"revision":1}"#)
+        #expect(last.count == 2 && last[1].hasPrefix(#"{"event":"bye","reason":"goodbye""#))
+        test.hub.answerGoodbye(of: client)
+        #expect(test.lines(of: client).isEmpty)
+    }
+}
+
+/// When the journal is asked for a sync, because durable writes wait for it.
+@Suite("Durable replies", .computing)
+struct DurableRepliesTests {
+    private static func add(_ count: Int, to replies: inout DurableReplies, mark: UInt64) {
+        for _ in 0..<count {
+            let reply = DurableReplies.Waiting(
+                mark: mark,
+                session: .none,
+                operation: .publish,
+                idCount: 0,
+                sumCount: 0,
+                isTold: true,
+                revision: mark
+            )
+            replies.add(reply, id: Span(), sum: Span())
+        }
+    }
+
+    private static func answer(_ replies: inout DurableReplies, upTo mark: UInt64) {
+        var id = ByteBuffer()
+        var sum = ByteBuffer()
+        var count = 0
+        while replies.next(upTo: mark, id: &id, sum: &sum) != nil { count += 1 }
+        replies.expectWrites(count)
+    }
+
+    @Test("the first writes wait for nobody")
+    func first() {
+        var replies = DurableReplies()
+        Self.add(1, to: &replies, mark: 1)
+        let hasGathered = replies.hasGathered(at: 1)
+        #expect(hasGathered)
+    }
+
+    @Test("those whom the last sync answered are waited for, with those who had waited meanwhile")
+    func together() {
+        var replies = DurableReplies()
+        Self.add(2, to: &replies, mark: 1)
+        replies.countAsked()
+        Self.add(1, to: &replies, mark: 2)
+        Self.answer(&replies, upTo: 1)
+        var answers = [replies.hasGathered(at: 1_000)]
+        for mark in [UInt64(3), 4] {
+            Self.add(1, to: &replies, mark: mark)
+            answers.append(replies.hasGathered(at: 1_000 * mark))
+        }
+        #expect(answers == [false, false, true])
+    }
+
+    @Test("nobody is waited for who doesn't write soon")
+    func quiet() {
+        var replies = DurableReplies()
+        Self.add(8, to: &replies, mark: 1)
+        replies.countAsked()
+        Self.answer(&replies, upTo: 1)
+        Self.add(1, to: &replies, mark: 2)
+        var answers: [Bool] = []
+        for now in [UInt64(1_000), 100_999, 101_000] { answers.append(replies.hasGathered(at: now)) }
+        #expect(answers == [false, false, true])
+    }
+
+    @Test("who trickles in is not waited for without end")
+    func trickling() {
+        var replies = DurableReplies()
+        Self.add(1_000, to: &replies, mark: 1)
+        replies.countAsked()
+        Self.answer(&replies, upTo: 1)
+        var waits = 0
+        var now: UInt64 = 1_000
+        Self.add(1, to: &replies, mark: 2)
+        while !replies.hasGathered(at: now) {
+            now += 50_000
+            waits += 1
+            Self.add(1, to: &replies, mark: 2)
+        }
+        #expect(waits == 40)
+    }
+}
+
+/// Values that end while the disk under the journal is full. Nobody may be told of an end that a broker would not
+/// know after it was killed.
+@Suite("while the disk is full", .someAtATime)
+struct FullDiskTests {
+    private let test = BareHub()
+    private let disk = SimulatedDisk()
+
+    init() throws {
+        disk.capacity = 1_200_000
+        try test.keepJournal(on: disk)
+    }
+
+    /// Ends a turn. Returns whether everything was written.
+    private func endTurn() throws -> Bool {
+        _ = try test.hub.durability.write(revision: test.hub.revision)
+        test.endTurn()
+        return test.hub.durability.isWritten
+    }
+
+    private func fill(_ client: SessionHandle) throws {
+        var size = 100_000
+        var number = 0
+        while size > 10 {
+            number += 1
+            let line =
+                #"{"op":"publish","id":1,"key":"fill.\#(number)","value":"\#(String(repeating: "x", count: size))"}"#
+            if test.send(line, from: client).contains(where: { $0.contains("storage") }) { size /= 2 }
+            #expect(try endTurn())
+        }
+        // From here on there is only the room that is reserved.
+        disk.capacity = disk.occupied
+    }
+
+    /// Ends the values whose time is over, until nothing more is sent.
+    private func expire(_ observer: SessionHandle) throws -> Int {
+        var told = 0
+        for _ in 0..<100 {
+            guard let next = test.hub.deadlines.next else { break }
+            test.hub.expire(now: next + 60_000_000_000)
+            let lines = test.lines(of: observer).filter { $0.contains(#""event":"delete""#) }
+            told += lines.count
+            #expect(try endTurn(), "told of what isn't kept")
+        }
+        return told
+    }
+
+    @Test("a disk that fails while room is made is the end: nothing is written behind half a record")
+    func fails() throws {
+        let value = String(repeating: "x", count: 300_000)
+        let line = #"{"op":"publish","id":1,"key":"a","value":"\#(value)"}"#
+        var refused: Set<String> = []
+        for number in 0..<8 {
+            let tests = try FullDiskTests()
+            let (disk, client) = (tests.disk, tests.test.client())
+            func isRefused() -> Bool {
+                tests.test.send(line, from: client).contains { $0.contains("storage") }
+            }
+            #expect(!isRefused())
+            let operation = disk.operations + number
+            disk.refusals[operation] = EIO
+            disk.tearsRefusedWrites = true
+            guard isRefused() else { continue }
+            refused.insert(disk.kinds[operation])
+            #expect(isRefused() && disk.operations == operation + 1)
+            #expect(throws: JournalError.self) { try tests.endTurn() }
+        }
+        #expect(refused == ["write", "reserve"])
+    }
+
+    @Test(
+        "values of a connection that has ended, or whose time is over, stay until there is room",
+        arguments: [#""while":"connected""#, #""ttl":1"#]
+    )
+    func ends(bound: String) throws {
+        let (writing, filling, observer) = (test.client(), test.client(), test.client())
+        test.send("subscribe bound.**", from: observer)
+        for number in 0..<3_000 {
+            test.send(#"{"op":"publish","key":"bound.\#(number)","value":1,\#(bound)}"#, from: writing)
+            _ = test.lines(of: observer)
+            #expect(try endTurn())
+        }
+        try fill(filling)
+        test.hub.leave(writing)
+        var told = test.lines(of: observer).count
+        #expect(try endTurn())
+        told += try expire(observer)
+        #expect(told > 100 && told < 3_000)
+        disk.capacity = 10_000_000
+        #expect(try test.hub.durability.tick(at: 0))
+        told += try expire(observer)
+        #expect(told == 3_000)
+    }
+}
+
+/// A disk that is behind what clients write.
+@Suite("While the disk is behind", .someAtATime)
+struct ThrottleTests {
+    private static let waiting = 400_000
+    private let disk = SimulatedDisk()
+    private let worker: SlowWorker
+    private let stage: SiegeStage
+
+    init() throws {
+        disk.capacity = 1 << 40
+        worker = SlowWorker(disk)
+        stage = try SiegeStage(hasSlices: false)
+        var options = JournalOptions()
+        options.waitingBytes = Self.waiting
+        try stage.keepJournal(on: disk, worker, options)
+    }
+
+    /// Sends lines of 10 kB, and takes turns without letting time pass. Returns how much was written.
+    private func write(_ count: Int, from link: SiegeStage.Link, to key: String) throws -> Int {
+        let before = disk.writtenBytes
+        let value = String(repeating: "x", count: 10_000)
+        for number in 1...count { stage.send("publish \(key) \"\(number) \(value)\"\n", link) }
+        for _ in 0..<(2 * count) { try stage.turn() }
+        return disk.writtenBytes - before
+    }
+
+    /// Does all work that was asked for, and lets so much time pass.
+    private func catchUp(nanoseconds: UInt64) throws {
+        stage.time.advance(nanoseconds: nanoseconds)
+        try stage.turn()
+        worker.finish()
+        for _ in 0..<20 { try stage.turn() }
+    }
+
+    @Test(
+        "who writes much isn't read, who writes little is served at once, and all go on when it has caught up"
+    )
+    func shares() throws {
+        let (heavy, light) = (try stage.connect(), try stage.connect())
+        let written = try write(100, from: heavy, to: "heavy")
+        // What was read in the turn that brought it beyond the limit was written, too.
+        let most = Self.waiting + 2 * EventLoop<KernelSockets>.readBytes
+        #expect(written > Self.waiting && written < most, "\(written)")
+        let reply = try stage.reply(
+            to: #"{"op":"publish","id":1,"key":"light","value":1}"# + "\n",
+            from: light
+        )
+        #expect(reply.hasPrefix(#"{"ok":"publish","id":1,"#))
+        // Time alone brings a share: 1/200 of a second's.
+        for _ in 0..<3 {
+            stage.time.advance(nanoseconds: 5_000_000)
+            for _ in 0..<4 { try stage.turn() }
+        }
+        #expect(disk.writtenBytes < most + 2 * EventLoop<KernelSockets>.readBytes)
+        for _ in 0..<40 { try catchUp(nanoseconds: 1_000_000_000) }
+        try stage.checkInvariants()
+        #expect(disk.writtenBytes > 1_000_000)
+        #expect(try stage.reply(to: "get heavy\n", from: heavy).contains(#""value":"100 "#))
+    }
+
+    @Test("a client that has hung up meanwhile has all its lines executed")
+    func hungUp() throws {
+        let (heavy, other) = (try stage.connect(), try stage.connect())
+        _ = try write(100, from: heavy, to: "heavy")
+        stage.close(heavy)
+        for _ in 0..<40 { try catchUp(nanoseconds: 1_000_000_000) }
+        #expect(try stage.reply(to: "get heavy\n", from: other).contains(#""value":"100 "#))
+    }
+
+    @Test("a sync that takes long is told, by how much, and told again when it has taken twice as long")
+    func told() throws {
+        let link = try stage.connect()
+        _ = try stage.reply(to: #"{"op":"publish","id":1,"key":"a","value":1}"# + "\n", from: link)
+        var seen: [String] = []
+        for second in 1...9 {
+            stage.time.advance(nanoseconds: 1_000_000_000)
+            for _ in 0..<3 { try stage.turn() }
+            let warnings = try stage.reply(to: "get $broker.warnings\n", from: link)
+            for match in warnings.matches(of: #/taken (\d+) s by now/#) where !seen.contains("\(match.1)") {
+                seen.append("\(match.1)")
+                #expect(Int(match.1) ?? 0 <= second)
+            }
+        }
+        #expect(seen == ["2", "4", "8"])
+    }
+}
+
+/// A disk that fails while the broker says goodbye to its clients.
+@Suite("A sync that fails while the broker is stopping", .someAtATime)
+struct LastSyncTests {
+    /// Its first sync stops the broker. In the turn after that, the sync fails.
+    private final class FailingWorker: JournalWorker {
+        private let succession: Handoff
+        private let own: Wakeup
+        let journal: Wakeup
+        private var isAsked = false
+        private var looks = 0
+
+        init(_ succession: Handoff, _ own: Wakeup) throws {
+            (self.succession, self.own) = (succession, own)
+            journal = try Wakeup()
+        }
+
+        func add(_ work: JournalWork) {
+            guard case .sync = work else { return }
+            isAsked = true
+            succession.want(false)
+            own.signal()
+            journal.signal()
+        }
+
+        func takeDone() -> [WorkDone] {
+            if !isAsked { return [] }
+            looks += 1
+            journal.signal()
+            return looks > 1 ? [.syncFailed(SystemError(code: EIO, operation: "fsync"))] : []
+        }
+
+        func wait(for kind: JournalWork.Kind) {}
+        func finish() {}
+    }
+
+    @Test("is told to the next broker, and nobody is told that a write is kept")
+    func fails() throws {
+        let folder = try TemporaryFolder(named: "pb")
+        let path = folder.path + "/bus.sock"
+        let listener = try UnixSocket.listen(path: path)
+        let (own, succession, disk) = (try Wakeup(), Handoff(), SimulatedDisk())
+        let worker = try FailingWorker(succession, own)
+        var loop = try EventLoop(
+            poller: PollPoller(), listener: listener.raw, wakeup: own, network: KernelSockets(),
+            succession: succession
+        )
+        try loop.listen(to: worker.journal)
+        try loop.open(disk, worker: worker, JournalOptions(sync: .never), boot: "boot")
+        let client = try LinePeer(path: path)
+        try client.send(#"{"op":"publish","id":1,"key":"a","value":1,"durable":true}"# + "\n")
+        #expect(throws: JournalError.self) { try loop.run() }
+        #expect(!client.available().contains { $0.contains(#""ok":"publish""#) })
+        #expect(disk.files["failed"] != nil)
+    }
+}
