@@ -31,6 +31,20 @@ struct WalkTests {
         #expect(Requests.visitsPerSlice == 4_096)
     }
 
+    @Test("who has not the right any more at its end is told nothing")
+    func rights() throws {
+        let policy = #"{"rules":[{"allow":{"everything":["**"]}}]}"#
+        try hub.follow(policy)
+        let guest = hub.client(user: TestHub.owner)
+        hub.send("subscribe *.*", from: guest)
+        // The keys are found, and some of them are owed.
+        for _ in 0..<8 { hub.goOn() }
+        #expect(hub.isBusy(guest))
+        try hub.follow(#"{"rules":[{"allow":{"everything":["**"]},"deny":{"subscribe":["a.*"]}}]}"#)
+        _ = hub.goOnToEnd()
+        #expect(!hub.read(guest).contains { $0.contains(#""key":"a."#) })
+    }
+
     @Test("in a turn, each request looks at its slice once, even if there was time for more")
     func slices() {
         let bare = BareHub()
