@@ -121,10 +121,11 @@ struct Authors: ~Copyable {
     }
 
     private mutating func remove(_ author: AuthorHandle) {
-        let removed = all.remove(author)
-        if !removed.origin.isEmpty, elsewhere[removed.identity] == author {
-            elsewhere[removed.identity] = nil
+        if !all[author].origin.isEmpty {
+            let identity = all[author].identity
+            if elsewhere[identity] == author { elsewhere[identity] = nil }
         }
+        _ = all.remove(author)
     }
 
     @inline(__always)
