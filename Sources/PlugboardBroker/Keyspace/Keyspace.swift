@@ -151,16 +151,12 @@ struct Keyspace: ~Copyable {
     @inline(__always)
     func prefetch(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// The memory of the observable in a slot, which may be any number.
-    @inline(__always)
-    func prefetch(slot: UInt32) { all.prefetch(slot: slot) }
-
     /// The memory of the first observable found with this hash, which is nearly always the right one. Returns its
     /// slot, or 0. It doesn't search an outgrown table.
     @inline(__always)
     func prefetchObservable(_ hash: UInt64) -> UInt32 {
         guard let slot = index.candidate(hash) else { return 0 }
-        prefetch(slot: slot)
+        all.prefetch(slot: slot)
         return slot
     }
 

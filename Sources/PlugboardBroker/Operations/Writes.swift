@@ -134,16 +134,13 @@ extension Hub {
     ) throws(Refusal) -> PlannedWrite {
         if !writer.isGuarded, !waiting.request.has(.ifRevision),
             let observable = keyspace.find(
-                waiting.request.key.bytes(of: line),
-                probablyIn: waiting.slot,
-                or: requests.group.forecast.probable
-            )
+                waiting.request.key.bytes(of: line), probablyIn: waiting.slot, or: requests.group.lastSlot
+            ),
+            !keyspace[observable].isReserved
         {
-            requests.group.forecast.learn(observable.slot)
-            if !keyspace[observable].isReserved {
-                let isUnobserved = matching.isUnobserved(observable)
-                return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
-            }
+            requests.group.lastSlot = observable.slot
+            let isUnobserved = matching.isUnobserved(observable)
+            return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
         }
         return try plan(AskedRequest(waiting.request, line, from: writer.session))
     }

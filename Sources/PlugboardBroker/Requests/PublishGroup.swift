@@ -1,8 +1,7 @@
 // Publishes that one client sent in a row. First all of them are read, then all are made, in order. With very
 // many keys, memory is asked for as soon as a publish is read: first the entry of the key's hash, some publishes
 // later the observable that is found there, and again later its key and value. So it is there when the publish is
-// made, and nobody has waited. If the slots follow a rule, entries and hashes aren't needed. Owned by `Requests`.
-// Empty unless the loop is executing a client's lines.
+// made, and nobody has waited. Owned by `Requests`. Empty unless the loop is executing a client's lines.
 
 import PlugboardMemory
 import PlugboardWire
@@ -12,7 +11,7 @@ struct WaitingPublish: BitwiseCopyable {
     var request = Request()
     var line = ByteRange.none
     var number: UInt64 = 0
-    /// The hash of its key, if memory is asked for and the slot couldn't be foretold.
+    /// The hash of its key, if memory is asked for.
     var hash: UInt64 = 0
     /// The slot that probably has its observable; 0 if that isn't known.
     var slot: UInt32 = 0
@@ -45,7 +44,8 @@ struct PublishGroup: ~Copyable {
     private var publishes = List(repeating: WaitingPublish(), count: publishesMax)
     private(set) var count = 0
     var leftOver: LeftOver?
-    var forecast = SlotForecast()
+    /// The slot of the last publish's observable. Many clients publish one key again and again.
+    var lastSlot: UInt32 = 0
     private(set) var session: SessionHandle?
 
     @inline(__always) var isEmpty: Bool { count == 0 }
@@ -65,7 +65,6 @@ struct PublishGroup: ~Copyable {
 
     @inline(__always)
     mutating func countNext(from session: SessionHandle) {
-        if session != self.session { forecast.forget() }
         self.session = session
         count += 1
     }
@@ -87,17 +86,11 @@ struct PublishGroup: ~Copyable {
         return end
     }
 
-    /// Asks for the memory of the last publish's observable, if its slot can be foretold, or of the entry that
-    /// names it; and for the text and the audience of earlier ones.
+    /// Asks for the memory of the entry that names the last publish's observable, for the observable of an earlier one,
+    /// and for the text and the audience of one before that.
     @inline(__always)
     mutating func fetchAhead(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach, _ bytes: Span<UInt8>) {
         let last = count &- 1
-        if forecast.isReliable {
-            let slot = last == 0 ? forecast.next : forecast.following(publishes[last &- 1].slot)
-            publishes[last].slot = slot
-            keyspace.prefetch(slot: slot)
-            return fetchText(at: last &- Self.fetchDistance, keyspace, reach)
-        }
         let line = publishes[last].line.bytes(of: bytes)
         publishes[last].slot = 0
         publishes[last].hash = keyspace.hash(publishes[last].request.key.bytes(of: line))
@@ -109,11 +102,8 @@ struct PublishGroup: ~Copyable {
     /// Asks for the memory that `fetchAhead` hasn't come to.
     mutating func fetchLast(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach) {
         let distance = Self.fetchDistance
-        if !forecast.isReliable {
-            for index in max(0, count - distance)..<count { fetchObservable(at: index, keyspace) }
-        }
-        let left = forecast.isReliable ? distance : 2 * distance
-        for index in max(0, count - left)..<count { fetchText(at: index, keyspace, reach) }
+        for index in max(0, count - distance)..<count { fetchObservable(at: index, keyspace) }
+        for index in max(0, count - 2 * distance)..<count { fetchText(at: index, keyspace, reach) }
     }
 
     @inline(__always)
@@ -141,40 +131,5 @@ struct PublishGroup: ~Copyable {
     @inline(__always)
     mutating func putBack(_ taken: inout List<WaitingPublish>) {
         swap(&taken, &publishes)
-    }
-}
-
-// Foretells where the observable of the next publish is. Clients mostly publish one key again and again, or their
-// keys in turn, in the order in which they made them. Then the slots are as far from each other each time, and
-// the key need not be looked up, only compared. Owned by `PublishGroup`.
-
-/// The slots of the last two observables, and how often the next one was as far away.
-struct SlotForecast: BitwiseCopyable {
-    /// After so many in a row, memory is asked for in the order that is foretold.
-    static let reliableMin = PublishGroup.publishesMax
-    private var last: UInt32 = 0
-    private var step: UInt32 = 0
-    private var hits = 0
-
-    @inline(__always) var isReliable: Bool { hits >= Self.reliableMin }
-
-    /// The next slot. It may be any number.
-    @inline(__always) var next: UInt32 { following(last) }
-
-    /// The next slot; 0 if the last one wasn't foretold, and it isn't worthwhile to look there.
-    @inline(__always) var probable: UInt32 { hits > 0 ? next : 0 }
-
-    /// The slot after another, if that is as far away as the last two are.
-    @inline(__always)
-    func following(_ slot: UInt32) -> UInt32 { slot &+ step }
-
-    /// What one client publishes says nothing of the next one.
-    mutating func forget() { hits = 0 }
-
-    @inline(__always)
-    mutating func learn(_ slot: UInt32) {
-        hits = slot == next ? hits &+ 1 : 0
-        step = slot &- last
-        last = slot
     }
 }
