@@ -15,7 +15,7 @@ struct StateMistakeTests {
     func whole() throws {
         let bus = try BusyBus()
         #expect(bus.bare.brokenInvariant() == nil)
-        let owed = bus.bare.hub.sessions[bus.slow].sessionBacklog?.owedCount ?? 0
+        let owed = bus.bare.hub.sessions[bus.slow].backlog?.owedCount ?? 0
         let (isHeld, bound) = (bus.bare.hub.sessions[bus.slow].isHeld, bus.bare.hub.keyspace.lifetimes.count)
         #expect(owed > 1 && isHeld && bound == 3)
         let waiting = (bus.bare.hub.phases.isEmpty, bus.bare.hub.durability.replies.count == 0)
@@ -242,10 +242,10 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
 
     private static let ofReaders: [StateMistake] = [
         StateMistake("SessionBacklog", "it counts the keys that are owed") { bus in
-            try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).owedCount += 1
+            try bus.there(bus.hub.sessions[bus.slow].backlog).owedCount += 1
         },
         StateMistake("SessionBacklog", "it counts the bytes that are queued") { bus in
-            try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).queuedBytes += 1
+            try bus.there(bus.hub.sessions[bus.slow].backlog).queuedBytes += 1
         },
         StateMistake("Backlog", "a gap that is awaited is there") { bus in
             try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).awaitsGap = true
@@ -254,7 +254,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
             try bus.there(bus.hub.matching[bus.subscription(1, of: bus.slow)].backlog).steps = 1
         },
         StateMistake("SessionBacklog", "it lists what is ready, each once") { bus in
-            _ = try bus.there(bus.hub.sessions[bus.slow].sessionBacklog).ready.popLast()
+            _ = try bus.there(bus.hub.sessions[bus.slow].backlog).ready.popLast()
         },
         StateMistake("Session", "it is behind while something is to come first") { bus in
             bus.hub.sessions[bus.slow].isBehind = false
@@ -266,10 +266,10 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
 
     private static let ofCalls: [StateMistake] = [
         StateMistake("Calls", "its caller knows it") { bus in
-            try bus.there(bus.hub.sessions[bus.guest].duties?.made.first).callerPlace += 1
+            try bus.there(bus.hub.sessions[bus.guest].calls?.made.first).callerPlace += 1
         },
         StateMistake("Calls", "a call ends in time") { bus in
-            let call = try bus.there(bus.hub.sessions[bus.guest].duties?.made.first)
+            let call = try bus.there(bus.hub.sessions[bus.guest].calls?.made.first)
             bus.hub.deadlines.cancel(try bus.there(call.deadline))
         },
         StateMistake("HeldCalls", "a plugin counts its calls") { bus in

@@ -94,7 +94,7 @@ final class TestHub {
 
     /// Whether a client is still catching up from the journal.
     func hasCatchup(_ client: Int) -> Bool {
-        isThere(client) && hub.sessions[sessions[client]].sessionBacklog != nil
+        isThere(client) && hub.sessions[sessions[client]].backlog != nil
     }
 
     /// Whether a client's connection still exists. Nothing is known about clients that have left.
@@ -106,7 +106,7 @@ final class TestHub {
     /// Pretends that `count` keys are owed.
     func setOwedCount(_ count: Int, of client: Int) {
         (isPretending, hasChanged) = (true, true)
-        hub.sessions[sessions[client]].sessionBacklog?.owedCount = count
+        hub.sessions[sessions[client]].backlog?.owedCount = count
     }
 
     /// Handles lines from a client.
@@ -244,7 +244,7 @@ final class TestHub {
     /// The memory of the outbox and of lines that wait besides it, without owed keys.
     func waitingBytes(_ client: Int) -> Int {
         let session = sessions[client]
-        return hub.sessions[session].outbox.count + (hub.sessions[session].sessionBacklog?.queuedBytes ?? 0)
+        return hub.sessions[session].outbox.count + (hub.sessions[session].backlog?.queuedBytes ?? 0)
     }
 
     /// The number of keys that are needed by more than the history.

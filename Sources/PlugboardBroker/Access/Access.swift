@@ -181,7 +181,7 @@ extension Session {
     var isCounted: Bool { isGuarded || isBehind || waiting[.owed] > 0 }
 
     var hasUnread: Bool {
-        if let sessionBacklog, !sessionBacklog.isEmpty { return true }
+        if let backlog, !backlog.isEmpty { return true }
         return outbox.count > 0 || isBehind || isHeld
     }
 
@@ -195,12 +195,12 @@ extension Session {
 
     private var waitingBytes: Int {
         guard isOpen else { return 0 }
-        var calls = (duties?.made.count ?? 0) * Self.callBytes
+        var bytes = (calls?.made.count ?? 0) * Self.callBytes
         if let grant {
-            for backlog in grant.withheld.values { calls += backlog.keys.count * OwedKey.countedBytes }
+            for backlog in grant.withheld.values { bytes += backlog.keys.count * OwedKey.countedBytes }
         }
-        guard let sessionBacklog else { return calls }
-        return calls + sessionBacklog.queuedBytes + sessionBacklog.deferred.count
-            + sessionBacklog.owedCount * OwedKey.countedBytes
+        guard let backlog else { return bytes }
+        return bytes + backlog.queuedBytes + backlog.deferred.count
+            + backlog.owedCount * OwedKey.countedBytes
     }
 }

@@ -190,7 +190,7 @@ extension Hub {
     }
 
     mutating func checkOwed(to session: SessionHandle) {
-        if sessions[session].sessionBacklog?.owedCount ?? 0 > Limits.owedKeysMax {
+        if sessions[session].backlog?.owedCount ?? 0 > Limits.owedKeysMax {
             delivery.setAside(session, .slow, &sessions)
         } else {
             countOwed(to: session)
@@ -324,7 +324,7 @@ extension Hub {
     private mutating func fallBehind(_ news: borrowing WriteEvent, _ subscription: SubscriptionHandle) {
         matching.joinLane(subscription, at: delivery.firstNumber - 1)
         let session = matching[subscription].session
-        sessions[session].makeSessionBacklog().ready.append(subscription)
+        sessions[session].makeBacklog().ready.append(subscription)
         markBehind(session)
         oweShared(news, to: subscription, isGated: false)
     }
@@ -351,7 +351,7 @@ extension Hub {
         }
         matching[subscription].lag.owedCount += 1
         // A client that has left is owed nothing more, but its subscriptions end one after the other.
-        guard sessions[session].isOpen else { return sessions[session].makeSessionBacklog().owedCount += 1 }
+        guard sessions[session].isOpen else { return sessions[session].makeBacklog().owedCount += 1 }
         countOwedKey(to: session)
     }
 
@@ -360,7 +360,7 @@ extension Hub {
         _ place: ConflatedKeys.Place, in lag: Lag, to subscription: SubscriptionHandle, _ backlog: Backlog
     ) {
         backlog.known[place] = nil
-        sessions[matching[subscription].session].sessionBacklog?.owedCount -= 1
+        sessions[matching[subscription].session].backlog?.owedCount -= 1
         matching[subscription].lag.owedCount -= 1
         matching[subscription].lag.told = matching.lanes[lag.lane].keys[place].event
         matching[subscription].lag.next = matching.lanes[lag.lane].keys.place(after: place) ?? -1
@@ -403,7 +403,7 @@ extension Hub {
         guard lag.lane != .none else { return }
         matching[subscription].lag = Lag()
         matching[subscription].backlog?.known = [:]
-        let sessionBacklog = sessions[matching[subscription].session].makeSessionBacklog()
+        let sessionBacklog = sessions[matching[subscription].session].makeBacklog()
         sessionBacklog.owedCount -= Int(lag.owedCount)
         if !matching[subscription].hasBacklog { sessionBacklog.ready.remove(subscription) }
         leaveLane(lag)

@@ -58,7 +58,7 @@ extension Hub {
         let isSlow = matching[subscription].isSharing && !matching[subscription].hasBacklog
         let backlog = matching[subscription].makeBacklog()
         if isSlow { backlog.isReady = true }
-        return (backlog, sessions[session].makeSessionBacklog())
+        return (backlog, sessions[session].makeBacklog())
     }
 
     /// Gives up the backlog if nothing is owed and nothing has to wait.
@@ -73,13 +73,13 @@ extension Hub {
         matching[subscription].releaseBacklog()
         let session = matching[subscription].session
         if matching[subscription].isDirect { sessions[session].indirectCount -= 1 }
-        sessions[session].dropEmptyCatchup()
+        sessions[session].dropEmptyBacklog()
     }
 
     mutating func writeOff(_ subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog else {
             stopSharing(subscription)
-            return sessions[matching[subscription].session].dropEmptyCatchup()
+            return sessions[matching[subscription].session].dropEmptyBacklog()
         }
         if let ticket = backlog.window?.ticket { deadlines.cancel(ticket) }
         endReplay(of: subscription)
@@ -119,7 +119,7 @@ extension Hub {
 extension Hub {
     /// Adds what a session is owed to its outbox, until that is full or nothing is left.
     mutating func settle(_ session: SessionHandle) {
-        guard let sessionBacklog = sessions[session].sessionBacklog else {
+        guard let sessionBacklog = sessions[session].backlog else {
             sessions[session].isBehind = false
             return
         }
@@ -147,7 +147,7 @@ extension Hub {
         if sessionBacklog.ready.isEmpty, !sessions[session].isHeld, !sessionBacklog.isReading(matching) {
             sessions[session].isBehind = false
         }
-        sessions[session].dropEmptyCatchup()
+        sessions[session].dropEmptyBacklog()
     }
 
     /// Gives one subscription its share. Returns whether it now waits only for more room.
@@ -272,7 +272,7 @@ extension Hub {
         backlog.lines.appendFront(to: &sessions[session].outbox.own)
         backlog.advance(header.revision)
         beginWindow(of: subscription, header.keyHash, backlog)
-        sessions[session].sessionBacklog?.queuedBytes -= backlog.lines.removeFront()
+        sessions[session].backlog?.queuedBytes -= backlog.lines.removeFront()
     }
 
     /// Reads dropped events again from the journal. Those that it doesn't have are reported as missing.

@@ -2,7 +2,7 @@
 //
 // What always holds: each pattern has at most one service that gets calls, which knows those that stand in line
 // behind it; each is listed by its client. Each call is listed by its caller and by the client that has to answer
-// it. A held call is in progress. The room knows clients' duties, but nothing of what is sent to them.
+// it. A held call is in progress. The room knows clients' calls, but nothing of what is sent to them.
 
 import PlugboardMemory
 import PlugboardWire
@@ -33,7 +33,7 @@ struct Calls: ~Copyable {
             services.remove(at: index, from: node)
             return false
         }
-        sessions[session].makeDuties().add(service)
+        sessions[session].makeCalls().add(service)
         return true
     }
 
@@ -42,14 +42,14 @@ struct Calls: ~Copyable {
         let spare = Service(pattern: service.pattern.span, session: session)
         spare.isSpare = true
         service.spares.append(spare)
-        sessions[session].makeDuties().add(spare)
+        sessions[session].makeCalls().add(spare)
     }
 
     /// Ends a service. Calls that it got may still be answered. Returns the one that takes over, if any.
     @discardableResult
     mutating func end(_ service: Service, _ sessions: inout SessionTable) -> Service? {
-        sessions[service.session].duties?.remove(service)
-        sessions[service.session].dropEmptyDuties()
+        sessions[service.session].calls?.remove(service)
+        sessions[service.session].dropEmptyCalls()
         guard let node = services.node(of: service.pattern.span), let first = node.entries.first else {
             return nil
         }
@@ -76,8 +76,8 @@ struct Calls: ~Copyable {
         calls[call.number] = call
         counts.countAsked()
         asked.set(sessions[call.server].client, for: call.number)
-        sessions[call.caller].makeDuties().addMade(call)
-        sessions[call.server].makeDuties().addToAnswer(call)
+        sessions[call.caller].makeCalls().addMade(call)
+        sessions[call.server].makeCalls().addToAnswer(call)
     }
 
     mutating func countSent(_ call: PendingCall, by service: Service) {
@@ -99,18 +99,18 @@ struct Calls: ~Copyable {
 
     mutating func move(_ call: PendingCall, to server: SessionHandle, _ sessions: inout SessionTable) {
         asked.set(sessions[server].client, for: call.number)
-        sessions[call.server].duties?.removeToAnswer(call)
-        sessions[call.server].dropEmptyDuties()
+        sessions[call.server].calls?.removeToAnswer(call)
+        sessions[call.server].dropEmptyCalls()
         call.server = server
-        sessions[server].makeDuties().addToAnswer(call)
+        sessions[server].makeCalls().addToAnswer(call)
     }
 
     mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
-        sessions[call.caller].duties?.removeMade(call)
-        sessions[call.server].duties?.removeToAnswer(call)
-        sessions[call.caller].dropEmptyDuties()
-        sessions[call.server].dropEmptyDuties()
+        sessions[call.caller].calls?.removeMade(call)
+        sessions[call.server].calls?.removeToAnswer(call)
+        sessions[call.caller].dropEmptyCalls()
+        sessions[call.server].dropEmptyCalls()
     }
 }
 
@@ -124,17 +124,17 @@ extension Calls: Checked {
             let (caller, server) = (call.caller, call.server)
             let areThere = sessions.contains(caller) && sessions.contains(server)
             try Self.always.hold("who calls and who answers is there", areThere, of: name)
-            let isMade = sessions[caller].duties?.has(made: call) ?? false
+            let isMade = sessions[caller].calls?.has(made: call) ?? false
             try Self.always.hold("its caller knows it", isMade, of: name)
-            let isAsked = sessions[server].duties?.has(toAnswer: call) ?? false
+            let isAsked = sessions[server].calls?.has(toAnswer: call) ?? false
             try Self.always.hold("its server knows it", isAsked, of: name)
             let end = call.deadline.flatMap { deadlines.deadline(of: $0) }
             try Self.always.hold("a call ends in time", end == .call(number), of: name)
         }
         var (made, toAnswer) = (0, 0)
         for session in sessions.handles {
-            made += sessions[session].duties?.made.count ?? 0
-            toAnswer += sessions[session].duties?.toAnswer.count ?? 0
+            made += sessions[session].calls?.made.count ?? 0
+            toAnswer += sessions[session].calls?.toAnswer.count ?? 0
         }
         try Self.always.agree("callers know no others", calls.count, made)
         try Self.always.agree("servers know no others", calls.count, toAnswer)
@@ -145,8 +145,8 @@ extension Calls: Checked {
     private func checkServices(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         var (known, inLine, listed) = (0, 0, 0)
         for session in sessions.handles {
-            guard let duties = sessions[session].duties else { continue }
-            for (place, service) in duties.services.enumerated() {
+            guard let calls = sessions[session].calls else { continue }
+            for (place, service) in calls.services.enumerated() {
                 known += 1
                 let pattern = service.pattern.span
                 let isItsOwn = service.session == session && service.place == place
@@ -245,7 +245,7 @@ final class SessionCalls {
     static func touchIfIdle(
         for session: SessionHandle, _ sessions: inout SessionTable, _ delivery: inout Delivery
     ) {
-        if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
+        if sessions[session].isOpen, sessions[session].calls == nil { delivery.touch(session, &sessions) }
     }
 
     func has(made call: PendingCall) -> Bool {

@@ -68,7 +68,7 @@ final class PendingCall {
     static func checkRoom(
         for request: Request, from caller: borrowing Session, to server: borrowing Session
     ) throws(Refusal) {
-        guard caller.duties?.made.count ?? 0 < Limits.callsMax else {
+        guard caller.calls?.made.count ?? 0 < Limits.callsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.callsMax) calls waiting at a time")
         }
         guard server.room >= request.value.count + wrappingBytes else {

@@ -49,10 +49,10 @@ struct Session: ~Copyable, Checked {
     let since: UInt64
     var sent: UInt64 = 0
     /// What waits for it besides its outbox; nil if nothing does.
-    private(set) var sessionBacklog: SessionBacklog?
+    private(set) var backlog: SessionBacklog?
     /// What it serves, its calls, and the calls that it was sent; nil if there are none.
-    private(set) var duties: SessionCalls?
-    private var bequeathed = LeaseHandle.none
+    private(set) var calls: SessionCalls?
+    private var heldLease = LeaseHandle.none
 
     init(client: UInt64, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
         (self.client, self.peer, self.since) = (client, peer, since)
@@ -62,8 +62,8 @@ struct Session: ~Copyable, Checked {
     @inline(__always) var signature: AuthorHandle? { signedAs == .none ? nil : signedAs }
 
     var lease: LeaseHandle? {
-        get { bequeathed == .none ? nil : bequeathed }
-        set { bequeathed = newValue ?? .none }
+        get { heldLease == .none ? nil : heldLease }
+        set { heldLease = newValue ?? .none }
     }
 
     private mutating func updateStalled() {
@@ -74,7 +74,7 @@ struct Session: ~Copyable, Checked {
     @inline(__always)
     func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && !isBusy && outbox.count <= unreadMax }
 
-    var room: Int { Limits.outboxBytesMax - outbox.count - (sessionBacklog?.deferred.count ?? 0) }
+    var room: Int { Limits.outboxBytesMax - outbox.count - (backlog?.deferred.count ?? 0) }
 
     func appendName(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
         if let signature { return buffer.append(keyspace.authors[signature].name) }
@@ -97,17 +97,17 @@ struct Session: ~Copyable, Checked {
     @inline(__always) var isOpen: Bool { closeReason == nil }
 
     /// It has said goodbye, and is sent the answers to what it asked before.
-    var isParting: Bool { closeReason == .goodbye && sessionBacklog?.goodbye != nil }
+    var isParting: Bool { closeReason == .goodbye && backlog?.goodbye != nil }
 
     var takesAnswers: Bool { isOpen || isParting }
 
     /// It waits for no answer, to a call or a durable write. Until then it needs its connection.
-    var isAnswered: Bool { duties == nil && awaitedWrites == 0 }
+    var isAnswered: Bool { calls == nil && awaitedWrites == 0 }
 
     @inline(__always) var isGuarded: Bool { grant != nil }
 
     /// A reply waits for owed events, and the next request waits for the reply.
-    var isHeld: Bool { sessionBacklog?.deferred.isEmpty == false }
+    var isHeld: Bool { backlog?.deferred.isEmpty == false }
 
     @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
         (isOpen, isGuarded, signature)
@@ -131,18 +131,18 @@ struct Session: ~Copyable, Checked {
     @inline(__always) var keepsUp: Bool { !isStalled }
 
     @discardableResult
-    mutating func makeSessionBacklog() -> SessionBacklog {
-        if let sessionBacklog { return sessionBacklog }
+    mutating func makeBacklog() -> SessionBacklog {
+        if let backlog { return backlog }
         let made = SessionBacklog()
-        sessionBacklog = made
+        backlog = made
         return made
     }
 
     /// It is owed one more key. Returns how many it is owed by now.
     mutating func countOwedKey() -> Int {
-        let sessionBacklog = makeSessionBacklog()
-        sessionBacklog.owedCount += 1
-        return sessionBacklog.owedCount
+        let backlog = makeBacklog()
+        backlog.owedCount += 1
+        return backlog.owedCount
     }
 
     /// Holds a reply back until all that is owed up to a revision was sent.
@@ -157,9 +157,9 @@ struct Session: ~Copyable, Checked {
     }
 
     private mutating func hold(until revision: UInt64) -> SessionBacklog {
-        let sessionBacklog = makeSessionBacklog()
-        sessionBacklog.deferredUntil = revision
-        return sessionBacklog
+        let backlog = makeBacklog()
+        backlog.deferredUntil = revision
+        return backlog
     }
 
     /// Marks it as behind if too much is unread. Then its events are owed. Call it when its outbox has grown.
@@ -174,22 +174,22 @@ struct Session: ~Copyable, Checked {
         if hasLeftOver || outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax { isBehind = true }
     }
 
-    mutating func dropEmptyCatchup() {
-        if sessionBacklog?.isEmpty == true { sessionBacklog = nil }
+    mutating func dropEmptyBacklog() {
+        if backlog?.isEmpty == true { backlog = nil }
     }
 
-    mutating func makeDuties() -> SessionCalls {
-        if let duties { return duties }
+    mutating func makeCalls() -> SessionCalls {
+        if let calls { return calls }
         let made = SessionCalls()
-        duties = made
+        calls = made
         return made
     }
 
-    mutating func dropEmptyDuties() {
-        if duties?.isEmpty == true { duties = nil }
+    mutating func dropEmptyCalls() {
+        if calls?.isEmpty == true { calls = nil }
     }
 
-    mutating func makeLegacy(_ keyspace: inout Keyspace) -> LeaseHandle {
+    mutating func makeLease(_ keyspace: inout Keyspace) -> LeaseHandle {
         if let lease { return lease }
         let made = keyspace.lifetimes.leases.insert(SessionLease())
         lease = made

@@ -9,7 +9,7 @@ extension Hub {
     // MARK: Calls
 
     mutating func leaveCalls(of session: SessionHandle) {
-        end(sessions[session].duties?.made.reversed() ?? [], nil)
+        end(sessions[session].calls?.made.reversed() ?? [], nil)
         endServing(of: session)
     }
 

@@ -50,7 +50,7 @@ extension Hub {
         keyspace.set(reason, of: observable)
         if let reason { keyspace.history.setReason(reason) }
         guard request.isBounded else { return }
-        let lease = request.has(.whileConnected) ? sessions[session].makeLegacy(&keyspace) : nil
+        let lease = request.has(.whileConnected) ? sessions[session].makeLease(&keyspace) : nil
         if let lease { keyspace.lifetimes.leases[lease].grace = graces.milliseconds(of: session) }
         let bond = keyspace.bind(observable, to: lease)
         if keyspace[observable].isReserved { takeReport(observable, from: session) }
@@ -66,7 +66,7 @@ extension Hub {
         let session = asked.session
         try? replaceWill(of: session, by: nil)
         sessions[session].closeReason = .goodbye
-        sessions[session].makeSessionBacklog().goodbye = Array(asked.id)
+        sessions[session].makeBacklog().goodbye = Array(asked.id)
         if supervision.reporter == session { supervision.reporter = nil }
         endServing(of: session)
         leaveKeys(of: session)
@@ -75,10 +75,10 @@ extension Hub {
 
     /// Answers a goodbye, unless other answers come first or this was done.
     mutating func answerGoodbye(of session: SessionHandle) {
-        guard sessions[session].isAnswered, let sessionBacklog = sessions[session].sessionBacklog,
+        guard sessions[session].isAnswered, let sessionBacklog = sessions[session].backlog,
             let id = sessionBacklog.goodbye.take()
         else { return }
-        sessions[session].dropEmptyCatchup()
+        sessions[session].dropEmptyBacklog()
         replyDone(.goodbye, id: id.span, to: session)
         appendBye(to: session)
     }
@@ -94,7 +94,7 @@ extension Hub {
     }
 
     /// A broker that stops makes no disconnect actions, because the bus ends for everybody.
-    mutating func executeLegacy(of session: SessionHandle) {
+    mutating func endLease(of session: SessionHandle) {
         let program = graces.withdraw(session)
         guard let lease = sessions[session].lease.take() else {
             return sessions[session].endPresence(keyspace)

@@ -106,8 +106,8 @@ struct Hub: ~Copyable {
     mutating func leave(_ session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         // Events that its end sets free for others must not go to the client itself.
         if sessions[session].isOpen { sessions[session].closeReason = .gone }
-        sessions[session].sessionBacklog?.goodbye = nil
-        if sessions[session].duties != nil { leaveCalls(of: session) }
+        sessions[session].backlog?.goodbye = nil
+        if sessions[session].calls != nil { leaveCalls(of: session) }
         return leaveKeys(of: session, until: effortEnd)
     }
 
@@ -116,13 +116,13 @@ struct Hub: ~Copyable {
     mutating func leaveKeys(of session: SessionHandle, until effortEnd: UInt64 = .max) -> Bool {
         if sessions[session].isBusy { requests.cancel(of: session) }
         sessions[session].isBusy = false
-        sessions[session].sessionBacklog?.ready.removeAll()
-        sessions[session].sessionBacklog?.unanswered.removeAll()
-        sessions[session].sessionBacklog?.deferred.releaseMemory()
+        sessions[session].backlog?.ready.removeAll()
+        sessions[session].backlog?.unanswered.removeAll()
+        sessions[session].backlog?.deferred.releaseMemory()
         sessions[session].isBehind = false
         // This comes before its phases end, so that later observers get both, the write and what ends with
         // the client.
-        executeLegacy(of: session)
+        endLease(of: session)
         while let subscription = sessions[session].subscriptions.list.last {
             if effort > effortEnd { return false }
             if matching[subscription].delivery == .all {

@@ -161,7 +161,7 @@ extension Hub: Checked {
     /// A session is behind as long as events wait until it reads.
     private func whoIsBehindHasAReason(_ session: SessionHandle) throws(BrokenInvariant) {
         let client = "client \(sessions[session].client)"
-        let sessionBacklog = sessions[session].sessionBacklog
+        let sessionBacklog = sessions[session].backlog
         if let sessionBacklog {
             try sessionBacklog.checkInvariants(of: session, self)
         } else {
@@ -223,7 +223,7 @@ extension Hub: Checked {
     }
 
     private func use(of session: SessionHandle) -> (subscriptions: Int, kept: Int) {
-        var patterns = sessions[session].duties?.services.count ?? 0
+        var patterns = sessions[session].calls?.services.count ?? 0
         var kept = keyspace.willBytes(of: sessions[session].lease)
         for subscription in sessions[session].subscriptions.list.all {
             patterns += matching[subscription].keys.count + matching[subscription].patterns.count

@@ -104,8 +104,8 @@ extension SessionTable {
         var listed = 0
         value.append(#"{"services":["#)
         for session in handles {
-            guard let duties = self[session].duties else { continue }
-            for service in duties.services where !service.isSpare {
+            guard let calls = self[session].calls else { continue }
+            for service in calls.services where !service.isSpare {
                 guard listed < Limits.listedServicesMax else { return value.append(#"],"more":true}"#) }
                 value.append(listed == 0 ? #"{"key":""# : #",{"key":""#)
                 listed += 1 + service.spares.count
@@ -143,8 +143,8 @@ extension Session {
         value.append(member: "subscriptions", UInt64(subscriptions.count))
         value.append(member: "lines", line)
         value.append(member: "sent", sent)
-        value.append(member: "queued", UInt64(outbox.count + (sessionBacklog?.queuedBytes ?? 0)))
-        value.append(member: "owed", UInt64(sessionBacklog?.owedCount ?? 0))
+        value.append(member: "queued", UInt64(outbox.count + (backlog?.queuedBytes ?? 0)))
+        value.append(member: "owed", UInt64(backlog?.owedCount ?? 0))
         value.append("}")
     }
 

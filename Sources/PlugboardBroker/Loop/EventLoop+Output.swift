@@ -250,7 +250,7 @@ extension EventLoop {
     func owesMore(_ connection: Connection) -> Bool {
         let session = connection.session
         return hub.sessions[session].isBehind && hub.sessions[session].isOpen && !connection.isWaitingToWrite
-            && hub.sessions[session].sessionBacklog?.awaitsJournal(hub.matching) != true
+            && hub.sessions[session].backlog?.awaitsJournal(hub.matching) != true
     }
 
     func watch(_ connection: Connection) throws {

@@ -528,7 +528,7 @@ extension EventLoop {
         let session = connection.session
         guard hub.sessions[session].isOpen, hub.sessions[session].isBehind else { return true }
         return connection.isWaitingToWrite || connection.todo.contains(.owed)
-            || hub.sessions[session].sessionBacklog?.awaitsJournal(hub.matching) == true
+            || hub.sessions[session].backlog?.awaitsJournal(hub.matching) == true
     }
 }
 

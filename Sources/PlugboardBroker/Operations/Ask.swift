@@ -161,7 +161,7 @@ extension Hub {
         if let other { try checkLine(behind: other, asked) }
         let account = access.account(of: sessions[session])
         try account.checkRoom(subscriptions: 1)
-        guard sessions[session].duties?.services.count ?? 0 < Limits.servicesMax else {
+        guard sessions[session].calls?.services.count ?? 0 < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
         if let other {
@@ -185,20 +185,20 @@ extension Hub {
     }
 
     mutating func endServing(of session: SessionHandle) {
-        while let service = sessions[session].duties?.services.last { end(service) }
+        while let service = sessions[session].calls?.services.last { end(service) }
         // Callers are told in the order of their calls.
-        let unanswered = sessions[session].duties?.toAnswer.sorted { $0.number < $1.number }
+        let unanswered = sessions[session].calls?.toAnswer.sorted { $0.number < $1.number }
         end(unanswered ?? [], .providerGone)
     }
 
     mutating func endForbidden(of session: SessionHandle) {
-        for service in sessions[session].duties?.services ?? []
+        for service in sessions[session].calls?.services ?? []
         where !sessions[session].authorize(.serve, service.pattern.span, .all) {
             end(service)
         }
-        guard let duties = sessions[session].duties else { return }
-        let made = duties.made.filter { !sessions[session].authorize(.call, $0.key.span) }
-        let toAnswer = duties.toAnswer.filter { !sessions[session].authorize(.serve, $0.key.span) }
+        guard let calls = sessions[session].calls else { return }
+        let made = calls.made.filter { !sessions[session].authorize(.call, $0.key.span) }
+        let toAnswer = calls.toAnswer.filter { !sessions[session].authorize(.serve, $0.key.span) }
         end(made, Refusal(.forbidden, "the policy does not let this client call it any more"))
         end(toAnswer, Refusal(.providerGone, "its server may not answer it any more"))
     }
@@ -243,7 +243,7 @@ extension Hub {
 
     private func notServed(_ asked: AskedRequest) -> Refusal {
         let word = asked.request.key.excerpt(of: asked.line)
-        let own = sessions[asked.session].duties?.services.map { String($0.pattern.span) }
+        let own = sessions[asked.session].calls?.services.map { String($0.pattern.span) }
         let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))
         let message = "this client does not serve \"\(word)\""
         return Refusal(.notFound, message, hint: hint, at: asked.request.key.start)

@@ -64,7 +64,7 @@ extension Hub {
         buffer.append(#","state":""#)
         buffer.append(string: matching[subscription].state(isBehind: sessions[session].isBehind).rawValue)
         buffer.append("\"")
-        let waiting = sessions[session].sessionBacklog?.queuedBytes ?? 0
+        let waiting = sessions[session].backlog?.queuedBytes ?? 0
         buffer.append(member: "queued", UInt64((queued ?? sessions[session].outbox.count) + waiting))
         buffer.append(member: "owed", UInt64(owedCount(of: subscription)))
         // All events for it up to this revision were sent or are in its outbox.
@@ -103,7 +103,7 @@ extension Hub {
         buffer.append(#","pattern":""#)
         buffer.append(service.pattern.span)
         buffer.append("\"")
-        buffer.append(member: "calls", UInt64(sessions[service.session].duties?.toAnswer.count ?? 0))
+        buffer.append(member: "calls", UInt64(sessions[service.session].calls?.toAnswer.count ?? 0))
         for (place, spare) in service.spares.enumerated() {
             buffer.append(place == 0 ? #","spares":[{"# : "},{")
             sessions[spare.session].appendIdentity(keyspace, to: &buffer)

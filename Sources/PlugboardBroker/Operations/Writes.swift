@@ -542,7 +542,7 @@ extension Hub {
         try account.checkRoom(kept: growth)
         account.used.kept += growth
         if bytes > 0 {
-            let made = sessions[session].makeLegacy(&keyspace)
+            let made = sessions[session].makeLease(&keyspace)
             keyspace.lifetimes.leases[made].will = will
         } else if let lease {
             keyspace.lifetimes.leases[lease].will = nil

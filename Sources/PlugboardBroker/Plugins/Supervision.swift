@@ -310,7 +310,7 @@ extension Hub {
 
     private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
         for session in sessions.handles where sessions[session].grant?.plugin === plugin {
-            if sessions[session].duties?.toAnswer.isEmpty == false { return true }
+            if sessions[session].calls?.toAnswer.isEmpty == false { return true }
         }
         return false
     }
