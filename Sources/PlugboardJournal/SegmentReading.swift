@@ -17,14 +17,14 @@ public struct ReadPlace: Sendable, Equatable {
 public struct ReadRequest: Sendable {
     /// Identifies the request; the piece gets the same number.
     public let number: UInt64
-    let place: ReadPlace
+    public var place: ReadPlace
     /// Skips records up to this revision, and the first `skipping` events of the revision after it.
-    let after: UInt64
+    public let after: UInt64
     let skipping: Int
     /// The last revision to read.
-    let upTo: UInt64
+    public let upTo: UInt64
     /// Only keys that match one of these patterns are read.
-    let patterns: [[UInt8]]
+    public let patterns: [[UInt8]]
     /// The number of the present segment. The writer sets it.
     var last: UInt64 = 0
 

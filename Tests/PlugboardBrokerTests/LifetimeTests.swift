@@ -65,25 +65,6 @@ struct LifetimeHubTests {
         #expect(keys == all.dropLast())
     }
 
-    @Test("marks are one word: a place and a reason, each by itself")
-    func marks() {
-        var marks = LifetimeMarks()
-        #expect(marks.isEmpty)
-        for place in [0, 1, 1_000_000] {
-            marks.bond = place
-            for reason in [nil] + EventReason.allCases.map(Optional.some) {
-                marks.reason = reason
-                #expect(marks.bond == place)
-                #expect(marks.reason == reason)
-            }
-        }
-        marks.bond = nil
-        #expect(marks.reason == .will)
-        marks.reason = nil
-        #expect(marks.isEmpty)
-        #expect(marks.bond == nil)
-    }
-
     @Test("who waited for a client's acknowledgement is told together of the write and of what ends with it")
     func endsBeforeGatesOpen() {
         let hub = TestHub()

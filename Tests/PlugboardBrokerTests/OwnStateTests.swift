@@ -116,13 +116,16 @@ struct WarningsTests {
     @Test("a problem of the journal that goes on is one warning, and only the latest are kept")
     func kept() {
         var warnings = Warnings()
-        for moment in 1...2 { warnings.raise(.storage, "full", revision: 1, at: UInt64(moment)) }
+        func warning(_ message: String) -> Warnings.Warning {
+            Warnings.Warning(kind: .storage, message: message, milliseconds: 1, revision: 1)
+        }
+        for _ in 1...2 { warnings.raise(warning("full")) }
         let first = (text(warnings).contains(#""times":2"#), warnings.latest.count)
         #expect(first == (true, 1))
-        for number in 1..<Warnings.keptMax { warnings.raise(.storage, "\(number)", revision: 1, at: 3) }
+        for number in 1..<Warnings.keptMax { warnings.raise(warning("\(number)")) }
         let most = (text(warnings).contains("full"), warnings.latest.count)
         #expect(most == (true, Warnings.keptMax))
-        warnings.raise(.storage, "one more", revision: 1, at: 4)
+        warnings.raise(warning("one more"))
         let later = (text(warnings).contains("full"), warnings.latest.count)
         #expect(later == (false, Warnings.keptMax))
     }

@@ -266,7 +266,7 @@ struct StateMistake: CustomTestStringConvertible, Sendable {
 
     private static let ofCalls: [StateMistake] = [
         StateMistake("Calls", "its caller knows it") { bus in
-            try bus.there(bus.hub.sessions[bus.guest].calls?.made.first).callerPlace += 1
+            try bus.there(bus.hub.sessions[bus.guest].calls?.made.first).places[0] += 1
         },
         StateMistake("Calls", "a call ends in time") { bus in
             let call = try bus.there(bus.hub.sessions[bus.guest].calls?.made.first)

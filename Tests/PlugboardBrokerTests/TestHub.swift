@@ -144,7 +144,7 @@ final class TestHub {
     private var goesOnByItself = true
 
     /// How many steps the patterns of the hub's owner may take.
-    var patternSteps: Int { hub.matching.steps(of: TestHub.owner) }
+    var patternSteps: Int { hub.matching.patterns.steps(of: TestHub.owner) }
 
     /// Whether a request of a client was put off.
     func isBusy(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isBusy }

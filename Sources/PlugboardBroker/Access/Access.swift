@@ -166,7 +166,6 @@ struct Access: ~Copyable {
 // Questions about a client's rights. They change nothing.
 
 extension Session {
-    /// Whether this client may do something with a key, or with the keys that a pattern matches.
     @inline(__always)
     func authorize(_ action: PolicyAction, _ keys: Span<UInt8>, _ scope: RightsScope = .key) -> Bool {
         grant == nil || isPermitted(action, keys, scope)

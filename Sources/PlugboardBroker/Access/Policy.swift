@@ -72,7 +72,6 @@ struct PolicyRule: Equatable, Sendable {
     }
 }
 
-/// All rules of a broker.
 public struct Policy: Equatable, Sendable {
     var rules: [PolicyRule]
     var quotas: [UInt32: Quota] = [:]

@@ -92,7 +92,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
             throw fault("\"\(name)\" is an array of \(name)", node)
         }
         guard json.childCount(node) <= most else { throw fault("there are at most \(most) \(name)", node) }
-        return elements(of: node)
+        return json.children(node, of: source)
     }
 
     private func readQuota(_ node: Int, _ policy: inout Policy) throws(PolicyFault) {
@@ -146,7 +146,6 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return .numbers(try numbers(node, "user", accounts.user))
     }
 
-    /// Reads a name, a number, or an array of them.
     private func numbers(
         _ node: Int, _ what: String, _ number: (String) -> UInt32?
     ) throws(PolicyFault) -> Set<UInt32> {
@@ -197,7 +196,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
         guard json.childCount(node) <= PolicyLimits.namesMax else {
             throw fault("a rule names at most \(PolicyLimits.namesMax) of a kind", node)
         }
-        return elements(of: node)
+        return json.children(node, of: source)
     }
 
     // MARK: What it says
@@ -223,7 +222,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
             throw fault("a list has at most \(PolicyLimits.patternsMax) patterns", node)
         }
         var read: [[UInt8]] = []
-        for element in isList ? elements(of: node) : [node] {
+        for element in isList ? json.children(node, of: source) : [node] {
             guard json.kind(element, of: source) == .string else {
                 throw fault("\"\(what)\" is a pattern, or an array of them", element)
             }
@@ -248,8 +247,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
         guard json.kind(node, of: source) == .object else { throw fault("\(what) is an object", node) }
         var members: [Member] = []
         var seen: Set<String> = []
-        var name = node + 1
-        for _ in 0..<json.childCount(node) {
+        for name in json.children(node, of: source) {
             let member = Member(name: text(name), value: name + 1)
             guard seen.insert(member.name).inserted else {
                 throw fault("\"\(member.name)\" stands twice", name)
@@ -261,19 +259,8 @@ struct PolicyReader: ~Copyable, ~Escapable {
                 let all = "it may have \(known.joined(separator: ", "))"
                 throw fault("\(what) has no member \"\(member.name)\"; \(hint ?? all)", name)
             }
-            name = json.next(member.value)
         }
         return members
-    }
-
-    private func elements(of array: Int) -> [Int] {
-        var found: [Int] = []
-        var element = array + 1
-        for _ in 0..<json.childCount(array) {
-            found.append(element)
-            element = json.next(element)
-        }
-        return found
     }
 
     private func text(_ node: Int) -> String { json.text(node, of: source) }
@@ -284,6 +271,17 @@ struct PolicyReader: ~Copyable, ~Escapable {
 }
 
 extension JSONOutline {
+    /// The elements of an array, or the names of an object's members, each before its value.
+    func children(_ node: Int, of source: Span<UInt8>) -> [Int] {
+        let namesCount = kind(node, of: source) == .object ? 1 : 0
+        var (found, child): ([Int], Int) = ([], node + 1)
+        for _ in 0..<childCount(node) {
+            found.append(child)
+            child = next(child + namesCount)
+        }
+        return found
+    }
+
     func text(_ node: Int, of source: Span<UInt8>) -> String {
         String(decoding: JSONText.characters(characters(node, of: source)), as: UTF8.self)
     }

@@ -85,9 +85,7 @@ final class Grant: Checked {
 
     /// Withholds a key that a subscription was owed. Its reference to the key goes on.
     func withhold(_ owed: OwedKey, from subscription: SubscriptionHandle) {
-        let backlog = withheld[subscription] ?? Backlog()
-        withheld[subscription] = backlog
-        backlog.keys.append(owed)
+        withheld[subscription].orMake(Backlog()).keys.append(owed)
     }
 
     /// The text of a refusal: what forbids an action on a key, and a hint.
@@ -160,15 +158,13 @@ struct CarriedRights: Sendable {
             json.kind(0, of: head.span) == .object
         else { return nil }
         var (since, name): (UInt64?, String?)
-        var member = 1
-        for _ in 0..<json.childCount(0) {
+        for member in json.children(0, of: head.span) {
             switch json.text(member, of: head.span) {
             case "since": since = UInt64(String(json.bytes(member + 1, of: head.span)))
             case "name" where json.kind(member + 1, of: head.span) == .string:
                 name = json.text(member + 1, of: head.span)
             default: break
             }
-            member = json.next(member + 1)
         }
         (self.policy, policyRevision) = (policy?.text, since)
         (supervisorName, plugins) = (name, Array(lines.dropFirst()))

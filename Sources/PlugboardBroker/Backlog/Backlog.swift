@@ -245,7 +245,6 @@ final class SessionBacklog {
 }
 
 extension SessionBacklog: Checked {
-    /// Its counts and lists agree with the subscriptions of its session.
     func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
         let client = "client \(hub.sessions[session].client)"
         let waiting = Waiting(session, hub)

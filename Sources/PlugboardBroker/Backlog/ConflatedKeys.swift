@@ -93,6 +93,17 @@ struct ConflatedKeys: ~Copyable {
         return next >= 0 ? next : nil
     }
 
+    /// The places of all keys, the oldest first. Some may be removed meanwhile.
+    var places: [Place] {
+        var (all, next): ([Place], Place?) = ([], front)
+        all.reserveCapacity(count)
+        while let place = next {
+            all.append(place)
+            next = self.place(after: place)
+        }
+        return all
+    }
+
     @inline(never)
     func find(_ observable: ObservableHandle) -> Place? {
         slot(of: observable).map { index[$0].place }
@@ -157,16 +168,11 @@ struct ConflatedKeys: ~Copyable {
 
     /// Sorts the keys by their events. Keys that the observer missed come first, by their revisions.
     mutating func sort() {
-        var places: [Place] = []
-        places.reserveCapacity(count)
-        var next = front
-        while let place = next {
-            places.append(place)
-            next = self.place(after: place)
+        let sorted = places.sorted {
+            (self[$0].event, self[$0].revision) < (self[$1].event, self[$1].revision)
         }
-        places.sort { (self[$0].event, self[$0].revision) < (self[$1].event, self[$1].revision) }
         (first, last) = (-1, -1)
-        for place in places { link(place) }
+        for place in sorted { link(place) }
     }
 
     @discardableResult
@@ -304,14 +310,7 @@ extension ConflatedKeys: Checked {
         return found
     }
 
-    var writtenCost: Int {
-        var (place, cost) = (front, 0)
-        while let written = place {
-            cost += writtenCost(of: written)
-            place = self.place(after: written)
-        }
-        return cost
-    }
+    var writtenCost: Int { places.reduce(0) { $0 + writtenCost(of: $1) } }
 }
 
 // One key that a subscription is owed. It takes a few words, because a broker may have millions of them. What

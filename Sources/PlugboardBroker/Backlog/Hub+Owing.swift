@@ -453,9 +453,7 @@ extension Hub {
 
     private mutating func withhold(from subscription: SubscriptionHandle, _ grant: Grant) {
         guard let backlog = matching[subscription].backlog else { return }
-        var next = backlog.keys.front
-        while let place = next {
-            next = backlog.keys.place(after: place)
+        for place in backlog.keys.places {
             let owed = backlog.keys[place]
             insight.count(steps: Cost.withheld)
             if grant.permit(.subscribe, keyspace[owed.observable].key) { continue }
@@ -491,9 +489,7 @@ extension Hub {
     private mutating func release(to subscription: SubscriptionHandle, _ grant: Grant) {
         guard let withheld = grant.withheld[subscription] else { return }
         var owed: [OwedKey] = []
-        var next = withheld.keys.front
-        while let place = next {
-            next = withheld.keys.place(after: place)
+        for place in withheld.keys.places {
             insight.count(steps: Cost.withheld)
             let observable = withheld.keys[place].observable
             guard grant.permit(.subscribe, keyspace[observable].key) else { continue }
@@ -523,7 +519,9 @@ extension Hub {
         if keyspace[key.observable].hasValue { return true }
         if key.isInitial { return false }
         if keyspace.writer(of: key.observable) != nil { return true }
-        guard let entry = keyspace.lastDelete(of: key.observable) else { return false }
+        guard let last = keyspace.lastEntry(of: key.observable) else { return false }
+        let entry = keyspace.history[last]
+        guard entry.operation == .delete else { return false }
         keyspace.keepDeleter(entry.author, of: key.observable)
         keyspace.set(entry.reason, cause: entry.cause, of: key.observable)
         return true

@@ -4,9 +4,9 @@
 import PlugboardMemory
 import PlugboardWire
 
-// MARK: States
-
 extension Hub {
+    // MARK: States
+
     /// What a subscription with a backlog waits for.
     func state(of subscription: SubscriptionHandle, _ backlog: Backlog) -> Backlog.State {
         if backlog.awaitsReply { return .reply }
@@ -61,7 +61,6 @@ extension Hub {
         return (backlog, sessions[session].makeBacklog())
     }
 
-    /// Gives up the backlog if nothing is owed and nothing has to wait.
     private mutating func dropEmptyBacklog(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, matching[subscription].lag.owedCount == 0
         else { return }
@@ -94,9 +93,7 @@ extension Hub {
         openBacklog(of: subscription).sessionBacklog.forget(subscription, backlog)
         releaseBacklog(of: subscription)
     }
-}
 
-extension Hub {
     private static let forgottenAtOnceMax = 64
 
     /// Forgets the keys that a subscription is owed, at least one. Returns false if that is enough for now.
@@ -112,11 +109,9 @@ extension Hub {
         }
         return true
     }
-}
 
-// MARK: FilterResult
+    // MARK: Sending
 
-extension Hub {
     /// Adds what a session is owed to its outbox, until that is full or nothing is left.
     mutating func settle(_ session: SessionHandle) {
         guard let sessionBacklog = sessions[session].backlog else {
@@ -327,11 +322,9 @@ extension Hub {
             review(subscription)
         }
     }
-}
 
-// MARK: Rhythm
+    // MARK: Rhythm
 
-extension Hub {
     private mutating func beginWindow(
         of subscription: SubscriptionHandle, _ keyHash: UInt64, _ backlog: Backlog
     ) {

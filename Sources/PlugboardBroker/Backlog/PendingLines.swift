@@ -201,7 +201,6 @@ struct PendingLines: ~Copyable {
 }
 
 extension PendingLines: Checked {
-    /// Each line has its header, and both are in the order of the events.
     func checkInvariants() throws(BrokenInvariant) {
         var (size, event, long) = (0, UInt64(0), 0)
         for place in first..<headers.count {

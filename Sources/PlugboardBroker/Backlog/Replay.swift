@@ -6,18 +6,11 @@ import PlugboardJournal
 import PlugboardMemory
 import PlugboardWire
 
-/// A replay in progress. Owned by its subscription's backlog.
 final class Replay {
-    let number: UInt64
-    let patterns: [[UInt8]]
-    /// The last revision that the observer knows, and how many events of the next one it knows.
-    let after: UInt64
-    let skipping: Int
-    /// Later events are sent as they happen.
-    let upTo: UInt64
+    /// What is read next. Its number is the subscription's.
+    var request: ReadRequest
     /// Keys are owed as they are read, and sent when all is read.
     let gathers: Bool
-    var place: ReadPlace
     /// The next piece was requested, or will be.
     var isReading = true
     /// The hashes of keys that no longer match or are gone, as the observer was told. A key that matches
@@ -31,29 +24,8 @@ final class Replay {
     /// Work space for the author of an event.
     private var by = ByteBuffer()
 
-    init(
-        _ number: UInt64,
-        from place: ReadPlace,
-        patterns: [[UInt8]],
-        after: UInt64,
-        skipping: Int,
-        upTo: UInt64,
-        gathers: Bool
-    ) {
-        self.number = number
-        self.place = place
-        self.patterns = patterns
-        self.after = after
-        told = after
-        self.skipping = skipping
-        self.upTo = upTo
-        self.gathers = gathers
-    }
-
-    var request: ReadRequest {
-        ReadRequest(
-            number: number, place: place, after: after, skipping: skipping, upTo: upTo, patterns: patterns
-        )
+    init(_ request: ReadRequest, gathers: Bool) {
+        (self.request, self.gathers, told) = (request, gathers, request.after)
     }
 
     var readyCount: Int { gathers ? 0 : piece.map { $0.records.entries.count - next } ?? 0 }
@@ -105,53 +77,6 @@ final class Replay {
     }
 }
 
-/// The replays in progress, and those whose next piece has to be requested.
-struct ReplayTable: ~Copyable {
-    private(set) var subscriptions: [UInt64: SubscriptionHandle] = [:]
-    private var toAsk: [UInt64] = []
-    private var lastNumber: UInt64 = 0
-
-    var hasRequests: Bool { !toAsk.isEmpty }
-
-    mutating func begin(_ subscription: SubscriptionHandle) -> UInt64 {
-        lastNumber += 1
-        subscriptions[lastNumber] = subscription
-        toAsk.append(lastNumber)
-        return lastNumber
-    }
-
-    mutating func ask(_ number: UInt64) {
-        toAsk.append(number)
-    }
-
-    mutating func end(_ number: UInt64) {
-        subscriptions[number] = nil
-    }
-
-    mutating func takeRequests(_ matching: borrowing Matching) -> [ReadRequest] {
-        defer { toAsk = [] }
-        return toAsk.compactMap { number in
-            subscriptions[number].flatMap { matching[$0].backlog?.replay?.request }
-        }
-    }
-}
-
-extension ReplayTable: Checked {
-    /// Each replay in progress belongs to its subscription.
-    func checkInvariants(_ matching: borrowing Matching) throws(BrokenInvariant) {
-        var replaying = 0
-        for subscription in matching.handles
-        where matching[subscription].backlog?.replay != nil { replaying += 1 }
-        for (number, subscription) in subscriptions {
-            let isThere = matching.contains(subscription)
-            try Self.always.hold("who is told again is there", isThere, of: "replay \(number)")
-            let isOwn = matching[subscription].backlog?.replay?.number == number
-            try Self.always.hold("a replay is its subscription's", isOwn, of: "replay \(number)")
-        }
-        try Self.always.agree("it knows all replays", subscriptions.count, replaying)
-    }
-}
-
 // Sends older events from the journal. Other threads read the files, and each subscription sends its events
 // in turn, as there is room. Until then the subscription waits, and so do the replies of its session.
 
@@ -162,16 +87,13 @@ extension Hub {
         to subscription: SubscriptionHandle, from place: ReadPlace, after revision: UInt64, skipping: Int = 0
     ) {
         let (backlog, sessionBacklog) = openBacklog(of: subscription)
-        backlog.replay = Replay(
-            durability.beginReplay(of: subscription),
-            from: place,
-            patterns: matching[subscription].allPatterns(keyspace),
-            after: revision,
-            skipping: skipping,
-            upTo: keyspace.revision,
-            gathers: matching[subscription].delivery == .latest
+        let request = ReadRequest(
+            number: subscription.word, place: place, after: revision, skipping: skipping,
+            upTo: keyspace.revision, patterns: matching[subscription].allPatterns(keyspace)
         )
+        backlog.replay = Replay(request, gathers: matching[subscription].delivery == .latest)
         sessionBacklog.replaying.append(subscription)
+        durability.askForNext(subscription)
     }
 
     /// Sends the next event of a replay, if a piece is there. Returns the hash of its key; nil if the event
@@ -186,27 +108,26 @@ extension Hub {
 
     /// If all of a piece was sent, asks for the next one, or ends the replay.
     mutating func goOn(with replay: Replay, of subscription: SubscriptionHandle) {
-        if replay.readyCount > 0 || asksForNext(replay) { return }
+        if replay.readyCount > 0 || asksForNext(replay, of: subscription) { return }
         if replay.hasFailed { tellUnreadable(replay, to: subscription) }
         if replay.gathers { matching[subscription].backlog?.keys.sort() }
-        matching[subscription].backlog?.advance(replay.upTo)
+        matching[subscription].backlog?.advance(replay.request.upTo)
         endReplay(of: subscription)
     }
 
     /// A piece is done. Asks for the next one if there is one that can be read, and returns true.
-    private mutating func asksForNext(_ replay: Replay) -> Bool {
+    private mutating func asksForNext(_ replay: Replay, of subscription: SubscriptionHandle) -> Bool {
         guard let next = replay.finishPiece() else { return false }
-        durability.journal?.endReading(at: replay.place, goingOnAt: next)
-        replay.place = next
+        durability.journal?.endReading(at: replay.request.place, goingOnAt: next)
+        replay.request.place = next
         replay.isReading = true
-        durability.askForNext(replay.number)
+        durability.askForNext(subscription)
         return true
     }
 
     mutating func endReplay(of subscription: SubscriptionHandle) {
         guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
-        durability.journal?.endReading(at: replay.place)
-        durability.endReplay(replay.number)
+        durability.journal?.endReading(at: replay.request.place)
         backlog.replay = nil
         openBacklog(of: subscription).sessionBacklog.replaying.remove(subscription)
     }
@@ -250,10 +171,9 @@ extension Hub {
 
     // MARK: The newest of each key
 
-    /// Takes a piece of the journal for the subscription that asked, if it still exists.
     mutating func take(_ piece: ReadPiece) {
-        guard let subscription = durability.replays.subscriptions[piece.number],
-            let replay = matching[subscription].backlog?.replay
+        let subscription = SubscriptionHandle(word: piece.number)
+        guard matching.contains(subscription), let replay = matching[subscription].backlog?.replay
         else { return }
         replay.take(piece)
         if replay.gathers { gather(replay, for: subscription) }
@@ -287,14 +207,14 @@ extension Hub {
     /// A file was removed while somebody read very slowly, or is damaged. Tells the observer from which
     /// revision on events are missing, and owes it the newest value of each key.
     private mutating func tellUnreadable(_ replay: Replay, to subscription: SubscriptionHandle) {
-        let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
-        let dropped = replay.upTo - min(replay.upTo, first) + 1
-        tellLagged(dropped, first, max(first, replay.upTo), to: subscription)
+        let first = max(replay.request.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
+        let dropped = replay.request.upTo - min(replay.request.upTo, first) + 1
+        tellLagged(dropped, first, max(first, replay.request.upTo), to: subscription)
         guard replay.gathers else { return }
         let grant = sessions[matching[subscription].session].grant
-        for observable in KeySearch.all(replay.patterns, for: grant, in: keyspace, deadlines)
-        where keyspace[observable].revision > replay.after
-            && keyspace[observable].revision <= replay.upTo
+        for observable in KeySearch.all(replay.request.patterns, for: grant, in: keyspace, deadlines)
+        where keyspace[observable].revision > replay.request.after
+            && keyspace[observable].revision <= replay.request.upTo
         {
             owe(missed: observable, revision: keyspace[observable].revision, to: subscription)
         }

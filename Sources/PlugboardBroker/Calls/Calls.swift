@@ -7,7 +7,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The services and calls of a bus. Used by the loop's thread alone.
 struct Calls: ~Copyable {
     private let services = PatternTree<Service>()
     private var calls: [UInt64: PendingCall] = [:]
@@ -76,13 +75,8 @@ struct Calls: ~Copyable {
         calls[call.number] = call
         counts.countAsked()
         asked.set(sessions[call.server].client, for: call.number)
-        sessions[call.caller].makeCalls().addMade(call)
-        sessions[call.server].makeCalls().addToAnswer(call)
-    }
-
-    mutating func countSent(_ call: PendingCall, by service: Service) {
-        call.service = service
-        service.counts.countAsked()
+        sessions[call.caller].makeCalls().add(call, as: .caller)
+        sessions[call.server].makeCalls().add(call, as: .server)
     }
 
     mutating func countEnd(of call: PendingCall, isAnswer: Bool, at now: UInt64) {
@@ -91,26 +85,22 @@ struct Calls: ~Copyable {
         call.service?.counts.countEnd(isAnswer: isAnswer, after: span)
     }
 
-    /// Returns the counts, and restarts the measurement of times.
     mutating func takeCounts() -> CallCounts {
-        defer { counts.resetTimes() }
+        defer { counts.times = Times() }
         return counts
     }
 
     mutating func move(_ call: PendingCall, to server: SessionHandle, _ sessions: inout SessionTable) {
         asked.set(sessions[server].client, for: call.number)
-        sessions[call.server].calls?.removeToAnswer(call)
-        sessions[call.server].dropEmptyCalls()
+        sessions[call.server].remove(call, as: .server)
         call.server = server
-        sessions[server].makeCalls().addToAnswer(call)
+        sessions[server].makeCalls().add(call, as: .server)
     }
 
     mutating func remove(_ call: PendingCall, _ sessions: inout SessionTable) {
         calls[call.number] = nil
-        sessions[call.caller].calls?.removeMade(call)
-        sessions[call.server].calls?.removeToAnswer(call)
-        sessions[call.caller].dropEmptyCalls()
-        sessions[call.server].dropEmptyCalls()
+        sessions[call.caller].remove(call, as: .caller)
+        sessions[call.server].remove(call, as: .server)
     }
 }
 
@@ -124,9 +114,9 @@ extension Calls: Checked {
             let (caller, server) = (call.caller, call.server)
             let areThere = sessions.contains(caller) && sessions.contains(server)
             try Self.always.hold("who calls and who answers is there", areThere, of: name)
-            let isMade = sessions[caller].calls?.has(made: call) ?? false
+            let isMade = sessions[caller].calls?.has(call, as: .caller) ?? false
             try Self.always.hold("its caller knows it", isMade, of: name)
-            let isAsked = sessions[server].calls?.has(toAnswer: call) ?? false
+            let isAsked = sessions[server].calls?.has(call, as: .server) ?? false
             try Self.always.hold("its server knows it", isAsked, of: name)
             let end = call.deadline.flatMap { deadlines.deadline(of: $0) }
             try Self.always.hold("a call ends in time", end == .call(number), of: name)
@@ -208,10 +198,11 @@ final class Service {
 
 final class SessionCalls {
     private(set) var services: [Service] = []
-    /// Calls that it made, without an answer yet.
-    private(set) var made: [PendingCall] = []
-    private(set) var toAnswer: [PendingCall] = []
+    /// The calls without an answer yet, for each role that it has in them.
+    private var calls: InlineArray<2, [PendingCall]> = [[], []]
 
+    var made: [PendingCall] { calls[CallRole.caller.rawValue] }
+    var toAnswer: [PendingCall] { calls[CallRole.server.rawValue] }
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
 
     func add(_ service: Service) {
@@ -223,22 +214,19 @@ final class SessionCalls {
         services.removeSwapping(at: service.place) { $0.place = $1 }
     }
 
-    func addMade(_ call: PendingCall) {
-        call.callerPlace = made.count
-        made.append(call)
+    func add(_ call: PendingCall, as role: CallRole) {
+        call.places[role.rawValue] = calls[role.rawValue].count
+        calls[role.rawValue].append(call)
     }
 
-    func removeMade(_ call: PendingCall) {
-        made.removeSwapping(at: call.callerPlace) { $0.callerPlace = $1 }
+    func remove(_ call: PendingCall, as role: CallRole) {
+        let role = role.rawValue
+        calls[role].removeSwapping(at: call.places[role]) { $0.places[role] = $1 }
     }
 
-    func addToAnswer(_ call: PendingCall) {
-        call.serverPlace = toAnswer.count
-        toAnswer.append(call)
-    }
-
-    func removeToAnswer(_ call: PendingCall) {
-        toAnswer.removeSwapping(at: call.serverPlace) { $0.serverPlace = $1 }
+    func has(_ call: PendingCall, as role: CallRole) -> Bool {
+        let (calls, place) = (calls[role.rawValue], call.places[role.rawValue])
+        return calls.indices.contains(place) && calls[place] === call
     }
 
     /// Perhaps a client's connection stayed open only for a call or a service that has just ended.
@@ -247,15 +235,10 @@ final class SessionCalls {
     ) {
         if sessions[session].isOpen, sessions[session].calls == nil { delivery.touch(session, &sessions) }
     }
-
-    func has(made call: PendingCall) -> Bool {
-        made.indices.contains(call.callerPlace) && made[call.callerPlace] === call
-    }
-
-    func has(toAnswer call: PendingCall) -> Bool {
-        toAnswer.indices.contains(call.serverPlace) && toAnswer[call.serverPlace] === call
-    }
 }
+
+/// What a client has to do with a call. One that calls itself has both roles.
+enum CallRole: Int { case caller, server }
 
 extension Array {
     /// Removes the element at `place`. The last one moves there, and `move` notes that.
@@ -306,7 +289,7 @@ struct CallCounts: BitwiseCopyable {
     private(set) var asked: UInt64 = 0
     private(set) var answered: UInt64 = 0
     private(set) var failed: UInt64 = 0
-    private(set) var times = Times()
+    fileprivate(set) var times = Times()
 
     mutating func countAsked() { asked &+= 1 }
 
@@ -316,8 +299,6 @@ struct CallCounts: BitwiseCopyable {
         answered &+= 1
         times.add(span)
     }
-
-    mutating func resetTimes() { times = Times() }
 
     /// Appends `asked`, `answered` and `failed`, and `mean` and `max` in microseconds.
     func appendMembers(to value: inout ByteBuffer) {

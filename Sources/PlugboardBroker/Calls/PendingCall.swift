@@ -21,8 +21,8 @@ final class PendingCall {
     var service: Service?
     let start: UInt64
     var deadline: DeadlineTicket?
-    var callerPlace = 0
-    var serverPlace = 0
+    /// Where it stands among the calls of the client that has a role in it.
+    var places: InlineArray<2, Int> = [0, 0]
 
     init(
         _ asked: AskedRequest, number: UInt64, line: UInt64, timeout: UInt32, at start: UInt64,
@@ -92,14 +92,8 @@ enum CallOutcome: Equatable {
 
     /// Appends `outcome`, the `code` of an error, and how long a call took that is over.
     func append(after nanoseconds: UInt64?, to text: inout ByteBuffer) {
-        text.append(#","outcome":""#)
-        text.append(name)
-        text.append("\"")
-        if case .failed(let code) = self {
-            text.append(#","code":""#)
-            text.append(string: code)
-            text.append("\"")
-        }
+        text.append(member: "outcome", text: name)
+        if case .failed(let code) = self { text.append(member: "code", text: code) }
         if self != .asked, self != .held, let nanoseconds {
             text.append(member: "microseconds", nanoseconds / 1000)
         }
@@ -157,7 +151,6 @@ struct HeldCalls {
 }
 
 extension HeldCalls: Checked {
-    /// Each held call is in progress and waits with the supervisor, and its plugin counts it.
     func checkInvariants(
         _ calls: borrowing Calls, _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {

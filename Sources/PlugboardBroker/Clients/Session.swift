@@ -10,8 +10,8 @@ typealias SessionHandle = Handle<Session>
 /// One client. Owned by `SessionTable`; its connection holds the handle. What each event looks at comes first, so
 /// that little memory is fetched to tell very many observers.
 struct Session: ~Copyable, Checked {
-    /// Behind, being closed, or with an indirect subscription: each event has to look at its subscriptions.
-    private var isStalled = false
+    /// It is open and not behind, and all its subscriptions are direct. So events go to it at once.
+    private(set) var keepsUp = true
     /// It is in the list of sessions that have something to be sent.
     var isTouched = false
     var awaitedWrites: UInt16 = 0
@@ -30,7 +30,7 @@ struct Session: ~Copyable, Checked {
     /// It has read too little, or owed events wait for room in its outbox. New events are then owed, too, so
     /// that the order holds.
     var isBehind = false {
-        didSet { updateStalled() }
+        didSet { updateKeepsUp() }
     }
     /// One of its requests was put off, and the next one waits for it.
     var isBusy = false
@@ -38,11 +38,11 @@ struct Session: ~Copyable, Checked {
     var isMute = false
     /// Nil while it is open. Nothing more is queued for a client that is being closed.
     var closeReason: CloseReason? {
-        didSet { updateStalled() }
+        didSet { updateKeepsUp() }
     }
     /// How many of its subscriptions have a filter or a backlog.
     var indirectCount: Int32 = 0 {
-        didSet { updateStalled() }
+        didSet { updateKeepsUp() }
     }
     /// How many of the bytes that wait for it are charged.
     var waiting = WaitingBytes()
@@ -66,8 +66,8 @@ struct Session: ~Copyable, Checked {
         set { heldLease = newValue ?? .none }
     }
 
-    private mutating func updateStalled() {
-        isStalled = isBehind || closeReason != nil || indirectCount > 0
+    private mutating func updateKeepsUp() {
+        keepsUp = !isBehind && closeReason == nil && indirectCount == 0
     }
 
     /// It is open and reads its replies, so more of its lines may be executed.
@@ -127,16 +127,8 @@ struct Session: ~Copyable, Checked {
         isTouched && outbox.sharedBytes == 0 && outbox.own.allocatedBytes > 0 && !isBehind
     }
 
-    /// It is open and not behind, and all its subscriptions are direct. So events go to it at once.
-    @inline(__always) var keepsUp: Bool { !isStalled }
-
     @discardableResult
-    mutating func makeBacklog() -> SessionBacklog {
-        if let backlog { return backlog }
-        let made = SessionBacklog()
-        backlog = made
-        return made
-    }
+    mutating func makeBacklog() -> SessionBacklog { backlog.orMake(SessionBacklog()) }
 
     /// It is owed one more key. Returns how many it is owed by now.
     mutating func countOwedKey() -> Int {
@@ -178,15 +170,15 @@ struct Session: ~Copyable, Checked {
         if backlog?.isEmpty == true { backlog = nil }
     }
 
-    mutating func makeCalls() -> SessionCalls {
-        if let calls { return calls }
-        let made = SessionCalls()
-        calls = made
-        return made
-    }
+    mutating func makeCalls() -> SessionCalls { calls.orMake(SessionCalls()) }
 
     mutating func dropEmptyCalls() {
         if calls?.isEmpty == true { calls = nil }
+    }
+
+    mutating func remove(_ call: PendingCall, as role: CallRole) {
+        calls?.remove(call, as: role)
+        dropEmptyCalls()
     }
 
     mutating func makeLease(_ keyspace: inout Keyspace) -> LeaseHandle {
@@ -334,6 +326,16 @@ struct SessionTable: ~Copyable {
 
     mutating func remove(_ session: SessionHandle, _ keyspace: inout Keyspace) {
         if let author = all.remove(session).signature { keyspace.authors.release(author) }
+    }
+}
+
+extension Optional where Wrapped: AnyObject {
+    /// What is there; otherwise something new, which stays.
+    mutating func orMake(_ new: @autoclosure () -> Wrapped) -> Wrapped {
+        if let self { return self }
+        let made = new()
+        self = made
+        return made
     }
 }
 

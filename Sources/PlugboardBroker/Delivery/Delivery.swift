@@ -28,7 +28,8 @@ struct Delivery: ~Copyable {
     private(set) var dismissed = List<SessionHandle>()
     /// The messages of last lines that differ from the message of their close reason.
     private var messages: [SessionHandle: String] = [:]
-    /// Sessions that may get owed events again since the present event began.
+    /// Sessions that may get owed events again since the present event began. Nothing can be sent in the middle of
+    /// an event, and later events must not be folded into the owed ones. So these are sent before the next event.
     private(set) var freed = List<SessionHandle>()
     /// The session whose line is executed.
     private var executing: SessionHandle?
@@ -39,8 +40,6 @@ struct Delivery: ~Copyable {
     private var renumbered: (first: UInt64, last: UInt64) = (0, 0)
     /// The value before an event, for all that are told of it later, and the number of that event.
     private var old: (event: UInt64, value: SharedBytes)?
-
-    init() {}
 
     // MARK: Dirty clients
 
@@ -99,7 +98,6 @@ struct Delivery: ~Copyable {
         dismissed.append(session)
     }
 
-    /// Keeps a message for a client's last line.
     mutating func setMessage(_ message: String, to session: SessionHandle) { messages[session] = message }
 
     /// The message for a session's last line, if it differs from that of the close reason.
@@ -107,11 +105,7 @@ struct Delivery: ~Copyable {
         messages.isEmpty ? nil : messages.removeValue(forKey: session)
     }
 
-    /// A session may get owed events again, in the middle of an event. Nothing can be sent now, and later
-    /// events must not be folded into the owed ones. So the owed events are sent before the next event.
     mutating func addFreed(_ session: SessionHandle) { freed.append(session) }
-
-    /// All freed sessions were sent what they are owed.
     mutating func forgetFreed() { freed.removeAll() }
     /// All sessions to be dismissed were.
     mutating func forgetDismissed() { dismissed.removeAll() }
@@ -290,7 +284,6 @@ struct Delivery: ~Copyable {
 }
 
 extension Delivery: Checked {
-    /// Nothing is left of the last turn.
     func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         if isDone { try log.checkInvariants() }
         try buffers.checkInvariants()

@@ -98,9 +98,7 @@ extension Hub {
     }
 
     func append(_ outcome: DeliveryDecision, to buffer: inout ByteBuffer) {
-        buffer.append(#","outcome":""#)
-        buffer.append(outcome.name)
-        buffer.append("\"")
+        buffer.append(member: "outcome", text: outcome.name)
         guard let barrier = outcome.barrier else { return }
         // The phase that it waits for, and the observers that have to acknowledge.
         let waitedFor = barrier.subscriptions.filter { sessions[matching[$0].session].isOpen }
@@ -117,7 +115,6 @@ extension Hub {
 
     func appendSource(of subscription: SubscriptionHandle, to buffer: inout ByteBuffer) {
         sessions[matching[subscription].session].appendSource(keyspace, to: &buffer)
-        buffer.append(#","sub":"#)
-        buffer.append(matching.sub(of: subscription))
+        buffer.append(member: "sub", json: matching.sub(of: subscription))
     }
 }

@@ -5,14 +5,12 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    /// Whether anybody observes a key.
     @inline(__always)
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
         refreshObservers(of: observable)
         return matching.reach.hasObservers(observable)
     }
 
-    /// Brings a key's list of observers up to date.
     @inline(__always)
     mutating func refreshObservers(of observable: ObservableHandle) {
         matching.refreshObservers(of: observable, keyspace, sessions)
@@ -136,7 +134,6 @@ private struct LatestLine {
 // An event of a key on its way to observers. The key, the value before and the author's text are added where it
 // is told: the keyspace has them, and doesn't change meanwhile; see `EventTail`.
 
-/// What is told of a write.
 struct WriteEvent: ~Escapable {
     let operation: Operation
     let observable: ObservableHandle

@@ -24,7 +24,6 @@ struct Outbox: ~Copyable {
     private(set) var lastExtent: Int32 = -1
     private(set) var runs: Int32 = 0
 
-    /// The bytes of its share of the log.
     @inline(__always) var sharedBytes: Int { Int(sharedCount) }
     @inline(__always) var count: Int { own.count &+ sharedBytes &+ Int(heldCount) }
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 && heldCount == 0 }
@@ -140,7 +139,6 @@ struct Outbox: ~Copyable {
 }
 
 extension Outbox: Checked {
-    /// Between two turns, nothing in it refers to the log.
     func checkInvariants(_ client: UInt64) throws(BrokenInvariant) {
         let isOwn = sharedBytes == 0 && runs == 0 && firstExtent < 0 && lastExtent < 0 && newestEnd < 0
         try Self.always.hold("nothing in it is of a log that has ended", isOwn, of: "client \(client)")

@@ -21,8 +21,8 @@ struct Durability: ~Copyable {
     private var tickTime: UInt64 = 0
     /// Replies that wait for the disk.
     private(set) var replies = DurableReplies()
-    /// Subscriptions that are sent older events from the journal.
-    private(set) var replays = ReplayTable()
+    /// Subscriptions that are sent older events, and need the next piece of the journal.
+    private var toRead: [SubscriptionHandle] = []
     /// The error after which the journal can't go on, because half a record may be in its file; nil if there
     /// is none. It is found during a request, and thrown at the next write.
     private var failure: (any Error)?
@@ -230,18 +230,15 @@ struct Durability: ~Copyable {
         records.isKept && event != .emit && !isReserved
     }
 
-    /// Begins to send a subscription older events from the journal. Returns the number of the replay.
-    mutating func beginReplay(of subscription: SubscriptionHandle) -> UInt64 { replays.begin(subscription) }
-
-    /// Asks for the next piece of a replay.
-    mutating func askForNext(_ number: UInt64) { replays.ask(number) }
-
-    mutating func endReplay(_ number: UInt64) { replays.end(number) }
+    mutating func askForNext(_ subscription: SubscriptionHandle) { toRead.append(subscription) }
 
     /// Reads the requested pieces, once everything that they may contain was written.
     mutating func readAgain(_ matching: borrowing Matching) {
-        guard replays.hasRequests, let journal, isWritten else { return }
-        for request in replays.takeRequests(matching) { journal.read(request) }
+        guard !toRead.isEmpty, let journal, isWritten else { return }
+        for subscription in toRead where matching.contains(subscription) {
+            if let replay = matching[subscription].backlog?.replay { journal.read(replay.request) }
+        }
+        toRead = []
     }
 
     /// Call it when the disk has failed. From then on, nothing is kept.
@@ -254,11 +251,8 @@ struct Durability: ~Copyable {
     }
 
     /// Checks that replies wait in their order, and that each session counts its own.
-    func checkInvariants(
-        _ sessions: borrowing SessionTable, _ matching: borrowing Matching
-    ) throws(BrokenInvariant) {
+    func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
         try replies.checkInvariants(sessions)
-        try replays.checkInvariants(matching)
     }
 
     /// Writes the last line, and returns when everything is on disk.

@@ -114,7 +114,7 @@ extension Hub {
         deleteEnded(goingOnAt: 0)
     }
 
-    /// Makes the write of a will. If that fails, nobody is left to be told.
+    /// If the write of a will fails, nobody is left to be told.
     private mutating func writeWill(_ will: borrowing Will, of session: SessionHandle) {
         do throws(Refusal) {
             let asked = AskedRequest(will.write, will.bytes, from: session)

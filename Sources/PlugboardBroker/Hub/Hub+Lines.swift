@@ -86,7 +86,7 @@ extension Hub {
         if keyspace.isLarge { requests.group.fetchLast(keyspace, matching.reach) }
         let count = requests.group.count
         var publishes = requests.group.takeOut()
-        begin(session)
+        delivery.begin(session)
         publish(publishes.span.extracting(first: count), in: bytes, session)
         requests.group.putBack(&publishes)
     }
@@ -127,7 +127,7 @@ extension Hub {
         do throws(Refusal) {
             try requests.decoder.decodeUnusual(&line, into: &request)
         } catch {
-            begin(session)
+            delivery.begin(session)
             refuse(error, id: request.id.bytes(of: line.span), session)
             return end(session)
         }
@@ -136,7 +136,7 @@ extension Hub {
 
     private mutating func execute(_ request: Request, _ line: Span<UInt8>, from session: SessionHandle) {
         let asked = AskedRequest(request, line, from: session)
-        begin(session)
+        delivery.begin(session)
         do throws(Refusal) {
             try perform(asked)
         } catch {

@@ -9,7 +9,6 @@ import PlugboardWire
 
 struct Hub: ~Copyable {
     var keyspace: Keyspace
-    /// The journal, and replies that wait for the disk.
     var durability = Durability()
     var insight: Insight
     var matching = Matching()
@@ -18,7 +17,6 @@ struct Hub: ~Copyable {
     var graces = Graces()
     var delivery = Delivery()
     var sessions = SessionTable()
-    /// Keys that have not reached all of their observers yet.
     var phases = Phases()
     var calls = Calls()
     var deadlines: Deadlines
@@ -68,17 +66,13 @@ struct Hub: ~Copyable {
         writeClientKey(session)
     }
 
-    /// Call before a request is executed. Its replies go to this client.
-    @inline(__always)
-    mutating func begin(_ session: SessionHandle) { delivery.begin(session) }
-
     /// Call after a request. A client that is behind gets the reply later.
     @inline(__always)
     mutating func end(_ session: SessionHandle) { delivery.end(session, at: revision, &sessions) }
 
     mutating func refuseOverlong(from session: SessionHandle) {
         let message = "a line has at most \(Limits.lineBytesMax) bytes; this one was left out"
-        begin(session)
+        delivery.begin(session)
         refuse(Refusal(.tooLong, message), id: Span(), session)
         end(session)
     }
@@ -90,7 +84,7 @@ struct Hub: ~Copyable {
         // Only for its id.
         _ = try? requests.decoder.decodeUnusual(&line, into: &request)
         let hint = "the last line, too, ends with a line feed"
-        begin(session)
+        delivery.begin(session)
         refuse(
             Refusal(.badJSON, "the line had no end", hint: hint, at: line.count),
             id: request.id.bytes(of: line.span),

@@ -17,7 +17,7 @@ extension Hub: Checked {
         try checkDeadlines()
         try access.checkInvariants(foundUse())
         try keyspace.checkAuthors(signatures)
-        try durability.checkInvariants(sessions, matching)
+        try durability.checkInvariants(sessions)
         try Self.always.hold("no batch is being written", durability.records.eventsOfBatch == 0)
         try delivery.checkInvariants(sessions)
     }
@@ -138,9 +138,7 @@ extension Hub: Checked {
     ) throws(BrokenInvariant) {
         let session = matching[subscription].session
         guard sessions[session].isOpen, let grant = sessions[session].grant else { return }
-        var next = backlog.keys.front
-        while let place = next {
-            next = backlog.keys.place(after: place)
+        for place in backlog.keys.places {
             let key = keyspace[backlog.keys[place].observable].key
             let isSeen = grant.permit(.subscribe, key)
             try Backlog.always.hold("what is owed may be seen", isSeen, of: String(key))

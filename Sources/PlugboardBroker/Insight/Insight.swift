@@ -19,6 +19,8 @@ struct Insight: ~Copyable {
     /// The work for requests besides events, in steps that take as long as telling one observer.
     private var steps: UInt64 = 0
     private var round = Round()
+    /// A group of writes of its own keys, which share one, has taken its revision.
+    private var hasOwnRevision = false
 
     init(time: TimeSource, author: AuthorHandle) {
         self.author = author
@@ -78,12 +80,11 @@ struct Insight: ~Copyable {
         return true
     }
 
-    /// Begins a group of writes. They share one revision, if there are any.
-    mutating func beginWrites() { round.hasRevision = false }
+    mutating func beginWrites() { hasOwnRevision = false }
 
     mutating func takesRevision() -> Bool {
-        defer { round.hasRevision = true }
-        return !round.hasRevision
+        defer { hasOwnRevision = true }
+        return !hasOwnRevision
     }
 
     /// The places of the next clients to look at. Place 0 is the first of them if a round begins.
@@ -124,7 +125,6 @@ struct Round {
     static let clientsPerTurn = 1_024
 
     fileprivate(set) var isOn = false
-    fileprivate(set) var hasRevision = false
     fileprivate(set) var next = 0
     fileprivate(set) var start: UInt64 = 0
 }

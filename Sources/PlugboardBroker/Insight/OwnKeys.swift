@@ -10,14 +10,8 @@ enum BrokerKey {
     case stats, warnings, services
     case client(SessionHandle)
 
-    static var prefix: Span<UInt8> {
-        @_lifetime(immortal)
-        get { StaticString("$broker.").bytes }
-    }
-    private static var clients: Span<UInt8> {
-        @_lifetime(immortal)
-        get { StaticString("$broker.clients.").bytes }
-    }
+    static let prefix: StaticString = "$broker."
+    private static let clients: StaticString = "$broker.clients."
 
     static func all(matching pattern: Span<UInt8>, _ sessions: borrowing SessionTable) -> [BrokerKey] {
         var all: [BrokerKey] = []
@@ -27,8 +21,8 @@ enum BrokerKey {
         }
         // A pattern that can't match keys of clients costs nothing here.
         let literal = Pattern.literalPrefix(pattern)
-        let shorter = min(literal.count, clients.count)
-        guard literal[..<shorter].isEqual(to: clients[..<shorter]) else { return all }
+        let shorter = min(literal.count, clients.bytes.count)
+        guard literal[..<shorter].isEqual(to: clients.bytes[..<shorter]) else { return all }
         for session in sessions.handles where sessions[session].isOpen {
             let key = BrokerKey.client(session)
             if Pattern.matches(pattern, key.text(sessions).bytes) { all.append(key) }
@@ -49,10 +43,9 @@ enum BrokerKey {
         return text
     }
 
-    /// Whether somebody observes such a key by its exact name, whether it exists or not.
     static func hasExactObserver(_ keyspace: borrowing Keyspace, _ reach: borrowing Reach) -> Bool {
-        var next = keyspace.first(from: prefix)
-        while let observable = next, keyspace[observable].key.starts(with: prefix) {
+        var next = keyspace.first(from: prefix.bytes)
+        while let observable = next, keyspace[observable].key.starts(with: prefix.bytes) {
             if reach.isNamed(observable) { return true }
             next = keyspace.next(after: observable)
         }
@@ -135,11 +128,8 @@ extension Session {
     ) {
         value.append("{")
         appendIdentity(keyspace, to: &value)
-        value.append(#","since":""#)
-        value.append(milliseconds: since)
-        value.append(#"","state":""#)
-        value.append(string: state(matching).rawValue)
-        value.append("\"")
+        value.append(member: "since", when: since)
+        value.append(member: "state", text: state(matching).rawValue)
         value.append(member: "subscriptions", UInt64(subscriptions.count))
         value.append(member: "lines", line)
         value.append(member: "sent", sent)
@@ -148,7 +138,6 @@ extension Session {
         value.append("}")
     }
 
-    /// The state of the whole client. It is paused if one of its subscriptions is.
     private borrowing func state(_ matching: borrowing Matching) -> ObserverState {
         // Most clients have few subscriptions. Checking all of very many every second would cost too much.
         for place in subscriptions.list.indices.prefix(64) {
@@ -158,12 +147,44 @@ extension Session {
     }
 }
 
+/// Members of a JSON object. A text must need no escapes.
 extension ByteBuffer {
     mutating func append(member name: StaticString, _ value: UInt64, isFirst: Bool = false) {
+        begin(member: name, isFirst)
+        append(decimal: value)
+    }
+
+    mutating func append(member name: StaticString, json value: Span<UInt8>) {
+        begin(member: name, false)
+        append(value)
+    }
+
+    mutating func append(member name: StaticString, text: Span<UInt8>, isFirst: Bool = false) {
+        begin(member: name, isFirst)
+        append("\"")
+        append(text)
+        append("\"")
+    }
+
+    mutating func append(member name: StaticString, text: StaticString) {
+        append(member: name, text: text.bytes)
+    }
+
+    mutating func append(member name: StaticString, text: String) {
+        append(member: name, text: Array(text.utf8).span)
+    }
+
+    mutating func append(member name: StaticString, when milliseconds: UInt64) {
+        begin(member: name, false)
+        append("\"")
+        append(milliseconds: milliseconds)
+        append("\"")
+    }
+
+    private mutating func begin(member name: StaticString, _ isFirst: Bool) {
         append(isFirst ? "\"" : ",\"")
         append(name)
         append("\":")
-        append(decimal: value)
     }
 }
 
@@ -173,7 +194,7 @@ extension ByteBuffer {
 extension Hub {
     /// Makes the own keys that match a pattern, or brings them up to date.
     mutating func refreshOwnState(matching pattern: Span<UInt8>) {
-        guard pattern.starts(with: BrokerKey.prefix) else { return }
+        guard pattern.starts(with: BrokerKey.prefix.bytes) else { return }
         let now = deadlines.now
         insight.beginWrites()
         for key in BrokerKey.all(matching: pattern, sessions) { refresh(key, now) }
@@ -181,7 +202,8 @@ extension Hub {
     }
 
     mutating func warn(_ kind: Warnings.Kind, _ message: String) {
-        insight.warnings.raise(kind, message, revision: revision, at: deadlines.timeOfDay)
+        let now = deadlines.timeOfDay
+        insight.warnings.raise(.init(kind: kind, message: message, milliseconds: now, revision: revision))
         guard insight.isWatched else { return }
         insight.beginWrites()
         if isObserved(.warnings) { refresh(.warnings, deadlines.now) }
@@ -203,11 +225,11 @@ extension Hub {
         for session in clients[places] { look(at: .client(session), now) }
         // Others are served in between.
         if places.upperBound < clients.count { return _ = deadlines.add(at: now + 1, .ownState) }
-        let isObserved = matching.hasBranch("$broker") || BrokerKey.hasExactObserver(keyspace, matching.reach)
+        let isObserved =
+            matching.patterns.hasBranch("$broker") || BrokerKey.hasExactObserver(keyspace, matching.reach)
         if let next = insight.endRound(isObserved: isObserved, at: now) { deadlines.add(at: next, .ownState) }
     }
 
-    /// A client has connected, or has taken a name.
     mutating func writeClientKey(_ session: SessionHandle) {
         guard insight.isWatched else { return }
         insight.beginWrites()

@@ -150,11 +150,9 @@ struct Tracing: ~Copyable {
         text.append(#","key":""#)
         let keyRange = ByteRange(text.count, text.count + key.count)
         text.append(key)
-        text.append(#"","revision":"#)
-        text.append(decimal: revision)
-        text.append(#","op":""#)
-        text.append(operation.name)
         text.append("\"")
+        text.append(member: "revision", revision)
+        text.append(member: "op", text: operation.name)
         text.append(rest)
         let (isCall, first) = (operation == .call, observers.count)
         let head = ByteRange(start, text.count)
@@ -171,7 +169,6 @@ struct Tracing: ~Copyable {
         if !records.isEmpty { records[records.count - 1].hasMore = true }
     }
 
-    /// Notes the outcome of the last write for one observer. `observer` is the text.
     mutating func append(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
         guard !records.isEmpty else { return }
         let place = records.count - 1
@@ -210,8 +207,7 @@ struct Tracing: ~Copyable {
             buffer.append(observer.text.bytes(of: text.bytes))
             // A client that wasn't sent everything gets the rest in a later turn, so its time isn't known.
             if observer.isSent, let time = sentAt[observer.client], time >= record.time {
-                buffer.append(#","microseconds":"#)
-                buffer.append(decimal: (time - record.time) / 1000)
+                buffer.append(member: "microseconds", (time - record.time) / 1000)
             }
             buffer.append("}")
         }
@@ -285,7 +281,6 @@ extension Tracing: Checked {
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
 
-    /// Each tracer with a gap is listed once, to be told of it.
     private func checkGaps() throws(BrokenInvariant) {
         let listed = Set(withGap.map { ObjectIdentifier($0) })
         try Self.always.agree("who has a gap is listed once", withGap.count, listed.count)

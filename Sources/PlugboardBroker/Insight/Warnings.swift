@@ -16,15 +16,15 @@ struct Warnings: ~Copyable {
     }
 
     struct Warning {
-        let number: UInt64
-        var kind = Kind.loop
+        var number: UInt64 = 0
+        let kind: Kind
         /// Nil if it is a loop, whose steps say all.
         var message: String?
         var milliseconds: UInt64
         var revision: UInt64
         var times: UInt64 = 1
         /// The writes of the loop, the newest first; empty if it isn't a loop.
-        let steps: [Step]
+        var steps: [Step] = []
     }
 
     struct Step: Equatable {
@@ -60,32 +60,21 @@ struct Warnings: ~Copyable {
                 key: String(keyspace[entry.observable].key), by: String(keyspace.authors[entry.author].name)
             )
         }
-        raise(steps, revision: keyspace.revision, at: now)
+        lastMilliseconds = now
+        let revision = keyspace.revision
+        raise(Warning(kind: .loop, milliseconds: now, revision: revision, steps: steps))
     }
 
-    /// Notes a loop. Each of its keys comes back, and each would give a warning of its own. So warnings that
-    /// share a step are one.
-    mutating func raise(_ steps: [Step], revision: UInt64, at milliseconds: UInt64) {
-        lastMilliseconds = milliseconds
-        let known = latest.firstIndex { $0.steps.contains { steps.contains($0) } }
-        let number = lastNumber + 1
-        raise(
-            Warning(number: number, milliseconds: milliseconds, revision: revision, steps: steps),
-            again: known
-        )
-    }
-
-    mutating func raise(_ kind: Kind, _ message: String, revision: UInt64, at milliseconds: UInt64) {
-        var warning = Warning(
-            number: lastNumber + 1, milliseconds: milliseconds, revision: revision, steps: [])
-        (warning.kind, warning.message) = (kind, message)
-        raise(warning, again: latest.firstIndex { $0.message == message })
-    }
-
-    private mutating func raise(_ warning: Warning, again known: Int?) {
+    /// Each key of a loop comes back, and each would give a warning of its own. So warnings that share a step are one.
+    mutating func raise(_ warning: Warning) {
+        let known = latest.firstIndex {
+            warning.message == nil
+                ? $0.steps.contains { warning.steps.contains($0) } : $0.message == warning.message
+        }
         guard let known else {
             lastNumber += 1
             latest.append(warning)
+            latest[latest.count - 1].number = lastNumber
             if latest.count > Self.keptMax { latest.removeFirst() }
             return
         }
@@ -94,7 +83,6 @@ struct Warnings: ~Copyable {
         latest[known].times += 1
     }
 
-    /// Appends all warnings as a JSON array, the oldest first.
     func append(to buffer: inout ByteBuffer) {
         buffer.append("[")
         for (index, warning) in latest.enumerated() {
@@ -107,13 +95,9 @@ struct Warnings: ~Copyable {
     private static func append(_ warning: Warning, to buffer: inout ByteBuffer) {
         buffer.append("{")
         buffer.append(member: "warning", warning.number, isFirst: true)
-        buffer.append(#","kind":""#)
-        buffer.append(string: warning.kind.rawValue)
-        buffer.append("\"")
+        buffer.append(member: "kind", text: warning.kind.rawValue)
         buffer.append(member: "times", warning.times)
-        buffer.append(#","when":""#)
-        buffer.append(milliseconds: warning.milliseconds)
-        buffer.append("\"")
+        buffer.append(member: "when", when: warning.milliseconds)
         buffer.append(member: "revision", warning.revision)
         buffer.append(#","message":"#)
         JSONText.append(warning.message ?? message(warning), to: &buffer)

@@ -54,7 +54,7 @@ struct History: ~Copyable {
     private var entries = List<Entry>(reserving: Int32(writesMax))
     /// How many entries there have been; the number of the next one.
     private(set) var count: UInt64 = 0
-    private var callCount: UInt64 = 0
+    var callCount: UInt64 = 0
     var writeCount: UInt64 { count - callCount }
     /// The time of this turn, shifted as in an entry; 0 until the turn's first write.
     private var time: UInt64 = 0
@@ -121,8 +121,6 @@ struct History: ~Copyable {
         }
         count &+= 1
     }
-
-    mutating func countCall() { callCount &+= 1 }
 
     /// Starts after a revision: earlier writes aren't known one by one.
     mutating func begin(after revision: UInt64) {
@@ -232,7 +230,6 @@ private struct Named: ~Copyable {
 }
 
 extension History: Checked {
-    /// Whatever an entry names exists, and a generation keeps it.
     func checkInvariants(_ all: borrowing Slab<Observable>) throws(BrokenInvariant) {
         let lists = named
         var keeping = 0
@@ -284,13 +281,9 @@ extension History {
     static let returnStepsMax = 32
     static let sharedMax: UInt64 = 64
 
-    /// The number of the first entry after a revision; `count` if there is none.
-    func first(after revision: UInt64) -> UInt64 {
-        first(after: revision, before: count)
-    }
-
-    private func first(after revision: UInt64, before limit: UInt64) -> UInt64 {
-        var (low, high) = (oldest, limit)
+    /// The number of the first entry after a revision, before `limit`; that or `count` if there is none.
+    func first(after revision: UInt64, before limit: UInt64? = nil) -> UInt64 {
+        var (low, high) = (oldest, limit ?? count)
         while low < high {
             let middle = low + (high - low) / 2
             if self[middle].revision <= revision { low = middle + 1 } else { high = middle }
@@ -309,7 +302,8 @@ extension History {
         {
             return expected
         }
-        return search(revision, before: limit)
+        let next = first(after: revision, before: limit)
+        return next > oldest && self[next - 1].revision == revision ? next - 1 : nil
     }
 
     /// `last` and the entries before it that share its revision, newest first; at most `sharedMax`.
@@ -327,7 +321,10 @@ extension History {
         for _ in 0..<Self.returnStepsMax {
             guard let last = cause(of: current) else { return nil }
             let candidates = shared(with: last)
-            if let same = candidates.first(where: { isAlike(self[$0], start) }) { return same }
+            let same = candidates.first {
+                self[$0].observable == start.observable && self[$0].author == start.author
+            }
+            if let same { return same }
             current = follow(candidates, else: last)
         }
         return nil
@@ -353,28 +350,26 @@ extension History {
     private func follow(_ candidates: ReversedCollection<ClosedRange<UInt64>>, else last: UInt64) -> UInt64 {
         candidates.first { self[$0].cause.isNamed } ?? last
     }
-
-    private func isAlike(_ left: Entry, _ right: Entry) -> Bool {
-        left.observable == right.observable && left.author == right.author
-    }
-
-    private func search(_ revision: UInt64, before limit: UInt64) -> UInt64? {
-        let low = first(after: revision, before: limit)
-        return low > oldest && self[low - 1].revision == revision ? low - 1 : nil
-    }
 }
 
 // The keys of recent emits, each with the revision of the bus at that time. With them, an observer that was
-// away learns how many emits it missed. There are two generations: when the newer one is full, the older one
-// is forgotten. What always holds: revisions ascend, and all emits from `completeSince` on are here.
+// away learns how many emits it missed. If there are too many, the older half is forgotten. What always holds:
+// revisions ascend, and all emits from `completeSince` on are here.
 
 struct EmitLog: ~Copyable {
-    /// The limits of one generation. Emits in a row to the same key at the same revision are one entry.
-    static let entriesMax = 32_768
-    static let keyBytesMax = 1_048_576
+    /// Emits in a row to the same key at the same revision are one entry.
+    static let entriesMax = 65_536
+    static let keyBytesMax = 2_097_152
 
-    private var recent = EmitGeneration()
-    private var older = EmitGeneration()
+    private struct Entry: BitwiseCopyable {
+        let revision: UInt64
+        /// Where its key ends. The key begins where the one before ends.
+        var keyEnd: UInt32
+        var times: UInt32 = 1
+    }
+
+    private var entries = List<Entry>()
+    private var keys = ByteBuffer()
     /// All emits that carry this revision or a later one are known.
     private(set) var completeSince: UInt64 = 0
 
@@ -382,71 +377,40 @@ struct EmitLog: ~Copyable {
     mutating func begin(after revision: UInt64) { completeSince = revision + 1 }
 
     mutating func append(_ key: Span<UInt8>, at revision: UInt64) {
-        if repeatsLast(key, revision) {
-            let last = recent.entries.count - 1
-            recent.entries[last].times &+= 1
+        let last = entries.count - 1
+        if last >= 0, entries[last].revision == revision, entries[last].times < .max,
+            self.key(last).isEqual(to: key)
+        {
+            entries[last].times += 1
             return
         }
-        if !recent.hasRoom(for: key.count) { beginGeneration() }
-        recent.keys.append(key)
-        let keyEnd = UInt32(truncatingIfNeeded: recent.keys.count)
-        recent.entries.append(EmitGeneration.Entry(revision: revision, keyEnd: keyEnd, times: 1))
+        while entries.count == Self.entriesMax || keys.count + key.count > Self.keyBytesMax {
+            forget((entries.count + 1) / 2)
+        }
+        keys.append(key)
+        entries.append(Entry(revision: revision, keyEnd: UInt32(truncatingIfNeeded: keys.count)))
     }
 
     /// The places of the entries that carry this revision or a later one.
     func places(from revision: UInt64) -> Range<Int> {
-        let end = older.entries.count + recent.entries.count
-        var start = end
-        while start > 0, entry(start - 1).revision >= revision { start -= 1 }
-        return start..<end
+        var start = entries.count
+        while start > 0, entries[start - 1].revision >= revision { start -= 1 }
+        return start..<entries.count
     }
 
-    func times(_ place: Int) -> UInt64 { UInt64(entry(place).times) }
+    func times(_ place: Int) -> UInt64 { UInt64(entries[place].times) }
 
     @_lifetime(borrow self)
     func key(_ place: Int) -> Span<UInt8> {
-        let count = older.entries.count
-        return place < count ? older.key(place) : recent.key(place - count)
+        let start = place == 0 ? 0 : Int(entries[place - 1].keyEnd)
+        return keys.bytes[start..<Int(entries[place].keyEnd)]
     }
 
-    private func entry(_ place: Int) -> EmitGeneration.Entry {
-        let count = older.entries.count
-        return place < count ? older.entries[place] : recent.entries[place - count]
-    }
-
-    private func repeatsLast(_ key: Span<UInt8>, _ revision: UInt64) -> Bool {
-        guard let last = recent.entries.last, last.revision == revision, last.times < .max else {
-            return false
-        }
-        return recent.key(recent.entries.count - 1).isEqual(to: key)
-    }
-
-    private mutating func beginGeneration() {
-        if let last = older.entries.last { completeSince = max(completeSince, last.revision + 1) }
-        swap(&recent, &older)
-        recent.entries.removeAll(keeping: Self.entriesMax)
-        recent.keys.removeAll()
-    }
-}
-
-struct EmitGeneration: ~Copyable {
-    struct Entry: BitwiseCopyable {
-        let revision: UInt64
-        /// Where its key ends. The key begins where the one before ends.
-        let keyEnd: UInt32
-        var times: UInt32
-    }
-
-    var entries = List<Entry>()
-    var keys = ByteBuffer()
-
-    @_lifetime(borrow self)
-    func key(_ index: Int) -> Span<UInt8> {
-        let start = index == 0 ? 0 : Int(entries[index - 1].keyEnd)
-        return keys.bytes[start..<Int(entries[index].keyEnd)]
-    }
-
-    func hasRoom(for key: Int) -> Bool {
-        entries.count < EmitLog.entriesMax && keys.count + key <= EmitLog.keyBytesMax
+    private mutating func forget(_ count: Int) {
+        let last = entries[count - 1]
+        completeSince = max(completeSince, last.revision + 1)
+        entries.removeFirst(count)
+        keys.removeFirst(Int(last.keyEnd))
+        for place in entries.indices { entries[place].keyEnd -= last.keyEnd }
     }
 }

@@ -136,7 +136,6 @@ struct OrderedKey {
 }
 
 extension KeyOrder: Checked {
-    /// Each observable is in the order once, at its place, on as many levels as it is high.
     func checkInvariants(_ all: borrowing Slab<Observable>) throws(BrokenInvariant) {
         var heights = Array(repeating: 0, count: Self.heightMax)
         all.forEach { observable in

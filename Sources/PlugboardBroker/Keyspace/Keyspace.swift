@@ -411,7 +411,7 @@ struct Keyspace: ~Copyable {
     mutating func remember(callOf key: Span<UInt8>, by author: AuthorHandle, _ cause: WriteCause) {
         let observable = findOrInsert(key)
         remember(.call, observable, author, cause)
-        history.countCall()
+        history.callCount &+= 1
         if !self[observable].hasValue { keepForHistory(observable) }
     }
 
@@ -420,12 +420,6 @@ struct Keyspace: ~Copyable {
     mutating func keepForHistory(_ observable: ObservableHandle) { history.keep(observable, &all) }
 
     func lastEntry(of observable: ObservableHandle) -> UInt64? { history.lastEntry(of: observable, all) }
-
-    /// The delete of a key without a value, if it is still remembered and nothing else came after it.
-    func lastDelete(of observable: ObservableHandle) -> History.Entry? {
-        guard let number = lastEntry(of: observable), history[number].operation == .delete else { return nil }
-        return history[number]
-    }
 
     /// The history lets go of what it has passed: `takeReleased` has those without a value.
     mutating func endTurn() {
@@ -453,8 +447,6 @@ struct Keyspace: ~Copyable {
     }
 
     func willBytes(of lease: LeaseHandle?) -> Int { lease.map { lifetimes.leases[$0].willBytes } ?? 0 }
-
-    func grace(of observable: ObservableHandle) -> UInt64 { lifetimes.grace(of: marks(of: observable)) }
 
     /// Queues the bound keys of a connection that has ended, and returns its will.
     mutating func end(_ lease: LeaseHandle) -> Will? {
@@ -629,7 +621,7 @@ struct CarriedValues {
         var commit = Commit(observable, keyspace)
         if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
-            commit.grace = keyspace.grace(of: observable)
+            commit.grace = bond.milliseconds
             // A value whose time is over may still be there for some turns.
             let left = bond.ticket.map { deadlines.millisecondsLeft(of: $0, at: now, roundedUp: false) ?? 0 }
             if let left { (commit.expires, commit.end) = (wall + left, deadlines.end(in: left)) }

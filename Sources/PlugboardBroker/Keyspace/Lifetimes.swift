@@ -7,7 +7,10 @@ import PlugboardPosix
 import PlugboardWire
 
 /// What ends a value: its writer's connection, a time, or the time within which that writer may come back.
-typealias BondEnd = (isWhileConnected: Bool, ticket: DeadlineTicket?, grace: DeadlineTicket?)
+/// The last number is the grace of that writer's name; 0 if it has none.
+typealias BondEnd = (
+    isWhileConnected: Bool, ticket: DeadlineTicket?, grace: DeadlineTicket?, milliseconds: UInt64
+)
 
 /// What ends a value without anybody deleting it. The handles are no optionals: of very many bonds those would
 /// take up a third more.
@@ -78,16 +81,10 @@ struct Lifetimes: ~Copyable {
     func bond(of marks: LifetimeMarks) -> BondEnd? {
         guard let place = marks.bond, let bond = bond(at: place) else { return nil }
         let lease = bonds[bond].lease
-        guard lease != .none else { return (false, bonds[bond].deadline, nil) }
-        let grace = leases[whole(of: lease)].deadline
-        return (true, bonds[bond].deadline, grace == .none ? nil : grace)
-    }
-
-    func grace(of marks: LifetimeMarks) -> UInt64 {
-        guard let place = marks.bond, let bond = bond(at: place), bonds[bond].lease != .none else {
-            return 0
-        }
-        return leases[whole(of: bonds[bond].lease)].grace
+        guard lease != .none else { return (false, bonds[bond].deadline, nil, 0) }
+        let whole = whole(of: lease)
+        let grace = leases[whole].deadline
+        return (true, bonds[bond].deadline, grace == .none ? nil : grace, leases[whole].grace)
     }
 
     /// The key whose bond is at `place`, if that bond is still of this revision.
@@ -288,32 +285,17 @@ extension Deadlines {
     }
 }
 
-// What few keys have besides a value, in one word, so that a plain write sees at a glance that there is
-// nothing. Part of a key's extras.
-
-/// Whether a key is bound to a time or a connection, and why the broker made its last write.
+/// Whether a key is bound to a time or a connection, and why the broker made its last write. Part of a key's extras.
 struct LifetimeMarks: BitwiseCopyable {
-    private static let reasonBits: UInt32 = 2
-    private static let reasonMask: UInt32 = 3
-    /// The low bits are the reason. Above them is the place of the bond, counted from 1.
-    private var word: UInt32 = 0
+    /// The place of the bond; −1 if there is none.
+    private var place: Int32 = -1
+    var reason: EventReason?
 
-    @inline(__always) var isEmpty: Bool { word == 0 }
+    @inline(__always) var isEmpty: Bool { place < 0 && reason == nil }
 
     var bond: Int? {
-        get {
-            let place = word >> Self.reasonBits
-            return place == 0 ? nil : Int(place) - 1
-        }
-        set {
-            let place = newValue.map { UInt32(truncatingIfNeeded: $0 + 1) } ?? 0
-            word = word & Self.reasonMask | place << Self.reasonBits
-        }
-    }
-
-    var reason: EventReason? {
-        get { EventReason(rawValue: UInt8(truncatingIfNeeded: word & Self.reasonMask)) }
-        set { word = word & ~Self.reasonMask | UInt32(newValue?.rawValue ?? 0) }
+        get { place < 0 ? nil : Int(place) }
+        set { place = Int32(truncatingIfNeeded: newValue ?? -1) }
     }
 }
 

@@ -12,7 +12,7 @@ import PlugboardWire
 
 /// All subscriptions of a bus, and what they match. Used by the loop's thread alone.
 struct Matching: ~Copyable {
-    private var patterns = UserPatterns()
+    private(set) var patterns = UserPatterns()
     private var subscriptions = Slab<SubscriptionRecord>()
     private var texts = SubscriptionTexts()
     private var lastSerial: UInt64 = 0
@@ -27,8 +27,6 @@ struct Matching: ~Copyable {
     private(set) var isSelective = false
     /// Where the patterns end that the last search found.
     private var ends: [Reach.PatternEnd] = []
-
-    init() {}
 
     subscript(subscription: SubscriptionHandle) -> SubscriptionRecord {
         @inline(__always)
@@ -74,12 +72,10 @@ struct Matching: ~Copyable {
         return set.find(text, self)
     }
 
-    func hasBranch(_ token: String) -> Bool { patterns.hasBranch(token) }
-
     /// From now on, some clients may not see all keys.
     mutating func select() { isSelective = true }
 
-    func steps(of user: UInt32) -> Int { patterns.steps(of: user) }
+    mutating func forgetFound() { found.removeAll() }
 
     // MARK: Coming and going
 
@@ -88,15 +84,9 @@ struct Matching: ~Copyable {
         _ sub: Span<UInt8>, of session: SessionHandle, _ options: RequestOptions, _ filter: Filter?
     ) -> SubscriptionHandle {
         lastSerial += 1
-        let subscription = SubscriptionRecord(
-            session: session,
-            text: texts.add(sub),
-            serial: lastSerial,
-            kind: EventForm(options),
-            options: options,
-            filter: filter
-        )
-        return subscriptions.insert(subscription)
+        let text = texts.add(sub)
+        return subscriptions.insert(
+            SubscriptionRecord(options, of: session, text, serial: lastSerial, filter))
     }
 
     /// Makes a subscription observe the keys of a pattern, or the one key that it names.
@@ -152,12 +142,6 @@ struct Matching: ~Copyable {
 
     // MARK: Searching
 
-    /// Whether it is certain that nobody observes a key.
-    @inline(__always)
-    func isUnobserved(_ observable: ObservableHandle) -> Bool {
-        reach.isUnobserved(observable)
-    }
-
     /// Finds the observers of a key, and leaves them in `found` in the order in which they are told.
     /// `observable` is the key's, if there is one.
     mutating func find(
@@ -178,8 +162,6 @@ struct Matching: ~Copyable {
         visits &+= UInt64(list.count)
         arrange(&list, of: key, sessions)
     }
-
-    mutating func forgetFound() { found.removeAll() }
 
     /// The found observers that one reply names. If there are too many, those that aren't live come first,
     /// because they are what people look for.

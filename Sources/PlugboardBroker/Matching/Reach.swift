@@ -45,8 +45,6 @@ struct Reach: ~Copyable {
     /// The block of entries that is looked at next to give memory back.
     private var nextBlock = 0
 
-    init() {}
-
     // MARK: Asking
 
     /// Whether it is certain that nobody observes a key. For nearly all writes, this is all that is read.
@@ -330,7 +328,6 @@ extension Span<ObserverEntry> {
 }
 
 extension Reach: Checked {
-    /// Each entry is that of a key that is there, and has its own list or one that keys share.
     func checkInvariants(_ keyspace: borrowing Keyspace) throws(BrokenInvariant) {
         var (slots, own, named): (Set<UInt32>, Set<UInt32>, Set<UInt32>) = ([], [], [])
         for observable in keyspace.all.handles {

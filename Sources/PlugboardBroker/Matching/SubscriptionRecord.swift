@@ -11,17 +11,15 @@ typealias SubscriptionHandle = Handle<SubscriptionRecord>
 struct EventForm: Equatable, BitwiseCopyable {
     let rawValue: UInt8
 
-    init(rawValue: UInt8) {
-        self.rawValue = rawValue
-    }
-
-    init(_ options: RequestOptions) {
-        rawValue = (options.old ? 1 : 0) | (options.values ? 0 : 2) | (options.when ? 4 : 0)
-    }
-
     @inline(__always) var hasOld: Bool { rawValue & 1 != 0 }
     @inline(__always) var hasValue: Bool { rawValue & 2 == 0 }
     @inline(__always) var hasWhen: Bool { rawValue & 4 != 0 }
+}
+
+extension EventForm {
+    init(_ options: RequestOptions) {
+        self.init(rawValue: (options.old ? 1 : 0) | (options.values ? 0 : 2) | (options.when ? 4 : 0))
+    }
 }
 
 struct SubscriptionRecord: ~Copyable {
@@ -30,9 +28,7 @@ struct SubscriptionRecord: ~Copyable {
     /// Grows with each subscription of the bus. Within a phase, observers are told in this order.
     let serial: UInt64
     let kind: EventForm
-    /// What happens to events that have to wait.
     let delivery: DeliveryMode
-    /// Observers of earlier phases are told first.
     let phase: UInt8
     /// What it does besides observing.
     enum Role: UInt8 { case observes, acknowledges, traces }
@@ -48,27 +44,17 @@ struct SubscriptionRecord: ~Copyable {
     var patterns: [PatternPlace] = []
 
     init(
-        session: SessionHandle,
-        text: TextHandle,
-        serial: UInt64,
-        kind: EventForm,
-        options: RequestOptions,
-        filter: Filter? = nil
+        _ options: RequestOptions, of session: SessionHandle, _ text: TextHandle, serial: UInt64,
+        _ filter: Filter?
     ) {
-        self.session = session
-        self.text = text
-        self.serial = serial
-        self.kind = kind
-        delivery = options.delivery
-        phase = options.phase
+        (self.session, self.text, self.serial, self.filter) = (session, text, serial, filter)
+        (kind, delivery, phase) = (EventForm(options), options.delivery, options.phase)
         if options.acknowledges { role = .acknowledges }
-        self.filter = filter
     }
 
     /// Later phases wait for its acknowledgement.
     var acknowledges: Bool { role == .acknowledges }
 
-    /// It gets traces instead of the events of keys.
     var isTracer: Bool { role == .traces }
 
     /// Without a filter and a backlog, as nearly all are. So it is told at once.
@@ -80,7 +66,6 @@ struct SubscriptionRecord: ~Copyable {
     /// Observers are told by phase, and within a phase by age.
     var rank: (UInt8, UInt64) { (phase, serial) }
 
-    /// It shares what it is owed with other readers.
     @inline(__always) var isSharing: Bool { lag.lane != .none }
 
     var owesNothing: Bool { lag.owedCount == 0 && backlog?.isEmpty != false }
@@ -92,12 +77,7 @@ struct SubscriptionRecord: ~Copyable {
         backlog.map { !$0.isReady && (!$0.isPaused || $0.steps > 0) } ?? false
     }
 
-    mutating func makeBacklog() -> Backlog {
-        if let backlog { return backlog }
-        let made = Backlog()
-        backlog = made
-        return made
-    }
+    mutating func makeBacklog() -> Backlog { backlog.orMake(Backlog()) }
 
     /// Frees the backlog, whose keys the hub has removed before.
     mutating func releaseBacklog() { backlog = nil }
@@ -161,7 +141,6 @@ struct SubscriptionRecord: ~Copyable {
     }
 }
 
-/// A subscription in a key's list of observers, with all that it takes to tell it an event at once.
 struct ObserverEntry: BitwiseCopyable {
     let subscription: SubscriptionHandle
     let session: SessionHandle
@@ -214,7 +193,6 @@ enum EventWay {
 
 typealias TextHandle = Handle<SubscriptionText>
 
-/// The start of a subscription's events.
 struct SubscriptionText: ~Copyable {
     fileprivate var subscriptionCount = 1
     /// `{"event":"update","sub":…`, ready to be copied.
@@ -253,8 +231,6 @@ struct SubscriptionTexts: ~Copyable {
     private var index = HashIndex()
     private let hash = KeyHash()
 
-    init() {}
-
     subscript(text: TextHandle) -> SubscriptionText {
         @inline(__always)
         _read { yield all[text] }
@@ -265,7 +241,6 @@ struct SubscriptionTexts: ~Copyable {
     @_lifetime(borrow self)
     func sub(of text: TextHandle) -> Span<UInt8> { all[text].sub }
 
-    /// The text for a `sub` given as JSON, if a subscription has it.
     func find(_ sub: Span<UInt8>) -> TextHandle? { find(sub, hash(sub)) }
 
     private func find(_ sub: Span<UInt8>, _ hash: UInt64) -> TextHandle? {
@@ -331,8 +306,6 @@ struct SubscriptionSet: ~Copyable {
     private var index: SubscriptionIndex?
     /// All positive integers below this are taken.
     private(set) var lowestFree: UInt64 = 1
-
-    init() {}
 
     @inline(__always) var isEmpty: Bool { list.isEmpty }
     @inline(__always) var count: Int { list.count }
@@ -400,7 +373,6 @@ private final class SubscriptionIndex {
 }
 
 extension SubscriptionSet: Checked {
-    /// Each subscription belongs to the session, knows its place, and is found by its text.
     func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var numbers = 0
         for place in 0..<list.count {

@@ -65,7 +65,8 @@ extension Hub {
         )
         keyspace.remember(callOf: call.key.span, by: author, call.cause)
         if call.cause.isNamed { insight.warnings.countReturns(&keyspace) }
-        calls.countSent(call, by: service)
+        call.service = service
+        service.counts.countAsked()
         traceEvent(of: call, .asked)
         delivery.send(event, to: service.session, at: revision, &sessions)
     }
@@ -119,7 +120,6 @@ extension Hub {
         )
     }
 
-    /// Sends the answer to the caller. Returns how the call ended.
     private mutating func pass(_ asked: AskedRequest, to call: PendingCall) -> CallOutcome {
         let (value, options) = (asked.request.value.bytes(of: asked.line), requests.decoder.options)
         let (code, message) = (options.errorCode, options.errorMessage)

@@ -38,7 +38,6 @@ extension Hub {
         (matching[subscription].backlog?.owedCount ?? 0) + Int(matching[subscription].lag.owedCount)
     }
 
-    /// The subscription that a request names, of this client or of the client that it names.
     private func target(of asked: AskedRequest, _ client: UInt64) throws(Refusal) -> SubscriptionHandle {
         let session = asked.session
         guard asked.request.has(.client) else {
@@ -96,7 +95,7 @@ extension Hub {
         guard sessions[session].isGuarded, sessions[session].client != client else {
             return try sessions.find(client, for: session)
         }
-        guard sessions[session].authorize(.control, Pattern.everything, .all) else {
+        guard sessions[session].authorize(.control, Pattern.everything.bytes, .all) else {
             let hint = "it takes the right to control **"
             throw Refusal(.forbidden, "this client may not disconnect others", hint: hint)
         }

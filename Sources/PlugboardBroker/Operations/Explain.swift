@@ -12,15 +12,13 @@ extension Hub {
         let refusal = refusal(of: AskedRequest(write, asked.line, from: asked.session))
         let key = write.key.bytes(of: asked.line)
         var reply = beginReply(to: asked)
-        reply.append(#","op":""#)
-        reply.append(write.operation.name)
-        reply.append(#"","key":"#)
+        reply.append(member: "op", text: write.operation.name)
+        reply.append(#","key":"#)
         JSONText.append(key, to: &reply)
         if let refusal {
             // The key of a refused write may be malformed, so nothing else is said about it.
-            reply.append(#","refused":{"error":""#)
-            reply.append(string: refusal.code.rawValue)
-            reply.append("\"")
+            reply.append(#","refused":{"#)
+            reply.append(member: "error", text: Array(refusal.code.rawValue.utf8).span, isFirst: true)
             ReplyEncoder.appendDetails(of: refusal, to: &reply)
             reply.append("}")
         } else {
@@ -42,14 +40,9 @@ extension Hub {
         of expected: borrowing ExpectedEvent, _ key: Span<UInt8>, isSeen: Bool, to reply: inout ByteBuffer
     ) {
         let listed = listObservers(of: key, expected.observable, isSeen: isSeen)
-        reply.append(#","effect":""#)
-        reply.append(string: expected.event.rawValue)
-        reply.append("\"")
+        reply.append(member: "effect", text: expected.event.rawValue)
         reply.append(member: "revision", expected.event == .emit ? revision : revision + 1)
-        if !expected.value.isEmpty {
-            reply.append(#","value":"#)
-            reply.append(expected.value)
-        }
+        if !expected.value.isEmpty { reply.append(member: "value", json: expected.value) }
         let outcomes = outcomes(of: expected, for: listed, of: matching.found.all)
         reply.append(#","observers":["#)
         for (place, subscription) in listed.enumerated() {

@@ -31,7 +31,7 @@ extension Hub {
         if request.has(.after) { try Key.check(options.after, asked.line) }
         refreshOwnState(matching: asked.key)
         let search = KeySearch(
-            [Array(request.has(.key) ? asked.key : Pattern.everything)],
+            [Array(request.has(.key) ? asked.key : Pattern.everything.bytes)],
             for: sessions[asked.session].grant,
             after: request.has(.after) ? Array(options.after.bytes(of: asked.line)) : [],
             countMax: options.limit + 1

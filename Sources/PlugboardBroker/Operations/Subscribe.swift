@@ -23,12 +23,10 @@ extension Hub {
         let session = asked.session
         end(try asked.subscription(of: session, matching, sessions))
         var reply = beginReply(to: asked)
-        reply.append(#","sub":"#)
-        reply.append(contentsOf: asked.sub)
+        reply.append(member: "sub", json: asked.sub.bytes)
         finish(reply, to: session)
     }
 
-    /// Finds what a subscription begins with. Returns nil if the request is put off.
     private mutating func beginning(
         of asked: AskedRequest, _ wanted: [ByteRange]
     ) throws(Refusal) -> SubscriptionStart? {
@@ -70,7 +68,10 @@ extension Hub {
         case .remembered:
             let missed = missed(asked, wanted)
             openBacklog(of: subscription).backlog.begin(at: revision, owingSynced: owesSynced)
-            owe(missed, to: subscription)
+            for entry in missed {
+                if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
+                owe(missed: entry.observable, revision: entry.revision, to: subscription)
+            }
         case .kept(let place):
             openBacklog(of: subscription).backlog.begin(at: since, owingSynced: owesSynced)
             replay(to: subscription, from: place, after: since)
@@ -79,14 +80,6 @@ extension Hub {
             let gone = start.beginning.isResumed == false ? goneKeys(asked, wanted) : []
             owe(snapshot, gone: gone, to: subscription)
             checkOwed(to: asked.session)
-        }
-    }
-
-    /// Owes the newest write of each key that an observer missed, including deletes; then `synced`.
-    private mutating func owe(_ missed: [History.Entry], to subscription: SubscriptionHandle) {
-        for entry in missed {
-            if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: entry.observable) }
-            owe(missed: entry.observable, revision: entry.revision, to: subscription)
         }
     }
 
@@ -145,7 +138,7 @@ extension Hub {
         for range in wanted {
             matching.attach(subscription, of: user, to: range.bytes(of: asked.line), &keyspace)
         }
-        guard matching.steps(of: user) <= Limits.patternStepsMax else {
+        guard matching.patterns.steps(of: user) <= Limits.patternStepsMax else {
             detach(subscription)
             matching.remove(subscription)
             throw Refusal(.limit, Self.tooManySteps, hint: Pattern.fewerSteps)
@@ -175,8 +168,7 @@ extension Hub {
             sessionBacklog.unanswered.append(subscription)
         }
         var reply = beginReply(to: asked)
-        reply.append(#","sub":"#)
-        reply.append(matching.sub(of: subscription))
+        reply.append(member: "sub", json: matching.sub(of: subscription))
         reply.append(member: "revision", revision)
         if let isResumed { reply.append(isResumed ? #","resumed":true"# : #","resumed":false"#) }
         if let emits {

@@ -14,9 +14,8 @@ extension Hub {
         let isSeen = sessions[session].authorize(.subscribe, key)
         let listed = listObservers(of: key, observable, isSeen: isSeen)
         var reply = beginReply(to: asked)
-        reply.append(#","key":""#)
-        reply.append(key)
-        reply.append(#"","observers":["#)
+        reply.append(member: "key", text: key)
+        reply.append(#","observers":["#)
         for (place, subscription) in listed.enumerated() {
             reply.append(place == 0 ? "{" : ",{")
             appendObserver(subscription, of: key, to: &reply)
@@ -50,8 +49,7 @@ extension Hub {
         _ subscription: SubscriptionHandle, of key: Span<UInt8>, to buffer: inout ByteBuffer
     ) {
         sessions[matching[subscription].session].appendIdentity(keyspace, to: &buffer)
-        buffer.append(#","sub":"#)
-        buffer.append(matching.sub(of: subscription))
+        buffer.append(member: "sub", json: matching.sub(of: subscription))
         buffer.append(#","pattern":""#)
         matching[subscription].appendPattern(matching: key, keyspace, to: &buffer)
         buffer.append("\"")
@@ -61,9 +59,8 @@ extension Hub {
     /// Appends the members that show the state of an observer. `queued` replaces the size of its outbox.
     private func appendState(of subscription: SubscriptionHandle, queued: Int?, to buffer: inout ByteBuffer) {
         let session = matching[subscription].session
-        buffer.append(#","state":""#)
-        buffer.append(string: matching[subscription].state(isBehind: sessions[session].isBehind).rawValue)
-        buffer.append("\"")
+        let state = matching[subscription].state(isBehind: sessions[session].isBehind)
+        buffer.append(member: "state", text: state.rawValue)
         let waiting = sessions[session].backlog?.queuedBytes ?? 0
         buffer.append(member: "queued", UInt64((queued ?? sessions[session].outbox.count) + waiting))
         buffer.append(member: "owed", UInt64(owedCount(of: subscription)))
@@ -100,9 +97,7 @@ extension Hub {
     private func append(_ service: Service, to buffer: inout ByteBuffer) {
         buffer.append(#","server":{"#)
         sessions[service.session].appendIdentity(keyspace, to: &buffer)
-        buffer.append(#","pattern":""#)
-        buffer.append(service.pattern.span)
-        buffer.append("\"")
+        buffer.append(member: "pattern", text: service.pattern.span)
         buffer.append(member: "calls", UInt64(sessions[service.session].calls?.toAnswer.count ?? 0))
         for (place, spare) in service.spares.enumerated() {
             buffer.append(place == 0 ? #","spares":[{"# : "},{")

@@ -18,9 +18,8 @@ extension Hub {
         let limit =
             asked.request.has(.limit) ? requests.decoder.options.limit : Limits.chainStepsDefault
         var reply = beginReply(to: asked)
-        reply.append(#","key":""#)
-        reply.append(asked.key)
-        reply.append(#"","chain":["#)
+        reply.append(member: "key", text: asked.key)
+        reply.append(#","chain":["#)
         let end = appendChain(of: observable, limit: limit, for: session, to: &reply)
         reply.append("]")
         reply.append(end.member)
@@ -122,27 +121,21 @@ extension Hub {
 
     private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
         let entry = keyspace.history[number]
-        buffer.append(#"{"key":""#)
-        buffer.append(keyspace[entry.observable].key)
-        buffer.append("\"")
+        buffer.append("{")
+        buffer.append(member: "key", text: keyspace[entry.observable].key, isFirst: true)
         buffer.append(member: "revision", entry.revision)
-        buffer.append(#","op":""#)
-        buffer.append(entry.operation.name)
-        buffer.append("\"")
+        buffer.append(member: "op", text: entry.operation.name)
         buffer.append(keyspace.authors[entry.author].by)
         EventEncoder.appendReason(entry.reason, to: &buffer)
-        buffer.append(#","when":""#)
-        buffer.append(milliseconds: entry.milliseconds)
-        buffer.append("\"")
+        buffer.append(member: "when", when: entry.milliseconds)
         entry.cause.append(to: &buffer)
         buffer.append("}")
     }
 
     /// The step of a value that is older than the history. Its time and operation are unknown.
     private func appendForgottenStep(_ observable: ObservableHandle, to buffer: inout ByteBuffer) {
-        buffer.append(#"{"key":""#)
-        buffer.append(keyspace[observable].key)
-        buffer.append("\"")
+        buffer.append("{")
+        buffer.append(member: "key", text: keyspace[observable].key, isFirst: true)
         buffer.append(member: "revision", keyspace[observable].revision)
         buffer.append(keyspace.authors.by(keyspace.writer(of: observable)))
         EventEncoder.appendReason(keyspace.marks(of: observable).reason, to: &buffer)

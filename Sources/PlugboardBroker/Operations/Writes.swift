@@ -91,7 +91,7 @@ extension Hub {
         if asked.request.isDurable {
             try durability.checkDurable(awaited: sessions[asked.session].awaitedWrites)
         }
-        let bytes = asked.line.count + requests.batch.mergedCount
+        let bytes = asked.line.count + requests.batch.bytes.count
         if !durability.records.hasRoom(for: bytes) {
             try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
         }
@@ -110,11 +110,11 @@ extension Hub {
 
     /// Looks the key up again, because an earlier write of the batch may have made or removed its observable.
     private mutating func commitWrite(at index: Int, _ write: AskedRequest, _ results: Span<UInt8>) {
-        let hash = requests.batch.writes[index].hash
+        let (hash, result) = (requests.batch.writes[index].plan.hash, requests.batch.writes[index].result)
         let planned = PlannedWrite(hash: hash, observable: keyspace.find(write.key, hash: hash))
         let value =
             write.request.operation.combines
-            ? requests.batch.result(at: index).bytes(of: results)
+            ? result.bytes(of: results)
             : write.request.value.bytes(of: write.line)
         commit(planned, write, value: value, nil)
     }
@@ -139,7 +139,7 @@ extension Hub {
             !keyspace[observable].isReserved
         {
             requests.group.lastSlot = observable.slot
-            let isUnobserved = matching.isUnobserved(observable)
+            let isUnobserved = matching.reach.isUnobserved(observable)
             return PlannedWrite(hash: 0, observable: observable, isUnobserved: isUnobserved)
         }
         return try plan(AskedRequest(waiting.request, line, from: writer.session))
@@ -285,7 +285,8 @@ extension Hub {
         )
         (commit.cause, commit.reason, commit.when) = (news.cause, news.reason, keyspace.history.milliseconds)
         if request?.has(.whileConnected) == true {
-            (commit.isWhileConnected, commit.grace) = (true, keyspace.grace(of: observable))
+            commit.isWhileConnected = true
+            commit.grace = keyspace.bond(of: observable)?.milliseconds ?? 0
         }
         (commit.expires, commit.end) = (expiry(request), end(request))
         durability.record(commit)
@@ -336,7 +337,6 @@ extension Hub {
 // The checks of a write: its key, rights, the quota and `if`. Also calculates the result of a patch or a sum.
 // Changes nothing of the state.
 
-/// A write that was checked and can no longer fail.
 struct PlannedWrite: BitwiseCopyable {
     /// The hash of its key. Not used if there is an observable already.
     let hash: UInt64
@@ -354,7 +354,7 @@ extension Hub {
         var isUnobserved = false
         if let observable {
             current = keyspace[observable].revision
-            isUnobserved = matching.isUnobserved(observable)
+            isUnobserved = matching.reach.isUnobserved(observable)
             if keyspace[observable].isReserved { try supervision.checkOwn(request, line, sessions[session]) }
         } else {
             try Key.check(request.key, line)
@@ -372,7 +372,6 @@ extension Hub {
         return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
     }
 
-    /// Throws if a value of `count` bytes would exceed the quota of its writer's user.
     private func checkRoom(
         _ asked: AskedRequest, _ observable: ObservableHandle?, _ count: Int
     ) throws(Refusal) {
@@ -392,7 +391,6 @@ extension Hub {
         return (0, bytes - keyspace.chargedBytes(of: observable))
     }
 
-    /// Calculates the new value of a patch or a sum from the current one, into `requests.merged`.
     private mutating func combine(_ planned: PlannedWrite, _ asked: AskedRequest) throws(Refusal) {
         let (request, line, observable) = (asked.request, asked.line, planned.observable)
         let (change, value) = (request.value.bytes(of: line), keyspace.value(of: observable))
@@ -486,34 +484,24 @@ extension Hub {
 // always holds: only one request uses it at a time.
 
 struct PlannedBatch: ~Copyable {
-    private(set) var writes: [PlannedWrite] = []
-    /// Where the results of its patches and sums are in `bytes`, one range for each write.
-    private var merged: [ByteRange] = []
+    /// Each with the place in `bytes` where its result is, if it is a patch or a sum.
+    private(set) var writes: [(plan: PlannedWrite, result: ByteRange)] = []
     /// All results. They are taken out while the hub is used.
     var bytes = ByteBuffer()
 
-    var mergedCount: Int { bytes.count }
-
-    /// Where the result of the patch or the sum at a place is in the results.
-    func result(at index: Int) -> ByteRange { merged[index] }
-
-    mutating func append(_ write: PlannedWrite) {
-        writes.append(write)
-        merged.append(.none)
-    }
+    mutating func append(_ plan: PlannedWrite) { writes.append((plan, .none)) }
 
     /// Keeps the result of the last write, a patch or a sum. Returns false if the batch would become too
     /// large.
     mutating func keep(_ result: borrowing ByteBuffer) -> Bool {
-        guard !merged.isEmpty, bytes.count + result.count <= Limits.outboxBytesMax else { return false }
-        merged[merged.count - 1] = ByteRange(bytes.count, bytes.count + result.count)
+        guard bytes.count + result.count <= Limits.outboxBytesMax else { return false }
+        writes[writes.count - 1].result = ByteRange(bytes.count, bytes.count + result.count)
         bytes.append(contentsOf: result)
         return true
     }
 
     mutating func removeAll() {
         writes.removeAll(keepingCapacity: true)
-        merged.removeAll(keepingCapacity: true)
         bytes.removeAll()
     }
 }
@@ -534,7 +522,6 @@ extension Hub {
         replyDone(.will, id: asked.id, to: session)
     }
 
-    /// Sets or replaces a will, or throws. Nil removes it.
     mutating func replaceWill(of session: SessionHandle, by will: consuming Will?) throws(Refusal) {
         let (bytes, lease) = (SessionLease.bytes(of: will), sessions[session].lease)
         let account = access.account(of: sessions[session])

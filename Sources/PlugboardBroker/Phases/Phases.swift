@@ -7,7 +7,6 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The gates of a bus, and the missing acknowledgements. Used by the loop's thread alone.
 struct Phases: ~Copyable {
     private var gates: [ObservableHandle: Gate] = [:]
     /// The events that each subscription has to acknowledge, in the order in which it was told.
@@ -18,7 +17,6 @@ struct Phases: ~Copyable {
 
     var count: Int { gates.count }
 
-    /// The gate of a key; nil if nothing holds it back.
     func gate(of observable: ObservableHandle) -> Gate? { gates[observable] }
 
     func holds(_ observable: ObservableHandle, from phase: UInt8) -> Bool {

@@ -157,7 +157,7 @@ struct Supervision: ~Copyable, Checked {
     @inline(never)
     func checkOwn(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
         guard session.grant?.isSupervisor == true,
-            request.key.bytes(of: line).starts(with: Self.pluginPrefix)
+            request.key.bytes(of: line).starts(with: Self.pluginPrefix.bytes)
         else { throw .reserved(request, line) }
         if request.operation == .delete { return }
         guard request.operation == .publish, request.has(.whileConnected) else {
@@ -171,10 +171,7 @@ struct Supervision: ~Copyable, Checked {
         }
     }
 
-    private static var pluginPrefix: Span<UInt8> {
-        @_lifetime(immortal)
-        get { StaticString("$broker.plugins.").bytes }
-    }
+    private static let pluginPrefix: StaticString = "$broker.plugins."
 }
 
 struct PluginReport {
@@ -198,8 +195,7 @@ struct PluginReport {
         var (name, process, may): (String?, Int32?, ActionPatterns?)
         var (state, isOnDemand, idle): (String, Bool, UInt32) = ("", false, Demand.idleSecondsDefault)
         var text = Array("{".utf8)
-        var member = 1
-        for _ in 0..<json.childCount(0) {
+        for member in json.children(0, of: value) {
             let content = json.bytes(member + 1, of: value)
             switch json.text(member, of: value) {
             case "name" where json.kind(member + 1, of: value) == .string:
@@ -221,13 +217,10 @@ struct PluginReport {
                     throw fault("\"may\" has patterns for the actions of a policy")
                 }
                 may = patterns
-            default:
-                member = json.next(member + 1)
-                continue
+            default: continue
             }
             if text.count > 1 { text.append(UInt8(ascii: ",")) }
             text += Array(json.bytes(member, of: value)) + [UInt8(ascii: ":")] + Array(content)
-            member = json.next(member + 1)
         }
         guard let name, ClientName.refusal(Array(name.utf8).span, at: 0) == nil else {
             throw fault("\"name\" is the name of a client")

@@ -51,11 +51,6 @@ struct PublishGroup: ~Copyable {
     @inline(__always) var isEmpty: Bool { count == 0 }
     @inline(__always) var isFull: Bool { count == Self.publishesMax }
 
-    subscript(index: Int) -> WaitingPublish {
-        @inline(__always)
-        _read { yield publishes[index] }
-    }
-
     var next: WaitingPublish {
         @inline(__always)
         _read { yield publishes[count] }

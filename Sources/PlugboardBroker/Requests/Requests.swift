@@ -34,10 +34,8 @@ struct Requests: ~Copyable, Checked {
         self.visitsMax = visitsMax
     }
 
-    /// Begins a part of a turn.
     mutating func beginPart(until effort: UInt64) { effortEnd = effort }
 
-    /// The patterns of a request, checked and without repeats.
     func patterns(of asked: AskedRequest) throws(Refusal) -> [ByteRange] {
         if asked.request.has(.key) {
             try Pattern.check(asked.request.key, asked.line)
@@ -126,12 +124,10 @@ struct Requests: ~Copyable, Checked {
         if case .snapshot(let snapshot) = walk.work { abandon(snapshot.backlog) }
     }
 
-    // MARK: Owed keys that nobody needs
-
     /// All of the last of them were removed.
     mutating func endAbandoned() { abandoned.removeLast() }
 
-    /// Removes owed keys, some at a time.
+    /// Removes owed keys that nobody needs, some at a time.
     mutating func abandon(_ backlog: Backlog) {
         backlog.keys.abandon()
         if !backlog.keys.isEmpty { abandoned.append(backlog) }

@@ -269,7 +269,7 @@ struct KeyRuns {
         var first: DatedKey { keys[next] }
     }
 
-    /// A binary heap. The run with the oldest first key is first.
+    /// Sorted: the run with the oldest first key is last.
     private var runs: [Run] = []
     private(set) var count = 0
 
@@ -284,20 +284,16 @@ struct KeyRuns {
         }
         if keys.isEmpty { return }
         keys.sort { Self.precedes($0, $1, keyspace) }
-        runs.append(Run(keys: keys))
         count += keys.count
-        siftUp(from: runs.count - 1, keyspace)
+        insert(Run(keys: keys), keyspace)
     }
 
     mutating func popFirst(_ keyspace: borrowing Keyspace) -> DatedKey? {
-        guard let first = runs.first?.first else { return nil }
-        runs[0].next += 1
+        guard var run = runs.popLast() else { return nil }
+        let first = run.first
+        run.next += 1
         count -= 1
-        if runs[0].next == runs[0].keys.count {
-            runs.swapAt(0, runs.count - 1)
-            runs.removeLast()
-        }
-        siftDown(keyspace)
+        if run.next < run.keys.count { insert(run, keyspace) }
         return first
     }
 
@@ -309,24 +305,13 @@ struct KeyRuns {
         return KeyOrder.precedes(keyspace[one.observable].key, keyspace[other.observable].key)
     }
 
-    private mutating func siftUp(from start: Int, _ keyspace: borrowing Keyspace) {
-        var place = start
-        while place > 0, Self.precedes(runs[place].first, runs[(place - 1) / 2].first, keyspace) {
-            runs.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
+    private mutating func insert(_ run: Run, _ keyspace: borrowing Keyspace) {
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let isOlder = Self.precedes(run.first, runs[middle].first, keyspace)
+            if isOlder { low = middle + 1 } else { high = middle }
         }
-    }
-
-    private mutating func siftDown(_ keyspace: borrowing Keyspace) {
-        var place = 0
-        while true {
-            var first = place
-            for child in [2 * place + 1, 2 * place + 2] where child < runs.count {
-                if Self.precedes(runs[child].first, runs[first].first, keyspace) { first = child }
-            }
-            if first == place { return }
-            runs.swapAt(place, first)
-            place = first
-        }
+        runs.insert(run, at: low)
     }
 }

@@ -101,7 +101,7 @@ struct MatchingRoomTests {
     func unobserved() {
         let rooms = Rooms()
         let key = rooms.keyspace.findOrInsert(StaticString("a.b").bytes)
-        func isUnobserved() -> Bool { rooms.matching.isUnobserved(key) }
+        func isUnobserved() -> Bool { rooms.matching.reach.isUnobserved(key) }
         func rebuild() { rooms.find(key) }
         #expect(!isUnobserved())
         rebuild()
@@ -133,7 +133,7 @@ struct MatchingRoomTests {
         #expect(rooms.keyspace.observableCount == 0)
         let new = rooms.keyspace.findOrInsert(StaticString("new.key").bytes)
         #expect(new.slot == old.slot && rooms.listed(new) == 0 && rooms.matching.reach.owedBy(new) == 0)
-        let isUnobserved = rooms.matching.isUnobserved(new)
+        let isUnobserved = rooms.matching.reach.isUnobserved(new)
         #expect(!isUnobserved)
     }
 
