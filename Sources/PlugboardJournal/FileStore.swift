@@ -55,9 +55,8 @@ public protocol ReadableFile: AnyObject {
 public protocol AppendableFile: AnyObject, Sendable {
     /// Appends the bytes, or only the first of them. Returns how many.
     func append(_ bytes: Span<UInt8>) throws -> Int
-    /// Reserves room for the next `bytes` bytes. Throws `ENOSPC` if there is too little. Returns false if
-    /// this file system can't promise room.
-    func reserve(_ bytes: Int) throws -> Bool
+    /// Reserves room for the next `bytes` bytes. Throws `ENOSPC` if there is too little.
+    func reserve(_ bytes: Int) throws
     /// Writes `bytes` line feeds after the end. The next appended bytes overwrite them. So a later sync
     /// only has to write data: neither the file's size nor its block list changes.
     func layOut(_ bytes: Int) throws

@@ -70,7 +70,8 @@ public enum JournalWork: Sendable {
                 for file in files { try file.sync(store) }
                 if withNames { try store.syncNames() }
                 return .synced
-            case .prepare(let bytes): return .prepared(try Self.prepare(bytes, store))
+            case .prepare(let bytes):
+                return .prepared(store.create(JournalFiles.next, withRoom: bytes, atLeast: bytes)?.0)
             case .send(let files, let end):
                 for each in files { try each.file?.writeBack(from: each.sentBytes, count: each.unsentBytes) }
                 return .sent(files.reduce(0) { $0 + $1.unsentBytes }, upTo: end)
@@ -100,19 +101,10 @@ public enum JournalWork: Sendable {
         case .sync, .send, .trim:
             .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))
         case .compact: .compactionFailed("\(error)")
-        // The segment's file will be made when it is needed.
-        case .prepare: .prepared(nil)
         // What couldn't be freed stays until the next start.
         case .release(_, let bytes): .released(bytes: bytes)
-        case .write, .read: nil
+        case .prepare, .write, .read: nil
         }
-    }
-
-    private static func prepare(_ bytes: Int, _ store: any FileStore) throws -> (any AppendableFile)? {
-        let file = try store.createAnew(JournalFiles.next)
-        if (try? file.reserve(bytes)) ?? false { return file }
-        try store.remove(JournalFiles.next)
-        return nil
     }
 }
 

@@ -12,16 +12,18 @@ extension JournalWriter {
     /// The bytes in the files that a snapshot would leave out. History doesn't count.
     private func dead(_ live: Int) -> Int { index.looseBytes + bytes + liveThen - live }
 
+    private var mayCompact: Bool { !isCompacting && segment >= retryAt }
+
     /// Whether there are so many that a snapshot is worthwhile. The limit leaves some of the promised bytes for writes
     /// during the snapshot.
     func holdsTooMuch(_ live: Int) -> Bool {
-        guard !isCompacting, segment >= retryAt else { return false }
+        guard mayCompact else { return false }
         let meanwhile = min(Double(rate.bytesPerSecond) * Double(snapshotNanoseconds) / 1e9, Double(leeway))
         return dead(live) > options.deadBytesMax(live: live, leeway: leeway, meanwhile: Int(meanwhile))
     }
 
     func isCompactionWorthwhile(_ live: Int) -> Bool {
-        guard !isCompacting, segment >= retryAt else { return false }
+        guard mayCompact else { return false }
         return holdsTooMuch(live) || index.looseSegments > JournalLimits.looseSegmentsMax || isShort(live)
     }
 
@@ -47,10 +49,12 @@ extension JournalWriter {
 
     /// The bytes that everything takes up, with reserved room and the snapshot that is being made.
     private var taken: Int {
-        let next = if case .none = nextFile { 0 } else { preparedBytes }
-        let rest = max(bytes, roomEnd ?? bytes) + unreleased
-        return snapshotBytes + index.heldBytes + next + rest + (compacting?.live ?? 0)
+        let segments = index.heldBytes + bytes + reserved + unreleased + (next?.room ?? 0)
+        return snapshotBytes + segments + (compacting?.live ?? 0)
     }
+
+    /// The bytes that are reserved after the end of the segment.
+    var reserved: Int { max(0, roomEnd - bytes) }
 
     /// How many more bytes the journal may take up, without the largest record.
     func roomLeft(_ live: Int) -> Int {
@@ -58,17 +62,6 @@ extension JournalWriter {
         let history = index.bytesToKeep(options.historyBytes)
         let besides = JournalLimits.promisedBytes + leeway - JournalLimits.roundingBytes
         return 3 * most + history + besides - taken
-    }
-
-    /// The free room, with what is reserved.
-    private var gained: Int { (store.freeBytes() ?? 0) + (roomEnd ?? bytes) - bytes }
-
-    /// Whether work is under way that will free room.
-    private var isRoomComing: Bool { isCompacting || unreleased > 0 }
-
-    /// Waits for room to be freed if `more` bytes would break the promise.
-    func keepPromise(_ more: Int, _ live: Int) {
-        if isRoomComing, more > roomLeft(live) { awaitRoom() }
     }
 
     /// How many bytes a second all clients together should write, so that the room lasts until the snapshot is
@@ -80,6 +73,43 @@ extension JournalWriter {
         let expected = max(snapshotNanoseconds, JournalLimits.snapshotNanoseconds.least)
         let passed = min(time.nanoseconds() - snapshotBegan, expected)
         return Int(min(Double(room) / Double(max(expected - passed, expected / 2)) * 1e9, 1e15))
+    }
+
+    /// Keeps enough room reserved for the next turn, at least `needed` bytes.
+    func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
+        // Some room is always kept for the next turn. `roomBytesMin` of it is for writes that can't be
+        // refused.
+        let least = max(needed, JournalLimits.headerReadBytes) + JournalLimits.roomBytesMin
+        if reserved < least, least - reserved > roomLeft(records.liveBytes) { awaitRoom() }
+        try reserve(least, records.liveBytes)
+        if reserved < least {
+            try relieve(&records)
+            try reserve(least, records.liveBytes)
+        }
+        records.room = reserved - JournalLimits.roomBytesMin
+        note(full: records.room <= 0 || !records.isEmpty || refused > 0)
+    }
+
+    /// Reserves as much as it can, but at least `least` bytes. Reserved room is never given up. Enough
+    /// stays free for the next snapshot, which grows with what is written here.
+    func reserve(_ least: Int, _ live: Int) throws {
+        guard reserved < max(JournalLimits.reservedBytes / 2, least) else { return }
+        var size = max(least, min(JournalLimits.reservedBytes, reserved + roomLeft(live)))
+        if let free = store.freeBytes() {
+            let spare = max(0, free - heldBack(live))
+            size = min(size, reserved + max(spare / 2, min(spare, least - reserved)))
+        }
+        while size >= least {
+            do {
+                try file.reserve(size)
+                roomEnd = max(roomEnd, bytes + size)
+                return
+            } catch let error as SystemError where error.isNoRoom {
+                size /= 4
+            } catch let error as SystemError {
+                throw JournalError.failed(error)
+            }
+        }
     }
 
     // MARK: Freeing room
@@ -106,14 +136,16 @@ extension JournalWriter {
     }
 
     /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
-    /// if that is quick. Returns whether there is more room now.
-    func relieve(_ records: inout RecordBuffer) throws -> Bool {
+    /// if that is quick.
+    private func relieve(_ records: inout RecordBuffer) throws {
         let live = records.liveBytes
         let isAwaited = live <= JournalLimits.awaitedStateBytesMax
-        let before = gained
         if isAwaited { awaitRoom(isClosing: true) }
         removeNextFile()
-        if records.isEmpty, isReliefPossible(live), try endSegment(&records) {
+        // A snapshot that frees only a little is worth it, because otherwise writes are refused. Without room for it,
+        // the reserved room is left for writes that can't be refused.
+        let hasRoom = (store.freeBytes() ?? 0) + reserved >= heldBack(live)
+        if mayCompact, hasRoom, dead(live) >= workBytesMin, try endSegment(&records) {
             beginCompaction(live)
             if isAwaited { awaitRoom(isClosing: true) }
         }
@@ -121,26 +153,14 @@ extension JournalWriter {
             trim(keeping: 0)
             awaitRoom()
         }
-        return gained > before
-    }
-
-    /// Whether a snapshot has room and would free some. Even a little is worth it, because otherwise
-    /// writes are refused. Without room for a snapshot, the reserved room is left for writes that can't
-    /// be refused.
-    private func isReliefPossible(_ live: Int) -> Bool {
-        !isCompacting && !isReliefVain && dead(live) >= workBytesMin
-            && gained >= live + JournalLimits.roomBytesMin
     }
 
     /// Returns when all work that frees room is done. Files that were removed keep their room until they are closed.
     func awaitRoom(isClosing: Bool = false) {
-        guard isRoomComing || isClosing && self.isClosing else { return }
-        worker.wait(for: .rooms)
-        takeRoomWork()
-        if unreleased > 0 {
-            // A snapshot that is there now lets segments go.
+        // The second time for segments that a snapshot lets go.
+        for _ in 1...2 where isCompacting || unreleased > 0 {
             worker.wait(for: .rooms)
-            takeRoomWork()
+            for work in worker.takeDone() where !take(work) { setAside.append(work) }
         }
         guard isClosing, self.isClosing else { return }
         self.isClosing = false
@@ -148,26 +168,22 @@ extension JournalWriter {
         worker.wait(for: .syncs)
     }
 
-    private func takeRoomWork() {
-        for work in worker.takeDone() where !take(work) { setAside.append(work) }
-    }
-
     /// Notes the result of work that frees or takes up room. Returns false if it is no such result.
     func take(_ work: WorkDone) -> Bool {
         switch work {
         case .compacted(let bytes):
             guard let made = compacting else { return true }
-            (compacting, isReliefVain, isSnapshotCertain) = (nil, false, true)
+            (compacting, isSnapshotCertain) = (nil, true)
             snapshotNanoseconds = time.nanoseconds() - snapshotBegan
             rate.endPeriod()
             (snapshotBytes, liveThen, index.snapshot) = (bytes, made.live, made.segment)
             trimHistory()
         case .compactionFailed(let message):
-            (compacting, isReliefVain) = (nil, true)
+            compacting = nil
             retryAt = segment + UInt64(index.looseSegments / 2) + 1
             news.append(.compactionFailed(message))
         case .released(let bytes): unreleased -= bytes
-        case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
+        case .prepared(let file): next = file.flatMap { file in next.map { (file, $0.room) } }
         default: return false
         }
         return true
@@ -175,17 +191,10 @@ extension JournalWriter {
 
     // MARK: Ending a segment early
 
-    /// Ends the segment in the middle of a turn if the turn has written very much.
-    func endLongSegment(_ records: inout RecordBuffer) throws {
-        let live = records.liveBytes
-        guard records.isEmpty, bytes > segmentEnd || holdsTooMuch(live) else { return }
-        // On a large disk the end of the next turn is early enough, and the state can be given then.
-        if try endSegment(&records), leeway == 0 { compactIfWorthwhile(live) }
-    }
-
-    /// Ends the segment. If there is no room for the next one, frees the unused room of this one and
-    /// tries again. Returns whether the segment ended.
-    private func endSegment(_ records: inout RecordBuffer) throws -> Bool {
+    /// Ends the segment if nothing waits to be written. If there is no room for the next one, frees the unused room of
+    /// this one and tries again. Returns whether the segment ended.
+    func endSegment(_ records: inout RecordBuffer) throws -> Bool {
+        guard records.isEmpty else { return false }
         let ended = segment
         try beginSegment(&records)
         if segment == ended {
@@ -213,10 +222,9 @@ extension JournalWriter {
     /// disk after a snapshot, because much may have been written meanwhile.
     func settle(_ records: inout RecordBuffer) throws {
         trimHistory()
-        compactIfWorthwhile(records.liveBytes)
-        if records.isEmpty, holdsTooMuch(records.liveBytes), try endSegment(&records) {
-            beginCompaction(records.liveBytes)
-        }
+        let live = records.liveBytes
+        compactIfWorthwhile(live)
+        if holdsTooMuch(live), try endSegment(&records) { beginCompaction(live) }
         try keepRoom(&records)
     }
 }

@@ -19,20 +19,19 @@ extension JournalWriter {
     }
 
     func beginSegment(_ records: inout RecordBuffer) throws {
-        guard let (next, room) = takeNextFile() ?? makeNextFile(live: records.liveBytes) else {
+        guard let (file, room) = takeNextFile() ?? makeNextFile(live: records.liveBytes) else {
             // The old segment goes on growing. This is tried again later.
             segmentEnd += options.segmentBytes.lowerBound
             return
         }
-        let unused = roomEnd.map { max(0, $0 - bytes) } ?? 0
-        unreleased += unused
-        worker.add(.release(file, bytes: unused))
+        unreleased += reserved
+        worker.add(.release(self.file, bytes: reserved))
         ended.append(present)
         index.end(bytes: bytes)
         noteSpeed()
-        (file, areNamesNew, bytes, sentBytes, laidOut) = (next, true, 0, 0, (0, 0))
+        (self.file, areNamesNew, bytes, sentBytes, laidOut) = (file, true, 0, 0, (0, 0))
         beginMeasuring(live: records.liveBytes)
-        if roomEnd != nil { roomEnd = room }
+        roomEnd = room
         segmentBefore = (header(.snapshot, previous: records.chain), records.when)
         segment += 1
         index.begin(segment, after: revision)
@@ -44,18 +43,11 @@ extension JournalWriter {
 
     /// Creates the file of the next segment, with room for its first bytes.
     private func makeNextFile(live: Int) -> (any AppendableFile, room: Int)? {
-        let name = JournalFiles.segment(segment + 1)
-        // One that found no room before may not have been removed.
-        guard let file = try? store.createAnew(name) else { return nil }
         let spare = max(0, (store.freeBytes() ?? .max) - heldBack(live))
-        var room = min(JournalLimits.reservedBytes, spare / JournalLimits.segmentsPerDisk)
-        room = max(min(room, roomLeft(live)), JournalLimits.roomBytesMin + JournalLimits.headerReadBytes)
-        while room >= JournalLimits.headerReadBytes {
-            if (try? file.reserve(room)) != nil { return (file, room) }
-            room /= 2
-        }
-        try? store.remove(name)
-        return nil
+        let room = min(JournalLimits.reservedBytes, spare / JournalLimits.segmentsPerDisk, roomLeft(live))
+        let least = JournalLimits.headerReadBytes
+        let most = max(room, JournalLimits.roomBytesMin + least)
+        return store.create(JournalFiles.segment(segment + 1), withRoom: most, atLeast: least)
     }
 
     /// Notes how fast the present segment was filled.
@@ -63,8 +55,7 @@ extension JournalWriter {
         let now = time.nanoseconds()
         let taken = max(1, now - segmentBegan)
         segmentBegan = now
-        rate.note(bytes, after: taken, pressure: leastPressure)
-        leastPressure = pressure
+        rate.note(bytes, after: taken, pressure: pressure)
         if taken <= JournalLimits.segmentFastNanoseconds { segmentLength *= 2 }
         if taken > JournalLimits.segmentSlowNanoseconds { segmentLength /= 2 }
         let bounds = options.segmentBytes
@@ -91,40 +82,41 @@ extension JournalWriter {
     /// the disk. A turn may go beyond its end.
     func prepare(live: Int) {
         preparationStart = .max
-        guard case .none = nextFile, !isFull, roomEnd != nil, bytesAhead <= roomLeft(live) else { return }
-        nextFile = .asked
-        preparedBytes = bytesAhead
-        worker.add(.prepare(bytes: preparedBytes))
-    }
-
-    /// What to reserve for the next segment.
-    private var bytesAhead: Int {
-        segmentEnd + max(JournalLimits.reservedBytes / 2, segmentEnd / JournalLimits.preparedRoomPart)
+        let beyond = max(JournalLimits.reservedBytes / 2, segmentEnd / JournalLimits.preparedRoomPart)
+        let room = segmentEnd + beyond
+        guard next == nil, !isFull, room <= roomLeft(live) else { return }
+        next = (nil, room)
+        worker.add(.prepare(bytes: room))
     }
 
     /// Renames the file that was made ahead to the next segment.
     private func takeNextFile() -> (any AppendableFile, room: Int)? {
-        guard case .ready(let file) = nextFile else { return nil }
-        nextFile = .none
+        guard let next, let file = next.file else { return nil }
+        self.next = nil
         let name = JournalFiles.segment(segment + 1)
-        guard (try? store.rename(JournalFiles.next, to: name)) != nil else { return nil }
-        return (file, preparedBytes)
+        return (try? store.rename(JournalFiles.next, to: name)).map { (file, next.room) }
     }
 
     /// Removes the file that was made ahead. If that fails, the next recovery does it. One that is still being made
     /// comes later: if another one were asked for before that, one of them would be renamed and the other one written.
     func removeNextFile() {
-        guard case .ready = nextFile else { return }
-        nextFile = .none
+        guard next?.file != nil else { return }
+        next = nil
         try? store.remove(JournalFiles.next)
     }
 }
 
-/// The state of the next segment's file.
-enum NextFile {
-    /// The writer makes it when it is needed.
-    case none
-    /// The worker is making it.
-    case asked
-    case ready(any AppendableFile)
+extension FileStore {
+    /// Creates a file with so much room, or with less of it, but at least `least` bytes. Nil if there is too little. One
+    /// that found no room before may not have been removed.
+    func create(_ name: String, withRoom most: Int, atLeast least: Int) -> (any AppendableFile, room: Int)? {
+        guard let file = try? createAnew(name) else { return nil }
+        var room = most
+        while room >= least {
+            if (try? file.reserve(room)) != nil { return (file, room) }
+            room /= 2
+        }
+        try? remove(name)
+        return nil
+    }
 }

@@ -49,18 +49,16 @@ public final class JournalWriter {
     /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
     /// the disk isn't behind and no snapshot is being made.
     public internal(set) var pressure: Int?
-    /// The least that it was since the segment began; nil if it never was.
-    var leastPressure: Int?
     /// Bytes that were written to the segment.
     var bytes = 0
     /// The segment ends after this many bytes.
-    var segmentEnd: Int
+    var segmentEnd = 0
     /// The next segment's file is requested after this many bytes.
-    var preparationStart: Int
-    var nextFile = NextFile.none
-    var preparedBytes = 0
-    /// Up to this many bytes of the segment have room for certain; nil if that can't be known.
-    var roomEnd: Int? = 0
+    var preparationStart = 0
+    /// The file of the next segment and its room. There is only the room while the worker makes it.
+    var next: (file: (any AppendableFile)?, room: Int)?
+    /// Up to this many bytes of the segment have room for certain.
+    var roomEnd = 0
     /// The end of the laid-out room; and the segment's bytes when that was last checked.
     var laidOut = (end: 0, seen: 0)
     var snapshotBytes: Int
@@ -71,7 +69,7 @@ public final class JournalWriter {
     /// The snapshot that is being made: the last segment that it replaces, and the bytes of all values.
     var compacting: (segment: UInt64, live: Int)?
     var isCompacting: Bool { compacting != nil }
-    /// After a snapshot has failed, the next one isn't made before this segment.
+    /// After a snapshot has failed, the next one isn't made before this segment, or the next tick of a full disk.
     var retryAt: UInt64 = 0
     /// When the last snapshot was begun, and how long the last one took.
     var snapshotBegan: UInt64 = 0
@@ -80,8 +78,6 @@ public final class JournalWriter {
     var unreleased = 0
     /// Whether there are removed files that keep their room until they are closed.
     var isClosing = false
-    /// Whether an attempt to free room has failed since the last tick.
-    var isReliefVain = false
     /// The revision of the last commit, and the same at the last tick.
     var revision: UInt64
     fileprivate var tickRevision: UInt64
@@ -92,7 +88,7 @@ public final class JournalWriter {
     /// Results of the worker that the loop hasn't seen yet.
     var setAside: [WorkDone] = []
     /// The size of the largest record that was refused for lack of room; 0 once there is room.
-    private var refused = 0
+    var refused = 0
     var isFull = false
     fileprivate var written: JournalMark = 0
     private var synced: JournalMark = 0
@@ -135,8 +131,6 @@ public final class JournalWriter {
         segmentBegan = time.nanoseconds()
         lag = DiskLag(least: options.waitingBytes)
         segmentLength = options.segmentBytes.lowerBound
-        segmentEnd = segmentLength
-        preparationStart = segmentLength / 2
         snapshotBytes = recovered.snapshotBytes
         liveThen = recovered.snapshotBytes
         (revision, tickRevision) = (recovered.revision, recovered.revision)
@@ -190,7 +184,11 @@ public final class JournalWriter {
         self.revision = revision
         // If the write is refused, nothing is left to be written at the end of the turn.
         try writeTurn(&records)
-        try endLongSegment(&records)
+        let live = records.liveBytes
+        // On a large disk the end of the next turn is early enough for a snapshot, and the state can be given then.
+        if bytes > segmentEnd || holdsTooMuch(live), try endSegment(&records), leeway == 0 {
+            compactIfWorthwhile(live)
+        }
         try keepRoom(&records, atLeast: needed)
         if records.count + needed <= records.room { return true }
         refused = max(refused, needed)
@@ -210,55 +208,16 @@ public final class JournalWriter {
             written = records.commits
             if bytes - sentBytes >= JournalLimits.sentBytesMin, lag.isSentAtOnce { sendToDisk() }
         } catch let error as SystemError where error.isNoRoom {
-            roomEnd = roomEnd.map { _ in bytes }
+            roomEnd = bytes
         } catch let error as SystemError {
             throw JournalError.failed(error)
         }
     }
 
-    private func note(full: Bool) {
+    func note(full: Bool) {
         if full == isFull { return }
         isFull = full
         news.append(.full(full))
-    }
-
-    /// Keeps enough room reserved for the next turn, at least `needed` bytes.
-    func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
-        // Some room is always kept for the next turn. `roomBytesMin` of it is for writes that can't be
-        // refused.
-        let least = max(needed, JournalLimits.headerReadBytes) + JournalLimits.roomBytesMin
-        if let end = roomEnd, end - bytes < least { keepPromise(least - (end - bytes), records.liveBytes) }
-        try reserve(least, records.liveBytes)
-        if let end = roomEnd, end - bytes < least, try relieve(&records) {
-            try reserve(least, records.liveBytes)
-        }
-        // If room can't be promised, no write is accepted while records wait.
-        let isOpen = roomEnd == nil && records.isEmpty
-        records.room = isOpen ? .max : max(0, (roomEnd ?? 0) - bytes) - JournalLimits.roomBytesMin
-        note(full: records.room <= 0 || !records.isEmpty || refused > 0)
-    }
-
-    /// Reserves as much as it can, but at least `least` bytes. Reserved room is never given up. Enough
-    /// stays free for the next snapshot, which grows with what is written here.
-    private func reserve(_ least: Int, _ live: Int) throws {
-        guard let end = roomEnd else { return }
-        let rest = end - bytes
-        guard rest < max(JournalLimits.reservedBytes / 2, least) else { return }
-        var size = max(least, min(JournalLimits.reservedBytes, rest + roomLeft(live)))
-        if let free = store.freeBytes() {
-            let spare = max(0, free - heldBack(live))
-            size = min(size, rest + max(spare / 2, min(spare, least - rest)))
-        }
-        while size >= least {
-            do {
-                roomEnd = try file.reserve(size) ? max(roomEnd ?? 0, bytes + size) : nil
-                return
-            } catch let error as SystemError where error.isNoRoom {
-                size /= 4
-            } catch let error as SystemError {
-                throw JournalError.failed(error)
-            }
-        }
     }
 
     // MARK: Syncing
@@ -287,9 +246,9 @@ public final class JournalWriter {
     /// Call it once a second. Tries again to write records for which there was no room. Throws
     /// `JournalError.failed`.
     public func tick(_ records: inout RecordBuffer) throws {
-        isReliefVain = false
         lookAtDisk()
         if isFull {
+            retryAt = 0
             try writeTurn(&records)
             // For a write that was refused, room is only looked for. It is made if the write is tried again.
             if refused > 0 { try reserve(refused + JournalLimits.roomBytesMin, records.liveBytes) }
@@ -436,7 +395,7 @@ public final class JournalWriter {
             // The next broker must be able to write and to make a snapshot, even if others fill the disk
             // until then.
             let least = heldBack(records.liveBytes)
-            if (try? file.reserve(least + JournalLimits.shortBytes)) == nil { _ = try? file.reserve(least) }
+            if (try? file.reserve(least + JournalLimits.shortBytes)) == nil { try? file.reserve(least) }
         }
         guard records.isEmpty else { return }
         try syncNow()

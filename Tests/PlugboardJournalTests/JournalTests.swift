@@ -288,22 +288,6 @@ import Testing
         #expect(segments.compactMap { Int($0.filter(\.isNumber)) }.max() ?? 0 < 15)
     }
 
-    @Test func `where room can't be reserved, what didn't fit waits and is written later`() throws {
-        disk.capacity = 3_000
-        disk.canReserve = false
-        let journal = try TestJournal(disk, options: .plain)
-        for number in 1...40 {
-            journal.publish("key.\(number)", "\(number)")
-            try journal.endTurn()
-        }
-        #expect(disk.used == disk.capacity)
-        #expect(try !journal.hasRoom(for: 1))
-        disk.capacity = 100_000
-        try journal.tick()
-        #expect(try journal.hasRoom(for: 1))
-        #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
-    }
-
     @Test func `a failed sync ends the journal`() throws {
         let journal = try TestJournal(disk)
         journal.publish("a", "1")

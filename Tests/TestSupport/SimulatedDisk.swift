@@ -88,7 +88,6 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public var beforeSync: () -> Void = {}
     /// Room for all files together, in bytes. As few as this hold the journal to its tight bound.
     public var capacity = 1 << 26
-    public var canReserve = true
     /// Bytes that were written, including laid-out room.
     public private(set) var writtenBytes = 0
 
@@ -208,7 +207,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     /// The bytes of all files, with reserved room.
     public var occupied: Int { files.values.reduce(0) { $0 + $1.room } }
 
-    public func freeBytes() -> Int? { canReserve ? max(0, capacity - occupied) : nil }
+    public func freeBytes() -> Int? { max(0, capacity - occupied) }
 
     // MARK: After a crash
 
@@ -325,12 +324,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             disk.writtenBytes += bytes
         }
 
-        func reserve(_ bytes: Int) throws -> Bool {
+        func reserve(_ bytes: Int) throws {
             try disk.step("reserve")
-            guard disk.canReserve else { return false }
             guard hasRoom(bytes) else { throw SystemError(code: ENOSPC, operation: "reserve") }
             contents.reservedEnd = max(contents.reservedEnd, contents.end + bytes)
-            return true
         }
 
         private func hasRoom(_ bytes: Int) -> Bool {

@@ -199,18 +199,17 @@ public final class DataFile: Sendable {
     /// Reserves room for the next bytes without changing the size. If this file system can't do
     /// that, it writes the room as line feeds. Throws `ENOSPC` if there is none, and `EFBIG` if the
     /// file may not get so large: the system gives room past that, and refuses the bytes.
-    public func reserve(_ bytes: Int) throws -> Bool {
+    public func reserve(_ bytes: Int) throws {
         let start = try end()
         guard start + bytes <= OpenFiles.bytesMax else {
             throw SystemError(code: EFBIG, operation: "reserve", subject: path)
         }
         let code = PlatformFile.reserve(descriptor.raw, from: start, bytes)
-        if code == 0 { return true }
+        if code == 0 { return }
         if code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO {
             throw SystemError(code: code, operation: "reserve", subject: path)
         }
         try layOut(bytes)
-        return true
     }
 
     /// Writes line feeds after the end. The next appended bytes replace them.
