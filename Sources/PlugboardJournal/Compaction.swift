@@ -34,13 +34,9 @@ extension FileStore {
         let name = JournalFiles.snapshot(header.segment)
         return try place(name) {
             let file = SnapshotFile(try createAnew(JournalFiles.unfinished(name)))
-            var snapshot = StateSnapshot(header, file, when: when)
-            try survey.forEachLatest { body, when in
-                snapshot.append(body, when: when)
-                if snapshot.hasPiece { file.append(snapshot.takePiece()) }
-            }
+            var snapshot = StateSnapshot(header, file, when: when, write: file.append)
+            try survey.forEachLatest { body, when in snapshot.append(body, when: when) }
             snapshot.end()
-            file.append(snapshot.takePiece())
             return try file.finish()
         }
     }

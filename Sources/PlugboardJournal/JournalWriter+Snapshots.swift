@@ -8,7 +8,7 @@ extension JournalWriter {
     public var hasEndedSegment: Bool { segmentBefore != nil }
 
     /// Begins a snapshot of the state, if it is time for one. `keys` is the number of keys with a value: add each of
-    /// them as it is now, in whatever order, and call `write` and `end`. Returns nil if there is nothing to add.
+    /// them as it is now, in whatever order, and call `end`. Returns nil if there is nothing to add.
     public func beginSnapshot(keys: Int, live: Int) -> StateSnapshot? {
         guard let (end, when) = segmentBefore else { return nil }
         segmentBefore = nil
@@ -28,21 +28,16 @@ extension JournalWriter {
             return nil
         }
         noteCompaction(live)
-        return StateSnapshot(header, SnapshotFile(file), when: when)
+        let (worker, unfinished) = (worker, SnapshotFile(file))
+        return StateSnapshot(header, unfinished, when: when) { worker.add(.write(unfinished, $0)) }
     }
 
     /// Whether all values have to be added at once, because clients may have to wait for the snapshot.
     public var needsSnapshotAtOnce: Bool { leeway == 0 }
 
-    /// Writes what was added.
-    public func write(_ snapshot: inout StateSnapshot) {
-        worker.add(.write(snapshot.file, snapshot.takePiece()))
-    }
-
     /// All values were added. If it isn't as many as its first line says, the snapshot is made of the files.
     public func end(_ snapshot: consuming StateSnapshot) {
         snapshot.end()
-        write(&snapshot)
         worker.add(.compact(upTo: snapshot.segment, snapshot.isWhole ? snapshot.file : nil))
     }
 

@@ -10,12 +10,15 @@ import Synchronization
 public struct StateSnapshot: ~Copyable {
     private let header: FileHeader
     let file: SnapshotFile
+    /// Writes a piece to the file.
+    private let write: ([UInt8]) -> Void
     private var lines: RecordBuffer
 
     /// `when` is the time of the last record before, in milliseconds since 1970.
-    init(_ header: FileHeader, _ file: SnapshotFile, when: UInt64) {
+    init(_ header: FileHeader, _ file: SnapshotFile, when: UInt64, write: @escaping ([UInt8]) -> Void) {
         self.header = header
         self.file = file
+        self.write = write
         lines = RecordBuffer(clock: { when })
         lines.begin(header)
     }
@@ -24,31 +27,34 @@ public struct StateSnapshot: ~Copyable {
     var segment: UInt64 { header.segment }
 
     /// Adds a value. The header says how many there are.
-    public mutating func append(_ commit: borrowing Commit) { lines.append(commit) }
+    public mutating func append(_ commit: borrowing Commit) {
+        lines.append(commit)
+        handOver(atLeast: JournalLimits.snapshotPieceBytes)
+    }
 
     /// Adds a value from a file, as `RecordBuffer` does.
-    mutating func append(_ body: Span<UInt8>, when: UInt64) { lines.append(body: body, when: when) }
+    mutating func append(_ body: Span<UInt8>, when: UInt64) {
+        lines.append(body: body, when: when)
+        handOver(atLeast: JournalLimits.snapshotPieceBytes)
+    }
 
     /// Whether as many values were added as the header says.
     var isWhole: Bool { header.keys == Int(lines.commits) }
 
-    /// Whether enough waits to be written.
-    public var hasPiece: Bool { lines.count >= JournalLimits.snapshotPieceBytes }
-
     /// Whether so much waits to be written that no more should be added now.
     public var isHeldUp: Bool { file.waitingBytes > JournalLimits.snapshotWaitingBytesMax }
 
-    /// Takes what waits, for the file.
-    mutating func takePiece() -> [UInt8] {
-        let piece = Array(lines.bytes)
+    private mutating func handOver(atLeast least: Int = 0) {
+        guard lines.count >= least else { return }
+        file.noteWaiting(lines.count)
+        write(Array(lines.bytes))
         lines.removeFirst(lines.count)
-        file.noteWaiting(piece.count)
-        return piece
     }
 
     mutating func end() {
         lines.endTurn()
         lines.append(own: header.end)
+        handOver()
     }
 }
 

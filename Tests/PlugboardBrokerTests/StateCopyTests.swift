@@ -140,7 +140,7 @@ struct StateCopyTests {
         let file = SnapshotFile(try disk.create("held"))
         file.noteWaiting(JournalLimits.snapshotWaitingBytesMax + 1)
         let held = StateSnapshot(
-            FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 1), file, when: 1)
+            FileHeader(kind: .snapshot, segment: 1, epoch: "e", revision: 1), file, when: 1, write: { _ in })
         let isHeldUp = held.isHeldUp
         #expect(isHeldUp)
         file.append([1])

@@ -155,7 +155,6 @@ final class TestJournal {
         guard var snapshot = writer.beginSnapshot(keys: keys, live: liveBytes) else { return }
         for (key, held) in state.sorted(by: { $0.key < $1.key }) {
             Self.give(key, held) { snapshot.append($0) }
-            if snapshot.hasPiece { writer.write(&snapshot) }
         }
         writer.end(snapshot)
     }

@@ -63,12 +63,10 @@ struct StateCopy: ~Copyable {
     consuming func end() { journal.end(snapshot) }
     consuming func abandon() { journal.abandon(snapshot) }
 
-    /// Whoever copies hands the pieces over: to copy many of them at once takes long.
     private mutating func add(
         _ observable: ObservableHandle, _ keyspace: borrowing Keyspace, _ deadlines: borrowing Deadlines
     ) {
         snapshot.append(values.commit(observable, keyspace, deadlines))
-        if snapshot.hasPiece { journal.write(&snapshot) }
     }
 
     private func isEarly(_ observable: ObservableHandle) -> Bool {
