@@ -77,12 +77,8 @@ final class WorkQueue: Sendable {
     /// Returns when all pieces that were added before are done.
     func wait() {
         guard !state.withLock({ $0.isEnding }), let wakeup = try? Wakeup() else { return }
-        let isDone = Shared(false)
-        add {
-            isDone.set(true)
-            wakeup.signal()
-        }
-        while !isDone.get() { PipeCalls.waitReadable(wakeup.raw) }
+        add { wakeup.signal() }
+        while PipeCalls.wait(for: .read, of: wakeup.raw, milliseconds: -1) <= 0 {}
     }
 
     /// Ends the thread when all pieces are done.

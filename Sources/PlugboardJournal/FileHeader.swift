@@ -4,13 +4,10 @@
 import PlugboardPosix
 import PlugboardWire
 
-/// The version of the file format.
-public enum JournalVersion {
-    public static let number: UInt64 = 1
-}
-
 /// What the first line of a file says.
 struct FileHeader {
+    /// The version of the file format.
+    static let version: UInt64 = 1
     let kind: RecordKind
     var segment: UInt64
     var epoch: String
@@ -32,7 +29,7 @@ struct FileHeader {
         let name = kind == .snapshot ? "snapshot" : "segment"
         let count = keys.map { #","keys":\#($0)"# } ?? ""
         return
-            #"{"event":"\#(name)","version":\#(JournalVersion.number),"segment":\#(segment),"epoch":"\#(epoch)""#
+            #"{"event":"\#(name)","version":\#(Self.version),"segment":\#(segment),"epoch":"\#(epoch)""#
             + #","revision":\#(revision)\#(count),"previous":"\#(String(previous, radix: 16))","boot":"\#(boot)""#
             + (mark.map { #","mark":"\#($0)""# } ?? "")
     }

@@ -23,20 +23,13 @@ struct Signpost: Equatable {
 }
 
 extension FileStore {
-    /// Renames, creates or removes the signpost. Nil means that there is none. One that somebody has removed is made
-    /// again.
-    func turn(_ old: Signpost?, to new: Signpost?) throws {
-        switch (old, new) {
-        case (let old?, let new?):
-            do {
-                if old != new { try rename(old.name, to: new.name) }
-            } catch let error as SystemError where error.code == ENOENT {
-                _ = try create(new.name)
-            }
-        case (let old?, nil): try remove(old.name)
-        case (nil, let new?): _ = try create(new.name)
-        case (nil, nil): break
-        }
+    /// Renames the signpost, or makes one if there is none. One that somebody has removed is made again.
+    func turn(_ old: Signpost?, to new: Signpost) throws {
+        if old == new { return }
+        do {
+            if let old { return try rename(old.name, to: new.name) }
+        } catch let error as SystemError where error.code == ENOENT {}
+        _ = try create(new.name)
     }
 }
 

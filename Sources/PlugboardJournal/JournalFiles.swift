@@ -46,13 +46,7 @@ struct JournalFiles {
     /// The highest number of a file that exists or that a signpost names; 0 if there is none.
     var last: UInt64 { max(lastThere, signposts.last?.segment ?? 0) }
 
-    private var lastThere: UInt64 { max(segments.last ?? 0, snapshots.last ?? 0) }
-
-    /// Throws `JournalError.missing` if a signpost names a segment that is gone, and no snapshot replaces
-    /// it.
-    func checkNewest() throws {
-        if last > lastThere { throw JournalError.missing(file: Self.segment(last)) }
-    }
+    var lastThere: UInt64 { max(segments.last ?? 0, snapshots.last ?? 0) }
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
     static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }

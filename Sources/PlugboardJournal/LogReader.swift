@@ -145,7 +145,7 @@ struct LogReader: ~Copyable {
         }
         chain = said
         guard Self.read(&record, window, feed) else { return .damage(damage("the line is no record")) }
-        if record.kind == .segment || record.kind == .snapshot, record.version != JournalVersion.number {
+        if record.kind == .segment || record.kind == .snapshot, record.version != FileHeader.version {
             throw JournalError.unknownVersion(place)
         }
         if isEnded { return .damage(damage("there is something after the end")) }

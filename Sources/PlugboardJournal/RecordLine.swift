@@ -194,56 +194,51 @@ public struct RecordLine: Sendable {
     /// Notes a member. Returns false if the value has the wrong type.
     private mutating func take(_ name: UInt64, _ place: ByteRange, _ line: Span<UInt8>) -> Bool {
         switch name {
+        case NameWord("key").word: return Self.set(&key, Self.text(place, line))
+        case NameWord("revision").word: return Self.set(&revision, Self.number(place, line))
         case NameWord("value").word: value = place
         case NameWord("by").word: by = place
+        case NameWord("when").word: return Self.set(&when, Self.number(place, line))
         case NameWord("origin").word: origin = place
         case NameWord("events").word: events = place
         case NameWord("while").word: isWhileConnected = true
-        case NameWord("key").word, NameWord("epoch").word, NameWord("boot").word,
-            NameWord("mark").word, NameWord("reason").word, NameWord("previous").word:
-            return takeText(name, place, line)
-        default:
-            let number = Self.number(place, line)
-            return takeNumber(name, number ?? 0) ? number != nil : true
-        }
-        return true
-    }
-
-    private mutating func takeText(_ name: UInt64, _ place: ByteRange, _ line: Span<UInt8>) -> Bool {
-        guard place.count >= 2, line[place.start] == UInt8(ascii: "\"") else { return false }
-        let range = ByteRange(place.start + 1, place.end - 1)
-        let text = range.bytes(of: line)
-        switch name {
-        case NameWord("key").word: key = range
-        case NameWord("epoch").word: epoch = range
-        case NameWord("boot").word: boot = range
-        case NameWord("mark").word: mark = range
+        case NameWord("cause").word: return Self.set(&cause, Self.number(place, line).map { WriteCause($0) })
+        case NameWord("expires").word: return Self.set(&expires, Self.number(place, line))
+        case NameWord("ends").word: return Self.set(&ends, Self.number(place, line))
+        case NameWord("grace").word: return Self.set(&grace, Self.number(place, line))
+        case NameWord("version").word: return Self.set(&version, Self.number(place, line))
+        case NameWord("segment").word: return Self.set(&segment, Self.number(place, line))
+        case NameWord("keys").word: return Self.set(&keys, Self.number(place, line))
+        case NameWord("bytes").word: return Self.set(&bytes, Self.number(place, line))
+        case NameWord("user").word:
+            return Self.set(&user, Self.number(place, line).map { UInt32(exactly: $0) })
+        case NameWord("epoch").word: return Self.set(&epoch, Self.text(place, line))
+        case NameWord("boot").word: return Self.set(&boot, Self.text(place, line))
+        case NameWord("mark").word: return Self.set(&mark, Self.text(place, line))
         case NameWord("previous").word:
-            previous = UInt32(String(text), radix: 16)
+            previous = Self.text(place, line).flatMap { UInt32(String($0.bytes(of: line)), radix: 16) }
             return previous != nil
-        default:
+        case NameWord("reason").word:
+            guard let place = Self.text(place, line) else { return false }
+            let text = place.bytes(of: line)
             for each in EventReason.allCases where text.isEqual(to: each.name) { reason = each }
+        default: break
         }
         return true
     }
 
-    /// Returns false if no member of this name is a number.
-    private mutating func takeNumber(_ name: UInt64, _ number: UInt64) -> Bool {
-        switch name {
-        case NameWord("revision").word: revision = number
-        case NameWord("when").word: when = number
-        case NameWord("cause").word: cause = WriteCause(number)
-        case NameWord("expires").word: expires = number
-        case NameWord("ends").word: ends = number
-        case NameWord("grace").word: grace = number
-        case NameWord("version").word: version = number
-        case NameWord("segment").word: segment = number
-        case NameWord("keys").word: keys = number
-        case NameWord("bytes").word: bytes = number
-        case NameWord("user").word: user = UInt32(exactly: number)
-        default: return false
-        }
+    @inline(__always)
+    private static func set<Member>(_ member: inout Member, _ new: Member?) -> Bool {
+        guard let new else { return false }
+        member = new
         return true
+    }
+
+    /// What is between the quotes; nil if there are none.
+    @inline(__always)
+    private static func text(_ place: ByteRange, _ line: Span<UInt8>) -> ByteRange? {
+        guard place.count >= 2, line[place.start] == UInt8(ascii: "\"") else { return nil }
+        return ByteRange(place.start + 1, place.end - 1)
     }
 
     /// Nil if it isn't an integer from 0, or has more than 16 digits. What is in a line begins after its first 16 bytes.

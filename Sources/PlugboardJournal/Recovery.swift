@@ -81,13 +81,17 @@ struct Recovery: ~Copyable {
     }
 
     private mutating func run(_ isCutting: Bool, _ take: RecordTaker) throws -> Recovered {
-        try files.checkNewest()
+        // A signpost names a segment that is gone, and no snapshot replaces it.
+        if files.last > files.lastThere { throw JournalError.missing(file: JournalFiles.segment(files.last)) }
         found.signpost = files.signposts.last
         found.marks = files.marks
         if isCutting { try removeUnfinished() }
         if let number = files.snapshots.last { try readSnapshot(number, take) }
         try readSegments(isCutting, take)
-        if found.epoch != nil { judge() }
+        // The files can't show whether writes are missing, but they show how the last broker ended: what a killed broker
+        // has written isn't lost while the machine runs.
+        let isSameBoot = !boot.isEmpty && found.boot == boot
+        found.mayLack = found.epoch != nil && !isSameBoot && !found.isClosed
         found.hasFailed = files.hasFailed
         return found
     }
@@ -246,7 +250,8 @@ struct Recovery: ~Copyable {
             found.isClosed = false
             if isCutting {
                 try turnSignpostBack(before: number)
-                try remove(JournalFiles.segment(number))
+                try store.remove(JournalFiles.segment(number))
+                try store.syncNames()
             }
             return
         }
@@ -272,22 +277,9 @@ struct Recovery: ~Copyable {
     /// segments that are about to be cut off.
     private mutating func turnSignpostBack(before number: UInt64) throws {
         guard let old = found.signpost, old.segment >= number else { return }
-        let new = number > 1 ? Signpost(segment: number - 1) : nil
-        try store.turn(old, to: new)
+        found.signpost = number > 1 ? Signpost(segment: number - 1) : nil
+        if let new = found.signpost { try store.turn(old, to: new) } else { try store.remove(old.name) }
         try store.syncNames()
-        found.signpost = new
-    }
-
-    private func remove(_ name: String) throws {
-        try store.remove(name)
-        try store.syncNames()
-    }
-
-    /// Decides whether writes may be missing. The files can't show that. But they show how the last
-    /// broker ended: what a killed broker has written isn't lost while the machine runs.
-    private mutating func judge() {
-        let isSameBoot = !boot.isEmpty && found.boot == boot
-        found.mayLack = !isSameBoot && !found.isClosed
     }
 
     private func removeUnfinished() throws {
