@@ -73,6 +73,18 @@ struct ConflationTests {
         }
     }
 
+    @Test(
+        "a client is sent what it is owed some at a time, and one event more the next time", arguments: 0...1)
+    func settled(more: Int) {
+        // A share for each subscription, and two steps for a line of more than 64 bytes.
+        let count = (Cost.settledMax - 1) / (Cost.share + 2) + 1
+        for _ in 0..<count + more { subscribe(key: "k") }
+        hub.stopReading(observer)
+        hub.send("publish k 1", from: writer)
+        #expect(hub.readSome(observer).count == count)
+        #expect(hub.readSome(observer).count == more)
+    }
+
     @Test("a line that just fits into the queue is kept, one byte more is dropped", arguments: [0, 1])
     func queueBound(excess: Int) {
         subscribe()

@@ -112,20 +112,20 @@ extension Hub {
 
     // MARK: Sending
 
-    /// Adds what a session is owed to its outbox, until that is full or nothing is left.
+    /// Adds what a session is owed to its outbox, until that is full, nothing is left, or others should have their
+    /// turn.
     mutating func settle(_ session: SessionHandle) {
         guard let sessionBacklog = sessions[session].backlog else {
             sessions[session].isBehind = false
             return
         }
         delivery.judge.beginExamining()
-        let before = sessions[session].outbox.count
-        var turns = 0
+        var steps = 0
         while !sessionBacklog.ready.isEmpty, sessions[session].outbox.count < Limits.lowWaterBytes * 2,
-            !delivery.judge.hasExaminedEnough
+            !delivery.judge.hasExaminedEnough, steps < Cost.settledMax
         {
+            let before = sessions[session].outbox.count
             if sessionBacklog.turn >= sessionBacklog.ready.count { sessionBacklog.turn = 0 }
-            turns += 1
             let subscription = sessionBacklog.ready[sessionBacklog.turn]
             delivery.openOwn(of: session, &sessions)
             if settle(subscription) {
@@ -135,9 +135,10 @@ extension Hub {
                 matching[subscription].backlog?.endReady(owesNothing: matching[subscription].owesNothing)
                 dropEmptyBacklog(of: subscription)
             }
+            let bytes = max(0, sessions[session].outbox.count - before)
+            steps += Cost.share + bytes / Cost.bytesOwedPerStep
         }
-        let bytes = max(0, sessions[session].outbox.count - before)
-        insight.count(steps: bytes / Cost.bytesOwedPerStep + turns * Cost.share)
+        insight.count(steps: steps)
         if sessions[session].isHeld { releaseDeferred(session, sessionBacklog) }
         if sessionBacklog.ready.isEmpty, !sessions[session].isHeld, !sessionBacklog.isReading(matching) {
             sessions[session].isBehind = false

@@ -29,6 +29,8 @@ enum Cost {
     static let withheld = 8
     /// To give a subscription its share of what is sent.
     static let share = 4
+    /// A client is sent so much of what it is owed at a time, and a share more.
+    static let settledMax = 8_192
     /// So many bytes of owed lines are made, or looked at, in the time of a step.
     static let bytesOwedPerStep = 32
 

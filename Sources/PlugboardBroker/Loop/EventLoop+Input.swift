@@ -36,20 +36,22 @@ extension EventLoop {
     }
 
     /// Gives each connection in one of the queues a slice, as many as fit into this part of the turn, but one at least.
-    /// What it still has to do then waits among those that may take long. Returns how many had their slice.
+    /// What it still has to do then waits among those that may take long. Returns how many had their slice. The prompt
+    /// are read little, because others may wait behind them.
     mutating func run(_ part: RunQueue.Part) -> Int {
         let length = queue[part].count
+        let bytes = part == .prompt ? Self.shareMin : Self.readBytes
         var count = 0
         while count < length, hub.delivery.log.hasRoom, count == 0 || !hub.hasDoneEnough {
             let session = queue[part][count]
             count += 1
-            if let connection = connections.find(session) { goOn(connection) }
+            if let connection = connections.find(session) { goOn(connection, upTo: bytes) }
         }
         queue[part].removeFirst(count)
         return count
     }
 
-    private mutating func goOn(_ connection: Connection) {
+    private mutating func goOn(_ connection: Connection, upTo bytes: Int) {
         let (session, work) = (connection.session, connection.todo)
         (connection.todo, connection.isQuiet) = ([], false)
         if work.contains(.lines), !connection.isHeldBack, hub.sessions[session].isOpen {
@@ -59,7 +61,7 @@ extension EventLoop {
         if work.contains(.read) {
             hub.delivery.touch(heard: session, &hub.sessions)
             let before = connection.inbox.allocatedBytes
-            receive(connection, upTo: Self.readBytes)
+            if receive(connection, upTo: bytes) == bytes { queue.add(connection, .read) }
             // The system takes long to take back memory.
             hub.insight.count(steps: max(0, before - connection.inbox.allocatedBytes) / Cost.bytesReadPerStep)
         }

@@ -19,7 +19,7 @@ struct EventLoop<Network: Sockets>: ~Copyable, Checked {
     /// Those that are ready share so many bytes of a turn, of which each has so many at least. Who has more to say is
     /// patient.
     private static var sharedBytes: Int { 1_048_576 }
-    private static var shareMin: Int { 2_048 }
+    static var shareMin: Int { 2_048 }
     /// How long clients have to read their last lines when the broker stops.
     private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 

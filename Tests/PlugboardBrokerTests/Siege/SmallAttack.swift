@@ -43,7 +43,7 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
     /// take about 2,000 steps at most.
     private static let stepsMost = 8 * Int(SiegeStage.effort) + 4_096
     /// One who is told much is told so many steps' worth without a look at the budget.
-    private static let settlingMost = 16_384
+    private static let settlingMost = 2 * Cost.settledMax
 
     /// The value of which those who don't read keep a copy each, four times. To keep one takes longer than a turn
     /// serves.
@@ -164,9 +164,10 @@ struct SmallAttack: Sendable, CustomTestStringConvertible {
                 stage.send(String(repeating: write, count: 4), writer)
             }
         },
-        SmallAttack(name: "half-lines", measure: \.readBytes, most: 200_000, turnsMost: 20) { stage in
-            let links = try (0..<16).map { _ in try stage.connect() }
-            let piece = String(repeating: "x", count: 62_500)
+        // The crowd is read a little each before it has shown that it is slow.
+        SmallAttack(name: "half-lines", measure: \.readBytes, most: 200_000, turnsMost: 160) { stage in
+            let links = try (0..<512).map { _ in try stage.connect() }
+            let piece = String(repeating: "x", count: 20_000)
             return { for link in links { stage.send(piece, link) } }
         },
         SmallAttack(name: "bytes", measure: \.readBytes, most: 600, turnsMost: 120) { stage in
