@@ -113,6 +113,7 @@ extension JournalWriter {
     func notePressure() {
         let (disk, snapshot) = (lag.pressure(), pressureOfSnapshot)
         pressure = disk == nil && snapshot == nil ? nil : min(disk ?? .max, snapshot ?? .max)
+        if let pressure { leastPressure = min(leastPressure ?? .max, pressure) }
     }
 
     /// Looks again while nobody writes.

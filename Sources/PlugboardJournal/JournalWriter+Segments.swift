@@ -55,7 +55,8 @@ extension JournalWriter {
         let now = time.nanoseconds()
         let taken = max(1, now - segmentBegan)
         segmentBegan = now
-        rate.note(bytes, after: taken, pressure: pressure)
+        rate.note(bytes, after: taken, pressure: leastPressure)
+        leastPressure = pressure
         if taken <= JournalLimits.segmentFastNanoseconds { segmentLength *= 2 }
         if taken > JournalLimits.segmentSlowNanoseconds { segmentLength /= 2 }
         let bounds = options.segmentBytes

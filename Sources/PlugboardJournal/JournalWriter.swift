@@ -49,6 +49,9 @@ public final class JournalWriter {
     /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
     /// the disk isn't behind and no snapshot is being made.
     public internal(set) var pressure: Int?
+    /// The least that it was since the segment began; nil if it never was. What clients wrote while they were slowed
+    /// down for a part of it doesn't show how fast they would write.
+    var leastPressure: Int?
     /// Bytes that were written to the segment.
     var bytes = 0
     /// The segment ends after this many bytes.
