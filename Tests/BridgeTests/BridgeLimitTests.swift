@@ -120,4 +120,18 @@ struct BridgeHealthTests {
         health.behind(newest: 10, cursor: 10)
         #expect(lag(health) == (0, 0))
     }
+
+    @Test("the troubles of a session that has ended are none of the next one's")
+    func troubles() {
+        let health = BridgeHealth()
+        health.cannotSend(.unavailable(reason: "no leader"))
+        health.cannotKeepLease(.unavailable(reason: "no leader"))
+        health.watching(on: "etcd")
+        health.judge(answered: .now)
+        #expect(!health.isUp)
+        health.failed("the bus was lost")
+        health.watching(on: "etcd")
+        health.judge(answered: .now)
+        #expect(health.isUp)
+    }
 }

@@ -65,10 +65,7 @@ struct BridgeTests {
     @Test("a batch of 128 keys is one revision on the other bus, and a larger one is counted as split")
     func batches() async throws {
         let (a, b) = (try await host("a"), try await host("b"))
-        try await eventually("both are up") {
-            let (one, other) = (try await a.isUp(), try await b.isUp())
-            return one && other
-        }
+        for host in [a, b] { try await host.untilUp() }
         try await a.bus.batch { batch in
             for number in 0..<128 { try batch.publish("s.k\(number)", number) }
         }
@@ -142,7 +139,7 @@ struct BridgeTests {
     @Test("bridges with other prefixes stand beside each other, unless their patterns overlap")
     func several() async throws {
         let a = try await host("a")
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         let arguments = ["--socket", a.socket, "--etcd", etcd.clients[0], "--name", "second", "--share"]
         let second = try TestProgram(TestProgram.product("bridge"), arguments + ["s.x.*,t.**"])
         try await eventually("it ends") { !second.isRunning }
@@ -158,7 +155,7 @@ struct BridgeTests {
     func strangers() async throws {
         let a = try await host("a")
         let store = etcd.store("/plugboard/test/")
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         try await store.putRaw("s.bad", "not json")
         try await store.putRaw("s.good", #"{"by":"hand"}"#)
         try await eventually("it is there") { try await a.values() == ["s.good": #"{"by":"hand"}"#] }

@@ -90,6 +90,16 @@ final class BridgedHost: Sendable {
 
     func isUp() async throws -> Bool { try await status()?["state"]?.string == "up" }
 
+    /// Waits until it is up. If it never is, the error has its status and what its bridges have said.
+    func untilUp() async throws {
+        do {
+            try await eventually("\(name) is up") { try await isUp() }
+        } catch {
+            let status = try await status()
+            throw NeverHappened(description: "\(error), but \(String(describing: status)); \(words)")
+        }
+    }
+
     /// All shared values as text.
     func values(_ pattern: String = "s.**") async throws -> [String: String] {
         var values: [String: String] = [:]

@@ -130,7 +130,7 @@ struct HostTests {
         let first = try await store.find(store.prefix.key("s.bound")).entry
         a.killBridge()
         try a.startBridge()
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         try await a.bus.publish("s.next", 2, while: .connected)
         try await eventually("it is there") { try await b.values()["s.next"] == "2" }
         let entry = try await store.find(store.prefix.key("s.bound")).entry

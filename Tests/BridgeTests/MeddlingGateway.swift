@@ -22,6 +22,8 @@ final class MeddlingGateway: Sendable {
         var mute = 0
         /// How many guarded transactions are carried out and not answered.
         var unanswered = 0
+        /// The same for the others, which put the bridge's own keys.
+        var unansweredPuts = 0
     }
 
     static let isPossible = StallingProxy.isPossible
@@ -72,8 +74,9 @@ final class MeddlingGateway: Sendable {
                 if self.path == "/v3/watch":
                     return self.stream(reply)
                 data = reply.read()
-                if b'"mod_revision"' in body and mode.get("unanswered", 0) > 0:
-                    mode["unanswered"] -= 1
+                kind = "unanswered" if b'"mod_revision"' in body else "unansweredPuts"
+                if self.path == "/v3/kv/txn" and mode.get(kind, 0) > 0:
+                    mode[kind] -= 1
                     self.close_connection = True
                     return self.connection.close()
                 self.answer(reply.status, data)

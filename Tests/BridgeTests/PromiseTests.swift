@@ -146,7 +146,7 @@ struct PromiseTests {
         let etcd = try EtcdCluster()
         try await etcd.ready()
         let a = try await host("a", ["http://127.0.0.1:1"] + etcd.clients)
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         let status = try #require(try await a.status())
         #expect(status["etcd"]?.string == etcd.clients[0])
         #expect(status["lag"]?["revisions"]?.integer == 0 && status["lag"]?["milliseconds"]?.integer == 0)

@@ -75,7 +75,7 @@ struct RefusalTests {
     func refused(index: Int) async throws {
         let (key, value, name, why) = Self.bad[index]
         let a = try await host("a")
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         let raw = Data(Array(Self.prefix.utf8) + key)
         try await store.putRaw(raw, value)
         try await store.putRaw("s.good", "1")
@@ -152,7 +152,7 @@ struct RefusalTests {
         try await eventually("etcd's value is there") { try await a.values()["s.x"] == theirs }
         let conflicts = try await a.conflicts()
         #expect(conflicts.map(\.key) == ["s.x"] && conflicts.first?.value == mine)
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
     }
 
     @Test("an envelope of any size and depth has a host, or is a value")
@@ -199,7 +199,7 @@ struct RefusalTests {
     @Test("what comes in parts, after a long time away, comes whole and in order")
     func parts() async throws {
         let a = try await host("a")
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         try await a.bus.publish("s.first", 1)
         try await eventually("its cursor is kept") {
             try await a.bus.entry("bridge.bridge.cursor")?.value["settled"]?.integer ?? 0 > 0

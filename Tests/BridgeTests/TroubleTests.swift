@@ -31,10 +31,7 @@ struct TroubleTests {
         let etcd = try EtcdCluster(3)
         try await etcd.ready()
         let (a, b) = (try await host("a", etcd), try await host("b", etcd))
-        try await eventually("both are up") {
-            let (one, other) = (try await a.isUp(), try await b.isUp())
-            return one && other
-        }
+        for host in [a, b] { try await host.untilUp() }
         for node in [0, 1] { etcd.nodes[node].signal(SIGSTOP) }
         for number in 0..<5_000 { try a.bus.pipeline.publish("s.k\(number % 20)", number) }
         try await a.bus.sync()
@@ -44,7 +41,7 @@ struct TroubleTests {
         for node in [0, 1] { etcd.nodes[node].signal(SIGCONT) }
         let expected = Dictionary(uniqueKeysWithValues: (0..<20).map { ("s.k\($0)", "\(4_980 + $0)") })
         try await eventually("the newest are there") { try await b.values() == expected }
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         // What was sent before etcd stopped counts as well.
         #expect(try await a.status()?["sent"]?.integer ?? 0 < 2_000)
     }
@@ -54,7 +51,7 @@ struct TroubleTests {
         let etcd = try EtcdCluster(3)
         try await etcd.ready()
         let a = try await host("a", etcd)
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         let node = try #require(try await a.status()?["etcd"]?.string)
         let index = try #require(etcd.clients.firstIndex(of: node))
         etcd.nodes[index].signal(SIGSTOP)
@@ -80,7 +77,7 @@ struct TroubleTests {
         try await etcd.ready()
         let proxy = try StallingProxy(to: etcd.clients)
         let a = try await BridgedHost("a", etcd: proxy.nodes, prefix: Self.prefix, ["--share", "s.**"])
-        try await eventually("it is up") { try await a.isUp() }
+        try await a.untilUp()
         proxy.stall()
         try await eventually("it is apart") { try await !a.isUp() }
         try await a.bus.publish("s.x", 1)
@@ -186,10 +183,7 @@ struct TroubleTests {
         try await etcd.makeRoom()
         let expected = ["s.large": "2", "s.small": "1"]
         try await eventually("it is sent") { try await b.values() == expected }
-        try await eventually("both are up") {
-            let (one, other) = (try await a.isUp(), try await b.isUp())
-            return one && other
-        }
+        for host in [a, b] { try await host.untilUp() }
     }
 
     @Test("an etcd that was restored from an older backup is told, and nothing is invented")

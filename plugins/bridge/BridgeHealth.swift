@@ -63,6 +63,7 @@ final class BridgeHealth: Sendable {
         }
     }
 
+    /// All that could be sent has been sent.
     func sent() { state.withLock { $0.sendTrouble = nil } }
     func cannotSend(_ error: EtcdError) { state.withLock { $0.sendTrouble = "\(error)" } }
 
@@ -103,11 +104,13 @@ final class BridgeHealth: Sendable {
         if let news { Console.say(news) }
     }
 
-    /// A session couldn't begin.
+    /// A session couldn't begin, or has ended. The next one has none of its troubles.
     func failed(_ reason: String) {
         state.withLock {
             $0.isWatching = false
             $0.watchTrouble = reason
+            $0.sendTrouble = nil
+            $0.leaseTrouble = nil
         }
     }
 

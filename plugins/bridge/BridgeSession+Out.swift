@@ -21,6 +21,8 @@ extension BridgeSession {
                     try await pause.wait()
                 }
             }
+            // Otherwise the bridge would stay apart, and so it would read nothing that could be sent.
+            health.sent()
         }
     }
 
