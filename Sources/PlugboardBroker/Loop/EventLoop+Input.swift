@@ -61,7 +61,8 @@ extension EventLoop {
         if work.contains(.read) {
             hub.delivery.touch(heard: session, &hub.sessions)
             let before = connection.inbox.allocatedBytes
-            if receive(connection, upTo: bytes) == bytes { queue.add(connection, .read) }
+            // More may wait. It is heard with the patient, after those that are owed what it has written by now.
+            if receive(connection, upTo: bytes) == bytes { connection.isBulky = true }
             // The system takes long to take back memory.
             hub.insight.count(steps: max(0, before - connection.inbox.allocatedBytes) / Cost.bytesReadPerStep)
         }
