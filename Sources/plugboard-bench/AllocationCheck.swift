@@ -14,14 +14,21 @@ struct AllocationCheck {
     ]
     /// Bytes of memory for outboxes that a broker keeps between turns.
     private static let keptBytes = 33_554_432
-    /// The rows that must be free of allocations. Their windows are small enough that everything that
-    /// waits for observers fits in half of that memory.
-    static let standard = Workloads.inMemory
-        .filter { $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name) }
-        .map { workload in
+    /// The rows that must be free of allocations.
+    static let standard = rows(
+        Workloads.inMemory.filter {
+            $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name)
+        }
+    )
+
+    /// The rows with windows that are small enough that everything that waits for observers fits in half of
+    /// that memory.
+    static func rows(_ workloads: [Workload]) -> [Workload] {
+        workloads.map { workload in
             let batchBytes = workload.batch * workload.valueBytes * 2 * max(1, workload.deliveriesPerMessage)
             return workload.with { $0.window = min($0.window, max(1, keptBytes / 2 / batchBytes)) }
         }
+    }
 
     /// The result of one row.
     struct Result: Sendable {

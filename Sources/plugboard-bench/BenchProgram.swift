@@ -89,10 +89,8 @@ enum BenchProgram {
         guard invocation.has(.allocations) else { return try measure(bench, invocation) }
         // The runs have the usual length, because the length of the warm-up depends on it.
         let counting = Bench(options: BenchOptions(), programs: programs, signals: signals)
-        let check = AllocationCheck(
-            workloads: invocation.has(.only) ? options.workloads : AllocationCheck.standard,
-            count: Allocations(bench: counting).count
-        )
+        let asked = invocation.has(.only) ? AllocationCheck.rows(options.workloads) : AllocationCheck.standard
+        let check = AllocationCheck(workloads: asked, count: Allocations(bench: counting).count)
         guard try check.run(tell: { try print($0.text + "\n") }) else {
             throw BenchRefusal(1, "a warm broker asks for memory to pass messages on")
         }
