@@ -28,8 +28,7 @@ struct HelpTests {
     @Test("bench is hidden where its program is missing, as in the packages, and still says so")
     func bench() throws {
         let folder = try TemporaryFolder()
-        let bytes = try InputFile.contents(path: Products.plugboard, limit: 1 << 30)
-        let program = try folder.write("plugboard", bytes, mode: 0o700)
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
         let overview = try Run(program: program, ["help"], in: folder).finished().output
         #expect(overview.contains("\n  limits ") && !overview.contains("\n  bench "))
         #expect(try !Run(program: program, ["man"], in: folder).finished().output.contains("bench (1)"))
