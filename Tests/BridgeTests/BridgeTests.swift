@@ -65,7 +65,7 @@ struct BridgeTests {
     @Test("a batch of 128 keys is one revision on the other bus, and a larger one is counted as split")
     func batches() async throws {
         let (a, b) = (try await host("a"), try await host("b"))
-        for host in [a, b] { try await host.untilUp() }
+        try await BridgedHost.untilUp(a, b)
         try await a.bus.batch { batch in
             for number in 0..<128 { try batch.publish("s.k\(number)", number) }
         }

@@ -90,13 +90,21 @@ final class BridgedHost: Sendable {
 
     func isUp() async throws -> Bool { try await status()?["state"]?.string == "up" }
 
-    /// Waits until it is up. If it never is, the error has its status and what its bridges have said.
-    func untilUp() async throws {
+    /// Waits until it is up.
+    func untilUp() async throws { try await Self.untilUp(self) }
+
+    /// Waits until all are up at once. If they never are, the error has their states and what their bridges
+    /// have said.
+    static func untilUp(_ hosts: BridgedHost...) async throws {
         do {
-            try await eventually("\(name) is up") { try await isUp() }
+            try await eventually("up are \(hosts.map(\.name))") {
+                for host in hosts where try await !host.isUp() { return false }
+                return true
+            }
         } catch {
-            let status = try await status()
-            throw NeverHappened(description: "\(error), but \(String(describing: status)); \(words)")
+            var news = "\(error)"
+            for host in hosts { news += "; \(String(describing: try await host.status())); \(host.words)" }
+            throw NeverHappened(description: news)
         }
     }
 

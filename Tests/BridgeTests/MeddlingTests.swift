@@ -26,7 +26,7 @@ struct MeddlingTests {
         let arguments = ["--share", "s.**", "--compare", "\(seconds)"]
         let a = try await BridgedHost("a", etcd: gateway.nodes, prefix: Self.prefix, arguments)
         let b = try await BridgedHost("b", etcd: etcd.clients, prefix: Self.prefix, ["--share", "s.**"])
-        for host in [a, b] { try await host.untilUp() }
+        try await BridgedHost.untilUp(a, b)
         return (a, b)
     }
 
@@ -120,6 +120,7 @@ struct MeddlingTests {
         #expect(try await a.conflicts().isEmpty)
         #expect(try await b.conflicts().isEmpty)
     }
+
     @Test("it comes up again when what it couldn't send is not to be sent any more")
     func nothingLeft() async throws {
         let (a, b) = try await hosts()

@@ -31,7 +31,7 @@ struct TroubleTests {
         let etcd = try EtcdCluster(3)
         try await etcd.ready()
         let (a, b) = (try await host("a", etcd), try await host("b", etcd))
-        for host in [a, b] { try await host.untilUp() }
+        try await BridgedHost.untilUp(a, b)
         for node in [0, 1] { etcd.nodes[node].signal(SIGSTOP) }
         for number in 0..<5_000 { try a.bus.pipeline.publish("s.k\(number % 20)", number) }
         try await a.bus.sync()
@@ -183,7 +183,7 @@ struct TroubleTests {
         try await etcd.makeRoom()
         let expected = ["s.large": "2", "s.small": "1"]
         try await eventually("it is sent") { try await b.values() == expected }
-        for host in [a, b] { try await host.untilUp() }
+        try await BridgedHost.untilUp(a, b)
     }
 
     @Test("an etcd that was restored from an older backup is told, and nothing is invented")

@@ -174,7 +174,7 @@ struct SuccessionTests {
 
     @Test("SIGHUP replaces the broker if its program was replaced; one that can't start changes nothing")
     func replaced() throws {
-        let program = try copyProgram("plugboard")
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
         let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
@@ -182,7 +182,7 @@ struct SuccessionTests {
         broker.signal(SIGHUP)
         try eventually("it says that it goes on") { broker.messages.contains("it goes on as it was: ") }
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
-        try SystemCalls.rename(copyProgram("next"), to: program)
+        try SystemCalls.rename(Products.copyPlugboard(to: folder, "next"), to: program)
         broker.signal(SIGHUP)
         try eventually("it has begun anew") { broker.messages.contains("begun anew") }
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
@@ -190,7 +190,7 @@ struct SuccessionTests {
 
     @Test("whoever asks for a new program that can't start is told why, as are status and the warnings")
     func refusal() throws {
-        let program = try copyProgram("plugboard")
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
         let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
         try eventually("the broker listens") { broker.messages.contains("listening on ") }
         try SystemCalls.rename(folder.script("other", "exit 3"), to: program)
@@ -203,7 +203,7 @@ struct SuccessionTests {
         #expect(try plugboard("status", in: folder).output.contains("\(reason), 2 times"))
         let warnings = try plugboard("get", "$broker.warnings", in: folder).output
         #expect(warnings.contains(#""kind":"restart","times":2,"#))
-        try SystemCalls.rename(copyProgram("next"), to: program)
+        try SystemCalls.rename(Products.copyPlugboard(to: folder, "next"), to: program)
         #expect(try plugboard("restart", in: folder).end == .exited(0))
         #expect(try plugboard("status", in: folder).end == .exited(0))
         broker.signal(SIGTERM)
@@ -230,7 +230,7 @@ struct SuccessionTests {
     func checkedPolicy() throws {
         let denying = #"{"rules":[{"allow":{"everything":["**","$broker.**"]},"deny":{"publish":["no"]}}]}"#
         try folder.write("p.json", denying)
-        let program = try copyProgram("plugboard")
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
         let broker = try Run(
             program: program, ["broker", "--socket", folder.socket, "--policy", "p.json"], in: folder
         )
@@ -249,7 +249,7 @@ struct SuccessionTests {
     @Test("a program that refuses the policy changes nothing")
     func policyNotTaken() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
-        let program = try copyProgram("plugboard")
+        let program = try Products.copyPlugboard(to: folder, "plugboard")
         let broker = try Run(
             program: program, ["broker", "--socket", folder.socket, "--policy", "p.json"], in: folder
         )
@@ -280,11 +280,6 @@ struct SuccessionTests {
         #expect(try plugboard("restart", in: folder).end == .exited(0))
         #expect(try resumes() == false)
         try eventually("it is told") { broker.messages.components(of: "begun anew") == 3 }
-    }
-
-    /// A copy of the program in a file of its own.
-    private func copyProgram(_ name: String) throws -> String {
-        try Products.copyPlugboard(to: folder, name)
     }
 
     @Test("a variable that anybody may set doesn't change what a broker is")

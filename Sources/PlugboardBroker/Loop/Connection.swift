@@ -33,7 +33,7 @@ final class Connection {
     var isQuiet = false
     /// Its last lines took long, so the next ones may, too.
     var isHeavy = false
-    /// The last read brought very many bytes.
+    /// The last read brought very many bytes, or as many as it was to bring, so more may wait.
     var isBulky = false
     /// It has written more than its share while the disk is behind. It isn't read until others have caught up.
     var isThrottled = false

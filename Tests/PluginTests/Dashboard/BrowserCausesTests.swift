@@ -78,6 +78,15 @@ extension BrowserTests {
         }
     }
 
+    /// Waits until the page traces. Of writes from before that, it doesn't know who was told.
+    private func untilTraced(on tab: Tab, by writer: LinePeer) async throws {
+        try await eventually("writes are traced") {
+            try writer.send("emit ring 1\n")
+            let ring = "document.querySelector('.writes li[data-key=ring]')"
+            return try tab.run("return \(ring) !== null").text == "true"
+        }
+    }
+
     @Test("only chosen lanes are drawn, with the writes that concern them")
     func chosenLanes() async throws {
         let shop = try await Shop()
@@ -86,12 +95,7 @@ extension BrowserTests {
         let address = try await dashboard(shop)
         try await Browser.shared.get().withTab(address) { tab in
             try tab.run("location.hash = '#/causes'")
-            // Of writes from before it traces, the page doesn't know who was told.
-            let first = try LinePeer(path: shop.path)
-            try await eventually("writes are traced") {
-                try first.send("emit ring 1\n")
-                return try tab.run("return document.querySelector('.op') !== null").text == "true"
-            }
+            try await untilTraced(on: tab, by: try LinePeer(path: shop.path))
             let ann = try LinePeer(path: shop.path)
             try ann.send("hello ann\npublish lamp 1\n")
             try await shop.publish("bell", "1")
@@ -133,10 +137,7 @@ extension BrowserTests {
             try tab.saveFiles(in: shop.folder)
             try tab.run("location.hash = '#/causes'")
             let ann = try LinePeer(path: shop.path)
-            try await eventually("writes are traced") {
-                try ann.send("emit ring 1\n")
-                return try tab.run("return document.querySelector('.op') !== null").text == "true"
-            }
+            try await untilTraced(on: tab, by: ann)
             try ann.send("hello ann\npublish door {\"open\": 1.50}\npublish door 2\n")
             try ann.send("publish gone 3\ndelete gone\ncall lamp.switch 7\n")
             var called = ""
