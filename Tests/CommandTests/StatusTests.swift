@@ -136,7 +136,7 @@ final class BrokerCommandTests: FolderSuite {
         let second = try Run(words, in: folder)
         try eventually("it tells") { second.messages.contains("try: ") }
         let lines = second.messages.split(separator: "\n")
-        #expect(lines[0].contains("the journal holds 1 keys") && lines[1].contains("listening on"))
+        #expect(lines[0].contains("the journal holds 1 key up") && lines[1].contains("listening on"))
         second.signal(SIGTERM)
         _ = try second.finished()
         let name = "segment-0000000002.jsonl"

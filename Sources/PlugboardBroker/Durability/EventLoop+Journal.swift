@@ -54,7 +54,8 @@ extension EventLoop {
 
     private func tell(_ recovered: Recovered, _ keys: Int) {
         guard recovered.epoch != nil else { return }
-        if keys > 0 { report("the journal holds \(keys) keys up to revision \(recovered.revision)") }
+        let held = "\(keys) key\(keys == 1 ? "" : "s")"
+        if keys > 0 { report("the journal holds \(held) up to revision \(recovered.revision)") }
         if let torn = recovered.torn {
             let rest = torn.keptAs.map { "is kept as \($0)" } ?? "is lost, because the disk is full"
             report("its end was not whole: cut at \(torn.place), the rest \(rest)")
