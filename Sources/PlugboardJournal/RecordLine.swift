@@ -154,41 +154,29 @@ public struct RecordLine: Sendable {
     private mutating func readMember(
         _ scanner: inout JSONScanner, _ line: Span<UInt8>, _ isFirst: Bool
     ) throws(JSONFailure) -> Bool {
-        let name = Self.word(line, scanner.position)
         let nameStart = scanner.position
-        if let name { scanner.position += name.count } else { try scanner.skipValue() }
-        guard line[nameStart] == UInt8(ascii: "\""), scanner.position < line.count,
-            line[scanner.position] == UInt8(ascii: ":")
+        try scanner.skipValue()
+        guard let name = Self.text(ByteRange(nameStart, scanner.position), line),
+            scanner.position < line.count, line[scanner.position] == UInt8(ascii: ":")
         else { return false }
         scanner.position += 1
         let start = scanner.position
         try scanner.skipValue()
-        if isFirst {
-            guard name?.word == NameWord("event").word, let value = Self.word(line, start),
-                start + value.count == scanner.position, let kind = RecordKind(value.word)
-            else { return false }
-            self.kind = kind
-            return true
-        }
-        return take(name?.word ?? 0, ByteRange(start, scanner.position), line)
+        let value = ByteRange(start, scanner.position)
+        guard isFirst else { return take(Self.word(name, line), value, line) }
+        guard Self.word(name, line) == NameWord("event").word, let text = Self.text(value, line),
+            let kind = RecordKind(Self.word(text, line))
+        else { return false }
+        self.kind = kind
+        return true
     }
 
-    /// The text between quotes at `place` as the word of a `NameWord`, and its bytes with the quotes. Nil if it is
-    /// longer or empty, or nearer to the end of the line than any member begins: `"by":"a"}` and `"user":0}` are the
-    /// shortest, at the end of an event of a batch.
+    /// A text as the word of a `NameWord`; 0 if it is longer or empty, or nearer to the end of the line than any member
+    /// begins: `"by":"a"}` and `"user":0}` are the shortest, at the end of an event of a batch.
     @inline(__always)
-    private static func word(_ line: Span<UInt8>, _ place: Int) -> (word: UInt64, count: Int)? {
-        guard line.count - place >= 9, line[place] == UInt8(ascii: "\"") else { return nil }
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let word = line.word(at: place + 1)
-        let others = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
-        // The lowest bit that is set belongs to the first quote.
-        let quotes = (others &- ones) & ~others & (ones &* 0x80)
-        if quotes == 0 {
-            return line.count - place > 9 && line[place + 9] == UInt8(ascii: "\"") ? (word, 10) : nil
-        }
-        let count = quotes.trailingZeroBitCount &>> 3
-        return count > 0 ? (word & (1 &<< UInt64(count &* 8) &- 1), count &+ 2) : nil
+    private static func word(_ text: ByteRange, _ line: Span<UInt8>) -> UInt64 {
+        guard 1...8 ~= text.count, line.count - text.start >= 8 else { return 0 }
+        return line.word(at: text.start) & .max &>> UInt64(64 &- 8 &* text.count)
     }
 
     /// Notes a member. Returns false if the value has the wrong type.
@@ -241,28 +229,17 @@ public struct RecordLine: Sendable {
         return ByteRange(place.start + 1, place.end - 1)
     }
 
-    /// Nil if it isn't an integer from 0, or has more than 16 digits. What is in a line begins after its first 16 bytes.
+    /// Nil if it isn't an integer from 0, or has more than 16 digits.
     @inline(__always)
     private static func number(_ place: ByteRange, _ line: Span<UInt8>) -> UInt64? {
-        let count = place.count
-        guard count > 0, count <= 16, place.end >= 16,
-            let low = ending(line.word(at: place.end - 8), digits: min(count, 8))
-        else { return nil }
-        guard count > 8 else { return low }
-        return ending(line.word(at: place.end - 16), digits: count - 8).map { $0 &* 100_000_000 &+ low }
-    }
-
-    /// The number at the end of a word, of 1 to 8 digits, which are read at once; nil if one of them is no digit.
-    @inline(__always)
-    private static func ending(_ word: UInt64, digits count: Int) -> UInt64? {
-        let each: UInt64 = 0x0101_0101_0101_0101
-        var digits = (word ^ each &* 0x30) & .max &<< UInt64(64 &- 8 &* count)
-        guard (digits &+ each &* 0x76 | digits) & (each &* 0x80) == 0 else { return nil }
-        digits = digits &* 10 &+ digits &>> 8
-        let evens: UInt64 = 0x0000_00FF_0000_00FF
-        let thousands = (digits & evens) &* 0x000F_4240_0000_0064
-        let ones = (digits &>> 16 & evens) &* 0x0000_2710_0000_0001
-        return (thousands &+ ones) &>> 32
+        guard 1...16 ~= place.count else { return nil }
+        var number: UInt64 = 0
+        for index in place.start..<place.end {
+            let digit = line[index] ^ 0x30
+            guard digit < 10 else { return nil }
+            number = number &* 10 &+ UInt64(digit)
+        }
+        return number
     }
 }
 
