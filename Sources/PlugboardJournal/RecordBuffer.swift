@@ -28,9 +28,6 @@ public struct RecordBuffer: ~Copyable {
     private let clock: () -> UInt64
     /// The time of the last line, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
-    /// `,"when":…`, the same for a whole turn; and whether it is up to date.
-    private var whenText = ByteBuffer()
-    private var isTimed = false
 
     /// Adds nothing to a journal before `begin`. `clock` returns milliseconds since 1970.
     public init(clock: @escaping () -> UInt64 = { WallClock.millisecondsSince1970() }) {
@@ -75,16 +72,11 @@ public struct RecordBuffer: ~Copyable {
         if lines.isEmpty, lines.allocatedBytes > JournalLimits.readBytes { lines.releaseMemory() }
     }
 
-    /// Ends a turn. The next line that doesn't say its time gets a new one.
-    public mutating func endTurn() {
-        isTimed = false
-    }
-
     /// Adds a commit.
     @inline(__always)
     public mutating func append(_ commit: borrowing Commit) {
         commits &+= 1
-        if commit.when > 0, !isTimed || commit.when != when { encodeTime(commit.when) }
+        when = commit.when > 0 ? commit.when : clock()
         // Room for all parts of most records at once.
         lines.reserve(commit.key.count &+ commit.value.count &+ commit.by.count &+ Self.plainBytesMax)
         if isBatch { return appendToBatch(commit) }
@@ -130,6 +122,7 @@ public struct RecordBuffer: ~Copyable {
 
     /// Adds a line of the journal itself. `text` lacks the time and the checksum.
     mutating func append(own text: String) {
+        when = clock()
         beginLine()
         lines.append(string: text)
         endLine()
@@ -139,10 +132,7 @@ public struct RecordBuffer: ~Copyable {
     mutating func append(body: Span<UInt8>, when: UInt64) {
         beginLine()
         lines.append(body)
-        if when > 0 {
-            lines.append(#","when":"#)
-            lines.append(decimal: when)
-        }
+        if when > 0 { appendTime(when) }
         seal()
     }
 
@@ -198,8 +188,7 @@ public struct RecordBuffer: ~Copyable {
 
     @inline(__always)
     private mutating func endLine() {
-        if !isTimed { encodeTime(clock()) }
-        lines.append(contentsOf: whenText)
+        appendTime(when)
         seal()
     }
 
@@ -209,11 +198,9 @@ public struct RecordBuffer: ~Copyable {
         RecordEnd.append(chain, to: &lines)
     }
 
-    private mutating func encodeTime(_ time: UInt64) {
-        isTimed = true
-        when = time
-        whenText.removeAll()
-        whenText.append(#","when":"#)
-        whenText.append(decimal: when)
+    @inline(__always)
+    private mutating func appendTime(_ time: UInt64) {
+        lines.append(#","when":"#)
+        lines.append(decimal: time)
     }
 }

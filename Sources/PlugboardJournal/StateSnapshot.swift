@@ -52,7 +52,6 @@ public struct StateSnapshot: ~Copyable {
     }
 
     mutating func end() {
-        lines.endTurn()
         lines.append(own: header.end)
         handOver()
     }

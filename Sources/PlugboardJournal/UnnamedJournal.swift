@@ -35,7 +35,6 @@ public final class UnnamedJournal: FileStore {
             lines.append(commit)
             try lines.write(to: snapshot, atLeast: JournalLimits.snapshotPieceBytes)
         }
-        lines.endTurn()
         lines.append(own: header.end)
         try lines.write(to: snapshot)
         header = FileHeader(kind: .segment, segment: 2, epoch: epoch, revision: since)
@@ -51,7 +50,6 @@ public final class UnnamedJournal: FileStore {
             lines.append(commit)
         }
         lines.endBatch()
-        lines.endTurn()
         // What came after the last write, such as an emit, used revisions, too.
         if revision > last { lines.append(own: #"{"event":"revision","revision":\#(revision)"#) }
         lines.append(own: #"{"event":"closed","revision":\#(revision)"#)

@@ -67,8 +67,6 @@ struct Durability: ~Copyable {
 
     mutating func endBatch() { records.endBatch() }
 
-    mutating func endTurn() { records.endTurn() }
-
     // MARK: Durable replies
 
     /// Throws unless a client may make a durable write. `awaited` is how many of its durable writes wait

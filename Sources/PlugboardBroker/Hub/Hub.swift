@@ -186,7 +186,6 @@ struct Hub: ~Copyable {
 
     mutating func endTurn() {
         delivery.endTurn()
-        durability.endTurn()
         keyspace.endTurn()
         matching.reach.endTurn()
         forgetReleased()
