@@ -6,9 +6,10 @@
 struct DiskLag {
     /// What was written to files.
     private(set) var written = 0
-    /// What was synced, and what is being synced.
+    /// What was synced, what is being synced, and up to where the disk was asked for it, by a sync or before.
     private var synced = 0
     private var syncing = 0
+    private var asked = 0
     /// What the disk has of the bytes after `synced`; and of those before `syncing`.
     private var sent = (all: 0, beforeSyncing: 0)
     private var rate = DiskRate()
@@ -26,7 +27,10 @@ struct DiskLag {
     /// As much may wait as the disk takes in two seconds.
     var waitingMax: Int { max(least, 2 * rate.bytesPerSecond) }
 
-    /// Whether it doesn't wait for the next sync.
+    /// What the disk wasn't asked for yet.
+    var unsent: Int { written - asked }
+
+    /// Whether that doesn't wait for the next sync.
     var isSentAtOnce: Bool { waiting > waitingMax / 4 * 3 }
 
     /// How many bytes a second all clients together should write, so that the disk catches up; nil if it isn't behind.
@@ -41,7 +45,7 @@ struct DiskLag {
     mutating func noteWritten(_ bytes: Int) { written += bytes }
 
     mutating func noteSyncBegan() {
-        syncing = written
+        (syncing, asked) = (written, written)
         sent.beforeSyncing = sent.all
     }
 
@@ -50,7 +54,10 @@ struct DiskLag {
         sent = (sent.all - sent.beforeSyncing, 0)
     }
 
-    mutating func noteSendBegan(at nanoseconds: UInt64) { rate.begin(at: nanoseconds) }
+    mutating func noteSendBegan(at nanoseconds: UInt64) {
+        asked = written
+        rate.begin(at: nanoseconds)
+    }
 
     /// Notes that the disk has these bytes, which end at `end` of everything that was written.
     mutating func noteSent(_ bytes: Int, upTo end: Int, at nanoseconds: UInt64) {
@@ -103,10 +110,8 @@ extension JournalWriter {
 
     /// Sends to the disk what was written since the last sync began or since the last time.
     func sendToDisk() {
-        worker.add(.send((ended + [present]).filter { $0.unsentBytes > 0 }, upTo: lag.written))
+        worker.add(.send(ended + [present], bytes: lag.unsent, upTo: lag.written))
         lag.noteSendBegan(at: time.nanoseconds())
-        for place in ended.indices { ended[place].sentBytes = ended[place].bytes }
-        sentBytes = bytes
     }
 
     /// Decides whether clients that write have to be slowed down: because the disk is behind, or a snapshot.

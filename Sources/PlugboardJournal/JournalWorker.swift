@@ -8,11 +8,7 @@ public struct UnsyncedFile: Sendable {
     let segment: UInt64
     /// Nil if it is of an earlier broker, which may have been killed before it synced the segment.
     var file: (any AppendableFile)?
-    /// How many bytes it has, and how many of them were sent to the disk.
     var bytes = 0
-    var sentBytes = 0
-
-    var unsentBytes: Int { bytes - sentBytes }
 
     func sync(_ store: any FileStore) throws {
         if let file { return try file.sync() }
@@ -30,8 +26,8 @@ public enum JournalWork: Sendable {
     case sync([UnsyncedFile], withNames: Bool)
     /// Creates the file of the next segment as `JournalFiles.next`, and reserves so many bytes.
     case prepare(bytes: Int)
-    /// Sends bytes to the disk that weren't sent yet. They end at `upTo` of everything that was written.
-    case send([UnsyncedFile], upTo: Int)
+    /// Sends the last `bytes` of these files to the disk. They end at `upTo` of everything that was written.
+    case send([UnsyncedFile], bytes: Int, upTo: Int)
     /// Frees the unused room of an ended file, so many bytes. That may have to wait for the disk.
     case release(any AppendableFile, bytes: Int)
     /// Appends to the file of a snapshot.
@@ -72,9 +68,14 @@ public enum JournalWork: Sendable {
                 return .synced
             case .prepare(let bytes):
                 return .prepared(store.create(JournalFiles.next, withRoom: bytes, atLeast: bytes)?.0)
-            case .send(let files, let end):
-                for each in files { try each.file?.writeBack(from: each.sentBytes, count: each.unsentBytes) }
-                return .sent(files.reduce(0) { $0 + $1.unsentBytes }, upTo: end)
+            case .send(let files, let bytes, let end):
+                var left = bytes
+                for each in files.reversed() where left > 0 {
+                    let count = min(left, each.bytes)
+                    try each.file?.writeBack(from: each.bytes - count, count: count)
+                    left -= count
+                }
+                return .sent(bytes - left, upTo: end)
             case .release(let file, let bytes):
                 try file.releaseRoom()
                 return .released(bytes: bytes)

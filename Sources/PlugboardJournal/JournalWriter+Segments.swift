@@ -29,7 +29,7 @@ extension JournalWriter {
         ended.append(present)
         index.end(bytes: bytes)
         noteSpeed()
-        (self.file, areNamesNew, bytes, sentBytes, laidOut) = (file, true, 0, 0, (0, 0))
+        (self.file, areNamesNew, bytes, laidOut) = (file, true, 0, (0, 0))
         beginMeasuring(live: records.liveBytes)
         roomEnd = room
         segmentBefore = (header(.snapshot, previous: records.chain), records.when)

@@ -65,8 +65,6 @@ public final class JournalWriter {
     /// The end of the laid-out room; and the segment's bytes when that was last checked.
     var laidOut = (end: 0, seen: 0)
     var snapshotBytes: Int
-    /// Whether the last snapshot is on disk for certain.
-    var isSnapshotCertain = false
     /// The bytes of all values when it was made.
     var liveThen: Int
     /// The snapshot that is being made: the last segment that it replaces, and the bytes of all values.
@@ -209,7 +207,7 @@ public final class JournalWriter {
                 if countsLag { lag.noteWritten(count) }
             }
             written = records.commits
-            if bytes - sentBytes >= JournalLimits.sentBytesMin, lag.isSentAtOnce { sendToDisk() }
+            if lag.unsent >= JournalLimits.sentBytesMin, lag.isSentAtOnce { sendToDisk() }
         } catch let error as SystemError where error.isNoRoom {
             roomEnd = bytes
         } catch let error as SystemError {
@@ -285,16 +283,14 @@ public final class JournalWriter {
         syncBegan = time.nanoseconds()
         syncing = (written, segment, bytes)
         defer {
-            (ended, areNamesNew, sentBytes) = ([], false, bytes)
+            (ended, areNamesNew) = ([], false)
             lag.noteSyncBegan()
         }
         return .sync(ended + [present], withNames: areNamesNew)
     }
 
     /// The present segment, as something to sync.
-    var present: UnsyncedFile {
-        UnsyncedFile(segment: segment, file: file, bytes: bytes, sentBytes: sentBytes)
-    }
+    var present: UnsyncedFile { UnsyncedFile(segment: segment, file: file, bytes: bytes) }
 
     /// Syncs on the loop's thread. If the syncs are small, lays out room for the next ones first. Each of
     /// them is then one write to the disk instead of two or three in a row. Laying out takes longer, but
