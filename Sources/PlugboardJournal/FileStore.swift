@@ -96,11 +96,7 @@ extension FileStore {
             throw error
         }
         try rename(unfinished, to: name)
-        do {
-            try syncNames()
-        } catch let error as SystemError {
-            throw JournalError.failed(error)
-        }
+        try certainly(syncNames)
         return result
     }
 

@@ -34,7 +34,9 @@ public enum Journal {
         var index = try SegmentIndex(store, epoch: epoch, after: recovered)
         do {
             if recovered.hasFailed { try writeAnew(store, &recovered, &index) }
-            if isShort(store, after: recovered.lastSegment) { try trim(store, &index) }
+            // A killed broker may have made the snapshot, and its name may not be on disk. It replaces segments.
+            if index.snapshot > 0, !recovered.isClosed { try certainly(store.syncNames) }
+            if isShort(store, after: recovered.lastSegment) { trim(store, &index) }
             let writer = try JournalWriter(
                 store, worker: worker, options: options, after: recovered, index, epoch: epoch, boot: boot,
                 time: time
@@ -54,16 +56,12 @@ public enum Journal {
     private static func writeAnew(
         _ store: any FileStore, _ recovered: inout Recovered, _ index: inout SegmentIndex
     ) throws {
-        do {
-            if recovered.lastSegment > 0 {
-                recovered.snapshotBytes = try store.compact(upTo: recovered.lastSegment)
-                recovered.unsynced = []
-                index.snapshot = recovered.lastSegment
-            }
-            try store.remove(JournalFiles.failed)
-        } catch let error as SystemError {
-            throw JournalError.failed(error)
+        if recovered.lastSegment > 0 {
+            recovered.snapshotBytes = try certainly { try store.compact(upTo: recovered.lastSegment) }
+            recovered.unsynced = []
+            index.snapshot = recovered.lastSegment
         }
+        try certainly { try store.remove(JournalFiles.failed) }
     }
 
     /// Whether the disk has too little free room for the writer to begin.
@@ -75,10 +73,10 @@ public enum Journal {
     }
 
     /// Without much room, the history goes.
-    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex) throws {
+    private static func trim(_ store: any FileStore, _ index: inout SegmentIndex) {
         let old = index.old(upTo: index.snapshot, keeping: 0)
-        let done = JournalWork.trim(old, bytes: index.forget(old), isCertain: false).run(store)
-        if case .syncFailed(let error) = done { throw JournalError.failed(error) }
+        _ = index.forget(old)
+        store.removeAll(old.map(JournalFiles.segment))
     }
 
     /// A random name for a life of the revision counter: 16 hexadecimal digits.
@@ -145,5 +143,14 @@ public enum JournalError: Error, Equatable, Sendable, CustomStringConvertible {
         case .unknownVersion(let place): "the journal is of a later version of plugboard: \(place)"
         case .failed(let error): "the journal can't be kept: \(error)"
         }
+    }
+}
+
+/// Does what must not fail: an error of the system ends the journal.
+func certainly<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+        return try body()
+    } catch let error as SystemError {
+        throw JournalError.failed(error)
     }
 }

@@ -36,9 +36,8 @@ public enum JournalWork: Sendable {
     /// Without it, the files are read.
     case compact(upTo: UInt64, SnapshotFile?)
     /// Removes segments that a snapshot replaces and that have so many bytes, and closes those of their files that are
-    /// still open. For large files the system needs time for that. If it isn't certain that the snapshot is on disk, the
-    /// names are synced first.
-    case trim([UInt64], closing: [UnsyncedFile] = [], bytes: Int, isCertain: Bool)
+    /// still open. For large files the system needs time for that.
+    case trim([UInt64], closing: [UnsyncedFile], bytes: Int)
     /// Reads the next piece of history for a client.
     case read(ReadRequest)
 
@@ -83,9 +82,7 @@ public enum JournalWork: Sendable {
                 file.append(piece)
                 return nil
             case .compact(let last, let file): return .compacted(bytes: try store.compact(upTo: last, file))
-            case .trim(let segments, _, let bytes, let isCertain):
-                // An earlier broker made the snapshot. It may have been killed before the name was on disk.
-                if !isCertain { try store.syncNames() }
+            case .trim(let segments, _, let bytes):
                 store.removeAll(segments.map(JournalFiles.segment))
                 return .released(bytes: bytes)
             case .read(let request): return .read(ReadPiece(request, store))
@@ -99,12 +96,12 @@ public enum JournalWork: Sendable {
         if case JournalError.failed(let error) = error { return .syncFailed(error) }
         return switch self {
         // The system tells such an error only once, also one of the names.
-        case .sync, .send, .trim:
+        case .sync, .send:
             .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))
         case .compact: .compactionFailed("\(error)")
         // What couldn't be freed stays until the next start.
         case .release(_, let bytes): .released(bytes: bytes)
-        case .prepare, .write, .read: nil
+        case .prepare, .write, .trim, .read: nil
         }
     }
 }

@@ -132,7 +132,7 @@ extension JournalWriter {
         let gone = ended.filter { $0.segment <= last }
         if !gone.isEmpty { isClosing = true }
         ended.removeAll { $0.segment <= last }
-        worker.add(.trim(old, closing: gone, bytes: bytes, isCertain: isSnapshotCertain))
+        worker.add(.trim(old, closing: gone, bytes: bytes))
     }
 
     /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
@@ -173,7 +173,7 @@ extension JournalWriter {
         switch work {
         case .compacted(let bytes):
             guard let made = compacting else { return true }
-            (compacting, isSnapshotCertain) = (nil, true)
+            compacting = nil
             snapshotNanoseconds = time.nanoseconds() - snapshotBegan
             rate.endPeriod()
             (snapshotBytes, liveThen, index.snapshot) = (bytes, made.live, made.segment)

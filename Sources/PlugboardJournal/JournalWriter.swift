@@ -44,8 +44,6 @@ public final class JournalWriter {
     var lag: DiskLag
     /// When the sync under way has taken so long, somebody is told.
     private var lagTold = JournalLimits.lagToldNanoseconds
-    /// Up to this many bytes of the present segment were sent to the disk, or a sync was asked for.
-    var sentBytes = 0
     /// How many bytes a second all clients together should write, so that the disk or a snapshot can catch up; nil if
     /// the disk isn't behind and no snapshot is being made.
     public internal(set) var pressure: Int?

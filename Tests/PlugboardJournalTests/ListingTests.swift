@@ -41,7 +41,7 @@ struct ListingTests {
 
     @Test func `isn't necessary to remove segments`() throws {
         for number in 2...4 as ClosedRange<UInt64> { _ = try disk.create(JournalFiles.segment(number)) }
-        ImmediateWorker(disk).add(.trim([2, 3], bytes: 0, isCertain: true))
+        ImmediateWorker(disk).add(.trim([2, 3], closing: [], bytes: 0))
         #expect(names("segment-") == [JournalFiles.segment(4)])
         #expect(lists == 0)
     }
