@@ -141,10 +141,10 @@ struct BridgeTests {
         let a = try await host("a")
         try await a.untilUp()
         let arguments = ["--socket", a.socket, "--etcd", etcd.clients[0], "--name", "second", "--share"]
-        let second = try TestProgram(TestProgram.product("bridge"), arguments + ["s.x.*,t.**"])
+        let second = try TestProgram("bridge", arguments + ["s.x.*,t.**"])
         try await eventually("it ends") { !second.isRunning }
         #expect(second.output.contains("\"s.x.*\" overlaps with what bridge.bridge.status shares"))
-        let third = try TestProgram(TestProgram.product("bridge"), arguments + ["t.**"])
+        let third = try TestProgram("bridge", arguments + ["t.**"])
         try await a.bus.publish("t.x", 1)
         let store = etcd.store("/plugboard/second/")
         try await eventually("it shares") { try await store.change(of: "t.x")?.value?.text == "1" }

@@ -52,14 +52,11 @@ final class BridgedHost: Sendable {
     }
 
     private static func broker(_ folder: TemporaryFolder) throws -> TestProgram {
-        try TestProgram(
-            TestProgram.product("plugboard"),
-            ["broker", "--socket", folder.socket, "--state", folder("state")]
-        )
+        try TestProgram("plugboard", ["broker", "--socket", folder.socket, "--state", folder("state")])
     }
 
     func startBridge() throws {
-        let next = try TestProgram(TestProgram.product("bridge"), arguments, environment: environment)
+        let next = try TestProgram("bridge", arguments, environment: environment)
         running.withLock { state in
             if let bridge = state.bridge { state.earlier.append(bridge) }
             state.bridge = next

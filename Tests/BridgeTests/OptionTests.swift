@@ -77,7 +77,7 @@ struct OptionTests {
             ),
         ]
         for (arguments, words) in cases {
-            let program = try TestProgram(TestProgram.product("bridge"), arguments)
+            let program = try TestProgram("bridge", arguments)
             try await eventually("it ends") { !program.isRunning }
             #expect(program.output.contains(words), "\(arguments)")
             #expect(program.status == 64)
@@ -86,7 +86,7 @@ struct OptionTests {
 
     @Test("no line of its help is longer than 80 columns")
     func help() async throws {
-        let program = try TestProgram(TestProgram.product("bridge"), ["--help"])
+        let program = try TestProgram("bridge", ["--help"])
         try await eventually("it ends") { !program.isRunning }
         let lines = program.output.split(separator: "\n")
         #expect(lines.count > 15)

@@ -57,8 +57,7 @@ struct PromiseTests {
     }
 
     private static func run(_ line: String) throws -> TestProgram {
-        let programs = URL(fileURLWithPath: TestProgram.product("bridge")).deletingLastPathComponent().path
-        let path = ["PATH": programs + ":/usr/bin:/bin"]
+        let path = ["PATH": SwiftProgram.products + ":/usr/bin:/bin"]
         return try TestProgram("/bin/sh", ["-c", "exec " + line], environment: path)
     }
 
@@ -133,7 +132,7 @@ struct PromiseTests {
         let dying = try TestProgram("/usr/bin/python3", ["-c", Self.dyingBroker, folder.socket])
         try await eventually("it listens") { FileManager.default.fileExists(atPath: folder.socket) }
         let arguments = ["--socket", folder.socket, "--etcd", etcd.clients[0], "--share", "s.**"]
-        let bridge = try TestProgram(TestProgram.product("bridge"), arguments)
+        let bridge = try TestProgram("bridge", arguments)
         defer { bridge.kill() }
         try await eventually("the broker has ended") { !dying.isRunning }
         let broker = try Self.run("plugboard broker --memory --socket \(folder.socket)")

@@ -349,7 +349,7 @@ extension BridgedHost {
     /// A bridge of this bus to another etcd.
     func otherEtcd(_ nodes: [String]) throws -> TestProgram {
         try TestProgram(
-            TestProgram.product("bridge"),
+            "bridge",
             [
                 "--socket", socket, "--etcd", nodes.joined(separator: ","), "--prefix", "/plugboard/test",
                 "--host", name, "--share", "s.**",

@@ -7,7 +7,7 @@ struct CartPluginTests {
     private static let phone = #"{"title":"Phone","price":49.95,"colour":"red"}"#
 
     /// A shop with a running cart plugin and three products.
-    private func open(cart: String? = nil) async throws -> (Shop, PluginProcess) {
+    private func open(cart: String? = nil) async throws -> (Shop, TestProgram) {
         let shop = try await Shop()
         try await shop.publish("catalog.phone", Self.phone)
         try await shop.publish("catalog.case", #"{"title":"Case","price":29.95}"#)
@@ -204,7 +204,7 @@ struct CartPluginTests {
         try await shop.publish("cart.items", "[\(line)]")
         try await shop.publish("catalog.phone", Self.phone)
         let tap = try Wiretap(path: shop.folder + "/tap", broker: shop.path)
-        let plugin = try PluginProcess("cart", ["--socket", tap.path], folder: shop.folder)
+        let plugin = try TestProgram("cart", ["--socket", tap.path], in: shop.folder, output: .files)
         try await begun(shop)
         let texts = try await rejections(shop, count: 2) {
             for _ in 1...20 { try await shop.emit("cart.add", #"{"sku":"phone"}"#) }
@@ -234,7 +234,7 @@ struct CartPluginTests {
             try await shop.publish("catalog.\(sku)", #"{"title":"A","price":9.50}"#)
         }
         let tap = try Wiretap(path: shop.folder + "/tap", broker: shop.path)
-        let plugin = try PluginProcess("cart", ["--socket", tap.path], folder: shop.folder)
+        let plugin = try TestProgram("cart", ["--socket", tap.path], in: shop.folder, output: .files)
         try await begun(shop)
         func sent(_ body: () async throws -> Void) async throws -> Int {
             let before = tap.heardBytes

@@ -6,7 +6,7 @@ import Testing
 @Suite("The logger on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct LoggerPluginTests {
     /// A shop with a running logger, and the path of its file.
-    private func open(_ arguments: [String] = []) async throws -> (Shop, PluginProcess, String) {
+    private func open(_ arguments: [String] = []) async throws -> (Shop, TestProgram, String) {
         let shop = try await Shop()
         try await shop.publish("old", "1")
         let log = shop.folder + "/log"
@@ -188,11 +188,12 @@ struct LoggerPluginTests {
     @Test("without --file the log is in the folder for plugins' files, with the logger's name")
     func inStateFolder() async throws {
         let shop = try await Shop()
-        let plugin = try PluginProcess(
+        let plugin = try TestProgram(
             "logger",
             ["--socket", shop.path, "--name", "diary"],
-            folder: shop.folder,
-            environment: ["PLUGBOARD_STATE": shop.folder, "PLUGBOARD_VERBOSE": "1"]
+            in: shop.folder,
+            environment: ["PLUGBOARD_STATE": shop.folder, "PLUGBOARD_VERBOSE": "1"],
+            output: .files
         )
         try await shop.publish("a", "1")
         try await eventually("it writes, and is verbose") { plugin.output.contains("update a 1 by test") }
@@ -211,7 +212,7 @@ struct LoggerPluginTests {
     @Test("its help is on standard output with status 0; a mistake is explained with status 64")
     func usage() async throws {
         let folder = NSTemporaryDirectory()
-        let help = try PluginProcess("logger", ["--help"], folder: folder)
+        let help = try TestProgram("logger", ["--help"], in: folder, output: .files)
         #expect(try await help.end() == 0)
         for option in ["--file PATH", "--max-bytes BYTES", "--keep N", "--no-values", "--verbose"] {
             #expect(help.output.contains(option))
@@ -223,7 +224,7 @@ struct LoggerPluginTests {
             (["log"], "takes no argument"),
         ]
         for (arguments, hint) in mistakes {
-            let mistaken = try PluginProcess("logger", arguments, folder: folder)
+            let mistaken = try TestProgram("logger", arguments, in: folder, output: .files)
             #expect(try await mistaken.end() == 64)
             #expect(mistaken.errors.contains(hint))
             #expect(mistaken.output.isEmpty)

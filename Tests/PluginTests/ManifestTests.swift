@@ -90,7 +90,7 @@ struct ManifestTests {
 private final class Demo {
     private let shop: Shop
     let taps: [ShopPlugin: Wiretap]
-    private var processes: [PluginProcess] = []
+    private var processes: [TestProgram] = []
 
     init(_ shop: Shop) throws {
         self.shop = shop
@@ -120,7 +120,7 @@ private final class Demo {
 
     private func start(_ plugin: ShopPlugin, _ arguments: [String]) throws {
         let words = ["--socket", "\(shop.folder)/\(plugin)"] + arguments
-        processes.append(try PluginProcess(plugin.rawValue, words, folder: plugin.folder))
+        processes.append(try TestProgram(plugin.rawValue, words, in: plugin.folder, output: .files))
     }
 
     /// Plays every step, and waits for the effects of the last ones.

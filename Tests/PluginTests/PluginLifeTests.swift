@@ -21,7 +21,7 @@ struct PluginLifeTests {
     @Test("--help prints how it is used and exits with 0", arguments: ShopPlugin.allCases)
     func help(_ plugin: ShopPlugin) async throws {
         for word in ["--help", "-h"] {
-            let process = try PluginProcess(plugin.rawValue, [word], folder: "/")
+            let process = try TestProgram(plugin.rawValue, [word], in: "/", output: .files)
             #expect(try await process.end() == 0)
             #expect(process.output.hasPrefix("\(plugin): "))
             #expect(process.output.contains("\n\nUsage: \(plugin) [OPTIONS]\n\nOptions\n  "))
@@ -37,7 +37,7 @@ struct PluginLifeTests {
         for (word, hint) in [
             ("--sokcet", #"did you mean "--socket"?"#), ("--nonsense", "--help lists the options"),
         ] {
-            let process = try PluginProcess(plugin.rawValue, [word, "/x"], folder: "/")
+            let process = try TestProgram(plugin.rawValue, [word, "/x"], in: "/", output: .files)
             #expect(try await process.end() == 64)
             #expect(process.errors == "\(plugin): there is no option \"\(word)\"; \(hint)\n")
             #expect(process.output == "")
@@ -112,17 +112,16 @@ struct PluginLifeTests {
     @Test("a reader of its output that goes away does no harm", arguments: ShopPlugin.allCases)
     func readerGone(_ plugin: ShopPlugin) async throws {
         let shop = try await Shop()
-        let pipe = Pipe()
-        let process = try plugin.start(in: shop, output: pipe.fileHandleForWriting)
+        let process = try plugin.start(in: shop, output: .pipe)
         try await plugin.work(process, in: shop, round: 1)
-        try pipe.fileHandleForReading.close()
+        process.stopReading()
         try await expectWork(plugin, process, shop)
     }
 
     @Test("it also works without any standard output", arguments: ShopPlugin.allCases)
     func outputShut(_ plugin: ShopPlugin) async throws {
         let shop = try await Shop()
-        let process = try plugin.start(in: shop, isShut: true)
+        let process = try plugin.start(in: shop, output: .shut)
         try await plugin.work(process, in: shop, round: 1)
         try await expectWork(plugin, process, shop)
         if plugin == .logger {
@@ -133,11 +132,11 @@ struct PluginLifeTests {
     }
 
     /// Two more rounds of work with some output, and an end without an error.
-    private func expectWork(_ plugin: ShopPlugin, _ process: PluginProcess, _ shop: Shop) async throws {
+    private func expectWork(_ plugin: ShopPlugin, _ process: TestProgram, _ shop: Shop) async throws {
         for round in [2, 3] { try await plugin.work(process, in: shop, round: round) }
         if plugin == .reviewTracker {
             // It prints at its end.
-            try process.closeInput()
+            process.closeInput()
             #expect(try await process.end() == 0)
         } else {
             #expect(try await process.stop() == 0)

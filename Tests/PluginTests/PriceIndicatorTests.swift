@@ -179,7 +179,7 @@ struct PriceIndicatorPluginTests {
         let terminal = try TestTerminal(columns: nil)
         let shop = try await Shop()
         try await shop.publish("cart.items", "[]")
-        let plugin = try shop.start("price-indicator", output: terminal.program)
+        let plugin = try shop.start("price-indicator", output: .terminal(terminal.path))
         try await shop.waitFor("cart.summary", #"{"items":0,"total":0.00}"#)
         try await shop.publish("cart.items", Self.cart)
         try await shop.waitFor("cart.summary", #"{"items":3,"total":129.85}"#)

@@ -5,7 +5,7 @@ import Testing
 @Suite("The review banner on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct ReviewBannerPluginTests {
     /// A shop on the list screen, with one product and a running banner plugin.
-    private func open() async throws -> (Shop, PluginProcess) {
+    private func open() async throws -> (Shop, TestProgram) {
         let shop = try await Shop()
         try await shop.publish("reviews.a", #"{"rating":3.9,"count":14}"#)
         try await shop.publish("screen", #"{"name":"list"}"#)

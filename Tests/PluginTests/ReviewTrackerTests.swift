@@ -6,7 +6,7 @@ import Testing
 @Suite("The review tracker on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct ReviewTrackerTests {
     /// A tracker that reads these lines from `feed` in the shop's folder.
-    private func track(_ shop: Shop, _ lines: [String], _ arguments: [String] = []) throws -> PluginProcess {
+    private func track(_ shop: Shop, _ lines: [String], _ arguments: [String] = []) throws -> TestProgram {
         let path = shop.folder + "/feed"
         try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
         return try shop.start("review-tracker", ["--file", "feed"] + arguments)
@@ -95,13 +95,13 @@ struct ReviewTrackerTests {
     @Test("standard input is published as it arrives, and its end ends the tracker")
     func standardInput() async throws {
         let shop = try await Shop()
-        let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
-        try plugin.write(#"{"sku":"a","rating":1,"count":1}"# + "\n" + #"{"sku":"a","rat"#)
+        let plugin = try shop.start("review-tracker", ["--file", "-"], input: .typed)
+        try plugin.type(#"{"sku":"a","rating":1,"count":1}"# + "\n" + #"{"sku":"a","rat"#)
         try await shop.waitFor("reviews.a", #"{"rating":1,"count":1}"#)
-        try plugin.write(#"ing":2,"count":2}"# + "\n")
+        try plugin.type(#"ing":2,"count":2}"# + "\n")
         try await shop.waitFor("reviews.a", #"{"rating":2,"count":2}"#)
         #expect(plugin.status == nil)
-        try plugin.closeInput()
+        plugin.closeInput()
         #expect(try await plugin.end() == 0)
         #expect(plugin.output == "-: published 0 products and 2 reviews, skipped 0 lines\n")
     }
@@ -109,8 +109,8 @@ struct ReviewTrackerTests {
     @Test("a pipe without input doesn't delay the end")
     func silentPipe() async throws {
         let shop = try await Shop()
-        let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
-        try plugin.write(#"{"sku":"a","rating":1,"count":1}"# + "\n")
+        let plugin = try shop.start("review-tracker", ["--file", "-"], input: .typed)
+        try plugin.type(#"{"sku":"a","rating":1,"count":1}"# + "\n")
         try await shop.waitFor("reviews.a", #"{"rating":1,"count":1}"#)
         #expect(try await plugin.stop() == 0)
     }
@@ -118,11 +118,11 @@ struct ReviewTrackerTests {
     @Test("a tracker without its broker ends on request")
     func withoutBroker() async throws {
         let shop = try await Shop()
-        let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
-        try plugin.write(#"{"sku":"a","rating":1,"count":1}"# + "\n")
+        let plugin = try shop.start("review-tracker", ["--file", "-"], input: .typed)
+        try plugin.type(#"{"sku":"a","rating":1,"count":1}"# + "\n")
         try await shop.waitFor("reviews.a", #"{"rating":1,"count":1}"#)
         shop.stopBroker()
-        try plugin.write(#"{"sku":"a","rating":2,"count":2}"# + "\n")
+        try plugin.type(#"{"sku":"a","rating":2,"count":2}"# + "\n")
         try await eventually("it knows") { !plugin.errors.isEmpty }
         #expect(try await plugin.stop() == 0)
     }
@@ -130,11 +130,11 @@ struct ReviewTrackerTests {
     @Test("what a lost connection delayed is published to the next broker")
     func newBroker() async throws {
         let shop = try await Shop()
-        let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
-        try plugin.write(#"{"sku":"a","rating":1,"count":1}"# + "\n")
+        let plugin = try shop.start("review-tracker", ["--file", "-"], input: .typed)
+        try plugin.type(#"{"sku":"a","rating":1,"count":1}"# + "\n")
         try await shop.waitFor("reviews.a", #"{"rating":1,"count":1}"#)
         try await shop.restartBroker()
-        try plugin.write(#"{"sku":"a","rating":2,"count":2}"# + "\n")
+        try plugin.type(#"{"sku":"a","rating":2,"count":2}"# + "\n")
         try await shop.waitFor("reviews.a", #"{"rating":2,"count":2}"#)
     }
 
@@ -198,13 +198,13 @@ struct ReviewTrackerTests {
     @Test("its help has status 0; a mistake is explained with status 64")
     func usage() async throws {
         let folder = NSTemporaryDirectory()
-        let help = try PluginProcess("review-tracker", ["--help"], folder: folder)
+        let help = try TestProgram("review-tracker", ["--help"], in: folder, output: .files)
         #expect(try await help.end() == 0)
         #expect(help.output.contains("--file PATH") && help.output.contains("--rate N"))
         for (arguments, hint) in [
             (["--fiel", "x"], "--file"), (["--rate", "0"], "--rate"), (["x"], "\"x\""),
         ] {
-            let mistaken = try PluginProcess("review-tracker", arguments, folder: folder)
+            let mistaken = try TestProgram("review-tracker", arguments, in: folder, output: .files)
             #expect(try await mistaken.end() == 64)
             #expect(mistaken.errors.contains(hint))
         }

@@ -121,7 +121,7 @@ struct TerminalOutputTests {
         let terminal = try TestTerminal(columns: 40)
         let shop = try await Shop()
         try await shop.publish("cart.items", "[]")
-        let plugin = try shop.start("price-indicator", output: terminal.program)
+        let plugin = try shop.start("price-indicator", output: .terminal(terminal.path))
         try await shop.waitFor("cart.summary", #"{"items":0,"total":0.00}"#)
         try await shop.publish("cart.items", #"{"no":"cart"}"#)
         try await shop.waitFor("cart.summary", nil)
@@ -140,9 +140,9 @@ struct TerminalOutputTests {
     func lines(_ plugin: ShopPlugin) async throws {
         let terminal = try TestTerminal(columns: 40)
         let shop = try await Shop()
-        let process = try plugin.start(in: shop, output: terminal.program)
+        let process = try plugin.start(in: shop, output: .terminal(terminal.path))
         for round in [1, 2] { try await plugin.work(process, in: shop, round: round) }
-        if plugin == .reviewTracker { try process.closeInput() } else { process.signal(SIGTERM) }
+        if plugin == .reviewTracker { process.closeInput() } else { process.signal(SIGTERM) }
         #expect(try await process.end() == 0)
         let shown = terminal.written()
         #expect(shown.hasSuffix("\r\n"))

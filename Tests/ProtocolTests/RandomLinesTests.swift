@@ -65,15 +65,9 @@ struct RandomLinesTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pb-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(lines.joined(separator: [0x0A]) + [0x0A]).write(to: file)
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = [ProtocolFolder.package.appendingPathComponent(".ci/schema.py").path, file.path]
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(text)")
-        LongSuite.print("jsonschema: \(text.split(separator: "\n").last ?? "")")
+        let script = ProtocolFolder.package.appendingPathComponent(".ci/schema.py").path
+        let validator = try TestProgram.run(python, [script, file.path])
+        #expect(validator.status == 0, "\(validator.output)")
+        LongSuite.print("jsonschema: \(validator.output.split(separator: "\n").last ?? "")")
     }
 }

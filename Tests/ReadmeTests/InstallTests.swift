@@ -18,9 +18,9 @@ struct InstallTests {
         for line in block.lines {
             let command = line.replacing(".build/release/", with: Running.folder.path + "/")
             let script = "export HOME=\(home) XDG_CONFIG_HOME=; \(command)"
-            let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", script], in: scratch)
+            let run = try Running("/bin/sh", ["-c", script], in: scratch)
             let status = try await run.status()
-            let output = try run.output
+            let output = run.output
             #expect(status == 0, "\(line): \(output)")
         }
         #expect(FileStatus.isRunnable(path: home + "/.local/bin/plugboard"))
@@ -32,7 +32,7 @@ struct InstallTests {
         let texts = files.compactMap { try? String(contentsOfFile: "\(home)/\($0)", encoding: .utf8) }
         #expect(texts.count == 1 && texts[0].contains("/.local/lib/plugboard/plugboard"))
         let script = "export HOME=\(home); \(home)/.local/bin/plugboard install --remove"
-        let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", script], in: scratch)
+        let run = try Running("/bin/sh", ["-c", script], in: scratch)
         #expect(try await run.status() == 0)
         #expect(FileStatus(path: home + "/.local").kind == .missing)
     }

@@ -47,9 +47,9 @@ struct PageTests {
         let rows = try Readme.section("9. Limits", of: "protocol/SPEC.md").compactMap {
             $0.firstMatch(of: /^\| `([a-z]+)` \| ([0-9]+) \|/).map { "\($0.1) \($0.2)" }
         }
-        let run = try Running(built: "plugboard", ["limits"], in: try TemporaryFolder())
+        let run = try Running("plugboard", ["limits"], in: try TemporaryFolder())
         #expect(try await run.status() == 0)
-        let printed = try run.output.split(separator: "\n").map {
+        let printed = run.output.split(separator: "\n").map {
             $0.split(separator: " ").joined(separator: " ")
         }
         #expect(printed.count > 20 && printed.sorted() == rows.sorted())

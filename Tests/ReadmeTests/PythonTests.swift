@@ -53,23 +53,11 @@ struct PythonTests {
 
     /// Runs Python, and waits for its end.
     private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        process.currentDirectoryURL = folder
-        process.environment = ProcessInfo.processInfo.environment.merging(
-            [
-                "PLUGBOARD_COMMAND": SwiftProgram.products + "/plugboard", "PYTHONDONTWRITEBYTECODE": "1",
-                "SWIFT_BACKTRACE": "enable=no",
-            ]
-        ) { $1 }
-        let output = Pipe()
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let bytes = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: bytes, as: UTF8.self))
+        let variables = [
+            "PLUGBOARD_COMMAND": SwiftProgram.products + "/plugboard", "PYTHONDONTWRITEBYTECODE": "1",
+        ]
+        return try TestProgram.run(
+            "/usr/bin/env", ["python3"] + arguments, in: folder.path, environment: variables
+        )
     }
 }

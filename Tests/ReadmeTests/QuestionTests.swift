@@ -14,9 +14,9 @@ struct QuestionTests {
 
     init() async throws {
         let scratch = try TemporaryFolder()
-        let up = try Running(built: "plugboard", ["up"], in: scratch)
+        let up = try Running("plugboard", ["up"], in: scratch)
         (self.scratch, self.up) = (scratch, up)
-        try await eventually("up greets") { try up.output.contains("Plugboard is up.") }
+        try await eventually("up greets") { up.output.contains("Plugboard is up.") }
         try await Self.command(
             ["publish", "catalog.brick-2", #"{"title":"Brick 2","price":29.95}"#],
             in: scratch
@@ -156,16 +156,16 @@ struct QuestionTests {
         let program = ".build/release/plugboard "
         #expect(line.hasPrefix(program))
         let words = "\(Running.folder.path)/plugboard " + line.dropFirst(program.count)
-        let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", words], in: scratch)
+        let run = try Running("/bin/sh", ["-c", words], in: scratch)
         #expect(try await run.status() == 0, "\(line)")
-        return try run.output
+        return run.output
     }
 
     @discardableResult
     private static func command(_ words: [String], in scratch: TemporaryFolder) async throws -> String {
-        let run = try Running(built: "plugboard", words, in: scratch)
+        let run = try Running("plugboard", words, in: scratch)
         let status = try await run.status()
-        let output = try run.output
+        let output = run.output
         #expect(status == 0, "\(words): \(output)")
         return output
     }
@@ -176,10 +176,10 @@ struct QuestionTests {
     ) async throws {
         let end = ContinuousClock.now + HangGuard.duration
         while true {
-            let run = try Running(built: "plugboard", words, in: scratch)
+            let run = try Running("plugboard", words, in: scratch)
             let status = try await run.status()
-            if status == 0, isSo(try run.output) { return }
-            guard ContinuousClock.now < end else { throw Missing("\(what): \(try run.output)") }
+            if status == 0, isSo(run.output) { return }
+            guard ContinuousClock.now < end else { throw Missing("\(what): \(run.output)") }
         }
     }
 }

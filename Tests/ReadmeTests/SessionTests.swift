@@ -11,14 +11,14 @@ struct SessionTests {
     @Test("the demo runs, ten lines by hand go as shown, so do the commands, and Ctrl-C ends it all")
     func firstFiveMinutes() async throws {
         let scratch = try TemporaryFolder()
-        let up = try Running(built: "plugboard", ["up", "--demo"], in: scratch)
+        let up = try Running("plugboard", ["up", "--demo"], in: scratch)
         try await eventually("the demo is over") {
-            try up.output.contains("is over; the bus stays up")
+            up.output.contains("is over; the bus stays up")
         }
-        #expect(try up.output.contains("nc -U \(scratch.busSocket)"))
+        #expect(up.output.contains("nc -U \(scratch.busSocket)"))
         try await session(scratch)
         try await commands(scratch)
-        let children = Self.children(of: up.process.processIdentifier)
+        let children = Self.children(of: up.pid)
         #expect(children.count >= 6 || !Self.hasProc)
         up.interrupt()
         #expect(try await up.status() == 0)
@@ -51,8 +51,8 @@ struct SessionTests {
     @Test("each request in the text is accepted")
     func requests() async throws {
         let scratch = try TemporaryFolder()
-        let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
-        try await eventually("the broker listens") { try broker.output.contains("ready") }
+        let broker = try Running("plugboard", ["broker", "--ready"], in: scratch)
+        try await eventually("the broker listens") { broker.output.contains("ready") }
         let person = try Typist(socket: scratch.busSocket)
         _ = try await person.line()
         let lines = try Readme.text().components(separatedBy: "\n")
@@ -67,18 +67,18 @@ struct SessionTests {
     @Test("the commands for the journal show what was kept")
     func journal() async throws {
         let scratch = try TemporaryFolder()
-        let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
-        try await eventually("the broker listens") { try broker.output.contains("ready") }
-        let publish = try Running(built: "plugboard", ["publish", "cart.total", "42.50"], in: scratch)
+        let broker = try Running("plugboard", ["broker", "--ready"], in: scratch)
+        try await eventually("the broker listens") { broker.output.contains("ready") }
+        let publish = try Running("plugboard", ["publish", "cart.total", "42.50"], in: scratch)
         #expect(try await publish.status() == 0)
         let program = ".build/release/plugboard "
         let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program + "journal") }
         #expect(lines.count == 2)
         for (line, expected) in zip(lines, ["whole: 1 keys", "cart.total 42.50  by"]) {
             let words = "exec " + Running.folder.path + "/plugboard " + line.dropFirst(program.count)
-            let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", words], in: scratch)
+            let run = try Running("/bin/sh", ["-c", words], in: scratch)
             #expect(try await run.status() == 0)
-            #expect(try run.output.contains(expected))
+            #expect(run.output.contains(expected))
         }
         broker.interrupt()
         #expect(try await broker.status() == 0)
@@ -95,10 +95,10 @@ struct SessionTests {
             let words =
                 "exec " + Running.folder.path + "/plugboard "
                 + line.dropFirst(program.count).replacing("session.ndjson", with: file.path)
-            let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", words], in: scratch)
+            let run = try Running("/bin/sh", ["-c", words], in: scratch)
             if line.contains("subscribe") {
-                try await eventually("\(line) prints") { try run.output.contains("\n") }
-                run.end()
+                try await eventually("\(line) prints") { run.output.contains("\n") }
+                run.kill()
             } else if line.contains("record") {
                 try await eventually("\(line) writes") {
                     (try? Data(contentsOf: file)).map { $0.count > 200 } ?? false
@@ -107,7 +107,7 @@ struct SessionTests {
                 #expect(try await run.status() == 0, "\(line)")
             } else {
                 #expect(try await run.status() == 0, "\(line)")
-                #expect(try !run.output.isEmpty || line.contains("emit"), "\(line)")
+                #expect(!run.output.isEmpty || line.contains("emit"), "\(line)")
             }
         }
     }

@@ -33,21 +33,11 @@ public enum SwiftProgram {
         let objects = try libraryObjects().map { "\"\($0)\"" }.joined(separator: "\n")
         try objects.write(toFile: list, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: list) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
+        let arguments =
             ["swiftc", "-swift-version", "6", "-warnings-as-errors"] + sanitizer + modules + sources
             + ["@" + list, "-o", path]
-        let complaints = Pipe()
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = complaints
-        process.standardError = complaints
-        try process.run()
-        let text = complaints.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Refused(description: String(decoding: text, as: UTF8.self))
-        }
+        let compiler = try TestProgram.run("/usr/bin/env", arguments)
+        guard compiler.status == 0 else { throw Refused(description: compiler.output) }
     }
 
     /// The objects of the client library: those of a program that links it, without the program's own.

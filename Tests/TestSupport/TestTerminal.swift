@@ -13,9 +13,9 @@ public final class TestTerminal {
 
     /// The path that a program opens to use it.
     public let path: String
-    /// The opened terminal, for a program's standard output.
+    /// The opened terminal, for what writes in this program.
     public private(set) lazy var program = FileHandle(
-        fileDescriptor: SystemCalls.open(path, O_RDWR | O_NOCTTY), closeOnDealloc: true
+        fileDescriptor: SystemCalls.open(path, O_RDWR | O_NOCTTY | O_CLOEXEC), closeOnDealloc: true
     )
     private let screen: Descriptor
     private var bytes: [UInt8] = []

@@ -158,7 +158,7 @@ extension BrowserTests {
         #expect(text.contains(#""value":{"open": 1.50}}"#))
         let other = try await Shop()
         let words = ["replay", shop.folder + "/causes.ndjson", "--speed", "max", "--socket", other.path]
-        let replay = try PluginProcess("plugboard", words, folder: shop.folder)
+        let replay = try TestProgram("plugboard", words, in: shop.folder, output: .files)
         #expect(try await replay.end() == 0, "\(replay.errors)")
         #expect(!replay.errors.contains("missing"), "\(replay.errors)")
         #expect(try await other.text("door") == "2")

@@ -61,7 +61,7 @@ extension BrowserTests {
     private func askedAddress(_ home: TemporaryFolder) async throws -> String {
         let asking = ["dashboard", "--no-browser", "--socket", home.socket]
         for attempt in 1...10 {
-            let command = try PluginProcess("plugboard", asking, folder: home.path)
+            let command = try TestProgram("plugboard", asking, in: home.path, output: .files)
             if try await command.end() == 0 {
                 return command.output.trimmingCharacters(in: .whitespacesAndNewlines)
             }
@@ -82,7 +82,7 @@ extension BrowserTests {
         try home.write("plugins/stone/plugin.json", #"{"name":"stone","run":"run"}"#)
         try home.script("plugins/stone/run", "echo I fall; exit 3")
         let words = ["up", "--plugins", "plugins", "--memory", "--socket", home.socket]
-        let up = try PluginProcess("plugboard", words, folder: home.path)
+        let up = try TestProgram("plugboard", words, in: home.path, output: .files)
         defer { up.signal(SIGINT) }
         try await eventually("up greets") { up.errors.contains("Plugboard is up") }
         let address = try await askedAddress(home)

@@ -6,6 +6,7 @@ import Foundation
 import PlugboardClient
 import PlugboardPosix
 import TestSupport
+import Testing
 
 /// Chromium.
 final class Browser: Sendable {
@@ -22,27 +23,25 @@ final class Browser: Sendable {
     private static let program = ["/usr/bin/chromedriver", "/usr/lib/chromium-browser/chromedriver"]
         .first(where: FileStatus.isRunnable)
 
-    private let driver: Process
-    /// Kept open as long as this process lives.
-    private let input: Pipe
+    /// Its input stays open as long as this process lives.
+    private let driver: TestProgram
     private let port: UInt16
     private let session: String
     /// The window that stays open, so that others can be opened from it.
     private let firstWindow: String
 
     private init() throws {
-        driver = Process()
         // However the tests end, the shell's input ends then, and it kills the driver. The browser ends when
         // the driver does, because a pipe leads from one to the other.
-        driver.executableURL = URL(fileURLWithPath: "/bin/sh")
-        driver.arguments = ["-c", #""$0" --port=0 & cat >/dev/null; kill -9 $!"#, Self.program ?? ""]
-        input = Pipe()
-        driver.standardInput = input
-        let output = Pipe()
-        driver.standardOutput = output
-        driver.standardError = FileHandle.nullDevice
-        try driver.run()
-        port = try Self.port(in: output.fileHandleForReading)
+        let script = #""$0" --port=0 & cat >/dev/null; kill -9 $!"#
+        driver = try TestProgram(
+            "/bin/sh",
+            ["-c", script, Self.program ?? ""],
+            environment: TestProgram.ownVariables(),
+            input: .typed,
+            output: .files
+        )
+        port = try Self.port(of: driver)
         let words = [
             "headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "remote-debugging-pipe",
         ]
@@ -55,16 +54,15 @@ final class Browser: Sendable {
     }
 
     /// The number behind `on port`.
-    private static func port(in output: FileHandle) throws -> UInt16 {
-        var text = ""
-        while true {
-            let data = output.availableData
-            guard !data.isEmpty else { throw NeverHappened(description: "chromedriver starts: \(text)") }
-            text += String(decoding: data, as: UTF8.self)
-            if let match = text.firstMatch(of: /started successfully on port ([0-9]+)/) {
-                return UInt16(match.1) ?? 0
-            }
+    private static func port(of driver: TestProgram) throws -> UInt16 {
+        var port: UInt16?
+        try eventually("chromedriver starts") {
+            guard driver.isRunning else { throw NeverHappened(description: driver.output + driver.errors) }
+            let match = driver.output.firstMatch(of: /started successfully on port ([0-9]+)/)
+            port = match.flatMap { UInt16($0.1) }
+            return port != nil
         }
+        return port ?? 0
     }
 
     /// Opens a tab of its own. `body` gets it, and it is closed afterwards.

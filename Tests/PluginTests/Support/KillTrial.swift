@@ -9,10 +9,10 @@ import TestSupport
 struct KillTrial {
     static let kills = LongSuite.count(100, quick: 4)
 
-    let start: @Sendable () throws -> PluginProcess
+    let start: @Sendable () throws -> TestProgram
     private var random: SeededRandom
 
-    init(seed: UInt64 = 15, start: @escaping @Sendable () throws -> PluginProcess) {
+    init(seed: UInt64 = 15, start: @escaping @Sendable () throws -> TestProgram) {
         self.start = start
         random = SeededRandom(seed: seed)
     }
@@ -24,7 +24,7 @@ struct KillTrial {
         rate: Int,
         hasBegun: @escaping @Sendable () async throws -> Bool,
         _ load: @escaping @Sendable (Int) async throws -> Void
-    ) async throws -> PluginProcess {
+    ) async throws -> TestProgram {
         let isOver = Atomic(false)
         async let loading: Void = Self.repeatedly(rate, until: isOver, load)
         for number in 0..<Self.kills {

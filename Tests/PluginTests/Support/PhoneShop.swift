@@ -11,8 +11,8 @@ struct PhoneShop {
     static let lastKey = "test.end"
 
     let shop: Shop
-    let logger: PluginProcess
-    let tracker: PluginProcess
+    let logger: TestProgram
+    let tracker: TestProgram
     let logPath: String
     /// Everything from the beginning to `lastKey`.
     let events: Task<[Event], any Error>

@@ -18,7 +18,7 @@ final class Shop: Sendable {
     let bus: Bus
     private let running: Mutex<ServedBroker?>
     /// Kept until the shop closes, however a test names them.
-    private let plugins = Mutex<[PluginProcess]>([])
+    private let plugins = Mutex<[TestProgram]>([])
 
     init(isKept: Bool = false) async throws {
         home = try TemporaryFolder()
@@ -44,17 +44,11 @@ final class Shop: Sendable {
     func start(
         _ plugin: String,
         _ arguments: [String] = [],
-        hasInput: Bool = false,
-        output: FileHandle? = nil,
-        isOutputShut: Bool = false
-    ) throws -> PluginProcess {
-        let process = try PluginProcess(
-            plugin,
-            ["--socket", path] + arguments,
-            folder: folder,
-            hasInput: hasInput,
-            output: output,
-            isOutputShut: isOutputShut
+        input: TestProgram.Input = .nothing,
+        output: TestProgram.Output = .files
+    ) throws -> TestProgram {
+        let process = try TestProgram(
+            plugin, ["--socket", path] + arguments, in: folder, input: input, output: output
         )
         plugins.withLock { $0.append(process) }
         return process

@@ -35,15 +35,13 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
     }
 
     /// Starts it on a shop's bus, so that it runs until it is stopped.
-    func start(in shop: Shop, output: FileHandle? = nil, isShut: Bool = false) throws -> PluginProcess {
-        try shop.start(
-            rawValue, arguments, hasInput: self == .reviewTracker, output: output, isOutputShut: isShut
-        )
+    func start(in shop: Shop, output: TestProgram.Output = .files) throws -> TestProgram {
+        try shop.start(rawValue, arguments, input: self == .reviewTracker ? .typed : .nothing, output: output)
     }
 
     /// Gives it something to do and waits until that is done. Each round asks for something
     /// different. All but the tracker print in the second round at the latest.
-    func work(_ process: PluginProcess, in shop: Shop, round: Int) async throws {
+    func work(_ process: TestProgram, in shop: Shop, round: Int) async throws {
         switch self {
         case .cart: try await fillCart(shop, round)
         case .priceIndicator: try await addUp(shop, round)
@@ -89,8 +87,8 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
-    private func feed(_ process: PluginProcess, _ shop: Shop, _ round: Int) async throws {
-        try process.write(#"{"sku":"fed","rating":1,"count":\#(round)}"# + "\n")
+    private func feed(_ process: TestProgram, _ shop: Shop, _ round: Int) async throws {
+        try process.type(#"{"sku":"fed","rating":1,"count":\#(round)}"# + "\n")
         try await shop.waitFor("reviews.fed", #"{"rating":1,"count":\#(round)}"#)
     }
 }
