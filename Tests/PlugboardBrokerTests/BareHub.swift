@@ -187,7 +187,7 @@ extension Hub {
     /// these.
     mutating func keepRecords() throws {
         _ = try durability.write(revision: revision)
-        try durability.askForSync(at: { 0 })
+        try durability.askForSync(.system)
         for case .synced(let mark) in try durability.takeNews() {
             answerDurable(upTo: mark)
         }

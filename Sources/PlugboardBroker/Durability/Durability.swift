@@ -7,6 +7,7 @@
 
 import PlugboardJournal
 import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 
 /// The room of the journal.
@@ -108,24 +109,8 @@ struct Durability: ~Copyable {
     var isOnDisk: Bool { replies.isEmpty && journal?.isSynced(upTo: records.commits) == true }
 
     /// Keeps a reply until the disk has everything that was recorded up to now.
-    mutating func awaitDisk(
-        _ operation: Operation,
-        from session: SessionHandle,
-        isTold: Bool,
-        revision: UInt64,
-        id: Span<UInt8>,
-        sum: Span<UInt8>
-    ) {
-        let reply = DurableReplies.Waiting(
-            mark: records.commits,
-            session: session,
-            operation: operation,
-            idCount: id.count,
-            sumCount: sum.count,
-            isTold: isTold,
-            revision: revision
-        )
-        replies.add(reply, id: id, sum: sum)
+    mutating func awaitDisk(_ reply: DurableReplies.Waiting, id: Span<UInt8>, sum: Span<UInt8>) {
+        replies.add(reply, upTo: records.commits, id: id, sum: sum)
     }
 
     /// Takes the next reply whose write is on disk, and copies its `id` and its sum.
@@ -135,8 +120,8 @@ struct Durability: ~Copyable {
         replies.next(upTo: mark, id: &id, sum: &sum)
     }
 
-    /// Notes that so many replies were sent. Their clients will probably write again.
-    mutating func expectWrites(_ count: Int) { replies.expectWrites(count) }
+    /// A sync is done. Those whose replies are sent now will probably write again.
+    mutating func expectWrites() { replies.expectWrites() }
 
     // MARK: The journal
 
@@ -195,9 +180,9 @@ struct Durability: ~Copyable {
 
     /// Asks for a sync if durable writes wait for one, if the last sync is done, and if enough writes have
     /// gathered.
-    mutating func askForSync(at now: () -> UInt64) throws {
+    mutating func askForSync(_ time: TimeSource) throws {
         if replies.isEmpty { return replies.countAsked() }
-        guard isGathering, replies.hasGathered(at: now()) else { return }
+        guard isGathering, replies.hasGathered(at: time.nanoseconds()) else { return }
         replies.countAsked()
         try journal?.wantSync(for: replies.count)
     }

@@ -12,14 +12,18 @@ struct DurableReplies: ~Copyable {
     /// One reply. Its `id` is in `texts`, after those of the reply before it, and then its sum if it is of an
     /// `add`.
     struct Waiting: BitwiseCopyable {
-        let mark: JournalMark
         let session: SessionHandle
         let operation: Operation
-        let idCount: Int
-        let sumCount: Int
         /// Whether the client wants a reply.
         let isTold: Bool
         let revision: UInt64
+        fileprivate var mark: JournalMark = 0
+        fileprivate var (idCount, sumCount) = (0, 0)
+
+        init(_ operation: Operation, from session: SessionHandle, isTold: Bool, revision: UInt64) {
+            (self.operation, self.session) = (operation, session)
+            (self.isTold, self.revision) = (isTold, revision)
+        }
     }
 
     /// If no further write comes for this long, the sync begins.
@@ -34,7 +38,7 @@ struct DurableReplies: ~Copyable {
     /// Whether replies were added since the last sync was asked for.
     private(set) var wantsSync = false
 
-    /// How many durable writes to expect: those that the last sync answered, and those that still waited.
+    /// How many durable writes to expect: as many as waited when the last sync was done.
     private var expected = 0
     /// When the gathering began, when the last write was seen, and how many there were then.
     private var gathering: (since: UInt64, last: UInt64, count: Int) = (0, 0, 0)
@@ -54,12 +58,13 @@ struct DurableReplies: ~Copyable {
             || now - gathering.since >= Self.gatheringNanosecondsMax
     }
 
-    /// Notes that so many replies were sent. Their clients will probably write again.
-    mutating func expectWrites(_ answered: Int) {
-        expected = answered + count
-    }
+    /// A sync is done. Those whose replies are sent now will probably write again.
+    mutating func expectWrites() { expected = count }
 
-    mutating func add(_ reply: Waiting, id: Span<UInt8>, sum: Span<UInt8>) {
+    /// Keeps a reply until the disk has everything up to `mark`.
+    mutating func add(_ reply: Waiting, upTo mark: JournalMark, id: Span<UInt8>, sum: Span<UInt8>) {
+        var reply = reply
+        (reply.mark, reply.idCount, reply.sumCount) = (mark, id.count, sum.count)
         waiting.append(reply)
         texts.append(id)
         texts.append(sum)

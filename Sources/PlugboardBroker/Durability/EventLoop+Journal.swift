@@ -80,13 +80,8 @@ extension EventLoop {
     mutating func writeRecords() throws {
         guard hub.durability.journal != nil else { return }
         if try hub.durability.write(revision: hub.revision) { hub.beginSnapshot(time) }
-        try askForSync()
+        try hub.durability.askForSync(time)
         if hub.durability.hasNews { try takeJournalNews() }
-    }
-
-    private mutating func askForSync() throws {
-        let time = time
-        try hub.durability.askForSync(at: { time.nanoseconds() })
     }
 
     /// Reads the requested pieces of the journal. All that they may contain was written by now.
@@ -100,7 +95,7 @@ extension EventLoop {
 
     /// Does the journal's work of once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
-        if hub.durability.isGathering { try askForSync() }
+        if hub.durability.isGathering { try hub.durability.askForSync(time) }
         if hub.durability.hasNews { try takeJournalNews() }
         guard hub.durability.nextTick != nil, try hub.durability.tick(at: time.nanoseconds()) else { return }
         if hub.durability.hasNews { try takeJournalNews() }

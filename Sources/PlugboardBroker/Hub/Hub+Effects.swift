@@ -251,8 +251,7 @@ extension Hub {
     mutating func answerDurable(upTo mark: JournalMark, _ refusal: Refusal? = nil) {
         var id = ByteBuffer()
         var sum = ByteBuffer()
-        let before = durability.replies.count
-        defer { durability.expectWrites(before - durability.replies.count) }
+        durability.expectWrites()
         while let reply = durability.nextReply(upTo: mark, id: &id, sum: &sum) {
             let session = reply.session
             guard sessions.contains(session) else { continue }

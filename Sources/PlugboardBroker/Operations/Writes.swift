@@ -311,14 +311,10 @@ extension Hub {
         let (request, session) = (asked.request, asked.session)
         if request.isDurable, !durability.isOnDisk {
             sessions[session].awaitedWrites += 1
-            durability.awaitDisk(
-                request.operation,
-                from: session,
-                isTold: request.wantsReply,
-                revision: revision,
-                id: asked.id,
-                sum: requests.sum(after: request.operation)
+            let reply = DurableReplies.Waiting(
+                request.operation, from: session, isTold: request.wantsReply, revision: revision
             )
+            durability.awaitDisk(reply, id: asked.id, sum: requests.sum(after: request.operation))
         } else if request.wantsReply {
             guard request.operation == .add else {
                 return replyDone(request.operation, id: asked.id, to: session)
