@@ -54,10 +54,13 @@ struct Recovery: ~Copyable {
     private var found = Recovered()
     /// Names the machine's present start.
     private let boot: String
+    /// Otherwise nothing on disk changes: a torn end is reported and stays.
+    private let isCutting: Bool
 
-    init(_ store: any FileStore, boot: String = "") throws {
+    init(_ store: any FileStore, boot: String = "", isCutting: Bool = false) throws {
         self.store = store
         self.boot = boot
+        self.isCutting = isCutting
         files = JournalFiles(names: try store.names())
     }
 
@@ -71,23 +74,22 @@ struct Recovery: ~Copyable {
         }
     }
 
-    /// Reads everything. If `isCutting` is false, nothing on disk changes: a torn end is reported and
-    /// stays.
+    /// Reads everything.
     static func run(_ store: any FileStore, boot: String, isCutting: Bool, _ take: RecordTaker) throws
         -> Recovered
     {
-        var recovery = try Recovery(store, boot: boot)
-        return try recovery.run(isCutting, take)
+        var recovery = try Recovery(store, boot: boot, isCutting: isCutting)
+        return try recovery.run(take)
     }
 
-    private mutating func run(_ isCutting: Bool, _ take: RecordTaker) throws -> Recovered {
+    private mutating func run(_ take: RecordTaker) throws -> Recovered {
         // A signpost names a segment that is gone, and no snapshot replaces it.
         if files.last > files.lastThere { throw JournalError.missing(file: JournalFiles.segment(files.last)) }
         found.signpost = files.signposts.last
         found.marks = files.marks
         if isCutting { try removeUnfinished() }
         if let number = files.snapshots.last { try readSnapshot(number, take) }
-        try readSegments(isCutting, take)
+        try readSegments(take)
         // The files can't show whether writes are missing, but they show how the last broker ended: what a killed broker
         // has written isn't lost while the machine runs.
         let isSameBoot = !boot.isEmpty && found.boot == boot
@@ -139,7 +141,7 @@ struct Recovery: ~Copyable {
 
     // MARK: Segments
 
-    private mutating func readSegments(_ isCutting: Bool, _ take: RecordTaker) throws {
+    private mutating func readSegments(_ take: RecordTaker) throws {
         let numbers = files.segments.filter { $0 > found.snapshot }
         for (index, number) in numbers.enumerated() {
             guard number == found.lastSegment + 1 else {
@@ -149,18 +151,16 @@ struct Recovery: ~Copyable {
                 throw JournalError.missing(file: found.lastSegment > 0 ? expected : before)
             }
             let later = Array(numbers[(index + 1)...])
-            if try !readSegment(number, later: later, isCutting, take) { return }
+            if try !readSegment(number, later: later, take) { return }
         }
     }
 
     /// Returns false if the segment has a torn end. Nothing can follow it.
-    private mutating func readSegment(
-        _ number: UInt64, later: [UInt64], _ isCutting: Bool, _ take: RecordTaker
-    ) throws -> Bool {
+    private mutating func readSegment(_ number: UInt64, later: [UInt64], _ take: RecordTaker) throws -> Bool {
         var reader = try LogReader(JournalFiles.segment(number), in: store)
         if let damage = try open(&reader, number) {
             try checkBeginning(damage, number)
-            try cut(&reader, damage, number, later, isCutting)
+            try cut(&reader, damage, number, later)
             return false
         }
         found.isClosed = false
@@ -174,7 +174,7 @@ struct Recovery: ~Copyable {
                 return true
             case .damage(let damage):
                 finish(number, reader)
-                try cut(&reader, damage, number, later, isCutting)
+                try cut(&reader, damage, number, later)
                 return false
             case .record: try apply(reader, take)
             }
@@ -239,7 +239,7 @@ struct Recovery: ~Copyable {
 
     /// Cuts off what a crash can leave. Throws for any other damage.
     private mutating func cut(
-        _ reader: inout LogReader, _ damage: Damage, _ number: UInt64, _ later: [UInt64], _ isCutting: Bool
+        _ reader: inout LogReader, _ damage: Damage, _ number: UInt64, _ later: [UInt64]
     ) throws {
         let offset = damage.place.offset
         let wasClosed = found.signpost.map { $0.isClosed && $0.segment >= number } ?? false

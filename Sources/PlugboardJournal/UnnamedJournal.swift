@@ -51,7 +51,7 @@ public final class UnnamedJournal: FileStore {
         }
         lines.endBatch()
         // What came after the last write, such as an emit, used revisions, too.
-        if revision > last { lines.append(own: #"{"event":"revision","revision":\#(revision)"#) }
+        if revision > last { lines.append(passedRevision: revision) }
         lines.append(own: #"{"event":"closed","revision":\#(revision)"#)
         try lines.write(to: segment)
     }
