@@ -29,7 +29,7 @@ public struct JournalOptions: Sendable {
 
     /// What the journal may take up beyond its tight bound, where so many bytes are free and so many are
     /// written in a second.
-    func leeway(free: Int, bytesPerSecond: Int = 0) -> Int {
+    func leeway(free: Int, bytesPerSecond: Int) -> Int {
         let wanted = bytesPerSecond * JournalLimits.leewaySeconds
         let most = min(max(wanted, leewayBytes.lowerBound), leewayBytes.upperBound)
         let leeway = min(most, free / JournalLimits.leewaysPerDisk)

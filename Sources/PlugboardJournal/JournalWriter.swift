@@ -224,7 +224,7 @@ public final class JournalWriter {
     /// Syncs soon, because `waiting` replies wait for it. If the last syncs were quick and few replies
     /// wait, the loop itself syncs: passing the work to another thread takes as long as such a sync.
     /// Throws `JournalError.failed`.
-    public func wantSync(for waiting: Int = .max) throws {
+    public func wantSync(for waiting: Int) throws {
         if isSynced(upTo: written) { return pass(written) }
         if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
             return try syncInPlace()

@@ -81,7 +81,7 @@ struct Delivery: ~Copyable {
     @inline(__always) var isDone: Bool { heard.isEmpty && dirty.isEmpty }
 
     /// Forgets the first sessions of both lists, which were served.
-    mutating func forgetServed(heard heardCount: Int = 0, dirty dirtyCount: Int) {
+    mutating func forgetServed(heard heardCount: Int, dirty dirtyCount: Int) {
         heard.removeFirst(heardCount)
         dirty.removeFirst(dirtyCount)
     }

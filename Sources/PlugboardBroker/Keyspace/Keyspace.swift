@@ -113,7 +113,7 @@ struct Keyspace: ~Copyable {
     /// and visits are left. Each key that is looked at costs a visit.
     func walk(
         _ pattern: Span<UInt8>,
-        after: Span<UInt8> = Span(),
+        after: Span<UInt8>,
         _ visits: inout Int,
         _ body: (ObservableHandle) -> Bool
     ) -> Walked {

@@ -170,7 +170,7 @@ public final class Broker: Sendable {
     /// Ends `run` like `stop`, but for another broker in this process: connections go on waiting at the
     /// socket, and state that is only in memory is handed over. The next broker follows `policy`, or one
     /// given to `follow` later; without either, the policy of this broker.
-    public func makeWay(for policy: Policy? = nil) {
+    public func makeWay(for policy: Policy?) {
         if let policy, policyInbox != nil { self.policy.set(policy) }
         succession.want(true)
         wakeup.signal()
