@@ -61,11 +61,8 @@ struct FolderMark {
     /// Makes the mark of a broker that begins with a segment; nil if that fails. Then the next broker can't
     /// know whether the folder is a copy.
     init?(makingFor first: UInt64, in store: any FileStore) {
-        guard store.hasStamps else { return nil }
-        let name = JournalFiles.mark(first)
-        // Left by a broker that didn't get to its first line.
-        try? store.remove(name)
-        guard (try? store.create(name)) != nil else { return nil }
+        // One may be left by a broker that didn't get to its first line.
+        guard store.hasStamps, (try? store.createAnew(JournalFiles.mark(first))) != nil else { return nil }
         self.init(first, in: store)
     }
 
